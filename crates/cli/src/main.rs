@@ -1,0 +1,2 @@
+//! The `tresse` command.
+fn main() {}

@@ -1,0 +1,98 @@
+//! What an application chooses for an endpoint and for each association.
+//!
+//! Protocol behaviour (timers, thresholds, algorithms) is not here but in [`Profile`].
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::profile::Profile;
+
+/// Settings of an [`Endpoint`](crate::Endpoint): one SCTP port on one or more local addresses.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The local SCTP port. No default that suits all; tests use 5000.
+    pub local_port: u16,
+    /// Local addresses offered to peers in INIT and INIT ACK, the first one preferred as source.
+    /// Empty (default): offer none; peers then use the source address of the packets
+    /// (RFC 9260 §5.1.2 A), which suits a host behind a NAT.
+    pub local_addresses: Vec<IpAddr>,
+    /// Whether to answer an INIT from a stranger (a "listening" endpoint). Default `false`:
+    /// such an INIT is answered by ABORT, as RFC 9260 §8.4 asks.
+    pub accept: bool,
+    /// The most associations kept at once; more are refused with "Out of Resource"
+    /// (RFC 9260 §3.3.10.4). Default 65 536.
+    pub max_associations: usize,
+    /// Settings for associations that a peer opens. `connect` takes its own.
+    pub association: AssociationConfig,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        EndpointConfig {
+            local_port: 5000,
+            local_addresses: Vec::new(),
+            accept: false,
+            max_associations: 65_536,
+            association: AssociationConfig::default(),
+        }
+    }
+}
+
+/// Settings of one association.
+#[derive(Clone, Debug)]
+pub struct AssociationConfig {
+    /// Protocol behaviour. Default: the profile `rfc9260`.
+    pub profile: Arc<Profile>,
+    /// Streams we ask for in our direction (RFC 9260 §3.3.2, OS). Default 16.
+    pub outbound_streams: u16,
+    /// The most streams we accept in the peer's direction (MIS). Default 65 535.
+    pub inbound_streams: u16,
+    /// Bytes of user data that may wait in the send buffer (queued or not yet acknowledged)
+    /// before [`SendError::WouldBlock`](crate::SendError::WouldBlock). Default 1 MiB.
+    /// One message larger than the limit is accepted into an empty buffer up to
+    /// `max_message_size`.
+    pub send_buffer: usize,
+    /// Bytes of user data we hold for the application; advertised as a_rwnd. Default 1 MiB,
+    /// at least 4 096 (RFC 9260 §3.3.2 asks for no less than 1500).
+    pub receive_buffer: u32,
+    /// The largest message accepted for sending and for reassembly, in bytes. Default 16 MiB.
+    /// A longer incoming message aborts the association (out of resource).
+    pub max_message_size: usize,
+    /// Bytes of the largest IP packet sent on a path, IP header included. Default 1500.
+    pub mtu: usize,
+    /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
+    /// 9899 is the registered one. Default `None`.
+    pub encapsulation: Option<u16>,
+    /// `true` sends small messages at once; `false` holds a partial packet while data is
+    /// outstanding (Nagle, RFC 9260 §6.1 / SCTP_NODELAY of RFC 6458 §8.1.5). Default `false`.
+    pub no_delay: bool,
+    /// `false` rejects messages that do not fit one packet (SCTP_DISABLE_FRAGMENTS,
+    /// RFC 6458 §8.1.11). Default `true`.
+    pub fragmentation: bool,
+    /// `false` gives each message its own packet instead of bundling (the lab needs it to count
+    /// packets; RFC 9260 §6.10 permits but does not require bundling). Default `true`.
+    pub bundling: bool,
+    /// `true` records [`TraceEvent`](crate::TraceEvent)s
+    /// for
+    /// [`Endpoint::poll_trace`](crate::Endpoint::poll_trace). Default `false`, which costs nothing.
+    pub trace: bool,
+}
+
+impl Default for AssociationConfig {
+    fn default() -> Self {
+        AssociationConfig {
+            profile: Profile::standard(),
+            outbound_streams: 16,
+            inbound_streams: u16::MAX,
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+            max_message_size: 16 << 20,
+            mtu: 1500,
+            encapsulation: None,
+            no_delay: false,
+            fragmentation: true,
+            bundling: true,
+            trace: false,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Errors of the operations an application calls. A peer's fault is never one of these: it is
+//! answered or counted as RFC 9260 says, and reported as an [`Event`](crate::Event).
+
+use thiserror::Error;
+
+/// Why [`Endpoint::connect`](crate::Endpoint::connect) refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The list of peer addresses was empty.
+    #[error("no peer address was given")]
+    NoAddress,
+    /// The peer's SCTP port was 0, which RFC 9260 §3.1 forbids.
+    #[error("SCTP port 0 cannot be used")]
+    ZeroPort,
+    /// An association with one of these addresses and this port exists (RFC 9260 §11.1.2).
+    #[error("an association with this peer exists already")]
+    Exists,
+    /// `max_associations` are open.
+    #[error("the endpoint has its maximum number of associations")]
+    TooManyAssociations,
+    /// A setting is outside its range.
+    #[error("unusable setting: {0}")]
+    Config(String),
+}
+
+/// Why a message was not accepted for sending.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The association is unknown or gone.
+    #[error("no such association")]
+    NoAssociation,
+    /// The send buffer is full; wait for [`Event::Writable`](crate::Event::Writable).
+    #[error("the send buffer is full")]
+    WouldBlock,
+    /// The association is shutting down (RFC 9260 §9.2: no new data is accepted).
+    #[error("the association is shutting down")]
+    ShuttingDown,
+    /// The stream number is not below the number of negotiated outbound streams.
+    #[error("stream {stream} does not exist: there are {streams} outbound streams")]
+    NoStream {
+        /// The stream asked for.
+        stream: u16,
+        /// How many outbound streams there are.
+        streams: u16,
+    },
+    /// The message is empty (RFC 9260 §6.2: a DATA chunk always carries user data).
+    #[error("an empty message cannot be sent")]
+    Empty,
+    /// The message is longer than `max_message_size`, or needs fragmentation, which is off.
+    #[error("the message has {size} bytes; the limit is {limit}")]
+    TooLarge {
+        /// Bytes of the message.
+        size: usize,
+        /// The limit that it exceeds.
+        limit: usize,
+    },
+}
+
+/// Why an operation on an association was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AssociationError {
+    /// The association is unknown or gone.
+    #[error("no such association")]
+    NoAssociation,
+    /// The path number is unknown.
+    #[error("no such path")]
+    NoPath,
+    /// The operation does not fit the state (for example a path not yet confirmed, RFC 9260 §5.4).
+    #[error("not possible in this state: {0}")]
+    WrongState(&'static str),
+}

@@ -1,0 +1,263 @@
+//! What the core tells: events for the application, trace events for tools.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
+
+use crate::path::{PathId, PathState};
+use crate::time::Time;
+
+/// A user message, as sent or as delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The stream it travels on.
+    pub stream: StreamId,
+    /// Payload protocol identifier, opaque to SCTP (RFC 9260 §3.3.1).
+    pub ppid: Ppid,
+    /// Delivered without regard to order (U flag).
+    pub unordered: bool,
+    /// The user data, never empty.
+    pub payload: Bytes,
+}
+
+/// A message handed to the application, with what the protocol knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedMessage {
+    /// The message.
+    pub message: Message,
+    /// Stream sequence number; meaningless if unordered.
+    pub ssn: Ssn,
+    /// TSN of its first fragment.
+    pub tsn: Tsn,
+    /// When its last missing fragment arrived.
+    pub completed_at: Time,
+}
+
+/// Options of one send (RFC 6458 §5.3.4 `sctp_sndinfo`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SendOptions {
+    /// Payload protocol identifier. Default 0.
+    pub ppid: Ppid,
+    /// Send with the U flag. Default `false`.
+    pub unordered: bool,
+    /// Ask the peer to acknowledge at once (I bit, RFC 7053). Default `false`.
+    pub sack_immediately: bool,
+}
+
+/// What an application must know of an association (RFC 9260 §11.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// COMMUNICATION UP: the association is established.
+    Connected {
+        /// Negotiated streams in our direction.
+        outbound_streams: u16,
+        /// Negotiated streams in the peer's direction.
+        inbound_streams: u16,
+        /// `true` when the peer opened it.
+        accepted: bool,
+    },
+    /// RESTART: the peer restarted; both directions begin anew (RFC 9260 §5.2.4 A). Messages
+    /// not yet acknowledged are reported by `SendFailed` before this event.
+    Restarted,
+    /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops
+    /// being empty, not for each message.
+    Readable,
+    /// After `WouldBlock`: there is room in the send buffer again.
+    Writable,
+    /// SEND FAILURE: this message was not acknowledged when the association ended; the peer may
+    /// or may not have received it (RFC 9260 §11.2.2).
+    SendFailed(Message),
+    /// NETWORK STATUS CHANGE of one path.
+    PathChanged {
+        /// Which path.
+        path: PathId,
+        /// The peer's address.
+        address: IpAddr,
+        /// Its new state.
+        state: PathState,
+    },
+    /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value.
+    PeerError {
+        /// Cause code (RFC 9260 §3.3.10).
+        cause: u16,
+        /// The cause's value as received.
+        value: Bytes,
+    },
+    /// The peer began a graceful shutdown; no further message is accepted for sending.
+    PeerShutdown,
+    /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone. The last event of an
+    /// association; messages already received can still be read until `forget`.
+    Closed(CloseReason),
+}
+
+/// Why an association ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// Both sides shut down gracefully; all data was delivered.
+    Shutdown,
+    /// We aborted it.
+    Aborted,
+    /// The peer sent ABORT, with this cause code (0 if none) and its text or data.
+    PeerAborted {
+        /// First error cause of the ABORT.
+        cause: u16,
+        /// Its value.
+        value: Bytes,
+    },
+    /// More than `Association.Max.Retrans` consecutive losses (RFC 9260 §8.1).
+    Unreachable,
+    /// No answer to INIT or COOKIE ECHO after `Max.Init.Retransmits` (RFC 9260 §5.1).
+    SetupFailed,
+    /// The shutdown took longer than the T5-shutdown-guard (RFC 9260 §9.2).
+    ShutdownTimeout,
+    /// The peer broke the protocol and was sent ABORT; says how.
+    ProtocolViolation(&'static str),
+}
+
+/// Why a chunk was declared lost and is sent again, or why the sender probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// Enough miss indications (RFC 9260 §7.2.4).
+    FastRetransmit,
+    /// Byte-based Early Retransmit (RFC 5827 §3.1).
+    EarlyRetransmitBytes,
+    /// Packet-based Early Retransmit (RFC 5827 §3.2; Hurtig & Brunstrom §2.3).
+    EarlyRetransmitPackets,
+    /// The T3-rtx timer expired (RFC 9260 §6.3.3).
+    Timeout,
+    /// Its path failed or was removed.
+    PathFailure,
+}
+
+impl LossCause {
+    /// All causes, in the order in which statistics count them.
+    pub const ALL: [LossCause; 5] = [
+        LossCause::FastRetransmit,
+        LossCause::EarlyRetransmitBytes,
+        LossCause::EarlyRetransmitPackets,
+        LossCause::Timeout,
+        LossCause::PathFailure,
+    ];
+
+    /// A short name for tables, such as `fast-retransmit`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LossCause::FastRetransmit => "fast-retransmit",
+            LossCause::EarlyRetransmitBytes => "early-retransmit-bytes",
+            LossCause::EarlyRetransmitPackets => "early-retransmit-packets",
+            LossCause::Timeout => "timeout",
+            LossCause::PathFailure => "path-failure",
+        }
+    }
+}
+
+/// A decision or a fact of loss recovery, for analysers and plots. Off unless
+/// [`AssociationConfig::trace`](crate::AssociationConfig::trace).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TraceEvent {
+    /// A DATA chunk left.
+    Sent {
+        /// Its TSN.
+        tsn: Tsn,
+        /// The path it took.
+        path: PathId,
+        /// Bytes of user data.
+        bytes: usize,
+        /// 1 for the first transmission.
+        transmission: u32,
+        /// Why it was sent again; `None` for the first transmission.
+        cause: Option<LossCause>,
+    },
+    /// A SACK was processed.
+    Sacked {
+        /// Its Cumulative TSN Ack.
+        cumulative: Tsn,
+        /// Gap Ack Blocks in it.
+        gap_blocks: usize,
+        /// Duplicate TSNs in it.
+        duplicates: usize,
+        /// Bytes that it acknowledged for the first time.
+        newly_acked: usize,
+        /// The peer's advertised window.
+        a_rwnd: u32,
+    },
+    /// A chunk was declared lost.
+    Lost {
+        /// Its TSN.
+        tsn: Tsn,
+        /// Path of its last transmission.
+        path: PathId,
+        /// Why.
+        cause: LossCause,
+        /// Miss indications it had.
+        misses: u32,
+    },
+    /// A chunk that was acknowledged by a gap block is no longer: the receiver reneged.
+    Reneged {
+        /// Its TSN.
+        tsn: Tsn,
+    },
+    /// A new packet was allowed beyond the congestion window (Limited Transmit).
+    LimitedTransmit {
+        /// The path.
+        path: PathId,
+    },
+    /// A round-trip time was measured.
+    Rtt {
+        /// The path.
+        path: PathId,
+        /// The sample.
+        sample: Duration,
+        /// Smoothed RTT after it.
+        srtt: Duration,
+        /// Retransmission timeout after it.
+        rto: Duration,
+    },
+    /// The congestion state of a path changed.
+    Window {
+        /// The path.
+        path: PathId,
+        /// Congestion window in bytes.
+        cwnd: usize,
+        /// Slow-start threshold in bytes.
+        ssthresh: usize,
+        /// Bytes in flight.
+        flight: usize,
+        /// What changed it.
+        cause: WindowCause,
+    },
+    /// T3-rtx expired.
+    TimerExpired {
+        /// The path.
+        path: PathId,
+        /// RTO after backing off.
+        rto: Duration,
+    },
+    /// T3-rtx was (re)started.
+    TimerArmed {
+        /// The path.
+        path: PathId,
+        /// When it will expire.
+        at: Time,
+    },
+}
+
+/// What changed a congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WindowCause {
+    /// Acknowledged data in slow start or congestion avoidance.
+    Growth,
+    /// Loss found by SACKs: fast recovery begins.
+    Loss,
+    /// Loss found by T3-rtx.
+    Timeout,
+    /// Nothing was sent for a while (RFC 9260 §7.2.1).
+    Idle,
+}

@@ -1,0 +1,137 @@
+//! Counters. They only grow, are never reset, and cost one addition each.
+
+use std::time::Duration;
+
+use crate::event::LossCause;
+use crate::path::{PathId, PathState};
+
+/// Counters and gauges of one association.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AssociationStats {
+    /// Packets sent and received.
+    pub packets_sent: u64,
+    /// Packets received with a valid checksum and tag.
+    pub packets_received: u64,
+    /// Bytes of SCTP packets sent (common header included, carrier headers not).
+    pub bytes_sent: u64,
+    /// Bytes of SCTP packets received.
+    pub bytes_received: u64,
+    /// DATA chunks sent for the first time.
+    pub data_chunks_sent: u64,
+    /// DATA chunks sent again, by cause; indexed as [`LossCause::ALL`].
+    pub retransmitted_chunks: [u64; LossCause::ALL.len()],
+    /// Packets that carried at least one retransmitted chunk, by the cause of the first one.
+    pub retransmitted_packets: [u64; LossCause::ALL.len()],
+    /// DATA chunks received that were new.
+    pub data_chunks_received: u64,
+    /// DATA chunks received that we had already.
+    pub duplicate_chunks_received: u64,
+    /// DATA chunks dropped because the receive buffer was full or the TSN out of range.
+    pub data_chunks_dropped: u64,
+    /// TSNs that the peer reported as duplicates: our unnecessary retransmissions.
+    pub duplicates_reported: u64,
+    /// SACK chunks sent.
+    pub sacks_sent: u64,
+    /// SACK chunks received.
+    pub sacks_received: u64,
+    /// Times that fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// T3-rtx expirations.
+    pub timeouts: u64,
+    /// New packets sent beyond cwnd by Limited Transmit.
+    pub limited_transmits: u64,
+    /// Zero-window probes sent.
+    pub zero_window_probes: u64,
+    /// TSNs that the peer reneged on.
+    pub reneged: u64,
+    /// Messages accepted from the application.
+    pub messages_sent: u64,
+    /// Messages handed to the application.
+    pub messages_received: u64,
+    /// User bytes accepted from the application.
+    pub user_bytes_sent: u64,
+    /// User bytes handed to the application.
+    pub user_bytes_received: u64,
+    /// Packets discarded: wrong verification tag.
+    pub wrong_tag: u64,
+    /// Chunks discarded as malformed or impossible in the state.
+    pub malformed_chunks: u64,
+    /// Bytes waiting in the send buffer or not yet acknowledged (gauge).
+    pub send_buffered: usize,
+    /// Bytes held for the application or for reassembly (gauge).
+    pub receive_buffered: usize,
+    /// The peer's receive window less what is outstanding (gauge).
+    pub peer_rwnd: usize,
+}
+
+impl AssociationStats {
+    /// Retransmitted chunks of all causes.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmitted_chunks.iter().sum()
+    }
+
+    /// Retransmitted chunks of one cause.
+    pub fn retransmissions_by(&self, cause: LossCause) -> u64 {
+        LossCause::ALL
+            .iter()
+            .position(|c| *c == cause)
+            .map_or(0, |i| self.retransmitted_chunks[i])
+    }
+}
+
+/// Gauges of one path.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PathStats {
+    /// Which path.
+    pub id: PathId,
+    /// The peer's address.
+    pub remote: std::net::IpAddr,
+    /// Our source address, if chosen.
+    pub local: Option<std::net::IpAddr>,
+    /// Reachability.
+    pub state: PathState,
+    /// Whether new data goes here by default.
+    pub primary: bool,
+    /// Congestion window, bytes.
+    pub cwnd: usize,
+    /// Slow-start threshold, bytes.
+    pub ssthresh: usize,
+    /// Bytes in flight, chunk headers and padding included.
+    pub flight: usize,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Round-trip time variation.
+    pub rttvar: Duration,
+    /// Current retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// The last round-trip time sample.
+    pub last_rtt: Option<Duration>,
+    /// Consecutive errors (RFC 9260 §8.2).
+    pub errors: u32,
+    /// T3-rtx expirations.
+    pub timeouts: u64,
+    /// Heartbeats sent.
+    pub heartbeats_sent: u64,
+    /// Heartbeats answered.
+    pub heartbeats_acked: u64,
+}
+
+/// Counters of an endpoint: what belongs to no association.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndpointStats {
+    /// Packets dropped: too short, bad checksum or a port of 0.
+    pub invalid_packets: u64,
+    /// Packets for no association (RFC 9260 §8.4), whatever the answer.
+    pub out_of_the_blue: u64,
+    /// INIT chunks answered by INIT ACK.
+    pub inits_answered: u64,
+    /// State cookies whose MAC, ports or tag were wrong.
+    pub bad_cookies: u64,
+    /// State cookies that had expired.
+    pub stale_cookies: u64,
+    /// Associations refused for want of room.
+    pub refused: u64,
+}
