@@ -1,0 +1,32 @@
+//! A complete SCTP endpoint (RFC 9260) without IO, clock or randomness of its own.
+//!
+//! Datagrams and the time go in, datagrams, events and the next deadline come out. See
+//! [`Endpoint`] for the four verbs and the order to call them in.
+
+#![forbid(unsafe_code)]
+
+mod ack;
+pub mod config;
+pub mod endpoint;
+pub mod error;
+pub mod event;
+pub mod path;
+pub mod profile;
+pub mod rng;
+pub mod stats;
+mod streams;
+pub mod time;
+
+pub use bytes::Bytes;
+pub use config::{AssociationConfig, EndpointConfig};
+pub use endpoint::{AssociationId, Datagram, Endpoint, Transmit};
+pub use error::{AssociationError, ConnectError, SendError};
+pub use event::{
+    CloseReason, Event, LossCause, Message, ReceivedMessage, SendOptions, TraceEvent, WindowCause,
+};
+pub use path::{PathId, PathState};
+pub use profile::{Profile, ProfileError};
+pub use rng::Rng;
+pub use stats::{AssociationStats, EndpointStats, PathStats};
+pub use time::Time;
+pub use tresse_wire as wire;

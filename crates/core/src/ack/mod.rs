@@ -1,0 +1,1 @@
+//! What a receiver sends: which TSNs arrived, and when to say so.

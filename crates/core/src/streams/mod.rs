@@ -1,0 +1,1 @@
+//! User messages: queued and fragmented outbound; reassembled, ordered and delivered inbound.
