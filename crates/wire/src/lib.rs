@@ -1,1 +1,73 @@
-//! See crate description.
+//! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260.
+//!
+//! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
+//! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
+//! [`Cause`]) has been validated in full, so whoever holds one never checks a length again.
+//! Every rule is checked in exactly one place: the `parse` function beside the diagram it belongs to.
+//!
+//! Parsing neither allocates nor copies: payloads, cookies and parameter lists are slices of the
+//! packet. Building goes the other way, through [`PacketWriter`], [`ParameterWriter`] and
+//! [`CauseWriter`], which append to a `Vec<u8>`.
+//!
+//! ```
+//! use tresse_wire::{
+//!     Chunk, CommonHeader, DataFlags, Packet, PacketWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
+//! };
+//!
+//! let header = CommonHeader {
+//!     source_port: 5000,
+//!     destination_port: 9899,
+//!     verification_tag: VerificationTag(0x1234_5678),
+//! };
+//! let mut buffer = Vec::new();
+//! let mut writer = PacketWriter::new(&mut buffer, header);
+//! writer.data(Tsn(7), StreamId(1), Ssn(0), Ppid(51), DataFlags::UNFRAGMENTED, b"hello");
+//! let length = writer.finish();
+//!
+//! let packet = Packet::parse(&buffer[..length])?;
+//! assert_eq!(packet.header(), header);
+//! for raw in packet.chunks() {
+//!     if let Chunk::Data(data) = Chunk::parse(raw?)? {
+//!         assert_eq!(data.payload, b"hello");
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod cause;
+mod chunk;
+mod error;
+mod packet;
+mod parameter;
+mod reader;
+mod tlv;
+mod types;
+mod writer;
+
+pub use cause::{Cause, CauseCode, CauseWriter, Causes, RawCause};
+pub use chunk::abort::Abort;
+pub use chunk::cookie_echo::CookieEcho;
+pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
+pub use chunk::error::ErrorChunk;
+pub use chunk::heartbeat::Heartbeat;
+pub use chunk::heartbeat_ack::HeartbeatAck;
+pub use chunk::init::{Init, InitFields};
+pub use chunk::init_ack::InitAck;
+pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack};
+pub use chunk::shutdown::Shutdown;
+pub use chunk::shutdown_complete::ShutdownComplete;
+pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
+pub use error::{ChunkError, PacketError};
+pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
+pub use parameter::{
+    Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,
+    RawParameter, RawParameters,
+};
+pub use tlv::padded;
+pub use types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use writer::PacketWriter;
+
+pub use cause::{ParsedCauses, RawCauses};

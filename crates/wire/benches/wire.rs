@@ -1,0 +1,2 @@
+//! Benchmarks of parsing and building packets.
+fn main() {}

@@ -1,0 +1,65 @@
+//! Cause Codes (RFC 9260 §3.3.10, table 11).
+
+use std::fmt;
+
+/// Cause Code field (RFC 9260 §3.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CauseCode(
+    /// The number on the wire.
+    pub u16,
+);
+
+macro_rules! cause_codes {
+    ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
+        impl CauseCode {
+            $($(#[$doc])* pub const $name: Self = Self($value);)*
+
+            /// The name in RFC 9260, `None` for a code it does not define.
+            #[must_use]
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some($label),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+cause_codes! {
+    /// RFC 9260 §3.3.10.1.
+    INVALID_STREAM_IDENTIFIER = 1, "Invalid Stream Identifier";
+    /// RFC 9260 §3.3.10.2.
+    MISSING_MANDATORY_PARAMETER = 2, "Missing Mandatory Parameter";
+    /// RFC 9260 §3.3.10.3.
+    STALE_COOKIE = 3, "Stale Cookie";
+    /// RFC 9260 §3.3.10.4.
+    OUT_OF_RESOURCE = 4, "Out of Resource";
+    /// RFC 9260 §3.3.10.5.
+    UNRESOLVABLE_ADDRESS = 5, "Unresolvable Address";
+    /// RFC 9260 §3.3.10.6.
+    UNRECOGNIZED_CHUNK_TYPE = 6, "Unrecognized Chunk Type";
+    /// RFC 9260 §3.3.10.7.
+    INVALID_MANDATORY_PARAMETER = 7, "Invalid Mandatory Parameter";
+    /// RFC 9260 §3.3.10.8.
+    UNRECOGNIZED_PARAMETERS = 8, "Unrecognized Parameters";
+    /// RFC 9260 §3.3.10.9.
+    NO_USER_DATA = 9, "No User Data";
+    /// RFC 9260 §3.3.10.10.
+    COOKIE_RECEIVED_WHILE_SHUTTING_DOWN = 10, "Cookie Received While Shutting Down";
+    /// RFC 9260 §3.3.10.11.
+    RESTART_WITH_NEW_ADDRESSES = 11, "Restart of an Association with New Addresses";
+    /// RFC 9260 §3.3.10.12.
+    USER_INITIATED_ABORT = 12, "User-Initiated Abort";
+    /// RFC 9260 §3.3.10.13.
+    PROTOCOL_VIOLATION = 13, "Protocol Violation";
+}
+
+impl fmt::Display for CauseCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "code {}", self.0),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Chunks (RFC 9260 §3.2, §3.3): one file for each type, with its diagram, parser and emitter.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |  Chunk Type   |  Chunk Flags  |         Chunk Length          |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! /                          Chunk Value                          /
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+
+pub(crate) mod abort;
+pub(crate) mod cookie_ack;
+pub(crate) mod cookie_echo;
+pub(crate) mod data;
+pub(crate) mod error;
+pub(crate) mod heartbeat;
+pub(crate) mod heartbeat_ack;
+pub(crate) mod init;
+pub(crate) mod init_ack;
+pub(crate) mod sack;
+pub(crate) mod shutdown;
+pub(crate) mod shutdown_ack;
+pub(crate) mod shutdown_complete;
+
+mod chunk_type;
+
+pub use chunk_type::{ChunkType, UnknownAction};
+
+use crate::{
+    Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck, Sack,
+    Shutdown, ShutdownComplete, padded,
+};
+
+/// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
+pub const CHUNK_HEADER_LEN: usize = 4;
+
+/// The longest chunk a 16-bit Chunk Length can describe, in bytes without padding.
+pub const MAX_CHUNK_LEN: usize = 65_535;
+
+/// The T bit of ABORT and SHUTDOWN COMPLETE chunks (RFC 9260 §3.3.7, §3.3.13).
+pub(crate) const T_BIT: u8 = 0x01;
+
+/// A chunk whose framing is sound; its value has not been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawChunk<'a> {
+    /// Chunk Type.
+    pub chunk_type: ChunkType,
+    /// Chunk Flags, meaning depends on the type.
+    pub flags: u8,
+    /// Chunk Value, without header and padding.
+    pub value: &'a [u8],
+    /// The whole chunk with its header, without padding: what error causes quote.
+    pub bytes: &'a [u8],
+}
+
+impl RawChunk<'_> {
+    /// The error for a chunk whose length does not suit its type.
+    pub(crate) const fn invalid_length(&self) -> ChunkError {
+        ChunkError::InvalidLength { chunk_type: self.chunk_type, length: self.bytes.len() }
+    }
+
+    /// Checks that a chunk defined without a value has none.
+    pub(crate) const fn expect_no_value(&self) -> Result<(), ChunkError> {
+        if self.value.is_empty() { Ok(()) } else { Err(self.invalid_length()) }
+    }
+}
+
+/// A validated chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chunk<'a> {
+    /// User data (RFC 9260 §3.3.1).
+    Data(Data<'a>),
+    /// Opens an association (RFC 9260 §3.3.2).
+    Init(Init<'a>),
+    /// Answers an INIT (RFC 9260 §3.3.3).
+    InitAck(InitAck<'a>),
+    /// Acknowledges DATA chunks (RFC 9260 §3.3.4).
+    Sack(Sack<'a>),
+    /// Probes a path (RFC 9260 §3.3.5).
+    Heartbeat(Heartbeat<'a>),
+    /// Answers a HEARTBEAT (RFC 9260 §3.3.6).
+    HeartbeatAck(HeartbeatAck<'a>),
+    /// Ends the association at once (RFC 9260 §3.3.7).
+    Abort(Abort<'a>),
+    /// Begins a graceful close (RFC 9260 §3.3.8).
+    Shutdown(Shutdown),
+    /// Answers a SHUTDOWN (RFC 9260 §3.3.9).
+    ShutdownAck,
+    /// Reports errors (RFC 9260 §3.3.10).
+    Error(ErrorChunk<'a>),
+    /// Returns the State Cookie (RFC 9260 §3.3.11).
+    CookieEcho(CookieEcho<'a>),
+    /// Answers a COOKIE ECHO (RFC 9260 §3.3.12).
+    CookieAck,
+    /// Ends the graceful close (RFC 9260 §3.3.13).
+    ShutdownComplete(ShutdownComplete),
+    /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
+    Unknown(RawChunk<'a>),
+}
+
+impl<'a> Chunk<'a> {
+    /// Validates a chunk.
+    ///
+    /// Values that are well formed but not allowed where the protocol says what to answer (an
+    /// Initiate Tag of zero, zero streams, a missing State Cookie) are left to the association.
+    /// Flags that are "ignored on receipt" are ignored.
+    ///
+    /// # Errors
+    /// Any [`ChunkError`] that concerns the content of one chunk.
+    pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
+        Ok(match raw.chunk_type {
+            ChunkType::DATA => Self::Data(Data::parse(raw)?),
+            ChunkType::INIT => Self::Init(Init::parse(raw)?),
+            ChunkType::INIT_ACK => Self::InitAck(InitAck::parse(raw)?),
+            ChunkType::SACK => Self::Sack(Sack::parse(raw)?),
+            ChunkType::HEARTBEAT => Self::Heartbeat(Heartbeat::parse(raw)?),
+            ChunkType::HEARTBEAT_ACK => Self::HeartbeatAck(HeartbeatAck::parse(raw)?),
+            ChunkType::ABORT => Self::Abort(Abort::parse(raw)?),
+            ChunkType::SHUTDOWN => Self::Shutdown(Shutdown::parse(raw)?),
+            ChunkType::SHUTDOWN_ACK => {
+                shutdown_ack::parse(raw)?;
+                Self::ShutdownAck
+            }
+            ChunkType::ERROR => Self::Error(ErrorChunk::parse(raw)?),
+            ChunkType::COOKIE_ECHO => Self::CookieEcho(CookieEcho::parse(raw)?),
+            ChunkType::COOKIE_ACK => {
+                cookie_ack::parse(raw)?;
+                Self::CookieAck
+            }
+            ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            _ => Self::Unknown(raw),
+        })
+    }
+
+    /// The Chunk Type this representation stands for.
+    #[must_use]
+    pub const fn chunk_type(&self) -> ChunkType {
+        match self {
+            Self::Data(_) => ChunkType::DATA,
+            Self::Init(_) => ChunkType::INIT,
+            Self::InitAck(_) => ChunkType::INIT_ACK,
+            Self::Sack(_) => ChunkType::SACK,
+            Self::Heartbeat(_) => ChunkType::HEARTBEAT,
+            Self::HeartbeatAck(_) => ChunkType::HEARTBEAT_ACK,
+            Self::Abort(_) => ChunkType::ABORT,
+            Self::Shutdown(_) => ChunkType::SHUTDOWN,
+            Self::ShutdownAck => ChunkType::SHUTDOWN_ACK,
+            Self::Error(_) => ChunkType::ERROR,
+            Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
+            Self::CookieAck => ChunkType::COOKIE_ACK,
+            Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::Unknown(raw) => raw.chunk_type,
+        }
+    }
+}
+
+/// Appends a chunk made of a fixed part and a variable part, and pads it with zeros.
+///
+/// A chunk longer than [`MAX_CHUNK_LEN`] cannot be described by a Chunk Length: rather than a
+/// wrapped length nothing is written, and builds with debug assertions stop, because the caller has
+/// not kept to the size its path allows.
+pub(crate) fn emit(
+    buffer: &mut Vec<u8>,
+    chunk_type: ChunkType,
+    flags: u8,
+    fixed: &[u8],
+    variable: &[u8],
+) {
+    let length = CHUNK_HEADER_LEN.saturating_add(fixed.len()).saturating_add(variable.len());
+    let Ok(length) = u16::try_from(length) else {
+        debug_assert!(false, "{chunk_type} chunk of {length} bytes");
+        return;
+    };
+    let [l0, l1] = length.to_be_bytes();
+    buffer.reserve(padded(usize::from(length)));
+    buffer.extend_from_slice(&[chunk_type.0, flags, l0, l1]);
+    buffer.extend_from_slice(fixed);
+    buffer.extend_from_slice(variable);
+    pad(buffer);
+}
+
+/// Pads to the next multiple of four. The common header is 12 bytes long, so chunks begin at one.
+pub(crate) fn pad(buffer: &mut Vec<u8>) {
+    buffer.resize(padded(buffer.len()), 0);
+}
+
+/// Helpers for the byte-vector test of each chunk.
+#[cfg(test)]
+pub(crate) mod test_support {
+    use super::Chunk;
+    use crate::packet::Chunks;
+    use crate::{ChunkError, CommonHeader, PacketWriter, VerificationTag};
+
+    /// Parses the first of the chunks in `bytes`.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Chunk<'_>, ChunkError> {
+        Chunk::parse(Chunks::new(bytes).next().expect("a chunk")?)
+    }
+
+    /// What `write` appends behind the common header.
+    pub(crate) fn emitted(write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
+        let header = CommonHeader {
+            source_port: 1,
+            destination_port: 2,
+            verification_tag: VerificationTag(3),
+        };
+        let mut buffer = Vec::new();
+        let mut writer = PacketWriter::new(&mut buffer, header);
+        write(&mut writer);
+        writer.finish();
+        buffer.split_off(crate::COMMON_HEADER_LEN)
+    }
+}

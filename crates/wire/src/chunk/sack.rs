@@ -1,0 +1,170 @@
+//! Selective Acknowledgement (SACK, 3), RFC 9260 §3.3.4.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |   Type = 3    |  Chunk Flags  |         Chunk Length          |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                      Cumulative TSN Ack                       |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |          Advertised Receiver Window Credit (a_rwnd)           |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! | Number of Gap Ack Blocks = N  |  Number of Duplicate TSNs = M |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |    Gap Ack Block #1 Start     |     Gap Ack Block #1 End      |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! \                              ...                              \
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |    Gap Ack Block #N Start     |     Gap Ack Block #N End      |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                        Duplicate TSN 1                        |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! \                              ...                              \
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                        Duplicate TSN M                        |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+
+use crate::reader::Reader;
+use crate::{ChunkError, ChunkType, MAX_CHUNK_LEN, RawChunk, Tsn};
+
+/// Length of the chunk in front of the first Gap Ack Block, in bytes.
+const FIXED_LEN: usize = 16;
+
+/// Length of a Gap Ack Block and of a Duplicate TSN, in bytes.
+const ENTRY_LEN: usize = 4;
+
+/// How many entries, Gap Ack Blocks and Duplicate TSNs together, a Chunk Length can describe.
+const MAX_ENTRIES: usize = (MAX_CHUNK_LEN - FIXED_LEN) / ENTRY_LEN;
+
+/// A run of TSNs received beyond a gap, as offsets from the Cumulative TSN Ack.
+///
+/// From the network it may be anything: a start of 0, a start beyond the end, overlapping blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GapAckBlock {
+    /// Offset of the first TSN of the run, at least 2 in a sensible block.
+    pub start: u16,
+    /// Offset of the last TSN of the run.
+    pub end: u16,
+}
+
+/// A SACK chunk whose counts agree with its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sack<'a> {
+    /// All TSNs up to and including this one have been received.
+    pub cumulative_tsn_ack: Tsn,
+    /// Advertised Receiver Window Credit: buffer space left at the receiver, in bytes.
+    pub a_rwnd: u32,
+    gap_ack_blocks: &'a [[u8; ENTRY_LEN]],
+    duplicates: &'a [[u8; ENTRY_LEN]],
+}
+
+impl<'a> Sack<'a> {
+    pub(crate) fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
+        let mut reader = Reader::new(raw.value);
+        let mut fixed = || Some((reader.u32()?, reader.u32()?, reader.u16()?, reader.u16()?));
+        let (cumulative_tsn_ack, a_rwnd, gaps, dups) = fixed().ok_or(raw.invalid_length())?;
+        let counts = ChunkError::SackCounts {
+            length: raw.bytes.len(),
+            gap_ack_blocks: gaps,
+            duplicates: dups,
+        };
+        let (entries, remainder) = reader.rest().as_chunks::<ENTRY_LEN>();
+        let (gap_ack_blocks, duplicates) =
+            entries.split_at_checked(usize::from(gaps)).ok_or(counts)?;
+        if duplicates.len() != usize::from(dups) || !remainder.is_empty() {
+            return Err(counts);
+        }
+        Ok(Self { cumulative_tsn_ack: Tsn(cumulative_tsn_ack), a_rwnd, gap_ack_blocks, duplicates })
+    }
+
+    /// The Gap Ack Blocks in the order of the chunk, unjudged.
+    #[must_use]
+    pub fn gap_blocks(&self) -> GapAckBlocks<'a> {
+        GapAckBlocks(self.gap_ack_blocks.iter())
+    }
+
+    /// The Duplicate TSNs in the order of the chunk; one that arrived in duplicate several times is
+    /// listed several times.
+    #[must_use]
+    pub fn duplicates(&self) -> DuplicateTsns<'a> {
+        DuplicateTsns(self.duplicates.iter())
+    }
+}
+
+/// Iterator over Gap Ack Blocks, made by [`Sack::gap_blocks`].
+#[derive(Clone, Debug)]
+pub struct GapAckBlocks<'a>(std::slice::Iter<'a, [u8; ENTRY_LEN]>);
+
+impl Iterator for GapAckBlocks<'_> {
+    type Item = GapAckBlock;
+
+    fn next(&mut self) -> Option<GapAckBlock> {
+        let &[s0, s1, e0, e1] = self.0.next()?;
+        Some(GapAckBlock { start: u16::from_be_bytes([s0, s1]), end: u16::from_be_bytes([e0, e1]) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for GapAckBlocks<'_> {}
+
+/// Iterator over Duplicate TSNs, made by [`Sack::duplicates`].
+#[derive(Clone, Debug)]
+pub struct DuplicateTsns<'a>(std::slice::Iter<'a, [u8; ENTRY_LEN]>);
+
+impl Iterator for DuplicateTsns<'_> {
+    type Item = Tsn;
+
+    fn next(&mut self) -> Option<Tsn> {
+        self.0.next().map(|bytes| Tsn(u32::from_be_bytes(*bytes)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for DuplicateTsns<'_> {}
+
+/// Writes a SACK chunk. Entries beyond the [`MAX_ENTRIES`] a chunk can hold are left out, Duplicate
+/// TSNs first: they are optional knowledge, and a shorter list of blocks is still true.
+pub(crate) fn emit(
+    buffer: &mut Vec<u8>,
+    cumulative_tsn_ack: Tsn,
+    a_rwnd: u32,
+    gaps: impl ExactSizeIterator<Item = GapAckBlock>,
+    duplicates: impl ExactSizeIterator<Item = Tsn>,
+) {
+    let start = buffer.len();
+    buffer.extend_from_slice(&[ChunkType::SACK.0, 0, 0, 0]);
+    buffer.extend_from_slice(&cumulative_tsn_ack.0.to_be_bytes());
+    buffer.extend_from_slice(&a_rwnd.to_be_bytes());
+    buffer.extend_from_slice(&[0; 4]);
+    let entries = buffer.len();
+    for block in gaps.take(MAX_ENTRIES) {
+        let ([s0, s1], [e0, e1]) = (block.start.to_be_bytes(), block.end.to_be_bytes());
+        buffer.extend_from_slice(&[s0, s1, e0, e1]);
+    }
+    let gap_count = (buffer.len() - entries) / ENTRY_LEN;
+    for tsn in duplicates.take(MAX_ENTRIES - gap_count) {
+        buffer.extend_from_slice(&tsn.0.to_be_bytes());
+    }
+    let duplicate_count = (buffer.len() - entries) / ENTRY_LEN - gap_count;
+    // The counts are of what was written: an iterator with a wrong length cannot break the chunk.
+    let length = buffer.len() - start;
+    put_u16(buffer, start + 2, length);
+    put_u16(buffer, start + 12, gap_count);
+    put_u16(buffer, start + 14, duplicate_count);
+}
+
+/// Overwrites a 16-bit field with a number that [`MAX_ENTRIES`] keeps within its range.
+fn put_u16(buffer: &mut [u8], at: usize, number: usize) {
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    if let Some(field) = buffer.get_mut(at..at + 2) {
+        field.copy_from_slice(&number.to_be_bytes());
+    }
+}

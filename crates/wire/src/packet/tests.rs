@@ -1,0 +1,1 @@
+//! Tests of packet framing and checksum.

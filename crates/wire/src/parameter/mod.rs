@@ -1,0 +1,238 @@
+//! Optional and variable-length parameters of chunks (RFC 9260 §3.2.1, §3.3.2.1, §3.3.3.1).
+
+mod parameter_type;
+mod writer;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+pub use parameter_type::ParameterType;
+pub use writer::ParameterWriter;
+
+use crate::ChunkError;
+use crate::tlv::{RawTlv, TlvError, Tlvs};
+
+/// A list of parameters as it stands in a chunk: a cheap view, not validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Parameters<'a>(&'a [u8]);
+
+impl<'a> Parameters<'a> {
+    /// A view of bytes that are, or claim to be, a list of parameters.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes of the list.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Whether there is no parameter.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Walks the parameters in order, checking framing only.
+    ///
+    /// Ends after the first error ([`ChunkError::PartialParameter`] or
+    /// [`ChunkError::ParameterLength`]): what follows cannot be told apart.
+    #[must_use]
+    pub const fn iter(&self) -> RawParameters<'a> {
+        RawParameters(Tlvs(self.0))
+    }
+
+    /// Walks the parameters in order, validating each with [`Parameter::parse`].
+    ///
+    /// Ends after a framing error, but goes on after [`ChunkError::InvalidParameter`].
+    #[must_use]
+    pub const fn parsed(&self) -> ParsedParameters<'a> {
+        ParsedParameters(self.iter())
+    }
+
+    /// Checks the framing of the whole list at once.
+    ///
+    /// # Errors
+    /// [`ChunkError::PartialParameter`] or [`ChunkError::ParameterLength`].
+    pub fn check(&self) -> Result<(), ChunkError> {
+        self.iter().try_for_each(|parameter| parameter.map(drop))
+    }
+}
+
+impl<'a> IntoIterator for Parameters<'a> {
+    type Item = Result<RawParameter<'a>, ChunkError>;
+    type IntoIter = RawParameters<'a>;
+
+    fn into_iter(self) -> RawParameters<'a> {
+        self.iter()
+    }
+}
+
+/// A parameter whose framing is sound; its value has not been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawParameter<'a> {
+    /// Parameter Type.
+    pub parameter_type: ParameterType,
+    /// Parameter Value, without header and padding.
+    pub value: &'a [u8],
+    /// The whole parameter with its header, without padding: what is reported if it is unknown.
+    pub bytes: &'a [u8],
+}
+
+impl RawParameter<'_> {
+    const fn invalid(&self) -> ChunkError {
+        ChunkError::InvalidParameter {
+            parameter_type: self.parameter_type,
+            length: self.bytes.len(),
+        }
+    }
+}
+
+/// Iterator over parameters, made by [`Parameters::iter`].
+#[derive(Clone, Copy)]
+pub struct RawParameters<'a>(Tlvs<'a>);
+
+impl<'a> Iterator for RawParameters<'a> {
+    type Item = Result<RawParameter<'a>, ChunkError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(match self.0.next()? {
+            Ok(RawTlv { kind, value, bytes }) => {
+                Ok(RawParameter { parameter_type: ParameterType(kind), value, bytes })
+            }
+            Err(TlvError::Partial { available }) => Err(ChunkError::PartialParameter { available }),
+            Err(TlvError::Length { kind, length, available }) => Err(ChunkError::ParameterLength {
+                parameter_type: ParameterType(kind),
+                length,
+                available,
+            }),
+        })
+    }
+}
+
+impl std::iter::FusedIterator for RawParameters<'_> {}
+
+/// Iterator over validated parameters, made by [`Parameters::parsed`].
+#[derive(Clone, Copy)]
+pub struct ParsedParameters<'a>(RawParameters<'a>);
+
+impl<'a> Iterator for ParsedParameters<'a> {
+    type Item = Result<Parameter<'a>, ChunkError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.and_then(Parameter::parse))
+    }
+}
+
+impl std::iter::FusedIterator for ParsedParameters<'_> {}
+
+/// A list of parameter types: the value of a Supported Address Types parameter and of a Missing
+/// Mandatory Parameter error cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ParameterTypes<'a>(&'a [[u8; 2]]);
+
+impl<'a> ParameterTypes<'a> {
+    /// `None` when the number of bytes is odd.
+    pub(crate) const fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
+        match bytes.as_chunks::<2>() {
+            (types, []) => Some(Self(types)),
+            _ => None,
+        }
+    }
+
+    /// How many types are listed.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none is listed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The numbers in the order of the list.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u16> + Clone + use<'a> {
+        self.0.iter().map(|bytes| u16::from_be_bytes(*bytes))
+    }
+
+    /// Whether the list names this type.
+    #[must_use]
+    pub fn contains(&self, parameter_type: ParameterType) -> bool {
+        self.iter().any(|number| number == parameter_type.0)
+    }
+}
+
+/// A validated parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parameter<'a> {
+    /// Heartbeat Info (1): opaque to everyone but its sender (RFC 9260 §3.3.5).
+    HeartbeatInfo(&'a [u8]),
+    /// IPv4 Address (5) of the sender (RFC 9260 §3.3.2.1.1).
+    Ipv4Address(Ipv4Addr),
+    /// IPv6 Address (6) of the sender (RFC 9260 §3.3.2.1.2).
+    Ipv6Address(Ipv6Addr),
+    /// State Cookie (7) of an INIT ACK chunk (RFC 9260 §3.3.3.1.1).
+    StateCookie(&'a [u8]),
+    /// Unrecognized Parameter (8): a parameter of the INIT chunk its receiver did not know (RFC
+    /// 9260 §3.3.3.1.2).
+    UnrecognizedParameter(RawParameter<'a>),
+    /// Cookie Preservative (9): a wish for a longer life of the cookie (RFC 9260 §3.3.2.1.3).
+    CookiePreservative {
+        /// Milliseconds to add.
+        increment_ms: u32,
+    },
+    /// Host Name Address (11), deprecated: answered with an ABORT chunk (RFC 9260 §3.3.2.1.4).
+    /// The name with its terminating zeros, unjudged.
+    HostName(&'a [u8]),
+    /// Supported Address Types (12): parameter types of addresses the sender can use (RFC 9260
+    /// §3.3.2.1.5).
+    SupportedAddressTypes(ParameterTypes<'a>),
+    /// Reserved for ECN Capable (0x8000), RFC 9260 §3.3.2. Its value, if any, is ignored.
+    EcnCapable,
+    /// Forward-TSN-Supported (0xC000), RFC 3758 §3.1. Its value, if any, is ignored.
+    ForwardTsnSupported,
+    /// Supported Extensions (0x8008): chunk types, one byte each (RFC 5061 §4.2.7).
+    SupportedExtensions(&'a [u8]),
+    /// Any other type; [`ParameterType::unknown_action`] tells what to do with it.
+    Unknown(RawParameter<'a>),
+}
+
+impl<'a> Parameter<'a> {
+    /// Validates a parameter.
+    ///
+    /// # Errors
+    /// [`ChunkError::InvalidParameter`] when the length contradicts the type, or when an
+    /// Unrecognized Parameter does not hold a parameter.
+    pub fn parse(raw: RawParameter<'a>) -> Result<Self, ChunkError> {
+        let parsed = match raw.parameter_type {
+            ParameterType::HEARTBEAT_INFO => Some(Self::HeartbeatInfo(raw.value)),
+            ParameterType::IPV4_ADDRESS => {
+                <[u8; 4]>::try_from(raw.value).ok().map(|octets| Self::Ipv4Address(octets.into()))
+            }
+            ParameterType::IPV6_ADDRESS => {
+                <[u8; 16]>::try_from(raw.value).ok().map(|octets| Self::Ipv6Address(octets.into()))
+            }
+            ParameterType::STATE_COOKIE => Some(Self::StateCookie(raw.value)),
+            ParameterType::UNRECOGNIZED_PARAMETER => {
+                // The copy may come with its padding; nothing else is looked for behind it.
+                let quoted = Parameters::new(raw.value).iter().next();
+                quoted.and_then(Result::ok).map(Self::UnrecognizedParameter)
+            }
+            ParameterType::COOKIE_PRESERVATIVE => <[u8; 4]>::try_from(raw.value)
+                .ok()
+                .map(|ms| Self::CookiePreservative { increment_ms: u32::from_be_bytes(ms) }),
+            ParameterType::HOST_NAME_ADDRESS => Some(Self::HostName(raw.value)),
+            ParameterType::SUPPORTED_ADDRESS_TYPES => {
+                ParameterTypes::from_bytes(raw.value).map(Self::SupportedAddressTypes)
+            }
+            ParameterType::ECN_CAPABLE => Some(Self::EcnCapable),
+            ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),
+            ParameterType::SUPPORTED_EXTENSIONS => Some(Self::SupportedExtensions(raw.value)),
+            _ => Some(Self::Unknown(raw)),
+        };
+        parsed.ok_or(raw.invalid())
+    }
+}

@@ -1,0 +1,92 @@
+//! Parameter Types (RFC 9260 §3.2.1 and the IANA registry).
+
+use std::fmt;
+
+use crate::UnknownAction;
+
+/// Parameter Type field (RFC 9260 §3.2.1). Types are unique across all chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ParameterType(
+    /// The number on the wire.
+    pub u16,
+);
+
+macro_rules! parameter_types {
+    ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
+        impl ParameterType {
+            $($(#[$doc])* pub const $name: Self = Self($value);)*
+
+            /// The name in the RFCs, `None` for a type without one here.
+            #[must_use]
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some($label),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+parameter_types! {
+    /// Heartbeat Info (RFC 9260 §3.3.5).
+    HEARTBEAT_INFO = 1, "Heartbeat Info";
+    /// IPv4 Address (RFC 9260 §3.3.2.1.1).
+    IPV4_ADDRESS = 5, "IPv4 Address";
+    /// IPv6 Address (RFC 9260 §3.3.2.1.2).
+    IPV6_ADDRESS = 6, "IPv6 Address";
+    /// State Cookie (RFC 9260 §3.3.3.1.1).
+    STATE_COOKIE = 7, "State Cookie";
+    /// Unrecognized Parameter (RFC 9260 §3.3.3.1.2).
+    UNRECOGNIZED_PARAMETER = 8, "Unrecognized Parameter";
+    /// Cookie Preservative (RFC 9260 §3.3.2.1.3).
+    COOKIE_PRESERVATIVE = 9, "Cookie Preservative";
+    /// Host Name Address, deprecated (RFC 9260 §3.3.2.1.4).
+    HOST_NAME_ADDRESS = 11, "Host Name Address";
+    /// Supported Address Types (RFC 9260 §3.3.2.1.5).
+    SUPPORTED_ADDRESS_TYPES = 12, "Supported Address Types";
+    /// Reserved for ECN Capable (RFC 9260 §3.3.2).
+    ECN_CAPABLE = 0x8000, "ECN Capable";
+    /// Supported Extensions (RFC 5061 §4.2.7).
+    SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions";
+    /// Forward-TSN-Supported (RFC 3758 §3.1).
+    FORWARD_TSN_SUPPORTED = 0xc000, "Forward-TSN-Supported";
+}
+
+impl ParameterType {
+    /// What the two highest bits ask of an endpoint that does not know the type.
+    #[must_use]
+    pub const fn unknown_action(self) -> UnknownAction {
+        let [high, _] = self.0.to_be_bytes();
+        UnknownAction::from_high_bits(high >> 6)
+    }
+}
+
+impl fmt::Display for ParameterType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => write!(f, "type {:#06x}", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn highest_bits_choose_the_action() {
+        assert_eq!(ParameterType(0x3fff).unknown_action(), UnknownAction::Stop);
+        assert_eq!(ParameterType(0x4000).unknown_action(), UnknownAction::StopAndReport);
+        assert_eq!(ParameterType::ECN_CAPABLE.unknown_action(), UnknownAction::Skip);
+        let forward = ParameterType::FORWARD_TSN_SUPPORTED;
+        assert_eq!(forward.unknown_action(), UnknownAction::SkipAndReport);
+    }
+
+    #[test]
+    fn types_are_shown_by_name() {
+        assert_eq!(ParameterType::STATE_COOKIE.to_string(), "State Cookie");
+        assert_eq!(ParameterType(0xc006).to_string(), "type 0xc006");
+    }
+}

@@ -1,0 +1,127 @@
+//! Encoding of parameter lists.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::ParameterType;
+use crate::MAX_CHUNK_LEN;
+use crate::tlv;
+
+/// Longest list of parameters an INIT or INIT ACK chunk can hold, in bytes: its Chunk Length also
+/// counts 20 bytes of fixed fields.
+const MAX_PARAMETERS_LEN: usize = MAX_CHUNK_LEN - 20;
+
+/// Builds the parameters of an INIT or INIT ACK chunk, each padded to a multiple of four bytes.
+///
+/// A parameter that does not fit into the largest possible chunk any more is left out and counted
+/// by [`left_out`](Self::left_out), so mandatory ones go first. The methods can be chained.
+///
+/// ```
+/// use tresse_wire::{ParameterType, ParameterWriter};
+///
+/// let parameters = ParameterWriter::new()
+///     .supported_address_types(&[ParameterType::IPV4_ADDRESS.0])
+///     .cookie_preservative(1000)
+///     .finish();
+/// assert_eq!(parameters, [0, 12, 0, 6, 0, 5, 0, 0, 0, 9, 0, 8, 0, 0, 3, 232]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ParameterWriter {
+    list: Vec<u8>,
+    left_out: usize,
+}
+
+impl ParameterWriter {
+    /// An empty list.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { list: Vec::new(), left_out: 0 }
+    }
+
+    /// Adds a parameter of any type (RFC 9260 §3.2.1).
+    pub fn raw(&mut self, parameter_type: ParameterType, value: &[u8]) -> &mut Self {
+        if !tlv::push(&mut self.list, MAX_PARAMETERS_LEN, parameter_type.0, &[value]) {
+            self.left_out += 1;
+        }
+        self
+    }
+
+    /// Adds an IPv4 Address (RFC 9260 §3.3.2.1.1).
+    pub fn ipv4(&mut self, address: Ipv4Addr) -> &mut Self {
+        self.raw(ParameterType::IPV4_ADDRESS, &address.octets())
+    }
+
+    /// Adds an IPv6 Address (RFC 9260 §3.3.2.1.2). An IPv4-mapped address, which the RFC forbids
+    /// here, is written as the IPv4 Address it stands for.
+    pub fn ipv6(&mut self, address: Ipv6Addr) -> &mut Self {
+        match address.to_ipv4_mapped() {
+            // RFC 9260 §3.3.2.1.2: a sender "SHOULD instead use an IPv4 Address parameter".
+            Some(mapped) => self.ipv4(mapped),
+            None => self.raw(ParameterType::IPV6_ADDRESS, &address.octets()),
+        }
+    }
+
+    /// Adds the State Cookie of an INIT ACK chunk (RFC 9260 §3.3.3.1.1).
+    pub fn state_cookie(&mut self, cookie: &[u8]) -> &mut Self {
+        self.raw(ParameterType::STATE_COOKIE, cookie)
+    }
+
+    /// Adds an Unrecognized Parameter to an INIT ACK chunk (RFC 9260 §3.3.3.1.2): `parameter` is the
+    /// one of the INIT chunk with type, length and value, as in
+    /// [`RawParameter::bytes`](crate::RawParameter::bytes).
+    pub fn unrecognized(&mut self, parameter: &[u8]) -> &mut Self {
+        self.raw(ParameterType::UNRECOGNIZED_PARAMETER, parameter)
+    }
+
+    /// Adds a Cookie Preservative (RFC 9260 §3.3.2.1.3): a wish to lengthen the cookie's life by so
+    /// many milliseconds.
+    pub fn cookie_preservative(&mut self, increment_ms: u32) -> &mut Self {
+        self.raw(ParameterType::COOKIE_PRESERVATIVE, &increment_ms.to_be_bytes())
+    }
+
+    /// Adds Supported Address Types (RFC 9260 §3.3.2.1.5): parameter types of addresses, 5 for IPv4
+    /// and 6 for IPv6.
+    pub fn supported_address_types(&mut self, types: &[u16]) -> &mut Self {
+        let value: Vec<u8> = types.iter().flat_map(|number| number.to_be_bytes()).collect();
+        self.raw(ParameterType::SUPPORTED_ADDRESS_TYPES, &value)
+    }
+
+    /// Adds Supported Extensions (RFC 5061 §4.2.7): chunk types, one byte each.
+    pub fn supported_extensions(&mut self, chunk_types: &[u8]) -> &mut Self {
+        self.raw(ParameterType::SUPPORTED_EXTENSIONS, chunk_types)
+    }
+
+    /// Adds Forward-TSN-Supported (RFC 3758 §3.1).
+    pub fn forward_tsn_supported(&mut self) -> &mut Self {
+        self.raw(ParameterType::FORWARD_TSN_SUPPORTED, &[])
+    }
+
+    /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).
+    pub fn ecn_capable(&mut self) -> &mut Self {
+        self.raw(ParameterType::ECN_CAPABLE, &[])
+    }
+
+    /// How many parameters were left out because the chunk would have become too long.
+    #[must_use]
+    pub const fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Bytes in the list so far, padding included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the list holds no parameter.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Takes the encoded list and leaves an empty one behind.
+    #[must_use]
+    pub fn finish(&mut self) -> Vec<u8> {
+        self.left_out = 0;
+        std::mem::take(&mut self.list)
+    }
+}

@@ -1,0 +1,153 @@
+//! The Type-Length-Value format shared by parameters and error causes (RFC 9260 §3.2.1, §3.3.10).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |        Parameter Type         |       Parameter Length        |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! /                        Parameter Value                        /
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+
+/// Length of the type and length fields in front of a value.
+pub(crate) const TLV_HEADER_LEN: usize = 4;
+
+/// `n` rounded up to the next multiple of four bytes, as chunks, parameters and error causes are
+/// padded (RFC 9260 §3.2). Saturates instead of overflowing.
+#[must_use]
+pub const fn padded(n: usize) -> usize {
+    n.saturating_add(3) & !3
+}
+
+/// One item of a list.
+#[derive(Clone, Copy)]
+pub(crate) struct RawTlv<'a> {
+    /// Parameter Type or Cause Code.
+    pub(crate) kind: u16,
+    /// The value without header and padding.
+    pub(crate) value: &'a [u8],
+    /// Header and value without padding.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Why a list cannot be read further.
+#[derive(Clone, Copy)]
+pub(crate) enum TlvError {
+    /// 1 to 3 bytes are left.
+    Partial { available: usize },
+    /// The length field is below four or beyond the end of the list.
+    Length { kind: u16, length: u16, available: usize },
+}
+
+/// Walks a list. Every step consumes at least four bytes, so the walk ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Tlvs<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Tlvs<'a> {
+    fn step(&mut self) -> Result<RawTlv<'a>, TlvError> {
+        let available = self.0.len();
+        let Some(&[k0, k1, l0, l1]) = self.0.first_chunk() else {
+            return Err(TlvError::Partial { available });
+        };
+        let kind = u16::from_be_bytes([k0, k1]);
+        let length = u16::from_be_bytes([l0, l1]);
+        let parts = self.0.split_at_checked(usize::from(length));
+        let Some((bytes, rest)) = parts else {
+            return Err(TlvError::Length { kind, length, available });
+        };
+        let Some(value) = bytes.get(TLV_HEADER_LEN..) else {
+            return Err(TlvError::Length { kind, length, available });
+        };
+        // RFC 9260 §3.2: the final padding may be absent from the Chunk Length.
+        let padding = padded(bytes.len()) - bytes.len();
+        self.0 = rest.get(padding..).unwrap_or_default();
+        Ok(RawTlv { kind, value, bytes })
+    }
+}
+
+impl<'a> Iterator for Tlvs<'a> {
+    type Item = Result<RawTlv<'a>, TlvError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let item = self.step();
+        if item.is_err() {
+            self.0 = &[];
+        }
+        Some(item)
+    }
+}
+
+/// Takes the padding of the last item off a padded list.
+///
+/// RFC 9260 §3.2: the Chunk Length "does include any padding of variable-length parameters other
+/// than the last parameter in the chunk". A malformed list is returned as it is.
+pub(crate) fn without_final_padding(list: &[u8]) -> &[u8] {
+    let mut end = 0;
+    let mut items = Tlvs(list);
+    loop {
+        let start = list.len() - items.0.len();
+        match items.next() {
+            Some(Ok(item)) => end = start + item.bytes.len(),
+            Some(Err(_)) => return list,
+            None => return list.get(..end).unwrap_or(list),
+        }
+    }
+}
+
+/// Appends an item and pads it with zeros.
+///
+/// Leaves the list as it is and returns false when the item would make it longer than `limit`;
+/// the padding of the last item does not count.
+pub(crate) fn push(list: &mut Vec<u8>, limit: usize, kind: u16, value: &[&[u8]]) -> bool {
+    let length = value.iter().fold(TLV_HEADER_LEN, |sum, part| sum.saturating_add(part.len()));
+    let Ok(length_field) = u16::try_from(length) else { return false };
+    if list.len().saturating_add(length) > limit {
+        return false;
+    }
+    list.extend_from_slice(&kind.to_be_bytes());
+    list.extend_from_slice(&length_field.to_be_bytes());
+    for part in value {
+        list.extend_from_slice(part);
+    }
+    list.resize(padded(list.len()), 0);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_saturates() {
+        assert_eq!([0, 1, 3, 4, 5].map(padded), [0, 4, 4, 4, 8]);
+        assert_eq!(padded(usize::MAX), usize::MAX - 3);
+    }
+
+    #[test]
+    fn final_padding_is_taken_off_once() {
+        let list = [0, 1, 0, 5, 9, 0, 0, 0, 0, 1, 0, 6, 9, 9, 0, 0];
+        assert_eq!(without_final_padding(&list), &list[..14]);
+        assert_eq!(without_final_padding(&list[..14]), &list[..14]);
+        assert_eq!(without_final_padding(&list[..8]), &list[..5]);
+        assert_eq!(without_final_padding(&[]), &[] as &[u8]);
+        let malformed = [0, 1, 0, 99, 0, 0];
+        assert_eq!(without_final_padding(&malformed), &malformed);
+    }
+
+    #[test]
+    fn push_keeps_to_its_limit() {
+        let mut list = Vec::new();
+        assert!(push(&mut list, 13, 1, &[&[7]]));
+        assert!(push(&mut list, 13, 1, &[&[7]]));
+        assert_eq!(list.len(), 16);
+        assert!(!push(&mut list, 19, 1, &[]));
+        assert!(push(&mut list, 20, 1, &[]));
+        assert!(!push(&mut list, usize::MAX, 1, &[&[0; 65_532]]));
+        assert!(push(&mut list, usize::MAX, 1, &[&[0; 65_530], &[1]]));
+        assert_eq!(list.len(), 20 + 65_536);
+    }
+}

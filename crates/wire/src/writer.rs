@@ -1,0 +1,147 @@
+//! Building packets.
+
+use crate::chunk;
+use crate::packet::write_checksum;
+use crate::{
+    COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
+    InitFields, Ppid, Shutdown, ShutdownComplete, Ssn, StreamId, Tsn,
+};
+
+/// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
+///
+/// How much fits a path is the caller's business ([`len`](Self::len) tells what there is). A chunk
+/// of more than [`MAX_CHUNK_LEN`](crate::MAX_CHUNK_LEN) bytes has no Chunk Length: it is not written
+/// at all, and with debug assertions the program stops there. Quoting a peer cannot lead to this,
+/// because [`CauseWriter`](crate::CauseWriter) and [`ParameterWriter`](crate::ParameterWriter) keep
+/// within the limit and [`sack`](Self::sack) shortens its lists.
+#[derive(Debug)]
+#[must_use = "a packet without `finish` has no checksum"]
+pub struct PacketWriter<'b> {
+    buffer: &'b mut Vec<u8>,
+}
+
+impl<'b> PacketWriter<'b> {
+    /// Clears the buffer and writes the common header.
+    pub fn new(buffer: &'b mut Vec<u8>, header: CommonHeader) -> Self {
+        buffer.clear();
+        buffer.extend_from_slice(&header.to_bytes());
+        Self { buffer }
+    }
+
+    /// Bytes so far, common header and padding included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether no chunk has been written yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.buffer.len() <= COMMON_HEADER_LEN
+    }
+
+    /// Appends a DATA chunk (RFC 9260 §3.3.1). It takes [`data_chunk_len`](crate::data_chunk_len)
+    /// bytes. The payload must not be empty.
+    pub fn data(
+        &mut self,
+        tsn: Tsn,
+        stream: StreamId,
+        ssn: Ssn,
+        ppid: Ppid,
+        flags: DataFlags,
+        payload: &[u8],
+    ) {
+        Data { tsn, stream, ssn, ppid, flags, payload }.emit(self.buffer);
+    }
+
+    /// Appends an INIT chunk (RFC 9260 §3.3.2) with a list of encoded parameters, see
+    /// [`ParameterWriter`](crate::ParameterWriter). RFC 9260 §6.10: it must be the only chunk.
+    pub fn init(&mut self, fields: &InitFields, params: &[u8]) {
+        fields.emit(self.buffer, ChunkType::INIT, params);
+    }
+
+    /// Appends an INIT ACK chunk (RFC 9260 §3.3.3) with a list of encoded parameters, see
+    /// [`ParameterWriter`](crate::ParameterWriter). RFC 9260 §6.10: it must be the only chunk.
+    pub fn init_ack(&mut self, fields: &InitFields, params: &[u8]) {
+        fields.emit(self.buffer, ChunkType::INIT_ACK, params);
+    }
+
+    /// Appends a SACK chunk (RFC 9260 §3.3.4) of `16 + 4 * (gaps + duplicates)` bytes.
+    ///
+    /// A chunk holds 16379 Gap Ack Blocks and Duplicate TSNs together; what is beyond that is left
+    /// out, duplicates first.
+    pub fn sack(
+        &mut self,
+        cumulative_tsn_ack: Tsn,
+        a_rwnd: u32,
+        gaps: impl ExactSizeIterator<Item = GapAckBlock>,
+        duplicates: impl ExactSizeIterator<Item = Tsn>,
+    ) {
+        chunk::sack::emit(self.buffer, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
+    }
+
+    /// Appends a HEARTBEAT chunk (RFC 9260 §3.3.5) with this Heartbeat Info.
+    pub fn heartbeat(&mut self, info: &[u8]) {
+        chunk::heartbeat::emit(self.buffer, info);
+    }
+
+    /// Appends a HEARTBEAT ACK chunk (RFC 9260 §3.3.6) that returns
+    /// [`Heartbeat::parameters`](crate::Heartbeat::parameters) unchanged.
+    pub fn heartbeat_ack(&mut self, parameters: &[u8]) {
+        chunk::heartbeat_ack::emit(self.buffer, parameters);
+    }
+
+    /// Appends an ABORT chunk (RFC 9260 §3.3.7) with a list of encoded causes, see
+    /// [`CauseWriter`](crate::CauseWriter); `tag_reflected` sets the T bit.
+    pub fn abort(&mut self, tag_reflected: bool, causes: &[u8]) {
+        chunk::abort::emit(self.buffer, tag_reflected, causes);
+    }
+
+    /// Appends an ERROR chunk (RFC 9260 §3.3.10) with a list of encoded causes, see
+    /// [`CauseWriter`](crate::CauseWriter).
+    pub fn error(&mut self, causes: &[u8]) {
+        chunk::error::emit(self.buffer, causes);
+    }
+
+    /// Appends a SHUTDOWN chunk (RFC 9260 §3.3.8).
+    pub fn shutdown(&mut self, cumulative_tsn_ack: Tsn) {
+        Shutdown { cumulative_tsn_ack }.emit(self.buffer);
+    }
+
+    /// Appends a SHUTDOWN ACK chunk (RFC 9260 §3.3.9).
+    pub fn shutdown_ack(&mut self) {
+        chunk::shutdown_ack::emit(self.buffer);
+    }
+
+    /// Appends a SHUTDOWN COMPLETE chunk (RFC 9260 §3.3.13); `tag_reflected` sets the T bit.
+    pub fn shutdown_complete(&mut self, tag_reflected: bool) {
+        ShutdownComplete { tag_reflected }.emit(self.buffer);
+    }
+
+    /// Appends a COOKIE ECHO chunk (RFC 9260 §3.3.11), which must be the first of its packet.
+    pub fn cookie_echo(&mut self, cookie: &[u8]) {
+        CookieEcho { cookie }.emit(self.buffer);
+    }
+
+    /// Appends a COOKIE ACK chunk (RFC 9260 §3.3.12).
+    pub fn cookie_ack(&mut self) {
+        chunk::cookie_ack::emit(self.buffer);
+    }
+
+    /// Appends an already encoded chunk and pads it. The bytes are taken as they are, even if they
+    /// are no chunk: this is also how tests send malformed ones.
+    pub fn raw(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+        chunk::pad(self.buffer);
+    }
+
+    /// Writes the CRC32c (RFC 9260 §6.8) and returns the length of the packet in bytes.
+    #[expect(clippy::must_use_candidate, reason = "the buffer knows its length as well")]
+    pub fn finish(self) -> usize {
+        write_checksum(self.buffer);
+        self.buffer.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
