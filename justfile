@@ -1,0 +1,34 @@
+# Short names for what people run most. `just` lists them; .ci/run is the whole check.
+
+_default:
+    @just --list
+
+# Every test; those that need a peer that is not installed say so.
+test *ARGS:
+    cargo test {{ARGS}}
+
+# Format, clippy, dependencies.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+    cargo deny check
+
+# API documentation, warnings are errors.
+doc *ARGS:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps {{ARGS}}
+
+# Benchmarks: just bench -p tresse-core scoreboard
+bench *ARGS:
+    cargo bench {{ARGS}}
+
+# Ten minutes of fuzzing (needs cargo-fuzz and a nightly toolchain): just fuzz packet
+fuzz TARGET SECONDS="600":
+    cargo +nightly fuzz run {{TARGET}} -- -max_total_time={{SECONDS}}
+
+# The laboratory: just lab run hurtig/fig2
+lab *ARGS:
+    cargo run --release -- lab {{ARGS}}
+
+# Against independent stacks; a missing peer is a failure.
+interop *ARGS:
+    TRESSE_REQUIRE_PEERS=1 cargo test -p tresse-interop {{ARGS}}
