@@ -1,0 +1,134 @@
+//! Rules of STYLE.md that neither rustc nor clippy can check.
+
+use std::fs;
+use std::path::Path;
+
+/// Lines of a source file that is not a test.
+const MAX_LINES: usize = 500;
+/// Lines of the file of one algorithm, its tests not counted.
+const MAX_ALGORITHM_LINES: usize = 300;
+
+struct Source {
+    /// Path below `crates/`, with `/` on every system.
+    name: String,
+    text: String,
+}
+
+impl Source {
+    fn is_test(&self) -> bool {
+        self.name.ends_with("/tests.rs") || self.name.contains("/tests/")
+    }
+
+    fn is_algorithm(&self) -> bool {
+        let rooms = ["core/src/recovery/", "core/src/congestion/"];
+        rooms.iter().any(|room| self.name.starts_with(room))
+            && !self.name.ends_with("/mod.rs")
+            && !self.is_test()
+    }
+
+    /// The lines before the inline tests.
+    fn code_lines(&self) -> usize {
+        self.text.lines().take_while(|line| *line != "#[cfg(test)]").count()
+    }
+
+    /// The `//!` comment at the top.
+    fn header(&self) -> String {
+        self.text.lines().take_while(|line| line.starts_with("//!")).collect()
+    }
+}
+
+fn collect(folder: &Path, crates: &Path, found: &mut Vec<Source>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, crates, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/");
+            found.push(Source { name, text: fs::read_to_string(&path).unwrap() });
+        }
+    }
+}
+
+/// All Rust files under `crates/*/src`.
+fn sources() -> Vec<Source> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    for member in fs::read_dir(crates).unwrap() {
+        let src = member.unwrap().path().join("src");
+        if src.is_dir() {
+            collect(&src, crates, &mut found);
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(found.iter().any(|source| source.name == "core/src/lib.rs"), "looked in a wrong place");
+    found
+}
+
+/// Fails with one line for each place where `is_wrong` finds something in a line of code.
+fn search(files: &[Source], is_wrong: impl Fn(&str) -> bool) {
+    let mut problems = Vec::new();
+    for file in files {
+        for (number, line) in file.text.lines().enumerate().filter(|(_, line)| is_wrong(line)) {
+            problems.push(format!("{}:{}: {}", file.name, number + 1, line.trim()));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let mut problems = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        let lines = source.text.lines().count();
+        if lines > MAX_LINES {
+            problems.push(format!("{}: {lines} lines, at most {MAX_LINES}", source.name));
+        }
+        if source.is_algorithm() && source.code_lines() > MAX_ALGORITHM_LINES {
+            let lines = source.code_lines();
+            problems.push(format!("{}: {lines} of {MAX_ALGORITHM_LINES} lines", source.name));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+/// Whether `header` names an RFC, a draft, a section or a year.
+fn cites(header: &str) -> bool {
+    let is_year = |n: &str| n.len() == 4 && (n.starts_with("19") || n.starts_with("20"));
+    ["RFC ", "draft-", "§"].iter().any(|mark| header.contains(mark))
+        || header.split(|c: char| !c.is_ascii_digit()).any(is_year)
+}
+
+#[test]
+fn algorithms_cite_their_source() {
+    let files = sources();
+    let uncited: Vec<&str> = files
+        .iter()
+        .filter(|source| source.is_algorithm() && !cites(&source.header()))
+        .map(|source| source.name.as_str())
+        .collect();
+    assert!(uncited.is_empty(), "no RFC and no paper in the header of {}", uncited.join(", "));
+}
+
+#[test]
+fn no_paths_of_one_machine() {
+    // Put together here, so that this file does not contain what it looks for.
+    let roots = ["home", "root", "Users", "work"].map(|root| format!("/{root}/"));
+    let is_inside_a_path =
+        |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+    search(&sources(), |line| {
+        roots.iter().any(|root| {
+            line.match_indices(root.as_str()).any(|(at, _)| !is_inside_a_path(&line[..at]))
+        })
+    });
+}
+
+#[test]
+fn the_core_reads_no_clock_socket_environment_or_random_source() {
+    let outside = ["Instant", "SystemTime", "std::env", "std::thread", "Socket", "OsRng"];
+    let mut core = sources();
+    core.retain(|source| source.name.starts_with("core/src/"));
+    search(&core, |line| {
+        let code = line.split("//").next().unwrap_or_default();
+        outside.iter().any(|word| code.contains(word))
+    });
+}
