@@ -1,0 +1,359 @@
+//! SCTP in UDP datagrams (RFC 6951) on one socket.
+
+#[cfg(test)]
+mod tests;
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+use crate::address::AddressMap;
+use crate::batch::{SendQueue, Target};
+use crate::{CarrierStats, DEFAULT_UDP_PORT, Ecn, Incoming, Outgoing};
+
+/// Buffers filled by one system call. With receive offload each holds up to 64 datagrams.
+const RECV_BATCH: usize = 16;
+
+/// Bytes of one of them: the largest datagram, and the largest run the kernel coalesces.
+const RECV_BUFFER: usize = 65_535;
+
+/// Errors in a row that one `poll_recv` swallows before it lets others run.
+const MAX_ERRORS_IN_A_ROW: u32 = 16;
+
+/// Settings of the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// Bytes to ask for as the system's receive buffer. Default 4 MiB. Best effort: the system
+    /// may cap it (`net.core.rmem_max` on Linux). A buffer smaller than the peer's window loses
+    /// packets whenever this process is not scheduled in time.
+    pub receive_buffer: usize,
+    /// Bytes to ask for as the system's send buffer. Default 4 MiB, best effort.
+    pub send_buffer: usize,
+}
+
+impl Default for UdpOptions {
+    fn default() -> Self {
+        UdpOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20 }
+    }
+}
+
+/// A UDP socket that carries SCTP packets, many per system call where the kernel can.
+///
+/// RFC 6951 §5.1: each stack uses a single local UDP port as destination of all its packets, so
+/// one socket serves all associations. Bound to `0.0.0.0` it serves every IPv4 address of the
+/// host, bound to `[::]` every IPv6 and IPv4 address.
+///
+/// IP fragmentation is forbidden where the system permits: a packet above the MTU of its route is
+/// counted and lost, never fragmented.
+#[derive(Debug)]
+pub struct UdpCarrier {
+    io: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    addresses: AddressMap,
+    received: Box<[u8]>,
+    queue: SendQueue,
+    /// A segmented send failed and the system was told to segment no more; the next single
+    /// datagram shows whether segmentation or the destination was to blame.
+    segmentation_in_doubt: bool,
+    stats: CarrierStats,
+}
+
+impl UdpCarrier {
+    /// Binds a socket. Port 0 lets the system choose; [`DEFAULT_UDP_PORT`] is the registered one.
+    ///
+    /// # Errors
+    /// Those of the system, such as an address in use.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO enabled.
+    pub fn bind(local: SocketAddr, options: UdpOptions) -> io::Result<UdpCarrier> {
+        let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+        if local.is_ipv6() {
+            // The wildcard of IPv6 also serves IPv4; systems differ in the default.
+            socket.set_only_v6(!local.ip().is_unspecified())?;
+        }
+        socket.set_nonblocking(true)?;
+        socket.bind(&local.into())?;
+        // Best effort: with small buffers everything works, with more loss.
+        let _ = socket.set_recv_buffer_size(options.receive_buffer);
+        let _ = socket.set_send_buffer_size(options.send_buffer);
+        let io = UdpSocket::from_std(socket.into())?;
+        let state = UdpSocketState::new((&io).into())?;
+        let local = io.local_addr()?;
+        Ok(UdpCarrier {
+            io,
+            state,
+            local,
+            addresses: AddressMap::new(local),
+            received: vec![0; RECV_BATCH * RECV_BUFFER].into(),
+            queue: SendQueue::default(),
+            segmentation_in_doubt: false,
+            stats: CarrierStats::default(),
+        })
+    }
+
+    /// The address and port the socket is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> CarrierStats {
+        self.stats
+    }
+
+    /// Bytes of the system's receive buffer, as granted.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn receive_buffer(&self) -> io::Result<usize> {
+        SockRef::from(&self.io).recv_buffer_size()
+    }
+
+    /// Remembers the interface through which a link-local IPv6 peer is reached. Peers that send
+    /// first are remembered without it; other addresses do not need it.
+    pub fn learn_zone(&mut self, peer: SocketAddr) {
+        self.addresses.learn(peer);
+    }
+
+    /// Appends the packets that have arrived to `out` and gives their number, at least 1.
+    ///
+    /// # Errors
+    /// Only those after which the socket is of no use.
+    pub fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<Incoming>,
+    ) -> Poll<io::Result<usize>> {
+        let mut errors = 0;
+        loop {
+            ready!(self.io.poll_recv_ready(cx))?;
+            let mut metas = [RecvMeta::default(); RECV_BATCH];
+            let mut chunks = self.received.chunks_mut(RECV_BUFFER);
+            let mut buffers: [IoSliceMut<'_>; RECV_BATCH] =
+                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            let result = self.io.try_io(Interest::READABLE, || {
+                self.state.recv((&self.io).into(), &mut buffers, &mut metas)
+            });
+            match result {
+                Ok(filled) => {
+                    self.stats.recv_calls += 1;
+                    let before = out.len();
+                    for (meta, buffer) in
+                        metas[..filled].iter().zip(self.received.chunks(RECV_BUFFER))
+                    {
+                        split(meta, buffer, self.local, &mut self.stats, out);
+                        self.addresses.learn(meta.addr);
+                    }
+                    let taken = out.len() - before;
+                    if taken > 0 {
+                        return Poll::Ready(Ok(taken));
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(e) if is_transient(&e) => {
+                    self.stats.recv_failed += 1;
+                    errors += 1;
+                    if errors == MAX_ERRORS_IN_A_ROW {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                }
+                Err(e) => return Poll::Ready(Err(e)),
+            }
+        }
+    }
+
+    /// Waits for packets; see [`poll_recv`](Self::poll_recv). Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// As `poll_recv`.
+    pub async fn recv(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_recv(cx, out)).await
+    }
+
+    /// Accepts one packet for sending; [`poll_flush`](Self::poll_flush) sends it. Neighbours with
+    /// equal length and destination travel in one system call.
+    ///
+    /// A destination that this socket cannot reach by its address family counts as failed.
+    pub fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
+        let port = to.encapsulation.unwrap_or(DEFAULT_UDP_PORT);
+        let Some(destination) =
+            self.addresses.for_socket(to.destination, port).filter(|_| port != 0)
+        else {
+            self.stats.send_failed += 1;
+            return;
+        };
+        // A socket bound to one address has no choice, and a source of the other family is none.
+        let source = to.source.filter(|source| {
+            self.local.ip().is_unspecified()
+                && !source.is_unspecified()
+                && source.is_ipv4() == to.destination.is_ipv4()
+        });
+        let target = Target { destination, source, ecn: to.ecn };
+        self.queue.push(target, packet, self.state.max_gso_segments());
+    }
+
+    /// Whether so much waits that the caller should stop queueing until a flush has succeeded.
+    pub fn is_full(&self) -> bool {
+        self.queue.is_full()
+    }
+
+    /// Sends what is queued. Pending when the system's buffer is full: the rest stays queued.
+    /// Errors of single datagrams are counted and do not stop the others.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while !self.queue.is_empty() {
+            if self.send_front() {
+                continue;
+            }
+            self.stats.send_blocked += 1;
+            match self.io.poll_send_ready(cx) {
+                Poll::Ready(Ok(())) => {}
+                // The runtime is going away; datagrams may be lost at any time.
+                Poll::Ready(Err(_)) => {
+                    while let Some((batch, _)) = self.queue.front() {
+                        self.stats.send_failed += batch.datagrams() as u64;
+                        self.queue.advance(batch.datagrams());
+                    }
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Waits until everything queued was sent; see [`poll_flush`](Self::poll_flush).
+    pub async fn flush(&mut self) {
+        poll_fn(|cx| self.poll_flush(cx)).await;
+    }
+
+    /// Queues the packets and waits until they were sent.
+    pub async fn send(&mut self, packets: &[(Outgoing, Bytes)]) {
+        for (to, packet) in packets {
+            self.queue(to, packet);
+            if self.is_full() {
+                self.flush().await;
+            }
+        }
+        self.flush().await;
+    }
+
+    /// Sends the front batch; false if the system's buffer is full.
+    fn send_front(&mut self) -> bool {
+        let Some((batch, bytes)) = self.queue.front() else { return true };
+        // After a failure with segmentation `max_gso_segments` is 1: one datagram at a time.
+        let whole = batch.datagrams() <= self.state.max_gso_segments();
+        let (datagrams, bytes) = if whole {
+            (batch.datagrams(), bytes)
+        } else {
+            (1, &bytes[..batch.segment.min(bytes.len())])
+        };
+        let transmit = Transmit {
+            destination: batch.target.destination,
+            ecn: EcnCodepoint::from_bits(batch.target.ecn.bits()),
+            contents: bytes,
+            segment_size: (datagrams > 1).then_some(batch.segment),
+            src_ip: batch.target.source,
+        };
+        let len = bytes.len();
+        let segmented_before = self.state.max_gso_segments() > 1;
+        let result = self
+            .io
+            .try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), &transmit));
+        match result {
+            Ok(()) => {
+                self.segmentation_in_doubt = false;
+                self.stats.send_calls += 1;
+                self.stats.datagrams_sent += datagrams as u64;
+                self.stats.bytes_sent += len as u64;
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return false,
+            Err(_) if datagrams > 1 && self.state.max_gso_segments() == 1 => {
+                self.segmentation_in_doubt = true;
+                return true; // Again, in pieces: the device may not know how to segment.
+            }
+            Err(e) => {
+                if quinn_udp::is_msg_size_err(&e) {
+                    self.stats.send_too_large += datagrams as u64;
+                } else {
+                    self.stats.send_failed += datagrams as u64;
+                }
+                let gave_up = segmented_before && self.state.max_gso_segments() == 1;
+                if (gave_up || self.segmentation_in_doubt) && datagrams == 1 {
+                    self.restore_segmentation();
+                }
+            }
+        }
+        self.queue.advance(datagrams);
+        true
+    }
+
+    /// One bad destination must not cost all others their segmentation: a datagram that fails
+    /// alone proves that segmentation was not the reason.
+    fn restore_segmentation(&mut self) {
+        self.segmentation_in_doubt = false;
+        if let Ok(state) = UdpSocketState::new((&self.io).into()) {
+            self.state = state;
+        }
+    }
+}
+
+/// Errors of one datagram, or of an earlier one, that say nothing about the socket.
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::Interrupted
+            | ErrorKind::OutOfMemory
+            | ErrorKind::PermissionDenied
+            | ErrorKind::TimedOut
+            | ErrorKind::InvalidData
+    ) || quinn_udp::is_msg_size_err(error)
+}
+
+/// Cuts a received run into datagrams, each copied to memory of its own.
+fn split(
+    meta: &RecvMeta,
+    buffer: &[u8],
+    local: SocketAddr,
+    stats: &mut CarrierStats,
+    out: &mut Vec<Incoming>,
+) {
+    let data = &buffer[..meta.len.min(buffer.len())];
+    if data.is_empty() || meta.addr.port() == 0 {
+        stats.recv_invalid += 1;
+        return;
+    }
+    let source = AddressMap::plain(meta.addr.ip());
+    let destination: IpAddr = AddressMap::plain(meta.dst_ip.unwrap_or(local.ip()));
+    let ecn = match meta.ecn {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    };
+    for datagram in data.chunks(if meta.stride == 0 { data.len() } else { meta.stride }) {
+        stats.datagrams_received += 1;
+        stats.bytes_received += datagram.len() as u64;
+        out.push(Incoming {
+            source,
+            destination,
+            encapsulation: Some(meta.addr.port()),
+            ecn,
+            packet: Bytes::copy_from_slice(datagram),
+        });
+    }
+}

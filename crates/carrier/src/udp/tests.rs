@@ -1,0 +1,187 @@
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use super::*;
+
+fn carrier(local: &str) -> UdpCarrier {
+    UdpCarrier::bind(local.parse().unwrap(), UdpOptions::default()).unwrap()
+}
+
+fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
+    Outgoing {
+        destination: address.into(),
+        source: None,
+        encapsulation: Some(carrier.local_addr().port()),
+        ecn: Ecn::NotEct,
+    }
+}
+
+async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<Incoming> {
+    let mut out = Vec::new();
+    while out.len() < n {
+        tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
+            .await
+            .expect("datagrams arrive on loopback")
+            .unwrap();
+    }
+    out
+}
+
+#[tokio::test]
+async fn packets_keep_their_bounds_order_and_addresses() {
+    let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
+    let sizes: Vec<usize> = (0..300).map(|n| if n % 7 == 0 { 60 } else { 1400 }).collect();
+    let packets: Vec<_> = sizes
+        .iter()
+        .enumerate()
+        .map(|(n, size)| (to(&b, Ipv4Addr::LOCALHOST), Bytes::from(vec![n as u8; *size])))
+        .collect();
+    a.send(&packets).await;
+    let got = recv_n(&mut b, packets.len()).await;
+    assert_eq!(got.len(), packets.len());
+    for (got, (_, sent)) in got.iter().zip(&packets) {
+        assert_eq!(got.packet, sent);
+        assert_eq!(got.source, a.local_addr().ip());
+        assert_eq!(got.destination, IpAddr::from(Ipv4Addr::LOCALHOST));
+        assert_eq!(got.encapsulation, Some(a.local_addr().port()));
+    }
+    let (sent, received) = (a.stats(), b.stats());
+    assert_eq!((sent.datagrams_sent, received.datagrams_received), (300, 300));
+    assert_eq!(sent.bytes_sent, received.bytes_received);
+    assert_eq!(sent.send_failed + sent.send_too_large + received.recv_failed, 0);
+}
+
+#[tokio::test]
+async fn answers_leave_from_the_address_that_was_asked() {
+    let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
+    let asked = Ipv4Addr::new(127, 0, 0, 9);
+    a.send(&[(to(&b, asked), Bytes::from_static(b"ask"))]).await;
+    let question = recv_n(&mut b, 1).await.remove(0);
+    assert_eq!(question.destination, IpAddr::from(asked));
+    let answer = Outgoing {
+        destination: question.source,
+        source: Some(question.destination),
+        encapsulation: question.encapsulation,
+        ecn: Ecn::NotEct,
+    };
+    b.send(&[(answer, Bytes::from_static(b"answer"))]).await;
+    assert_eq!(recv_n(&mut a, 1).await[0].source, IpAddr::from(asked));
+}
+
+#[tokio::test]
+async fn a_dual_stack_socket_speaks_both_families() {
+    let Ok(mut dual) = UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), UdpOptions::default())
+    else {
+        println!("skipped: no IPv6 on this host");
+        return;
+    };
+    let mut v4 = carrier("127.0.0.1:0");
+    v4.send(&[(to(&dual, Ipv4Addr::LOCALHOST), Bytes::from_static(b"four"))]).await;
+    let four = recv_n(&mut dual, 1).await.remove(0);
+    assert_eq!(four.source, IpAddr::from(Ipv4Addr::LOCALHOST));
+    assert_eq!(four.destination, IpAddr::from(Ipv4Addr::LOCALHOST));
+    let back = Outgoing { source: Some(four.destination), ..to(&v4, Ipv4Addr::LOCALHOST) };
+    dual.send(&[(back, Bytes::from_static(b"back"))]).await;
+    assert_eq!(recv_n(&mut v4, 1).await[0].packet, "back");
+
+    let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), UdpOptions::default())
+    else {
+        println!("skipped: no IPv6 loopback address on this host");
+        return;
+    };
+    v6.send(&[(to(&dual, Ipv6Addr::LOCALHOST), Bytes::from_static(b"six"))]).await;
+    let six = recv_n(&mut dual, 1).await.remove(0);
+    assert_eq!((six.source, six.packet), (Ipv6Addr::LOCALHOST.into(), "six".into()));
+    assert_eq!(six.destination, IpAddr::from(Ipv6Addr::LOCALHOST));
+}
+
+#[tokio::test]
+async fn ecn_bits_pass() {
+    let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("127.0.0.1:0"));
+    let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+    let packets: Vec<_> = marks
+        .iter()
+        .map(|ecn| {
+            (Outgoing { ecn: *ecn, ..to(&b, Ipv4Addr::LOCALHOST) }, Bytes::from_static(b"same"))
+        })
+        .collect();
+    a.send(&packets).await;
+    let got: Vec<Ecn> = recv_n(&mut b, 4).await.iter().map(|p| p.ecn).collect();
+    assert_eq!(got, marks);
+}
+
+#[tokio::test]
+async fn errors_of_a_datagram_are_counted_and_the_next_one_passes() {
+    let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("127.0.0.1:0"));
+    let good = to(&b, Ipv4Addr::LOCALHOST);
+    // Nobody listens there: the kernel answers with ICMP, which must not disturb later sends.
+    let closed = {
+        let c = carrier("127.0.0.1:0");
+        to(&c, Ipv4Addr::LOCALHOST)
+    };
+    let wrong_family = Outgoing { destination: Ipv6Addr::LOCALHOST.into(), ..good };
+    let no_port = Outgoing { encapsulation: Some(0), ..good };
+    let too_large = Bytes::from(vec![1; 65_530]);
+    a.send(&[
+        (closed, Bytes::from_static(b"lost")),
+        (wrong_family, Bytes::from_static(b"lost")),
+        (no_port, Bytes::from_static(b"lost")),
+        (good, too_large.clone()),
+        (good, too_large),
+        (good, Bytes::from_static(b"first")),
+        (good, Bytes::from_static(b"later")),
+    ])
+    .await;
+    let got = recv_n(&mut b, 2).await;
+    assert_eq!((&got[0].packet[..], &got[1].packet[..]), (&b"first"[..], &b"later"[..]));
+    assert_eq!((a.stats().send_too_large, a.stats().send_failed), (2, 2));
+}
+
+#[tokio::test]
+async fn a_bad_source_address_does_not_end_segmentation() {
+    let (mut a, mut b) = (carrier("0.0.0.0:0"), carrier("127.0.0.1:0"));
+    let before = a.state.max_gso_segments();
+    let good = to(&b, Ipv4Addr::LOCALHOST);
+    let bad = Outgoing { source: Some(Ipv4Addr::BROADCAST.into()), ..good };
+    let packet = Bytes::from_static(b"packet");
+    a.send(&[(bad, packet.clone())]).await;
+    a.send(&[(bad, packet.clone()), (bad, packet.clone()), (good, packet)]).await;
+    assert_eq!(recv_n(&mut b, 1).await[0].packet, "packet");
+    assert_eq!((a.stats().send_failed, a.stats().datagrams_sent), (3, 1));
+    assert_eq!(a.state.max_gso_segments(), before);
+}
+
+#[tokio::test]
+async fn empty_datagrams_are_dropped() {
+    let mut b = carrier("127.0.0.1:0");
+    let plain = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    plain.send_to(&[], b.local_addr()).unwrap();
+    plain.send_to(b"x", b.local_addr()).unwrap();
+    assert_eq!(recv_n(&mut b, 1).await[0].packet, "x");
+    assert_eq!(b.stats().recv_invalid, 1);
+}
+
+#[tokio::test]
+async fn a_full_socket_buffer_loses_nothing() {
+    let options = UdpOptions { send_buffer: 1, receive_buffer: 16 << 20 };
+    let mut a = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
+    let mut b = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
+    let goal = to(&b, Ipv4Addr::LOCALHOST);
+    let mut sent = 0u32;
+    let mut out = Vec::new();
+    while sent < 2_000 {
+        for _ in 0..50 {
+            let mut packet = sent.to_be_bytes().to_vec();
+            packet.resize(1_000, 7);
+            a.queue(&goal, &packet);
+            sent += 1;
+        }
+        a.flush().await;
+        while out.len() < sent as usize {
+            b.recv(&mut out).await.unwrap();
+        }
+    }
+    for (n, got) in out.iter().enumerate() {
+        assert_eq!(got.packet[..4], (n as u32).to_be_bytes());
+    }
+}
