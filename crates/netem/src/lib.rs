@@ -1,1 +1,73 @@
-//! See crate description.
+//! Network link models without IO or clock: the same ones under the simulator's virtual clock and
+//! under the real clock of an emulator.
+//!
+//! A [`Link`] is one direction between two hosts. Packets and the time go in through
+//! [`Link::offer`]; [`Link::next_wakeup`] says when to come back, and [`Link::poll`] hands out what
+//! has arrived by then. The packet itself is opaque: the link knows its size and its [`Class`].
+//!
+//! # Stages
+//! Every packet goes through the stages in this order. A stage that is not configured costs
+//! nothing and draws no random number, and each stage draws from a random stream of its own, so
+//! that changing one impairment leaves the decisions of the others as they were.
+//!
+//! | | stage | file | keys of [`LinkConfig`] |
+//! |---|---|---|---|
+//! | 1 | up or down | `link.rs` | `up` |
+//! | 2 | loss, when at the entry (default) | `loss/` | `drop_*`, `loss`, `loss_stage` |
+//! | 3 | duplication | `duplication.rs` | `duplicate*` |
+//! | 4 | queue | `queue/` | `queue_packets`, `queue_bytes` |
+//! | 5 | serialisation | `rate.rs` | `bandwidth_kbps`, `overhead_bytes` |
+//! | 6 | loss, when on the wire | `loss/` | as 2 |
+//! | 7 | corruption | `corruption.rs` | `corrupt*` |
+//! | 8 | propagation delay and jitter | `delay.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders` |
+//! | 9 | reordering | `reordering.rs` | `reorder*` |
+//!
+//! A link keeps the order of its packets unless `reorder*` or `jitter_reorders` says otherwise.
+//! Whatever is asked of stages 5 to 9 for a packet is settled when its serialisation starts.
+//!
+//! ```
+//! use tresse_netem::{Class, Link, LinkConfig, Nanos};
+//!
+//! let config = LinkConfig {
+//!     bandwidth_kbps: Some(1000.0),
+//!     delay_ms: 10.0,
+//!     drop_packets: vec![2],
+//!     ..LinkConfig::default()
+//! };
+//! let mut link = Link::new(config, 1)?;
+//! for name in ["first", "second", "third"] {
+//!     link.offer(Nanos::ZERO, 1250, Class::NONE, name);
+//! }
+//! let mut arrivals = Vec::new();
+//! while let Some(now) = link.next_wakeup() {
+//!     while let Some(delivery) = link.poll(now) {
+//!         arrivals.push((delivery.at.as_millis(), delivery.packet));
+//!     }
+//! }
+//! assert_eq!(arrivals, [(20, "first"), (30, "third")]);
+//! # Ok::<(), tresse_netem::ConfigError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod corruption;
+mod delay;
+mod duplication;
+mod link;
+mod loss;
+mod packet;
+mod pattern;
+mod queue;
+mod random;
+mod rate;
+mod reordering;
+mod stats;
+mod time;
+
+pub use config::{ConfigError, LinkConfig, LossStage};
+pub use corruption::Corruption;
+pub use link::{Delivery, Link, Verdict};
+pub use packet::Class;
+pub use stats::{DropCause, LinkStats};
+pub use time::Nanos;

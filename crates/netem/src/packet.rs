@@ -1,0 +1,56 @@
+//! What a link knows of a packet.
+
+use std::ops::BitOr;
+
+use crate::time::Nanos;
+
+/// What a packet carries, as far as loss patterns tell packets apart: a set of bits that the
+/// caller computes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Class(u8);
+
+impl Class {
+    /// None of the below.
+    pub const NONE: Class = Class(0);
+    /// Carries user data (in SCTP: a DATA or I-DATA chunk). Counted by `drop_data`.
+    pub const DATA: Class = Class(1);
+    /// Carries an acknowledgment (in SCTP: a SACK or NR-SACK chunk). Counted by `drop_acks`.
+    pub const ACK: Class = Class(2);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Class) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Class {
+    type Output = Class;
+    fn bitor(self, other: Class) -> Class {
+        Class(self.0 | other.0)
+    }
+}
+
+/// The three numbers by which patterns name a packet, all counted from 1 since the link was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    /// Among all packets offered.
+    pub(crate) packet: u64,
+    /// Among those with [`Class::DATA`], if it is one.
+    pub(crate) data: Option<u64>,
+    /// Among those with [`Class::ACK`], if it is one.
+    pub(crate) ack: Option<u64>,
+}
+
+/// A packet inside the link.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<T> {
+    pub(crate) packet: T,
+    pub(crate) numbers: Numbers,
+    /// Size as offered.
+    pub(crate) size: u32,
+    /// Size that counts against queue and bandwidth, link overhead included.
+    pub(crate) bytes: u64,
+    /// The second of two copies that duplication made.
+    pub(crate) copy: bool,
+    pub(crate) offered_at: Nanos,
+}

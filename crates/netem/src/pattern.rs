@@ -1,0 +1,43 @@
+//! Exact sets of packet numbers, such as `drop_packets = [3, 17]`.
+
+/// A set of numbers, asked in increasing order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pattern {
+    numbers: Vec<u64>,
+    next: usize,
+}
+
+impl Pattern {
+    pub(crate) fn new(numbers: &[u64]) -> Pattern {
+        let mut numbers = numbers.to_vec();
+        numbers.sort_unstable();
+        Pattern { numbers, next: 0 }
+    }
+
+    /// Whether `number` is in the set. Numbers asked for must not decrease.
+    pub(crate) fn matches(&mut self, number: u64) -> bool {
+        while self.numbers.get(self.next).is_some_and(|n| *n < number) {
+            self.next += 1;
+        }
+        self.numbers.get(self.next) == Some(&number)
+    }
+
+    /// [`Self::matches`] for a packet that may lie outside the class that is counted.
+    pub(crate) fn matches_some(&mut self, number: Option<u64>) -> bool {
+        number.is_some_and(|n| self.matches(n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_repetition_of_the_list_do_not_matter() {
+        let mut pattern = Pattern::new(&[5, 2, 2]);
+        let hits: Vec<u64> = (1..=7).filter(|n| pattern.matches(*n)).collect();
+        assert_eq!(hits, [2, 5]);
+        assert!(!pattern.matches_some(None));
+        assert!(Pattern::new(&[9]).matches(9));
+    }
+}

@@ -1,0 +1,40 @@
+//! The seeded random source of each stage.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+
+/// Which stage draws. The numbers select independent streams of one seed: never reuse one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage {
+    Loss = 1,
+    Duplication = 2,
+    Corruption = 3,
+    Jitter = 4,
+    Reordering = 5,
+}
+
+/// Random numbers for one stage of one link.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(ChaCha8Rng);
+
+impl Random {
+    pub(crate) fn new(seed: u64, stage: Stage) -> Random {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stage as u64);
+        Random(rng)
+    }
+
+    pub(crate) fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in `0.0..1.0`.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// `true` with the given probability. 0 draws nothing.
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.unit() < probability
+    }
+}
