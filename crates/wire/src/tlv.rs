@@ -41,7 +41,7 @@ pub(crate) enum TlvError {
 }
 
 /// Walks a list. Every step consumes at least four bytes, so the walk ends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Tlvs<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Tlvs<'a> {

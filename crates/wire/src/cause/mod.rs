@@ -80,7 +80,7 @@ pub struct RawCause<'a> {
 }
 
 /// Iterator over error causes, made by [`Causes::iter`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RawCauses<'a>(Tlvs<'a>);
 
 impl<'a> Iterator for RawCauses<'a> {
@@ -102,7 +102,7 @@ impl<'a> Iterator for RawCauses<'a> {
 impl std::iter::FusedIterator for RawCauses<'_> {}
 
 /// Iterator over validated error causes, made by [`Causes::parsed`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ParsedCauses<'a>(RawCauses<'a>);
 
 impl<'a> Iterator for ParsedCauses<'a> {

@@ -38,3 +38,42 @@ pub(crate) fn emit(buffer: &mut Vec<u8>, tag_reflected: bool, causes: &[u8]) {
     let flags = if tag_reflected { T_BIT } else { 0 };
     super::emit(buffer, ChunkType::ABORT, flags, &[], without_final_padding(causes));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::test_support::{emitted, parse};
+    use crate::{Cause, CauseCode, CauseWriter, Chunk};
+
+    /// A reflected tag, Out of Resource, and a User-Initiated Abort with a reason of three bytes.
+    const BYTES: [u8; 16] = [
+        0x06, 0x01, 0x00, 0x0f, 0x00, 0x04, 0x00, 0x04, 0x00, 0x0c, 0x00, 0x07, b'b', b'y', b'e',
+        0x00,
+    ];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let Ok(Chunk::Abort(abort)) = parse(&BYTES) else { panic!("an ABORT chunk") };
+        assert!(abort.tag_reflected);
+        let causes: Vec<_> = abort.causes.parsed().map(Result::unwrap).collect();
+        assert_eq!(causes, [Cause::OutOfResource, Cause::UserInitiatedAbort(b"bye")]);
+        let list = CauseWriter::new().out_of_resource().user_initiated_abort(b"bye").finish();
+        assert_eq!(emitted(|writer| writer.abort(true, &list)), BYTES);
+    }
+
+    #[test]
+    fn causes_are_optional_and_reserved_flags_ignored() {
+        let Ok(Chunk::Abort(abort)) = parse(&[6, 0xfe, 0, 4]) else { panic!("an ABORT chunk") };
+        assert!(!abort.tag_reflected && abort.causes.is_empty());
+        assert_eq!(emitted(|writer| writer.abort(false, &[])), [6, 0, 0, 4]);
+    }
+
+    #[test]
+    fn malformed_causes_are_a_format_error() {
+        let mut bytes = BYTES;
+        bytes[11] = 9;
+        let code = CauseCode::USER_INITIATED_ABORT;
+        let error = ChunkError::CauseLength { code, length: 9, available: 7 };
+        assert_eq!(parse(&bytes), Err(error));
+    }
+}

@@ -29,3 +29,23 @@ impl<'a> CookieEcho<'a> {
         super::emit(buffer, ChunkType::COOKIE_ECHO, 0, &[], self.cookie);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const BYTES: [u8; 12] = [0x0a, 0x00, 0x00, 0x0a, b'c', b'o', b'o', b'k', b'i', b'e', 0, 0];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        assert_eq!(parse(&BYTES), Ok(Chunk::CookieEcho(CookieEcho { cookie: b"cookie" })));
+        assert_eq!(emitted(|writer| writer.cookie_echo(b"cookie")), BYTES);
+    }
+
+    #[test]
+    fn an_empty_cookie_is_a_value() {
+        assert_eq!(parse(&[10, 0, 0, 4]), Ok(Chunk::CookieEcho(CookieEcho { cookie: &[] })));
+    }
+}

@@ -115,3 +115,67 @@ impl<'a> Data<'a> {
         super::emit(buffer, ChunkType::DATA, self.flags.bits(), &fixed, self.payload);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    /// An unordered whole message of five bytes with SACK-IMMEDIATELY, padded by three.
+    const BYTES: [u8; 24] = [
+        0x00, 0x0f, 0x00, 0x15, 0x8d, 0x1c, 0x22, 0x04, 0x00, 0x03, 0x01, 0x02, 0x00, 0x00, 0x00,
+        0x33, b'h', b'e', b'l', b'l', b'o', 0x00, 0x00, 0x00,
+    ];
+
+    const DATA: Data<'static> = Data {
+        tsn: Tsn(0x8d1c_2204),
+        stream: StreamId(3),
+        ssn: Ssn(0x0102),
+        ppid: Ppid(51),
+        flags: DataFlags { immediate: true, unordered: true, beginning: true, ending: true },
+        payload: b"hello",
+    };
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        assert_eq!(parse(&BYTES), Ok(Chunk::Data(DATA)));
+        let Data { tsn, stream, ssn, ppid, flags, payload } = DATA;
+        let written = emitted(|writer| writer.data(tsn, stream, ssn, ppid, flags, payload));
+        assert_eq!(written, BYTES);
+        assert_eq!(written.len(), data_chunk_len(payload.len()));
+    }
+
+    #[test]
+    fn reserved_flags_and_padding_are_ignored() {
+        let mut bytes = BYTES;
+        bytes[1] |= 0xf0;
+        bytes[21..].fill(0xff);
+        assert_eq!(parse(&bytes), Ok(Chunk::Data(DATA)));
+        assert_eq!(parse(&bytes[..21]), Ok(Chunk::Data(DATA)));
+    }
+
+    #[test]
+    fn user_data_is_mandatory() {
+        let mut bytes = BYTES;
+        bytes[3] = 16;
+        assert_eq!(parse(&bytes), Err(ChunkError::NoUserData { tsn: DATA.tsn }));
+        bytes[3] = 17;
+        assert!(matches!(parse(&bytes), Ok(Chunk::Data(Data { payload: b"h", .. }))));
+        for length in 4..16 {
+            bytes[3] = length;
+            let length = usize::from(length);
+            let error = ChunkError::InvalidLength { chunk_type: ChunkType::DATA, length };
+            assert_eq!(parse(&bytes), Err(error));
+        }
+    }
+
+    #[test]
+    fn flags_keep_their_bits() {
+        for bits in 0..=255 {
+            assert_eq!(DataFlags::from_bits(bits).bits(), bits & 0x0f);
+        }
+        assert_eq!(DataFlags::UNFRAGMENTED.bits(), 0b0011);
+        assert_eq!(DataFlags::default().bits(), 0);
+    }
+}

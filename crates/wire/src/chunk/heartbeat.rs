@@ -54,3 +54,49 @@ pub(crate) fn emit(buffer: &mut Vec<u8>, info: &[u8]) {
     let [l0, l1] = length.to_be_bytes();
     super::emit(buffer, ChunkType::HEARTBEAT, 0, &[t0, t1, l0, l1], info);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const BYTES: [u8; 16] = [
+        0x04, 0x00, 0x00, 0x0d, 0x00, 0x01, 0x00, 0x09, 0xde, 0xad, 0xbe, 0xef, 0x01, 0x00, 0x00,
+        0x00,
+    ];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let info = &[0xde, 0xad, 0xbe, 0xef, 0x01];
+        let heartbeat = Heartbeat { info, parameters: &BYTES[4..13] };
+        assert_eq!(parse(&BYTES), Ok(Chunk::Heartbeat(heartbeat)));
+        assert_eq!(emitted(|writer| writer.heartbeat(info)), BYTES);
+    }
+
+    #[test]
+    fn information_is_mandatory() {
+        let missing = ChunkError::MissingParameter {
+            chunk_type: ChunkType::HEARTBEAT,
+            parameter_type: ParameterType::HEARTBEAT_INFO,
+        };
+        assert_eq!(parse(&[4, 0, 0, 4]), Err(missing));
+        assert_eq!(parse(&[4, 0, 0, 8, 0, 2, 0, 4]), Err(missing));
+        let empty = parse(&[4, 0, 0, 8, 0, 1, 0, 4]);
+        assert_eq!(empty, Ok(Chunk::Heartbeat(Heartbeat { info: &[], parameters: &[0, 1, 0, 4] })));
+    }
+
+    #[test]
+    fn every_parameter_is_framed_soundly() {
+        let bytes = [4, 0, 0, 16, 0, 1, 0, 4, 0, 9, 0, 9, 1, 2, 3, 4];
+        let parameter_type = ParameterType::COOKIE_PRESERVATIVE;
+        let error = ChunkError::ParameterLength { parameter_type, length: 9, available: 8 };
+        assert_eq!(parse(&bytes), Err(error));
+        let partial = parse(&[4, 0, 0, 11, 0, 1, 0, 4, 0, 1, 0, 0]);
+        assert_eq!(partial, Err(ChunkError::PartialParameter { available: 3 }));
+        // The first one counts.
+        let twice = [4, 0, 0, 20, 0, 2, 0, 4, 0, 1, 0, 5, 7, 0, 0, 0, 0, 1, 0, 4];
+        let Ok(Chunk::Heartbeat(heartbeat)) = parse(&twice) else { panic!("a HEARTBEAT chunk") };
+        assert_eq!(heartbeat.info, [7]);
+    }
+}

@@ -33,3 +33,35 @@ impl<'a> HeartbeatAck<'a> {
 pub(crate) fn emit(buffer: &mut Vec<u8>, parameters: &[u8]) {
     super::emit(buffer, ChunkType::HEARTBEAT_ACK, 0, &[], parameters);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const REQUEST: [u8; 16] = [
+        0x04, 0x00, 0x00, 0x0e, 0x00, 0x01, 0x00, 0x0a, 0xde, 0xad, 0xbe, 0xef, 0x01, 0x02, 0x00,
+        0x00,
+    ];
+
+    #[test]
+    fn returns_what_the_request_carried() {
+        let Ok(Chunk::Heartbeat(request)) = parse(&REQUEST) else { panic!("a HEARTBEAT chunk") };
+        let written = emitted(|writer| writer.heartbeat_ack(request.parameters));
+        let mut bytes = REQUEST;
+        bytes[0] = 5;
+        assert_eq!(written, bytes);
+        let ack = HeartbeatAck { info: request.info, parameters: request.parameters };
+        assert_eq!(parse(&written), Ok(Chunk::HeartbeatAck(ack)));
+    }
+
+    #[test]
+    fn information_is_mandatory() {
+        let missing = ChunkError::MissingParameter {
+            chunk_type: ChunkType::HEARTBEAT_ACK,
+            parameter_type: crate::ParameterType::HEARTBEAT_INFO,
+        };
+        assert_eq!(parse(&[5, 0, 0, 4]), Err(missing));
+    }
+}

@@ -114,3 +114,81 @@ impl<'a> Init<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::test_support::{emitted, parse};
+    use crate::{Chunk, Parameter, ParameterWriter};
+
+    /// An INIT with Supported Address Types, Forward-TSN-Supported and Supported Extensions whose
+    /// last parameter is one byte short of a multiple of four.
+    const BYTES: [u8; 40] = [
+        0x01, 0x00, 0x00, 0x27, 0x0e, 0xb0, 0x92, 0x11, 0x00, 0x02, 0x00, 0x00, 0x00, 0x0a, 0xff,
+        0xff, 0x3a, 0x98, 0x01, 0x7f, 0x00, 0x0c, 0x00, 0x08, 0x00, 0x05, 0x00, 0x06, 0xc0, 0x00,
+        0x00, 0x04, 0x80, 0x08, 0x00, 0x07, 0xc0, 0x82, 0x0f, 0x00,
+    ];
+
+    const FIELDS: InitFields = InitFields {
+        initiate_tag: VerificationTag(0x0eb0_9211),
+        a_rwnd: 131_072,
+        outbound_streams: 10,
+        inbound_streams: 65_535,
+        initial_tsn: Tsn(0x3a98_017f),
+    };
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let Ok(Chunk::Init(init)) = parse(&BYTES) else { panic!("an INIT chunk") };
+        assert_eq!(init.fields(), FIELDS);
+        let parameters: Vec<_> = init.parameters.parsed().map(Result::unwrap).collect();
+        let [Parameter::SupportedAddressTypes(types), rest @ ..] = &parameters[..] else {
+            panic!("{parameters:?}");
+        };
+        assert_eq!(types.iter().collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(
+            rest,
+            [Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(&[0xc0, 0x82, 0x0f])]
+        );
+
+        let list = ParameterWriter::new()
+            .supported_address_types(&[5, 6])
+            .forward_tsn_supported()
+            .supported_extensions(&[0xc0, 0x82, 0x0f])
+            .finish();
+        assert_eq!(list.len(), 20);
+        assert_eq!(emitted(|writer| writer.init(&FIELDS, &list)), BYTES);
+    }
+
+    #[test]
+    fn final_padding_may_be_counted() {
+        let mut bytes = BYTES;
+        bytes[3] = 0x28;
+        let Ok(Chunk::Init(init)) = parse(&bytes) else { panic!("an INIT chunk") };
+        assert_eq!(init.parameters.parsed().filter(Result::is_ok).count(), 3);
+        assert_eq!(init.parameters.check(), Ok(()));
+    }
+
+    #[test]
+    fn fixed_fields_are_mandatory() {
+        let mut bytes = BYTES;
+        for length in 4..20 {
+            bytes[3] = length;
+            let length = usize::from(length);
+            let error = ChunkError::InvalidLength { chunk_type: ChunkType::INIT, length };
+            assert_eq!(parse(&bytes), Err(error));
+        }
+        bytes[3] = 20;
+        let Ok(Chunk::Init(init)) = parse(&bytes) else { panic!("an INIT chunk") };
+        assert!(init.parameters.is_empty());
+    }
+
+    #[test]
+    fn forbidden_values_are_left_to_the_association() {
+        let mut bytes = BYTES;
+        bytes[4..20].fill(0);
+        let Ok(Chunk::Init(init)) = parse(&bytes) else { panic!("an INIT chunk") };
+        assert_eq!(init.initiate_tag, VerificationTag(0));
+        assert_eq!((init.outbound_streams, init.inbound_streams, init.a_rwnd), (0, 0, 0));
+    }
+}

@@ -140,6 +140,9 @@ pub(crate) fn emit(
     duplicates: impl ExactSizeIterator<Item = Tsn>,
 ) {
     let start = buffer.len();
+    buffer.reserve(
+        FIXED_LEN + ENTRY_LEN * gaps.len().saturating_add(duplicates.len()).min(MAX_ENTRIES),
+    );
     buffer.extend_from_slice(&[ChunkType::SACK.0, 0, 0, 0]);
     buffer.extend_from_slice(&cumulative_tsn_ack.0.to_be_bytes());
     buffer.extend_from_slice(&a_rwnd.to_be_bytes());
@@ -166,5 +169,85 @@ fn put_u16(buffer: &mut [u8], at: usize, number: usize) {
     let number = u16::try_from(number).unwrap_or(u16::MAX);
     if let Some(field) = buffer.get_mut(at..at + 2) {
         field.copy_from_slice(&number.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    /// The example of RFC 9260 §3.3.4 with TSN 19 listed twice as duplicate.
+    const BYTES: [u8; 32] = [
+        0x03, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x12, 0x34, 0x00, 0x02, 0x00,
+        0x02, 0x00, 0x02, 0x00, 0x03, 0x00, 0x05, 0x00, 0x05, 0x00, 0x00, 0x00, 0x13, 0x00, 0x00,
+        0x00, 0x13,
+    ];
+
+    const GAPS: [GapAckBlock; 2] =
+        [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let Ok(Chunk::Sack(sack)) = parse(&BYTES) else { panic!("a SACK chunk") };
+        assert_eq!((sack.cumulative_tsn_ack, sack.a_rwnd), (Tsn(12), 4660));
+        assert_eq!(sack.gap_blocks().len(), 2);
+        assert_eq!(sack.gap_blocks().collect::<Vec<_>>(), GAPS);
+        assert_eq!(sack.duplicates().len(), 2);
+        assert_eq!(sack.duplicates().collect::<Vec<_>>(), [Tsn(19), Tsn(19)]);
+        let written =
+            emitted(|writer| writer.sack(Tsn(12), 4660, sack.gap_blocks(), sack.duplicates()));
+        assert_eq!(written, BYTES);
+    }
+
+    #[test]
+    fn counts_must_agree_with_the_length() {
+        for (gaps, duplicates) in [(2, 1), (1, 2), (2, 3), (5, 0), (65_535, 65_535), (0, 3)] {
+            let mut bytes = BYTES;
+            bytes[12..14].copy_from_slice(&u16::to_be_bytes(gaps));
+            bytes[14..16].copy_from_slice(&u16::to_be_bytes(duplicates));
+            let error = ChunkError::SackCounts { length: 32, gap_ack_blocks: gaps, duplicates };
+            assert_eq!(parse(&bytes), Err(error));
+        }
+        for length in 4..16 {
+            let mut bytes = BYTES;
+            bytes[3] = length;
+            let length = usize::from(length);
+            let error = ChunkError::InvalidLength { chunk_type: ChunkType::SACK, length };
+            assert_eq!(parse(&bytes), Err(error));
+        }
+        for length in 16..32 {
+            let mut bytes = BYTES;
+            bytes[3] = length;
+            assert!(matches!(parse(&bytes), Err(ChunkError::SackCounts { .. })), "{length}");
+        }
+    }
+
+    #[test]
+    fn senseless_blocks_are_passed_on() {
+        let mut bytes = BYTES;
+        bytes[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 9, 0, 3]);
+        let Ok(Chunk::Sack(sack)) = parse(&bytes) else { panic!("a SACK chunk") };
+        let blocks = [GapAckBlock { start: 0, end: 65_535 }, GapAckBlock { start: 9, end: 3 }];
+        assert_eq!(sack.gap_blocks().collect::<Vec<_>>(), blocks);
+    }
+
+    #[test]
+    fn lists_beyond_the_chunk_length_are_shortened() {
+        let gaps = vec![GAPS[0]; 16_000];
+        let duplicates = vec![Tsn(7); 1000];
+        let written = emitted(|writer| {
+            writer.sack(Tsn(1), 0, gaps.iter().copied(), duplicates.iter().copied());
+        });
+        let Ok(Chunk::Sack(sack)) = parse(&written) else { panic!("a SACK chunk") };
+        assert_eq!((sack.gap_blocks().len(), sack.duplicates().len()), (16_000, 379));
+
+        let gaps = vec![GAPS[0]; 70_000];
+        let written = emitted(|writer| {
+            writer.sack(Tsn(1), 0, gaps.iter().copied(), duplicates.iter().copied());
+        });
+        let Ok(Chunk::Sack(sack)) = parse(&written) else { panic!("a SACK chunk") };
+        assert_eq!((sack.gap_blocks().len(), sack.duplicates().len()), (16_379, 0));
     }
 }

@@ -32,3 +32,31 @@ impl Shutdown {
         super::emit(buffer, ChunkType::SHUTDOWN, 0, &fixed, &[]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const BYTES: [u8; 8] = [0x07, 0x00, 0x00, 0x08, 0x8d, 0x1c, 0x22, 0x04];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let cumulative_tsn_ack = Tsn(0x8d1c_2204);
+        assert_eq!(parse(&BYTES), Ok(Chunk::Shutdown(Shutdown { cumulative_tsn_ack })));
+        assert_eq!(emitted(|writer| writer.shutdown(cumulative_tsn_ack)), BYTES);
+    }
+
+    #[test]
+    fn length_is_eight() {
+        let mut bytes = [0; 12];
+        bytes[0] = 7;
+        for length in [4, 5, 6, 7, 9, 12] {
+            bytes[3] = length;
+            let length = usize::from(length);
+            let error = ChunkError::InvalidLength { chunk_type: ChunkType::SHUTDOWN, length };
+            assert_eq!(parse(&bytes), Err(error));
+        }
+    }
+}

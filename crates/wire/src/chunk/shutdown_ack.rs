@@ -19,3 +19,24 @@ pub(crate) const fn parse(raw: RawChunk<'_>) -> Result<(), ChunkError> {
 pub(crate) fn emit(buffer: &mut Vec<u8>) {
     super::emit(buffer, ChunkType::SHUTDOWN_ACK, 0, &[], &[]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const BYTES: [u8; 4] = [0x08, 0x00, 0x00, 0x04];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        assert_eq!(parse(&BYTES), Ok(Chunk::ShutdownAck));
+        assert_eq!(emitted(|writer| writer.shutdown_ack()), BYTES);
+    }
+
+    #[test]
+    fn length_is_four() {
+        let error = ChunkError::InvalidLength { chunk_type: ChunkType::SHUTDOWN_ACK, length: 5 };
+        assert_eq!(parse(&[0x08, 0, 0, 5, 0, 0, 0, 0]), Err(error));
+    }
+}

@@ -30,3 +30,29 @@ impl ShutdownComplete {
         super::emit(buffer, ChunkType::SHUTDOWN_COMPLETE, flags, &[], &[]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chunk;
+    use crate::chunk::test_support::{emitted, parse};
+
+    const BYTES: [u8; 4] = [0x0e, 0x01, 0x00, 0x04];
+
+    #[test]
+    fn reads_and_writes_its_bytes() {
+        let reflected = ShutdownComplete { tag_reflected: true };
+        assert_eq!(parse(&BYTES), Ok(Chunk::ShutdownComplete(reflected)));
+        assert_eq!(emitted(|writer| writer.shutdown_complete(true)), BYTES);
+        let own = ShutdownComplete { tag_reflected: false };
+        assert_eq!(parse(&[0x0e, 0xfe, 0, 4]), Ok(Chunk::ShutdownComplete(own)));
+        assert_eq!(emitted(|writer| writer.shutdown_complete(false)), [0x0e, 0, 0, 4]);
+    }
+
+    #[test]
+    fn length_is_four() {
+        let error =
+            ChunkError::InvalidLength { chunk_type: ChunkType::SHUTDOWN_COMPLETE, length: 8 };
+        assert_eq!(parse(&[0x0e, 0, 0, 8, 0, 0, 0, 0]), Err(error));
+    }
+}

@@ -90,7 +90,7 @@ impl RawParameter<'_> {
 }
 
 /// Iterator over parameters, made by [`Parameters::iter`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RawParameters<'a>(Tlvs<'a>);
 
 impl<'a> Iterator for RawParameters<'a> {
@@ -114,7 +114,7 @@ impl<'a> Iterator for RawParameters<'a> {
 impl std::iter::FusedIterator for RawParameters<'_> {}
 
 /// Iterator over validated parameters, made by [`Parameters::parsed`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ParsedParameters<'a>(RawParameters<'a>);
 
 impl<'a> Iterator for ParsedParameters<'a> {
@@ -236,3 +236,6 @@ impl<'a> Parameter<'a> {
         parsed.ok_or(raw.invalid())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,360 @@
+//! Chunks that own their contents, how to draw them at random, write them, and read them back.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tresse_wire::{
+    Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock, InitFields,
+    Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid, Ssn,
+    StreamId, Tsn, VerificationTag,
+};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ChunkSpec {
+    Data(Tsn, StreamId, Ssn, Ppid, DataFlags, Vec<u8>),
+    Init(InitFields, Vec<ParameterSpec>),
+    InitAck(InitFields, Vec<ParameterSpec>),
+    Sack(Tsn, u32, Vec<GapAckBlock>, Vec<Tsn>),
+    Heartbeat(Vec<u8>),
+    HeartbeatAck(Vec<u8>),
+    Abort(bool, Vec<CauseSpec>),
+    Shutdown(Tsn),
+    ShutdownAck,
+    Error(Vec<CauseSpec>),
+    CookieEcho(Vec<u8>),
+    CookieAck,
+    ShutdownComplete(bool),
+    Unknown(Vec<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ParameterSpec {
+    HeartbeatInfo(Vec<u8>),
+    Ipv4(Ipv4Addr),
+    Ipv6(Ipv6Addr),
+    StateCookie(Vec<u8>),
+    Unrecognized(Vec<u8>),
+    CookiePreservative(u32),
+    HostName(Vec<u8>),
+    SupportedAddressTypes(Vec<u16>),
+    EcnCapable,
+    ForwardTsnSupported,
+    SupportedExtensions(Vec<u8>),
+    Unknown(u16, Vec<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CauseSpec {
+    InvalidStreamIdentifier(StreamId),
+    MissingMandatoryParameter(Vec<u16>),
+    StaleCookie(u32),
+    OutOfResource,
+    UnresolvableAddress(Vec<u8>),
+    UnrecognizedChunkType(Vec<u8>),
+    InvalidMandatoryParameter,
+    UnrecognizedParameters(Vec<u8>),
+    NoUserData(Tsn),
+    CookieReceivedWhileShuttingDown,
+    RestartWithNewAddresses(Vec<ParameterSpec>),
+    UserInitiatedAbort(Vec<u8>),
+    ProtocolViolation(Vec<u8>),
+    Unknown(u16, Vec<u8>),
+}
+
+/// A whole packet with sound checksum.
+pub(crate) fn encode(header: CommonHeader, chunks: &[ChunkSpec]) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    let mut writer = PacketWriter::new(&mut buffer, header);
+    for chunk in chunks {
+        chunk.write(&mut writer);
+    }
+    assert_eq!(writer.finish(), buffer.len());
+    buffer
+}
+
+/// Reads a packet that must be sound.
+pub(crate) fn decode(bytes: &[u8]) -> (CommonHeader, Vec<ChunkSpec>) {
+    let packet = Packet::parse(bytes).expect("a sound packet");
+    let chunks = packet.chunks().map(|raw| {
+        ChunkSpec::of(Chunk::parse(raw.expect("sound framing")).expect("a sound chunk"))
+    });
+    (packet.header(), chunks.collect())
+}
+
+impl ChunkSpec {
+    fn write(&self, writer: &mut PacketWriter<'_>) {
+        match self {
+            Self::Data(tsn, stream, ssn, ppid, flags, payload) => {
+                writer.data(*tsn, *stream, *ssn, *ppid, *flags, payload);
+            }
+            Self::Init(fields, parameters) => writer.init(fields, &encode_parameters(parameters)),
+            Self::InitAck(fields, parameters) => {
+                writer.init_ack(fields, &encode_parameters(parameters));
+            }
+            Self::Sack(tsn, a_rwnd, gaps, duplicates) => {
+                writer.sack(*tsn, *a_rwnd, gaps.iter().copied(), duplicates.iter().copied());
+            }
+            Self::Heartbeat(info) => writer.heartbeat(info),
+            Self::HeartbeatAck(info) => {
+                let parameters =
+                    ParameterWriter::new().raw(ParameterType::HEARTBEAT_INFO, info).finish();
+                writer.heartbeat_ack(&parameters);
+            }
+            Self::Abort(reflected, causes) => writer.abort(*reflected, &encode_causes(causes)),
+            Self::Shutdown(tsn) => writer.shutdown(*tsn),
+            Self::ShutdownAck => writer.shutdown_ack(),
+            Self::Error(causes) => writer.error(&encode_causes(causes)),
+            Self::CookieEcho(cookie) => writer.cookie_echo(cookie),
+            Self::CookieAck => writer.cookie_ack(),
+            Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
+            Self::Unknown(bytes) => writer.raw(bytes),
+        }
+    }
+
+    fn of(chunk: Chunk<'_>) -> Self {
+        match chunk {
+            Chunk::Data(d) => {
+                Self::Data(d.tsn, d.stream, d.ssn, d.ppid, d.flags, d.payload.to_vec())
+            }
+            Chunk::Init(init) => Self::Init(init.fields(), decode_parameters(init.parameters)),
+            Chunk::InitAck(ack) => Self::InitAck(ack.fields(), decode_parameters(ack.parameters)),
+            Chunk::Sack(sack) => {
+                let (gaps, duplicates) = (sack.gap_blocks(), sack.duplicates());
+                assert_eq!(gaps.len(), gaps.clone().count());
+                assert_eq!(duplicates.len(), duplicates.clone().count());
+                let (gaps, duplicates) = (gaps.collect(), duplicates.collect());
+                Self::Sack(sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates)
+            }
+            Chunk::Heartbeat(heartbeat) => Self::Heartbeat(heartbeat.info.to_vec()),
+            Chunk::HeartbeatAck(ack) => Self::HeartbeatAck(ack.info.to_vec()),
+            Chunk::Abort(abort) => Self::Abort(abort.tag_reflected, decode_causes(abort.causes)),
+            Chunk::Shutdown(shutdown) => Self::Shutdown(shutdown.cumulative_tsn_ack),
+            Chunk::ShutdownAck => Self::ShutdownAck,
+            Chunk::Error(error) => Self::Error(decode_causes(error.causes)),
+            Chunk::CookieEcho(echo) => Self::CookieEcho(echo.cookie.to_vec()),
+            Chunk::CookieAck => Self::CookieAck,
+            Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
+            Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
+        }
+    }
+}
+
+fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
+    let mut writer = ParameterWriter::new();
+    for parameter in parameters {
+        match parameter {
+            ParameterSpec::HeartbeatInfo(info) => writer.raw(ParameterType::HEARTBEAT_INFO, info),
+            ParameterSpec::Ipv4(address) => writer.ipv4(*address),
+            ParameterSpec::Ipv6(address) => writer.ipv6(*address),
+            ParameterSpec::StateCookie(cookie) => writer.state_cookie(cookie),
+            ParameterSpec::Unrecognized(parameter) => writer.unrecognized(parameter),
+            ParameterSpec::CookiePreservative(ms) => writer.cookie_preservative(*ms),
+            ParameterSpec::HostName(name) => writer.raw(ParameterType::HOST_NAME_ADDRESS, name),
+            ParameterSpec::SupportedAddressTypes(types) => writer.supported_address_types(types),
+            ParameterSpec::EcnCapable => writer.ecn_capable(),
+            ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
+            ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
+            ParameterSpec::Unknown(number, value) => writer.raw(ParameterType(*number), value),
+        };
+    }
+    assert_eq!(writer.left_out(), 0);
+    writer.finish()
+}
+
+fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
+    let spec = |parsed: Parameter<'_>| match parsed {
+        Parameter::HeartbeatInfo(info) => ParameterSpec::HeartbeatInfo(info.to_vec()),
+        Parameter::Ipv4Address(address) => ParameterSpec::Ipv4(address),
+        Parameter::Ipv6Address(address) => ParameterSpec::Ipv6(address),
+        Parameter::StateCookie(cookie) => ParameterSpec::StateCookie(cookie.to_vec()),
+        Parameter::UnrecognizedParameter(raw) => ParameterSpec::Unrecognized(raw.bytes.to_vec()),
+        Parameter::CookiePreservative { increment_ms } => {
+            ParameterSpec::CookiePreservative(increment_ms)
+        }
+        Parameter::HostName(name) => ParameterSpec::HostName(name.to_vec()),
+        Parameter::SupportedAddressTypes(types) => {
+            ParameterSpec::SupportedAddressTypes(types.iter().collect())
+        }
+        Parameter::EcnCapable => ParameterSpec::EcnCapable,
+        Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
+        Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
+        Parameter::Unknown(raw) => ParameterSpec::Unknown(raw.parameter_type.0, raw.value.to_vec()),
+    };
+    parameters.parsed().map(|parsed| spec(parsed.expect("a sound parameter"))).collect()
+}
+
+fn encode_causes(causes: &[CauseSpec]) -> Vec<u8> {
+    let mut writer = CauseWriter::new();
+    for cause in causes {
+        match cause {
+            CauseSpec::InvalidStreamIdentifier(stream) => writer.invalid_stream_identifier(*stream),
+            CauseSpec::MissingMandatoryParameter(types) => {
+                let types: Vec<_> = types.iter().copied().map(ParameterType).collect();
+                writer.missing_mandatory_parameter(&types)
+            }
+            CauseSpec::StaleCookie(us) => writer.stale_cookie(*us),
+            CauseSpec::OutOfResource => writer.out_of_resource(),
+            CauseSpec::UnresolvableAddress(address) => writer.unresolvable_address(address),
+            CauseSpec::UnrecognizedChunkType(chunk) => writer.unrecognized_chunk_type(chunk),
+            CauseSpec::InvalidMandatoryParameter => writer.invalid_mandatory_parameter(),
+            CauseSpec::UnrecognizedParameters(list) => writer.unrecognized_parameters(list),
+            CauseSpec::NoUserData(tsn) => writer.no_user_data(*tsn),
+            CauseSpec::CookieReceivedWhileShuttingDown => {
+                writer.cookie_received_while_shutting_down()
+            }
+            CauseSpec::RestartWithNewAddresses(addresses) => {
+                writer.restart_with_new_addresses(&encode_parameters(addresses))
+            }
+            CauseSpec::UserInitiatedAbort(reason) => writer.user_initiated_abort(reason),
+            CauseSpec::ProtocolViolation(information) => writer.protocol_violation(information),
+            CauseSpec::Unknown(code, value) => writer.raw(CauseCode(*code), value),
+        };
+    }
+    writer.finish()
+}
+
+fn decode_causes(causes: Causes<'_>) -> Vec<CauseSpec> {
+    let spec = |parsed: Cause<'_>| match parsed {
+        Cause::InvalidStreamIdentifier { stream } => CauseSpec::InvalidStreamIdentifier(stream),
+        Cause::MissingMandatoryParameter { types } => {
+            CauseSpec::MissingMandatoryParameter(types.iter().collect())
+        }
+        Cause::StaleCookie { measure_us } => CauseSpec::StaleCookie(measure_us),
+        Cause::OutOfResource => CauseSpec::OutOfResource,
+        Cause::UnresolvableAddress(address) => CauseSpec::UnresolvableAddress(address.to_vec()),
+        Cause::UnrecognizedChunkType(chunk) => CauseSpec::UnrecognizedChunkType(chunk.to_vec()),
+        Cause::InvalidMandatoryParameter => CauseSpec::InvalidMandatoryParameter,
+        Cause::UnrecognizedParameters(list) => CauseSpec::UnrecognizedParameters(list.to_vec()),
+        Cause::NoUserData { tsn } => CauseSpec::NoUserData(tsn),
+        Cause::CookieReceivedWhileShuttingDown => CauseSpec::CookieReceivedWhileShuttingDown,
+        Cause::RestartWithNewAddresses(addresses) => {
+            CauseSpec::RestartWithNewAddresses(decode_parameters(addresses))
+        }
+        Cause::UserInitiatedAbort(reason) => CauseSpec::UserInitiatedAbort(reason.to_vec()),
+        Cause::ProtocolViolation(text) => CauseSpec::ProtocolViolation(text.to_vec()),
+        Cause::Unknown(raw) => CauseSpec::Unknown(raw.code.0, raw.value.to_vec()),
+    };
+    causes.parsed().map(|parsed| spec(parsed.expect("a sound cause"))).collect()
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..40)
+}
+
+fn tsn() -> impl Strategy<Value = Tsn> {
+    any::<u32>().prop_map(Tsn)
+}
+
+/// Any common header that a receiver accepts.
+pub(crate) fn header() -> impl Strategy<Value = CommonHeader> {
+    (1..=u16::MAX, 1..=u16::MAX, any::<u32>()).prop_map(
+        |(source_port, destination_port, verification_tag)| CommonHeader {
+            source_port,
+            destination_port,
+            verification_tag: VerificationTag(verification_tag),
+        },
+    )
+}
+
+fn init_fields() -> impl Strategy<Value = InitFields> {
+    (any::<(u32, u32, u16, u16)>(), tsn()).prop_map(|((tag, a_rwnd, out, inbound), initial_tsn)| {
+        InitFields {
+            initiate_tag: VerificationTag(tag),
+            a_rwnd,
+            outbound_streams: out,
+            inbound_streams: inbound,
+            initial_tsn,
+        }
+    })
+}
+
+fn parameter() -> impl Strategy<Value = ParameterSpec> {
+    let known = |number: &u16| ParameterType(*number).name().is_some();
+    prop_oneof![
+        bytes().prop_map(ParameterSpec::HeartbeatInfo),
+        any::<[u8; 4]>().prop_map(|octets| ParameterSpec::Ipv4(octets.into())),
+        any::<[u8; 16]>()
+            .prop_map(Ipv6Addr::from)
+            .prop_filter("mapped", |address| address.to_ipv4_mapped().is_none())
+            .prop_map(ParameterSpec::Ipv6),
+        bytes().prop_map(ParameterSpec::StateCookie),
+        (any::<u16>(), bytes()).prop_map(|(number, value)| {
+            let list = ParameterWriter::new().raw(ParameterType(number), &value).finish();
+            ParameterSpec::Unrecognized(list[..4 + value.len()].to_vec())
+        }),
+        any::<u32>().prop_map(ParameterSpec::CookiePreservative),
+        bytes().prop_map(ParameterSpec::HostName),
+        vec(any::<u16>(), 0..5).prop_map(ParameterSpec::SupportedAddressTypes),
+        Just(ParameterSpec::EcnCapable),
+        Just(ParameterSpec::ForwardTsnSupported),
+        bytes().prop_map(ParameterSpec::SupportedExtensions),
+        (any::<u16>().prop_filter("known", move |number| !known(number)), bytes())
+            .prop_map(|(number, value)| ParameterSpec::Unknown(number, value)),
+    ]
+}
+
+fn cause() -> impl Strategy<Value = CauseSpec> {
+    prop_oneof![
+        any::<u16>().prop_map(|stream| CauseSpec::InvalidStreamIdentifier(StreamId(stream))),
+        vec(any::<u16>(), 0..5).prop_map(CauseSpec::MissingMandatoryParameter),
+        any::<u32>().prop_map(CauseSpec::StaleCookie),
+        Just(CauseSpec::OutOfResource),
+        bytes().prop_map(CauseSpec::UnresolvableAddress),
+        bytes().prop_map(CauseSpec::UnrecognizedChunkType),
+        Just(CauseSpec::InvalidMandatoryParameter),
+        bytes().prop_map(CauseSpec::UnrecognizedParameters),
+        tsn().prop_map(CauseSpec::NoUserData),
+        Just(CauseSpec::CookieReceivedWhileShuttingDown),
+        vec(parameter(), 0..3).prop_map(CauseSpec::RestartWithNewAddresses),
+        bytes().prop_map(CauseSpec::UserInitiatedAbort),
+        bytes().prop_map(CauseSpec::ProtocolViolation),
+        (14..=u16::MAX, bytes()).prop_map(|(code, value)| CauseSpec::Unknown(code, value)),
+    ]
+}
+
+fn data() -> impl Strategy<Value = ChunkSpec> {
+    (tsn(), any::<(u16, u16, u32, u8)>(), vec(any::<u8>(), 1..1400)).prop_map(
+        |(tsn, (stream, ssn, ppid, flags), payload)| {
+            let (stream, ssn, ppid) = (StreamId(stream), Ssn(ssn), Ppid(ppid));
+            ChunkSpec::Data(tsn, stream, ssn, ppid, DataFlags::from_bits(flags), payload)
+        },
+    )
+}
+
+fn sack() -> impl Strategy<Value = ChunkSpec> {
+    let block = any::<(u16, u16)>().prop_map(|(start, end)| GapAckBlock { start, end });
+    (tsn(), any::<u32>(), vec(block, 0..300), vec(tsn(), 0..20)).prop_map(
+        |(cumulative_tsn_ack, a_rwnd, gaps, duplicates)| {
+            ChunkSpec::Sack(cumulative_tsn_ack, a_rwnd, gaps, duplicates)
+        },
+    )
+}
+
+fn unknown() -> impl Strategy<Value = ChunkSpec> {
+    let number = any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14));
+    (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
+        let length = u8::try_from(4 + value.len()).expect("short");
+        ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
+    })
+}
+
+/// Any chunk.
+pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
+    prop_oneof![
+        data(),
+        (init_fields(), vec(parameter(), 0..6)).prop_map(|(f, p)| ChunkSpec::Init(f, p)),
+        (init_fields(), vec(parameter(), 0..6)).prop_map(|(f, p)| ChunkSpec::InitAck(f, p)),
+        sack(),
+        bytes().prop_map(ChunkSpec::Heartbeat),
+        bytes().prop_map(ChunkSpec::HeartbeatAck),
+        (any::<bool>(), vec(cause(), 0..6)).prop_map(|(t, causes)| ChunkSpec::Abort(t, causes)),
+        tsn().prop_map(ChunkSpec::Shutdown),
+        Just(ChunkSpec::ShutdownAck),
+        vec(cause(), 0..6).prop_map(ChunkSpec::Error),
+        bytes().prop_map(ChunkSpec::CookieEcho),
+        Just(ChunkSpec::CookieAck),
+        any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
+        unknown(),
+    ]
+}
