@@ -1,1 +1,9 @@
-//! What a receiver sends: which TSNs arrived, and when to say so.
+//! What a receiver sends: which TSNs arrived, when to say so, and how much more may come.
+//!
+//! Inside, TSNs are unwrapped to `u64` ("seq"), so that their order is plain.
+
+#![allow(dead_code)]
+
+pub(crate) mod delayed;
+pub(crate) mod received;
+pub(crate) mod window;

@@ -1,0 +1,76 @@
+//! The window advertised to the peer (RFC 9260 §6.2), without silly window syndrome.
+
+/// Less room than this (or than a quarter of a small buffer) is not offered anew: about one
+/// full-sized packet.
+const MIN_OPENING: u32 = 1500;
+
+/// The receive window of an association.
+///
+/// RFC 9260 §6.2 asks for receiver SWS avoidance as in RFC 1122 §4.2.3.3, whose idea is not to
+/// advance the right window edge in small steps. Here:
+/// - room for a full-sized packet or more is always told as it is;
+/// - less is told as it is while the window closes: the peer may have sent what fits, and
+///   telling 0 would shrink the window by more than was received (RFC 1122 §4.2.2.16);
+/// - less is never offered anew: a window that has closed stays as it is until there is room for
+///   a full-sized packet.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    size: u32,
+    /// The a_rwnd last told to the peer.
+    told: u32,
+}
+
+impl ReceiveWindow {
+    /// A buffer of `size` bytes, announced as such in INIT or INIT ACK (RFC 9260 §6.2 A).
+    pub(crate) fn new(size: u32) -> Self {
+        ReceiveWindow { size, told: size }
+    }
+
+    /// The size of the buffer.
+    pub(crate) fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The a_rwnd to put into a SACK now, when `buffered` bytes are held.
+    pub(crate) fn advertised(&self, buffered: usize) -> u32 {
+        let free = self.size.saturating_sub(u32::try_from(buffered).unwrap_or(u32::MAX));
+        if free >= MIN_OPENING.min(self.size / 4) { free } else { free.min(self.told) }
+    }
+
+    /// A SACK with this a_rwnd was sent.
+    pub(crate) fn on_sacked(&mut self, a_rwnd: u32) {
+        self.told = a_rwnd;
+    }
+
+    /// Whether a SACK should tell the peer that the window has opened, though no data came.
+    /// `pmdcs` is the largest chunk of user data that fits a packet of the path (PMDCS).
+    ///
+    /// RFC 9260 §6.2: one should be sent when the window opens up, but no large number of them:
+    /// for instance if it can be increased by at least a quarter of the buffer. A peer that
+    /// cannot send a full-sized chunk at all is told earlier, so that it need not probe: after a
+    /// sixteenth, or two chunks if that is more, which bounds updates to one for two packets
+    /// of data, as many as there are SACKs for data.
+    pub(crate) fn update_due(&self, buffered: usize, pmdcs: usize) -> bool {
+        let opened = self.advertised(buffered).saturating_sub(self.told);
+        let quarter = (self.size / 4).max(1);
+        let pmdcs = u32::try_from(pmdcs).unwrap_or(u32::MAX);
+        let needed = if self.told < pmdcs {
+            quarter.min(pmdcs.saturating_mul(2).max(self.size / 16))
+        } else {
+            quarter
+        };
+        opened >= needed
+    }
+
+    /// Whether new data beyond the highest TSN must be dropped.
+    ///
+    /// RFC 9260 §6.2: when the advertised window is 0, the receiver MUST drop any new DATA chunk
+    /// with a TSN larger than the largest received so far. The last chunk accepted may exceed the
+    /// buffer by its own length.
+    pub(crate) fn is_full(&self, buffered: usize) -> bool {
+        self.advertised(buffered) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Which complete message may go to the application (RFC 9260 §6.6).
+
+use std::collections::VecDeque;
+
+use tresse_wire::{Ssn, StreamId};
+
+use super::inbound::InboundError;
+use super::reassembly::{EntryId, MIN_CHARGE};
+use super::table::StreamTable;
+use crate::event::ReceivedMessage;
+
+/// Larger lists are given back when they run empty.
+const KEEP: usize = 16;
+
+/// Orders messages within their streams, and queues those whose turn has come.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    streams: StreamTable<InStream>,
+    /// Lists of held messages, by SSN, of the streams that have any.
+    lists: Vec<VecDeque<Held>>,
+    /// Lists not in use.
+    spare: Vec<u32>,
+    ready: VecDeque<ReceivedMessage>,
+    charge: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct InStream {
+    /// SSN of the next message to deliver. RFC 9260 §6.5: it starts from 0.
+    next: Ssn,
+    /// Index of its list of held messages plus 1; 0 if it has none.
+    list: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    ssn: Ssn,
+    entry: EntryId,
+}
+
+/// What becomes of a complete message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Now,
+    Later,
+}
+
+/// How far `ssn` lies ahead of `next`.
+fn ahead(ssn: Ssn, next: Ssn) -> u16 {
+    ssn.0.wrapping_sub(next.0)
+}
+
+impl Delivery {
+    pub(super) fn new() -> Self {
+        Delivery {
+            streams: StreamTable::new(),
+            lists: Vec::new(),
+            spare: Vec::new(),
+            ready: VecDeque::new(),
+            charge: 0,
+        }
+    }
+
+    /// What the waiting messages count, in bytes.
+    pub(super) fn charge(&self) -> usize {
+        self.charge
+    }
+
+    /// Messages waiting for the application.
+    pub(super) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Whether it is the turn of an ordered message whose first fragment lies `beyond_edge` chunks
+    /// beyond the first missing one (0 if before it).
+    ///
+    /// RFC 9260 §6.1 lets a sender have 2^16 - 1 messages of a stream in flight, so serial number
+    /// arithmetic is not enough to tell an SSN ahead from one behind. But each message ahead of
+    /// this one is a missing or held chunk at least: with fewer of them than SSNs between, the
+    /// SSN is behind.
+    pub(super) fn turn(
+        &self,
+        stream: StreamId,
+        ssn: Ssn,
+        beyond_edge: u64,
+    ) -> Result<Turn, InboundError> {
+        let ahead = ahead(ssn, self.streams.get(stream).next);
+        if ahead == 0 {
+            Ok(Turn::Now)
+        } else if ahead < 0x8000 || beyond_edge >= u64::from(ahead) {
+            Ok(Turn::Later)
+        } else {
+            Err(InboundError::Inconsistent("an SSN that was delivered already"))
+        }
+    }
+
+    /// Remembers a message whose turn has not come.
+    pub(super) fn hold(
+        &mut self,
+        stream: StreamId,
+        ssn: Ssn,
+        entry: EntryId,
+    ) -> Result<(), InboundError> {
+        let state = self.streams.get_mut(stream);
+        if state.list == 0 {
+            state.list = match self.spare.pop() {
+                Some(list) => list,
+                None => {
+                    self.lists.push(VecDeque::new());
+                    self.lists.len() as u32
+                }
+            };
+        }
+        let list = &mut self.lists[state.list as usize - 1];
+        let distance = ahead(ssn, state.next);
+        // Messages of a stream usually complete in order.
+        let index = match list.back() {
+            Some(last) if ahead(last.ssn, state.next) >= distance => {
+                list.partition_point(|held| ahead(held.ssn, state.next) < distance)
+            }
+            _ => list.len(),
+        };
+        if list.get(index).is_some_and(|held| held.ssn == ssn) {
+            return Err(InboundError::Inconsistent("two messages with one SSN"));
+        }
+        list.insert(index, Held { ssn, entry });
+        Ok(())
+    }
+
+    /// Forgets a held message, because a part of it was dropped.
+    pub(super) fn unhold(&mut self, stream: StreamId, ssn: Ssn) {
+        let InStream { next, list: id } = self.streams.get(stream);
+        if id == 0 {
+            return;
+        }
+        let list = &mut self.lists[id as usize - 1];
+        let index = list.partition_point(|held| ahead(held.ssn, next) < ahead(ssn, next));
+        if list.get(index).is_some_and(|held| held.ssn == ssn) {
+            list.remove(index);
+        }
+        self.give_back_if_empty(stream);
+    }
+
+    /// The held message whose turn it is now.
+    pub(super) fn next_held(&mut self, stream: StreamId) -> Option<EntryId> {
+        let InStream { next, list: id } = self.streams.get(stream);
+        let list = self.lists.get_mut((id as usize).checked_sub(1)?)?;
+        let entry = list.pop_front_if(|held| held.ssn == next)?.entry;
+        self.give_back_if_empty(stream);
+        Some(entry)
+    }
+
+    /// Queues a message for the application: its turn has come.
+    pub(super) fn deliver(&mut self, message: ReceivedMessage) {
+        if !message.message.unordered {
+            let state = self.streams.get_mut(message.message.stream);
+            state.next = message.ssn.wrapping_add(1);
+        }
+        self.charge += message.message.payload.len().max(MIN_CHARGE);
+        self.ready.push_back(message);
+    }
+
+    /// The next message for the application.
+    pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
+        let message = self.ready.pop_front()?;
+        self.charge -= message.message.payload.len().max(MIN_CHARGE);
+        if self.ready.is_empty() && self.ready.capacity() > 1024 {
+            self.ready = VecDeque::new();
+        }
+        Some(message)
+    }
+
+    fn give_back_if_empty(&mut self, stream: StreamId) {
+        let state = self.streams.get_mut(stream);
+        let Some(index) = (state.list as usize).checked_sub(1) else { return };
+        let list = &mut self.lists[index];
+        if list.is_empty() {
+            if list.capacity() > KEEP {
+                *list = VecDeque::new();
+            }
+            self.spare.push(state.list);
+            state.list = 0;
+        }
+    }
+}

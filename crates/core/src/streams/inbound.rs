@@ -1,0 +1,174 @@
+//! From DATA chunks to messages for the application.
+
+use bytes::Bytes;
+use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
+
+use super::delivery::{Delivery, Turn};
+use super::reassembly::{Completed, Reassembly};
+use crate::event::ReceivedMessage;
+use crate::time::Time;
+
+/// With so many messages waiting for the application, small ones are copied out of their packets:
+/// a slow reader must not keep much more memory alive than the window counts.
+const BACKLOG: usize = 256;
+
+/// A DATA chunk that arrived for the first time.
+#[derive(Clone, Debug)]
+pub(crate) struct InChunk {
+    /// Its TSN, unwrapped.
+    pub(crate) seq: u64,
+    pub(crate) tsn: Tsn,
+    pub(crate) stream: StreamId,
+    pub(crate) ssn: Ssn,
+    pub(crate) ppid: Ppid,
+    pub(crate) flags: DataFlags,
+    pub(crate) payload: Bytes,
+}
+
+/// Why the association must be aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InboundError {
+    /// A message exceeds `max_message_size`: Out of Resource (RFC 9260 §3.3.10.4).
+    MessageTooLarge,
+    /// Chunks contradict each other: Protocol Violation (RFC 9260 §3.3.10.13), and how.
+    Inconsistent(&'static str),
+}
+
+/// Reassembly, ordering and the queue of messages for the application.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    streams: u16,
+    reassembly: Reassembly,
+    delivery: Delivery,
+}
+
+impl Inbound {
+    /// Nothing received yet: the first chunk will be `first_seq`.
+    pub(crate) fn new(streams: u16, max_message_size: usize, first_seq: u64) -> Self {
+        Inbound {
+            streams,
+            reassembly: Reassembly::new(max_message_size, first_seq),
+            delivery: Delivery::new(),
+        }
+    }
+
+    /// Tells the length of the packet that the following chunks are slices of, so that a small
+    /// slice that must be kept is copied instead of keeping all the packet alive. 1500 until told.
+    pub(crate) fn begin_packet(&mut self, len: usize) {
+        self.reassembly.set_packet_len(len);
+    }
+
+    /// Takes a chunk that was recorded as new. Every recorded chunk must come here.
+    ///
+    /// A chunk of a stream that does not exist is passed over: RFC 9260 §6.5 has it acknowledged
+    /// and discarded.
+    ///
+    /// # Errors
+    /// After an error the association must be aborted; this object then stays safe to use, but
+    /// the chunk is lost.
+    pub(crate) fn receive(&mut self, now: Time, chunk: InChunk) -> Result<(), InboundError> {
+        if chunk.stream.0 >= self.streams {
+            self.reassembly.skip(chunk.seq)?;
+        } else if let Some(completed) = self.reassembly.insert(now, chunk)? {
+            self.route(completed)?;
+        }
+        while let Some(completed) = self.reassembly.advance(now)? {
+            self.route(completed)?;
+        }
+        Ok(())
+    }
+
+    /// The next message for the application.
+    pub(crate) fn pop(&mut self) -> Option<ReceivedMessage> {
+        self.delivery.pop()
+    }
+
+    /// Messages waiting for the application.
+    pub(crate) fn ready(&self) -> usize {
+        self.delivery.ready()
+    }
+
+    /// Bytes held: fragments, messages waiting for their turn and messages waiting for the
+    /// application. Each chunk or message counts 64 bytes at least, so that memory stays
+    /// bounded by the receive window (less than three times of it) however small the chunks are.
+    pub(crate) fn buffered(&self) -> usize {
+        self.reassembly.charge() + self.delivery.charge()
+    }
+
+    /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
+    /// unless the only thing that the application is waiting for is the rest of a message, which
+    /// then never closes the window by more than half.
+    ///
+    /// RFC 9260 §6.9: a receiver that runs out of buffer space in the middle of a message should
+    /// deliver it partially, or it would wait forever for a message larger than the buffer.
+    /// Messages are delivered whole here; instead, such a message may exceed the buffer, up to
+    /// `max_message_size`.
+    pub(crate) fn occupied(&self, buffer: usize) -> usize {
+        let buffered = self.buffered();
+        if self.delivery.ready() > 0 {
+            return buffered;
+        }
+        let others = buffered - self.reassembly.assembly_charge();
+        buffered.min(others.max(buffer / 2))
+    }
+
+    /// Drops the chunk `seq` if it is still held for reassembly or ordering and lies beyond a
+    /// missing chunk. False if it is not held: delivered already, or never received.
+    pub(crate) fn discard(&mut self, seq: u64) -> bool {
+        let (dropped, incomplete) = self.reassembly.discard(seq);
+        if let Some((stream, ssn)) = incomplete {
+            self.delivery.unhold(stream, ssn);
+        }
+        dropped
+    }
+
+    /// Drops the highest chunk above `seq` that is held beyond a missing chunk, and returns its
+    /// seq, which must then no longer be acknowledged.
+    ///
+    /// RFC 9260 §6.2: out of window, a receiver should drop the largest TSN held for reordering to
+    /// accept a smaller one. Chunks delivered already are not held: their TSNs stay acknowledged.
+    pub(crate) fn discard_highest(&mut self, seq: u64) -> Option<u64> {
+        let highest = self.reassembly.highest_held(seq)?;
+        self.discard(highest).then_some(highest)
+    }
+
+    fn route(&mut self, completed: Completed) -> Result<(), InboundError> {
+        let message = match completed {
+            Completed::Message(message) => {
+                let (stream, ssn) = (message.message.stream, message.ssn);
+                if !message.message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later
+                {
+                    // No chunk is missing, but an SSN is: the peer numbers TSNs and SSNs in
+                    // different order. RFC 9260 §6.6 holds the message all the same.
+                    let entry = self.reassembly.store(message);
+                    return self.delivery.hold(stream, ssn, entry);
+                }
+                message
+            }
+            Completed::Stored { entry, stream, ssn, unordered, beyond_edge } => {
+                // RFC 9260 §6.6: unordered messages bypass the ordering mechanism.
+                if !unordered && self.delivery.turn(stream, ssn, beyond_edge)? == Turn::Later {
+                    return self.delivery.hold(stream, ssn, entry);
+                }
+                self.reassembly.take(entry)
+            }
+        };
+        let (stream, unordered) = (message.message.stream, message.message.unordered);
+        self.deliver(message);
+        if !unordered {
+            while let Some(entry) = self.delivery.next_held(stream) {
+                let message = self.reassembly.take(entry);
+                self.deliver(message);
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, mut message: ReceivedMessage) {
+        if self.delivery.ready() >= BACKLOG {
+            let payload = std::mem::take(&mut message.message.payload);
+            message.message.payload = self.reassembly.detach(payload);
+        }
+        self.delivery.deliver(message);
+    }
+}

@@ -1,0 +1,66 @@
+//! Per-stream state that costs nothing for streams never used.
+
+use tresse_wire::StreamId;
+
+/// Streams per page: a page of the small states kept here has a few hundred bytes.
+const PAGE: usize = 64;
+
+/// A table from stream to `T`, allocated page by page on first use.
+///
+/// A peer that negotiates 65 535 streams and uses one, whichever, costs one page and at most
+/// 8 KiB of page pointers.
+#[derive(Debug)]
+pub(super) struct StreamTable<T> {
+    pages: Vec<Option<Box<[T; PAGE]>>>,
+}
+
+impl<T: Copy + Default> StreamTable<T> {
+    pub(super) fn new() -> Self {
+        StreamTable { pages: Vec::new() }
+    }
+
+    /// The state of `stream`; the default one if it was never touched.
+    pub(super) fn get(&self, stream: StreamId) -> T {
+        let index = usize::from(stream.0);
+        match self.pages.get(index / PAGE) {
+            Some(Some(page)) => page[index % PAGE],
+            _ => T::default(),
+        }
+    }
+
+    /// The state of `stream`, to change it.
+    pub(super) fn get_mut(&mut self, stream: StreamId) -> &mut T {
+        let index = usize::from(stream.0);
+        let page = index / PAGE;
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        let page = self.pages[page].get_or_insert_with(|| Box::new([T::default(); PAGE]));
+        &mut page[index % PAGE]
+    }
+
+    /// Pages allocated.
+    #[cfg(test)]
+    pub(super) fn pages(&self) -> usize {
+        self.pages.iter().flatten().count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_touched_pages_are_allocated() {
+        let mut table = StreamTable::<u16>::new();
+        assert_eq!(table.get(StreamId(65_534)), 0);
+        assert_eq!(table.pages(), 0);
+        *table.get_mut(StreamId(65_534)) = 7;
+        *table.get_mut(StreamId(0)) = 1;
+        assert_eq!(table.pages(), 2);
+        assert_eq!(table.get(StreamId(65_534)), 7);
+        assert_eq!(table.get(StreamId(65_533)), 0);
+        assert_eq!(table.get(StreamId(0)), 1);
+        assert_eq!(table.get(StreamId(100)), 0);
+    }
+}
