@@ -1,0 +1,112 @@
+//! Writes the seed corpus of the `packet` target: `cargo run --example seeds` in this folder.
+//!
+//! One packet for every chunk type, the longest lists of parameters and causes, and some bundles.
+
+use std::path::Path;
+use std::{fs, io};
+
+use tresse_wire::{
+    CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields, PacketWriter,
+    ParameterType, ParameterWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
+};
+
+type Write = fn(&mut PacketWriter<'_>);
+
+const FIELDS: InitFields = InitFields {
+    initiate_tag: VerificationTag(0x2b5f_09a3),
+    a_rwnd: 131_072,
+    outbound_streams: 10,
+    inbound_streams: 65_535,
+    initial_tsn: Tsn(0x3a98_017f),
+};
+
+const SEEDS: [(&str, Write); 19] = [
+    ("empty", |_| {}),
+    ("data", |w| data(w, b"hello")),
+    ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+    ("init", |w| w.init(&FIELDS, &[])),
+    ("init_parameters", |w| w.init(&FIELDS, &parameters())),
+    ("init_ack_parameters", |w| w.init_ack(&FIELDS, &parameters())),
+    ("sack", |w| sack(w)),
+    ("heartbeat", |w| w.heartbeat(b"nonce")),
+    ("heartbeat_ack", |w| w.heartbeat_ack(&[0, 1, 0, 7, 1, 2, 3])),
+    ("abort_causes", |w| w.abort(true, &causes())),
+    ("shutdown", |w| w.shutdown(Tsn(7))),
+    ("shutdown_ack", |w| w.shutdown_ack()),
+    ("error_causes", |w| w.error(&causes())),
+    ("cookie_echo", |w| w.cookie_echo(b"cookie")),
+    ("cookie_ack", |w| w.cookie_ack()),
+    ("shutdown_complete", |w| w.shutdown_complete(true)),
+    ("unknown", |w| w.raw(&[0x84, 0, 0, 7, 0, 0, 0])),
+    ("zero_length", |w| w.raw(&[0, 3, 0, 0, 0, 0, 0, 0])),
+    ("bundle", |w| {
+        w.cookie_echo(b"cookie");
+        sack(w);
+        data(w, b"one");
+        data(w, b"two!");
+        w.shutdown(Tsn(9));
+    }),
+];
+
+fn data(writer: &mut PacketWriter<'_>, payload: &[u8]) {
+    let flags = DataFlags { immediate: true, ..DataFlags::UNFRAGMENTED };
+    writer.data(Tsn(1), StreamId(2), Ssn(3), Ppid(51), flags, payload);
+}
+
+fn sack(writer: &mut PacketWriter<'_>) {
+    let gaps = [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
+    writer.sack(Tsn(12), 4660, gaps.into_iter(), [Tsn(19), Tsn(19)].into_iter());
+}
+
+fn parameters() -> Vec<u8> {
+    ParameterWriter::new()
+        .state_cookie(b"cookie")
+        .ipv4([192, 0, 2, 1].into())
+        .ipv6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into())
+        .unrecognized(&[0xc0, 7, 0, 6, 1, 2])
+        .cookie_preservative(1000)
+        .supported_address_types(&[5, 6, 11])
+        .ecn_capable()
+        .forward_tsn_supported()
+        .supported_extensions(&[0xc0, 0x82, 0x0f])
+        .raw(ParameterType::HOST_NAME_ADDRESS, b"host\0")
+        .raw(ParameterType(0x7fff), &[9])
+        .finish()
+}
+
+fn causes() -> Vec<u8> {
+    CauseWriter::new()
+        .invalid_stream_identifier(StreamId(42))
+        .missing_mandatory_parameter(&[ParameterType::STATE_COOKIE])
+        .stale_cookie(1000)
+        .out_of_resource()
+        .unresolvable_address(&[0, 11, 0, 6, 1, 0])
+        .unrecognized_chunk_type(&[0x7e, 0, 0, 5, 1])
+        .invalid_mandatory_parameter()
+        .unrecognized_parameters(&[0xc0, 7, 0, 4])
+        .no_user_data(Tsn(5))
+        .cookie_received_while_shutting_down()
+        .restart_with_new_addresses(&[0, 5, 0, 8, 192, 0, 2, 1])
+        .user_initiated_abort(b"bye")
+        .protocol_violation(b"unexpected chunk")
+        .raw(CauseCode(0x7777), &[1])
+        .finish()
+}
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/packet");
+    fs::create_dir_all(&folder)?;
+    let header = CommonHeader {
+        source_port: 5000,
+        destination_port: 9899,
+        verification_tag: VerificationTag(0x2b5f_09a3),
+    };
+    for (name, write) in SEEDS {
+        let mut buffer = Vec::new();
+        let mut writer = PacketWriter::new(&mut buffer, header);
+        write(&mut writer);
+        writer.finish();
+        fs::write(folder.join(name), buffer)?;
+    }
+    Ok(())
+}
