@@ -1,0 +1,243 @@
+//! The user data of an interoperability test; `conformance/interop/payload.h` says the same in C.
+//!
+//! Every byte of a message follows from its index, so a receiver verifies all of it without
+//! keeping anything. Message `i` travels on stream `i` mod streams.
+
+use thiserror::Error;
+
+/// SplitMix64, one step.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// FNV-1a over one message.
+fn digest(message: &[u8]) -> u64 {
+    message.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+/// What is sent in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// Number of messages.
+    pub messages: u64,
+    /// Bytes of each message; at least 8, which hold its index.
+    pub size: usize,
+    /// Streams in use, from 0 on; at least 1.
+    pub streams: u16,
+    /// Whether the messages have the U flag.
+    pub unordered: bool,
+}
+
+impl Payload {
+    /// Message `index`: words of eight bytes, big-endian, the last one cut. Word 0 is the index,
+    /// word `w` is `mix(index * 2^32 + w)`.
+    pub fn message(&self, index: u64) -> Vec<u8> {
+        let mut message = Vec::with_capacity(self.size + 8);
+        message.extend_from_slice(&index.to_be_bytes());
+        for word in 1..self.size.div_ceil(8) as u64 {
+            message.extend_from_slice(&mix((index << 32).wrapping_add(word)).to_be_bytes());
+        }
+        message.truncate(self.size);
+        message
+    }
+
+    /// The stream that message `index` travels on.
+    pub fn stream(&self, index: u64) -> u16 {
+        (index % u64::from(self.streams)) as u16
+    }
+
+    /// The payload protocol identifier that it travels with.
+    pub fn ppid(index: u64) -> u32 {
+        0x5452_0000 + (index & 0xffff) as u32
+    }
+
+    /// User bytes of all messages.
+    pub fn bytes(&self) -> u64 {
+        self.messages * self.size as u64
+    }
+
+    /// The sum of the digests of the first `messages` messages, modulo 2^64. It does not depend on
+    /// their order.
+    pub fn sum(&self, messages: u64) -> u64 {
+        (0..messages).fold(0, |sum: u64, index| sum.wrapping_add(digest(&self.message(index))))
+    }
+}
+
+/// A message that is not the one expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PayloadError {
+    /// Its length is not that of the messages of this test.
+    #[error("a message of {0} bytes")]
+    Size(usize),
+    /// No message has this index.
+    #[error("message {0} does not exist")]
+    Index(u64),
+    /// It arrived a second time, or before another one of its stream.
+    #[error("message {found} came on stream {stream} where {expected} was due")]
+    Order {
+        /// Its stream.
+        stream: u16,
+        /// Its index.
+        found: u64,
+        /// The index that was due.
+        expected: u64,
+    },
+    /// An unordered message arrived a second time.
+    #[error("message {0} came twice")]
+    Duplicate(u64),
+    /// Its bytes are not those that were sent.
+    #[error("message {0} is corrupt")]
+    Corrupt(u64),
+    /// Its stream, PPID or U flag is not that of the message sent.
+    #[error("message {0} has a wrong stream, PPID or U flag")]
+    Envelope(u64),
+}
+
+/// Verifies the messages of one direction as they arrive.
+#[derive(Clone, Debug)]
+pub struct Received {
+    payload: Payload,
+    /// For each stream, the index that is due.
+    due: Vec<u64>,
+    /// Of unordered messages: which ones came.
+    seen: Vec<bool>,
+    messages: u64,
+    sum: u64,
+}
+
+impl Received {
+    /// Nothing has arrived yet of `payload`.
+    pub fn new(payload: Payload) -> Received {
+        Received {
+            payload,
+            due: (0..u64::from(payload.streams)).collect(),
+            seen: vec![false; if payload.unordered { payload.messages as usize } else { 0 }],
+            messages: 0,
+            sum: 0,
+        }
+    }
+
+    /// Takes the next message.
+    ///
+    /// # Errors
+    /// [`PayloadError`] when anything about it is not as sent.
+    pub fn accept(
+        &mut self,
+        stream: u16,
+        ppid: u32,
+        unordered: bool,
+        message: &[u8],
+    ) -> Result<(), PayloadError> {
+        let Some(first) = message.first_chunk().filter(|_| message.len() == self.payload.size)
+        else {
+            return Err(PayloadError::Size(message.len()));
+        };
+        let index = u64::from_be_bytes(*first);
+        if index >= self.payload.messages {
+            return Err(PayloadError::Index(index));
+        }
+        let sent = (self.payload.stream(index), Payload::ppid(index), self.payload.unordered);
+        if sent != (stream, ppid, unordered) {
+            return Err(PayloadError::Envelope(index));
+        }
+        if unordered {
+            if std::mem::replace(&mut self.seen[index as usize], true) {
+                return Err(PayloadError::Duplicate(index));
+            }
+        } else {
+            let due = &mut self.due[usize::from(stream)];
+            if *due != index {
+                return Err(PayloadError::Order { stream, found: index, expected: *due });
+            }
+            *due += u64::from(self.payload.streams);
+        }
+        if self.payload.message(index) != message {
+            return Err(PayloadError::Corrupt(index));
+        }
+        self.messages += 1;
+        self.sum = self.sum.wrapping_add(digest(message));
+        Ok(())
+    }
+
+    /// How many messages have arrived.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// The sum of their digests.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// Whether every message has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.messages == self.payload.messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAYLOAD: Payload = Payload { messages: 6, size: 21, streams: 2, unordered: false };
+
+    fn accept(received: &mut Received, index: u64) -> Result<(), PayloadError> {
+        let message = PAYLOAD.message(index);
+        let unordered = received.payload.unordered;
+        received.accept(PAYLOAD.stream(index), Payload::ppid(index), unordered, &message)
+    }
+
+    #[test]
+    fn a_message_is_its_index_and_what_follows_from_it() {
+        let message = PAYLOAD.message(1);
+        assert_eq!(message.len(), 21);
+        assert_eq!(message[..8], 1u64.to_be_bytes());
+        assert_eq!(message[8..16], mix((1 << 32) + 1).to_be_bytes());
+        assert_eq!(message[16..], mix((1 << 32) + 2).to_be_bytes()[..5]);
+        assert_eq!(Payload { size: 8, ..PAYLOAD }.message(5), 5u64.to_be_bytes());
+    }
+
+    #[test]
+    fn the_sum_ignores_the_order_of_streams() {
+        let mut received = Received::new(PAYLOAD);
+        for index in [1, 0, 2, 4, 3, 5] {
+            accept(&mut received, index).unwrap();
+        }
+        assert!(received.is_complete());
+        assert_eq!(received.sum(), PAYLOAD.sum(6));
+    }
+
+    #[test]
+    fn every_deviation_is_found() {
+        let mut received = Received::new(PAYLOAD);
+        accept(&mut received, 0).unwrap();
+        let order = |found, expected| PayloadError::Order { stream: 0, found, expected };
+        assert_eq!(accept(&mut received, 0), Err(order(0, 2)));
+        assert_eq!(accept(&mut received, 4), Err(order(4, 2)));
+        assert_eq!(accept(&mut received, 6), Err(PayloadError::Index(6)));
+
+        let mut message = PAYLOAD.message(2);
+        let ppid = Payload::ppid(2);
+        assert_eq!(received.accept(1, ppid, false, &message), Err(PayloadError::Envelope(2)));
+        assert_eq!(received.accept(0, ppid + 1, false, &message), Err(PayloadError::Envelope(2)));
+        assert_eq!(received.accept(0, ppid, true, &message), Err(PayloadError::Envelope(2)));
+        assert_eq!(received.accept(0, ppid, false, &message[1..]), Err(PayloadError::Size(20)));
+        message[20] ^= 1;
+        assert_eq!(received.accept(0, ppid, false, &message), Err(PayloadError::Corrupt(2)));
+    }
+
+    #[test]
+    fn unordered_messages_come_once_in_any_order() {
+        let mut received = Received::new(Payload { unordered: true, ..PAYLOAD });
+        accept(&mut received, 5).unwrap();
+        accept(&mut received, 1).unwrap();
+        assert_eq!(accept(&mut received, 5), Err(PayloadError::Duplicate(5)));
+        assert_eq!(received.messages(), 2);
+    }
+}

@@ -1,0 +1,219 @@
+//! Building and running a peer program, and reading what it says.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+/// A peer whose libraries or tools are not on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what} is not installed ({how})")]
+pub struct Unavailable {
+    /// What is missing.
+    pub what: String,
+    /// How to have it.
+    pub how: String,
+}
+
+/// Says that the test of this thread is skipped, on stderr past the capture of the test harness.
+///
+/// # Panics
+/// When `TRESSE_REQUIRE_PEERS=1` is in the environment, as it is in continuous integration.
+pub fn skipped(why: &Unavailable) {
+    assert!(
+        std::env::var_os("TRESSE_REQUIRE_PEERS").is_none_or(|value| value != "1"),
+        "{why}, and TRESSE_REQUIRE_PEERS=1 forbids to skip"
+    );
+    // The harness names each thread after its test.
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    // One write, so that lines of several threads do not mix. If it fails, the test need not.
+    let _ = io::stderr().write_all(format!("skipped: {why}: {test}\n").as_bytes());
+}
+
+/// A peer program, ready to run.
+#[derive(Clone, Debug)]
+pub struct PeerProgram {
+    path: PathBuf,
+}
+
+impl PeerProgram {
+    /// Builds `conformance/interop/usrsctp/peer.c` into `folder` with `cc`.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when there is no C compiler or no libusrsctp.
+    ///
+    /// # Panics
+    /// When the library is there and the program does not compile.
+    pub fn usrsctp(folder: &Path) -> Result<PeerProgram, Unavailable> {
+        let unavailable =
+            |what: &str, how: &str| Unavailable { what: what.into(), how: how.into() };
+        let probe = folder.join(format!("usrsctp-probe-{}", std::process::id()));
+        let linked = Command::new("cc")
+            .args(["-x", "c", "-", "-lusrsctp", "-o"])
+            .arg(&probe)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .and_then(|mut cc| {
+                // `cc` may exit before it has read all: its exit status tells.
+                let _ = cc
+                    .stdin
+                    .take()
+                    .expect("stdin is piped")
+                    .write_all(b"#include <usrsctp.h>\nint main(void) { usrsctp_finish(); }\n");
+                cc.wait()
+            })
+            .map_err(|_| unavailable("cc", "apt-get install gcc"))?;
+        let _ = std::fs::remove_file(&probe);
+        if !linked.success() {
+            return Err(unavailable("libusrsctp", "apt-get install libusrsctp-dev"));
+        }
+
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/interop/usrsctp/peer.c");
+        // Another test process may build at the same moment: only a whole program gets the name.
+        let path = folder.join("usrsctp-peer");
+        let partial = folder.join(format!("usrsctp-peer-{}", std::process::id()));
+        let output = Command::new("cc")
+            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
+            .arg(&source)
+            .args(["-lusrsctp", "-lpthread", "-o"])
+            .arg(&partial)
+            .output()
+            .expect("cc ran a moment ago");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} does not compile:\n{messages}", source.display());
+        std::fs::rename(&partial, &path).expect("the folder is writable");
+        Ok(PeerProgram { path })
+    }
+
+    /// Starts it with `arguments`.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(&self, arguments: &[String]) -> Peer {
+        let mut child = Command::new(&self.path)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program was built a moment ago");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Peer { child, lines, said: Vec::new() }
+    }
+}
+
+/// A running peer. It is killed when this value is dropped.
+#[derive(Debug)]
+pub struct Peer {
+    child: Child,
+    lines: Receiver<String>,
+    said: Vec<String>,
+}
+
+/// The last line of a peer that ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerReport {
+    /// User bytes that it received and verified.
+    pub received: u64,
+    /// Messages that it received and verified.
+    pub messages: u64,
+    /// Sum of their digests.
+    pub sum: u64,
+    /// User bytes that it sent.
+    pub sent: u64,
+    /// How the association ended: `shutdown` or `aborted`.
+    pub end: String,
+}
+
+impl PeerReport {
+    fn parse(line: &str) -> Option<PeerReport> {
+        let fields: HashMap<&str, &str> = line
+            .strip_prefix("OK ")?
+            .split(' ')
+            .filter_map(|field| field.split_once('='))
+            .collect();
+        let number = |name: &str| fields.get(name)?.parse().ok();
+        Some(PeerReport {
+            received: number("received")?,
+            messages: number("messages")?,
+            sum: u64::from_str_radix(fields.get("sum")?, 16).ok()?,
+            sent: number("sent")?,
+            end: (*fields.get("end")?).to_owned(),
+        })
+    }
+}
+
+impl Peer {
+    /// Waits for a line that begins with `word` and returns it; blocks the thread.
+    ///
+    /// # Panics
+    /// When the peer ends or `limit` passes before it says so.
+    pub fn wait_for(&mut self, word: &str, limit: Duration) -> String {
+        let deadline = Instant::now() + limit;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    self.said.push(line.clone());
+                    if line.split(' ').next() == Some(word) {
+                        return line;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("the peer did not say {word} within {limit:?}, but: {:?}", self.said)
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the peer ended without {word}; it said: {:?}", self.said)
+                }
+            }
+        }
+    }
+
+    /// Waits until the peer has ended well.
+    ///
+    /// # Panics
+    /// When it fails or `limit` passes.
+    pub fn finish(mut self, limit: Duration) -> PeerReport {
+        let line = self.wait_for("OK", limit);
+        let status = self.child.wait().expect("a child can be waited for once");
+        assert!(status.success(), "the peer ended with {status} and said: {:?}", self.said);
+        PeerReport::parse(&line).unwrap_or_else(|| panic!("the peer said: {line}"))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have ended by itself: nothing to do then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_whole_or_not_at_all() {
+        let line = "OK received=80 messages=10 sum=00000000000000ff sent=8 end=aborted";
+        let report = PeerReport::parse(line).unwrap();
+        assert_eq!((report.received, report.messages, report.sent), (80, 10, 8));
+        assert_eq!((report.sum, report.end.as_str()), (255, "aborted"));
+        assert_eq!(PeerReport::parse("FAIL timeout"), None);
+        assert_eq!(PeerReport::parse("OK received=80 messages=10 sent=8 end=aborted"), None);
+        assert_eq!(PeerReport::parse(&line.replace("80", "eighty")), None);
+    }
+}
