@@ -1,0 +1,243 @@
+//! Packet captures in pcapng format.
+
+mod headers;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::Duration;
+
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, PcapError};
+use tresse_core::Time;
+use tresse_netem::DropCause;
+
+use crate::packet::Packet;
+use crate::simulation::LinkId;
+
+/// What to capture, see [`Simulation::capture`](crate::Simulation::capture).
+#[derive(Clone, Debug, Default)]
+pub struct Capture {
+    links: Option<Vec<LinkId>>,
+    point: CapturePoint,
+}
+
+/// Where on a link packets are captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CapturePoint {
+    /// As sent, before anything happens to them (default).
+    #[default]
+    Entry,
+    /// As delivered: without what was lost, and with corruption, duplication and reordering.
+    Exit,
+}
+
+impl Capture {
+    /// All links, those added later included.
+    pub fn all() -> Capture {
+        Capture::default()
+    }
+
+    /// Only these links.
+    pub fn links(links: &[LinkId]) -> Capture {
+        Capture { links: Some(links.to_vec()), ..Capture::default() }
+    }
+
+    /// Where on the links.
+    #[must_use]
+    pub fn at(self, point: CapturePoint) -> Capture {
+        Capture { point, ..self }
+    }
+}
+
+impl From<LinkId> for Capture {
+    fn from(link: LinkId) -> Capture {
+        Capture::links(&[link])
+    }
+}
+
+/// A sink that keeps a capture in memory. Clones share the bytes.
+#[derive(Clone, Debug, Default)]
+pub struct CaptureBuffer(Rc<RefCell<Vec<u8>>>);
+
+impl CaptureBuffer {
+    /// An empty buffer.
+    pub fn new() -> CaptureBuffer {
+        CaptureBuffer::default()
+    }
+
+    /// A copy of what was written so far.
+    pub fn contents(&self) -> Vec<u8> {
+        self.0.borrow().clone()
+    }
+}
+
+impl Write for CaptureBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// All captures of a simulation.
+#[derive(Default)]
+pub(crate) struct Captures {
+    running: Vec<Running>,
+    /// Whether one of them captures at the entry.
+    entry: bool,
+    error: Option<io::Error>,
+    /// Where IP packets are put together.
+    buffer: Vec<u8>,
+}
+
+struct Running {
+    capture: Capture,
+    writer: PcapNgWriter<Box<dyn Write>>,
+    /// Interface of each link, `None` where it is not captured.
+    interfaces: Vec<Option<u32>>,
+    described: u32,
+}
+
+impl Captures {
+    pub(crate) fn begin(
+        &mut self,
+        capture: &Capture,
+        sink: Box<dyn Write>,
+        links: &[&str],
+    ) -> io::Result<()> {
+        let writer = PcapNgWriter::with_endianness(sink, Endianness::Little).map_err(io_error)?;
+        let capture = capture.clone();
+        self.entry |= capture.point == CapturePoint::Entry;
+        let mut running = Running { capture, writer, interfaces: Vec::new(), described: 0 };
+        for name in links {
+            running.add_link(name)?;
+        }
+        self.running.push(running);
+        Ok(())
+    }
+
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        self.entry = false;
+        let mut result = self.error.take().map_or(Ok(()), Err);
+        for mut running in self.running.drain(..) {
+            result = result.and(running.writer.get_mut().flush());
+        }
+        result
+    }
+
+    /// A link was added, with the next number.
+    pub(crate) fn add_link(&mut self, name: &str) {
+        self.each(|running, _| running.add_link(name));
+    }
+
+    pub(crate) const fn any_at_entry(&self) -> bool {
+        self.entry
+    }
+
+    pub(crate) fn entered(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packet: &Packet,
+        dropped: Option<DropCause>,
+    ) {
+        self.write(CapturePoint::Entry, now, link, packet, dropped);
+    }
+
+    pub(crate) fn left(&mut self, now: Time, link: LinkId, packet: &Packet) {
+        if !self.running.is_empty() {
+            self.write(CapturePoint::Exit, now, link, packet, None);
+        }
+    }
+
+    fn write(
+        &mut self,
+        point: CapturePoint,
+        now: Time,
+        link: LinkId,
+        packet: &Packet,
+        dropped: Option<DropCause>,
+    ) {
+        let mut written = false;
+        self.each(|running, buffer| {
+            let interface = running.interfaces.get(link.index()).copied().flatten();
+            let Some(interface) = interface.filter(|_| running.capture.point == point) else {
+                return Ok(());
+            };
+            if !written {
+                headers::write(packet, buffer);
+                written = true;
+            }
+            running.write(interface, now, buffer, dropped)
+        });
+    }
+
+    /// Does something to every capture; those that fail end.
+    fn each(&mut self, mut action: impl FnMut(&mut Running, &mut Vec<u8>) -> io::Result<()>) {
+        let Captures { running, error, buffer, .. } = self;
+        running.retain_mut(|running| match action(running, buffer) {
+            Ok(()) => true,
+            Err(fault) => {
+                error.get_or_insert(fault);
+                false
+            }
+        });
+    }
+}
+
+impl Running {
+    fn add_link(&mut self, name: &str) -> io::Result<()> {
+        let index = self.interfaces.len();
+        if self.capture.links.as_ref().is_some_and(|l| l.iter().all(|id| id.index() != index)) {
+            self.interfaces.push(None);
+            return Ok(());
+        }
+        self.interfaces.push(Some(self.described));
+        self.described += 1;
+        let description = InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: 0,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+                InterfaceDescriptionOption::IfTsResol(9), // Nanoseconds.
+            ],
+        };
+        self.writer.write_pcapng_block(description).map_err(io_error).map(drop)
+    }
+
+    fn write(
+        &mut self,
+        interface: u32,
+        now: Time,
+        bytes: &[u8],
+        dropped: Option<DropCause>,
+    ) -> io::Result<()> {
+        let comment = |cause: DropCause| {
+            EnhancedPacketOption::Comment(Cow::Owned(format!("dropped: {}", cause.name())))
+        };
+        let block = EnhancedPacketBlock {
+            interface_id: interface,
+            timestamp: Duration::from_nanos(now.as_nanos()),
+            original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            data: Cow::Borrowed(bytes),
+            options: dropped.map(comment).into_iter().collect(),
+        };
+        self.writer.write_pcapng_block(block).map_err(io_error).map(drop)
+    }
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        error => io::Error::other(error),
+    }
+}

@@ -1,0 +1,57 @@
+//! A packet on the simulated network.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_core::wire::{ChunkType, Packet as SctpPacket};
+use tresse_netem::Class;
+
+/// The registered UDP port of encapsulated SCTP (RFC 6951 §4.1): the source port of every
+/// encapsulated packet that a simulated endpoint sends.
+pub const ENCAPSULATION_PORT: u16 = 9899;
+
+/// UDP ports of an encapsulated packet (RFC 6951).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpPorts {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+}
+
+/// An SCTP packet in IP, optionally in UDP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address, of the same family.
+    pub destination: IpAddr,
+    /// UDP ports if the packet is encapsulated.
+    pub udp: Option<UdpPorts>,
+    /// The SCTP packet, from the common header on.
+    pub payload: Bytes,
+}
+
+impl Packet {
+    /// Bytes of the IP packet: payload, IP header and UDP header.
+    pub fn ip_size(&self) -> usize {
+        let ip = if self.destination.is_ipv4() { 20 } else { 40 };
+        self.payload.len() + ip + if self.udp.is_some() { 8 } else { 0 }
+    }
+
+    /// What loss patterns of links can tell packets apart by.
+    pub fn class(&self) -> Class {
+        let Ok(packet) = SctpPacket::parse_unverified(&self.payload) else { return Class::NONE };
+        let mut class = Class::NONE;
+        for chunk in packet.chunks() {
+            let Ok(chunk) = chunk else { break };
+            match chunk.chunk_type {
+                // RFC 9260 §6.10: DATA chunks come last in a packet.
+                ChunkType::DATA | ChunkType::I_DATA => return class | Class::DATA,
+                ChunkType::SACK => class = class | Class::ACK,
+                _ => {}
+            }
+        }
+        class
+    }
+}

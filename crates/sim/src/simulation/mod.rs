@@ -1,0 +1,306 @@
+//! The simulation: hosts, links and the loop that runs them.
+
+mod run;
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+use tresse_core::{Endpoint, EndpointConfig, Time};
+use tresse_netem::{ConfigError, LinkConfig, LinkStats};
+
+use crate::application::{Application, Context};
+use crate::capture::Capture;
+use crate::change::Change;
+use crate::event_queue::Happening;
+use crate::host::{Host, Kind};
+use crate::node::Node;
+use crate::route::Route;
+use crate::world::{World, nanos};
+
+/// A host of a [`Simulation`], numbered from 0 in the order of adding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostId(pub(crate) u32);
+
+impl HostId {
+    /// The number of the host.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A link (one direction) of a [`Simulation`], numbered from 0 in the order of adding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LinkId(pub(crate) u32);
+
+impl LinkId {
+    /// The number of the link.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// Nothing is left to happen.
+    Idle,
+    /// The time limit was reached.
+    Limit,
+    /// An application or node called `stop`.
+    Stopped,
+    /// So many events and packets have been simulated as [`Simulation::set_event_limit`] allows.
+    EventLimit,
+}
+
+/// What a simulation did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SimulationStats {
+    /// Events that took place: starts, wake-ups of links and endpoints, timers and changes.
+    pub events: u64,
+    /// Packets that hosts put on links, router hops counted each.
+    pub packets_sent: u64,
+    /// Packets that links delivered.
+    pub packets_delivered: u64,
+    /// Packets for which the host had no link, or no source address of the right family.
+    pub unroutable: u64,
+    /// Packets that arrived at a host that was down.
+    pub lost_at_dead_hosts: u64,
+}
+
+/// A network of simulated hosts. See the crate documentation for an example.
+pub struct Simulation {
+    hosts: Vec<Host>,
+    world: World,
+    changes: Vec<Option<Change>>,
+}
+
+impl Simulation {
+    /// An empty network whose every random decision follows from `seed`. Time starts at zero.
+    pub fn new(seed: u64) -> Simulation {
+        Simulation { hosts: Vec::new(), world: World::new(seed), changes: Vec::new() }
+    }
+
+    /// Adds a host that runs `app` on an endpoint. It starts when the simulation next runs. Its
+    /// addresses are `config.local_addresses`.
+    ///
+    /// # Panics
+    /// With 2^32 hosts, as all methods that add something do at that number.
+    pub fn add_host(
+        &mut self,
+        name: &str,
+        config: EndpointConfig,
+        app: Box<dyn Application>,
+    ) -> HostId {
+        let id = self.next_host();
+        self.push_host(Host::with_endpoint(id, name, config, app, self.world.seed))
+    }
+
+    /// Adds a host without an endpoint, which handles packets itself.
+    pub fn add_node(&mut self, name: &str, node: Box<dyn Node>) -> HostId {
+        let id = self.next_host();
+        self.push_host(Host::with_node(id, name, node, self.world.seed))
+    }
+
+    fn next_host(&self) -> HostId {
+        HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"))
+    }
+
+    fn push_host(&mut self, host: Host) -> HostId {
+        let (id, life) = (host.id, host.life());
+        self.hosts.push(host);
+        self.world.add_host();
+        self.world.schedule(self.world.now, Happening::Start { host: id.0, life });
+        id
+    }
+
+    /// Adds one direction of a link, for the packets of `from` that match `route`. IP and UDP
+    /// headers count towards the size of a packet.
+    ///
+    /// # Errors
+    /// The first fault of `config`.
+    ///
+    /// # Panics
+    /// When a host is not of this simulation.
+    pub fn add_link(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        route: Route,
+        config: LinkConfig,
+    ) -> Result<LinkId, ConfigError> {
+        let ends = format!("{}->{}", self.hosts[from.index()].name, self.hosts[to.index()].name);
+        let same = self.world.wires.iter().filter(|w| w.name.starts_with(&ends)).count();
+        let name = if same == 0 { ends } else { format!("{ends}#{}", same + 1) };
+        self.world.add_wire(name, (from, to), route, config)
+    }
+
+    /// Adds both directions between the address `a_address` of `a` and `b_address` of `b`, with
+    /// the same settings: first `a` to `b`, then `b` to `a`. The packets to that address take the
+    /// link, with that source address where the endpoint leaves it open.
+    ///
+    /// # Errors
+    /// The first fault of `config`.
+    pub fn duplex(
+        &mut self,
+        a: HostId,
+        b: HostId,
+        a_address: IpAddr,
+        b_address: IpAddr,
+        config: LinkConfig,
+    ) -> Result<(LinkId, LinkId), ConfigError> {
+        let there = Route::to(b_address).default_source(a_address);
+        let back = Route::to(a_address).default_source(b_address);
+        let there = self.add_link(a, b, there, config.clone())?;
+        Ok((there, self.add_link(b, a, back, config)?))
+    }
+
+    /// Schedules a change for simulation time `t`, or for the next run if that is past.
+    ///
+    /// # Errors
+    /// The first fault of the settings in [`Change::Link`].
+    pub fn at(&mut self, t: Time, change: Change) -> Result<(), ConfigError> {
+        if let Change::Link(_, config) = &change {
+            config.validate()?;
+        }
+        let index = u32::try_from(self.changes.len()).expect("fewer than 2^32 changes");
+        self.changes.push(Some(change));
+        self.world.schedule(t, Happening::Change { index });
+        Ok(())
+    }
+
+    /// Makes a change now.
+    ///
+    /// # Errors
+    /// The first fault of the settings in [`Change::Link`].
+    pub fn apply(&mut self, change: Change) -> Result<(), ConfigError> {
+        let now = nanos(self.world.now);
+        match change {
+            Change::LinkUp(id) => self.world.wires[id.index()].link.set_up(now, true),
+            Change::LinkDown(id) => self.world.wires[id.index()].link.set_up(now, false),
+            Change::Link(id, config) => {
+                self.world.wires[id.index()].link.reconfigure(now, config)?;
+                self.world.schedule_wire(id.index());
+            }
+            Change::ClockJump(id, by) => self.hosts[id.index()].jump_clock(&mut self.world, by),
+            Change::Crash(id) => self.hosts[id.index()].crash(),
+            Change::Restart(id) => self.hosts[id.index()].restart(&mut self.world),
+            Change::Call(call) => call(self),
+        }
+        Ok(())
+    }
+
+    /// Writes packets to `sink` in pcapng format, from now on. The packets have IP headers and, if
+    /// encapsulated, UDP headers; each link is an interface; timestamps are simulation time as
+    /// nanoseconds since 1970. At the link entry, packets that the entry drops say so in a
+    /// comment. Any number of captures may run.
+    ///
+    /// # Errors
+    /// Those of `sink`. Later ones end the capture and are returned by
+    /// [`Self::finish_captures`].
+    pub fn capture(
+        &mut self,
+        capture: impl Into<Capture>,
+        sink: impl Write + 'static,
+    ) -> io::Result<()> {
+        let names: Vec<&str> = self.world.wires.iter().map(|w| w.name.as_str()).collect();
+        self.world.captures.begin(&capture.into(), Box::new(sink), &names)
+    }
+
+    /// Ends all captures, flushing and dropping their sinks.
+    ///
+    /// # Errors
+    /// The first error that a sink has returned.
+    pub fn finish_captures(&mut self) -> io::Result<()> {
+        self.world.captures.finish()
+    }
+
+    /// Ends runs after so many events and packets in total. Default: unlimited.
+    pub fn set_event_limit(&mut self, limit: u64) {
+        self.world.event_limit = limit;
+    }
+
+    /// Simulation time.
+    pub fn now(&self) -> Time {
+        self.world.now
+    }
+
+    /// Counters of the whole simulation.
+    pub fn stats(&self) -> SimulationStats {
+        self.world.stats
+    }
+
+    /// The application or node of a host.
+    ///
+    /// # Panics
+    /// When it is not a `T`.
+    pub fn app<T: 'static>(&self, host: HostId) -> &T {
+        let host = &self.hosts[host.index()];
+        host.program().downcast_ref().unwrap_or_else(|| wrong_type::<T>(&host.name))
+    }
+
+    /// The application or node of a host. To let it act on the endpoint use
+    /// [`Self::with_app`].
+    ///
+    /// # Panics
+    /// When it is not a `T`.
+    pub fn app_mut<T: 'static>(&mut self, host: HostId) -> &mut T {
+        let host = &mut self.hosts[host.index()];
+        let name = host.name.clone();
+        host.program_mut().downcast_mut().unwrap_or_else(|| wrong_type::<T>(&name))
+    }
+
+    /// Lets an application act now, as if an event had occurred; what the endpoint then has to
+    /// send is sent.
+    ///
+    /// # Panics
+    /// When the application is not a `T`.
+    pub fn with_app<T: Application, R>(
+        &mut self,
+        host: HostId,
+        action: impl FnOnce(&mut T, &mut Context<'_>) -> R,
+    ) -> R {
+        let host = &mut self.hosts[host.index()];
+        let name = host.name.clone();
+        host.act(&mut self.world, |app, cx| {
+            let app: &mut dyn std::any::Any = app;
+            action(app.downcast_mut().unwrap_or_else(|| wrong_type::<T>(&name)), cx)
+        })
+    }
+
+    /// The endpoint of a host; after a crash, as it was then.
+    ///
+    /// # Panics
+    /// When the host is a node and has none.
+    pub fn endpoint(&self, host: HostId) -> &Endpoint {
+        match &self.hosts[host.index()].kind {
+            Kind::Endpoint(host) => &host.endpoint,
+            Kind::Node(_) => panic!("{} has no endpoint", self.host_name(host)),
+        }
+    }
+
+    /// The name of a host.
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.hosts[host.index()].name
+    }
+
+    /// The name of a link: `from->to`, with `#2`, `#3`, ... for further ones between these hosts.
+    pub fn link_name(&self, link: LinkId) -> &str {
+        &self.world.wires[link.index()].name
+    }
+
+    /// The settings of a link.
+    pub fn link_config(&self, link: LinkId) -> &LinkConfig {
+        self.world.wires[link.index()].link.config()
+    }
+
+    /// Counters of a link, with the queue integrals up to its last activity.
+    pub fn link_stats(&self, link: LinkId) -> LinkStats {
+        self.world.wires[link.index()].link.stats()
+    }
+}
+
+fn wrong_type<T>(host: &str) -> ! {
+    panic!("{host} does not run a {}", std::any::type_name::<T>())
+}
