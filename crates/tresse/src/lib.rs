@@ -1,1 +1,81 @@
-//! See crate description.
+//! SCTP (RFC 9260) for asynchronous Rust, in user space, over UDP encapsulation (RFC 6951).
+//!
+//! An [`Endpoint`] is one UDP port and one SCTP port. It opens associations with
+//! [`connect`](Endpoint::connect) and takes those of peers with [`accept`](Endpoint::accept). An
+//! [`Association`] sends and receives whole messages on many streams.
+//!
+//! ```
+//! use tresse::{Config, Endpoint, SendOptions, StreamId};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Endpoint::bind(Config::server("127.0.0.1:0".parse()?, 5001))?;
+//! let address = server.local_addr();
+//! let echo = tokio::spawn(async move {
+//!     let association = server.accept().await.expect("the endpoint is open");
+//!     while let Some(received) = association.recv().await {
+//!         let message = received.message;
+//!         let options = SendOptions { ppid: message.ppid, ..SendOptions::default() };
+//!         association.send(message.stream, message.payload, options).await?;
+//!     }
+//!     Ok::<(), tresse::SendError>(())
+//! });
+//!
+//! let client = Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
+//! let association = client.connect(address, 5001).await?;
+//! association.send(StreamId(3), "hello", SendOptions::default()).await?;
+//! let answer = association.recv().await.expect("the server echoes");
+//! assert_eq!(answer.message.payload, "hello");
+//! assert_eq!(answer.message.stream, StreamId(3));
+//! association.shutdown().await?;
+//! echo.await??;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it runs
+//! There is no global state and no thread of its own. Each endpoint has one *driver*, a future
+//! that moves packets between the socket and the protocol and runs the timers.
+//! [`Endpoint::bind`] spawns it as one task on the current tokio runtime; [`Endpoint::open`]
+//! returns it, for callers who choose where it is polled.
+//!
+//! The protocol ([`tresse_core::Endpoint`]) stands behind one mutex per endpoint, as in quinn,
+//! rather than behind a channel of commands: a call to `send` learns at once whether the message
+//! was accepted, no second queue grows beside the send buffer, and a task is woken only when it
+//! has something to do. The lock is held for one message by callers and for one received batch by
+//! the driver, never across a system call or an `await`.
+//!
+//! # Endings
+//! | what | then |
+//! |---|---|
+//! | [`Association::shutdown`] | everything sent is delivered, then both sides close |
+//! | [`Association::abort`] | closes at once; the peer is told the reason |
+//! | the last clone of an [`Association`] is dropped | a graceful shutdown goes on in the driver; what still arrives is discarded. If the association was not established yet, it is aborted |
+//! | the last clone of an [`Endpoint`] is dropped | nothing new is accepted; open associations go on, and the driver ends with the last of them |
+//! | the driver or its runtime is dropped | everything ends with [`Closed::Driver`]; peers are not told and notice by their timers. Await [`Endpoint::wait_idle`] first |
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod association;
+mod clock;
+mod config;
+mod driver;
+mod endpoint;
+mod error;
+mod shared;
+
+pub use association::Association;
+pub use config::{Config, Direction, ObservedPacket, Observer};
+pub use driver::Driver;
+pub use endpoint::Endpoint;
+pub use error::{Closed, ConnectError, SendError};
+
+pub use bytes::Bytes;
+pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, UdpOptions};
+pub use tresse_core::{
+    AssociationConfig, AssociationError, AssociationId, AssociationStats, CloseReason,
+    EndpointConfig, EndpointStats, Event, LossCause, Message, PathId, PathState, PathStats,
+    Profile, ProfileError, ReceivedMessage, SendOptions, Time, TraceEvent,
+};
+pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

@@ -1,0 +1,321 @@
+//! The handle of one association.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::task::coop::consume_budget;
+use tresse_core::{
+    AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathStats,
+    ReceivedMessage, SendOptions, Time,
+};
+use tresse_wire::StreamId;
+
+use crate::error::{Closed, SendError};
+use crate::shared::{Phase, Shared, Signals, State, wait};
+
+/// An association: whole messages on many streams to and from one peer.
+///
+/// Clones are cheap and mean the same association; all methods can be called from several tasks
+/// at once. Every future here can be dropped at any time: a message is then either accepted or
+/// not, taken or not. See the [crate documentation](crate#endings) for what dropping the last
+/// clone does.
+#[derive(Clone)]
+pub struct Association {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    id: AssociationId,
+    signals: Arc<Signals>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.act(|state, now| state.release(self.id, now));
+    }
+}
+
+impl std::fmt::Debug for Association {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Association").field(&self.inner.id).finish()
+    }
+}
+
+impl Association {
+    /// The one handle from which all others are cloned.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        id: AssociationId,
+        signals: Arc<Signals>,
+    ) -> Association {
+        Association { inner: Arc::new(Inner { shared: Arc::clone(shared), id, signals }) }
+    }
+
+    /// Waits for the end of the handshake.
+    pub(crate) async fn established(&self) -> Result<(), Closed> {
+        wait(&self.inner.signals.changed, || {
+            match self.inner.shared.lock().slots.get(self.inner.id).map(|slot| &slot.phase) {
+                Some(Phase::Connecting) => None,
+                Some(Phase::Open) => Some(Ok(())),
+                Some(Phase::Closed(closed)) => Some(Err(closed.clone())),
+                None => Some(Err(unknown())),
+            }
+        })
+        .await
+    }
+
+    /// Its number in trace events and observers.
+    #[must_use]
+    pub fn id(&self) -> AssociationId {
+        self.inner.id
+    }
+
+    /// Sends a message, waiting for room in the send buffer. Returning means accepted, not
+    /// delivered: [`shutdown`](Self::shutdown) tells whether everything arrived.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`] when the association has ended, [`SendError::Refused`] when the
+    /// message cannot be sent: no such stream, empty, too large, or shutting down.
+    pub async fn send(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        // A sender that never waits would keep the driver from running on the same thread.
+        consume_budget().await;
+        let mut payload = payload.into();
+        wait(&self.inner.signals.writable, || match self.offer(stream, &mut payload, options) {
+            Err(SendError::Refused(tresse_core::SendError::WouldBlock)) => None,
+            result => Some(result),
+        })
+        .await
+    }
+
+    /// Sends a message if there is room now.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and `Refused(WouldBlock)` when the send buffer is full.
+    pub fn try_send(
+        &self,
+        stream: StreamId,
+        payload: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.offer(stream, &mut payload.into(), options)
+    }
+
+    /// Offers the message to the core; takes `payload` unless there is no room.
+    fn offer(
+        &self,
+        stream: StreamId,
+        payload: &mut Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| {
+            if let Some(closed) = state.closed(id) {
+                return Err(SendError::Closed(closed));
+            }
+            // The copy is needed only when the message might be refused and offered again.
+            let offered = if state.core.send_space(id) >= payload.len() {
+                std::mem::take(payload)
+            } else {
+                payload.clone()
+            };
+            Ok(state.core.send(now, id, stream, offered, options)?)
+        })
+    }
+
+    /// Waits for the next message of any stream; `None` when the association has ended and all
+    /// messages have been read. [`closed`](Self::closed) then tells how it ended.
+    pub async fn recv(&self) -> Option<ReceivedMessage> {
+        consume_budget().await;
+        wait(&self.inner.signals.readable, || match self.take() {
+            Ok(None) => None,
+            Ok(message) => Some(message),
+            Err(_) => Some(None),
+        })
+        .await
+    }
+
+    /// The next message if there is one now.
+    ///
+    /// # Errors
+    /// How the association ended, when it has and all messages have been read.
+    pub fn try_recv(&self) -> Result<Option<ReceivedMessage>, Closed> {
+        self.take()
+    }
+
+    fn take(&self) -> Result<Option<ReceivedMessage>, Closed> {
+        let id = self.inner.id;
+        let now = self.inner.shared.clock.now();
+        let mut state = self.inner.shared.lock();
+        let Some(message) = state.core.recv(now, id) else {
+            return state.closed(id).map_or(Ok(None), Err);
+        };
+        // The window has grown: the driver may have to tell the peer.
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        Ok(Some(message))
+    }
+
+    /// Shuts down gracefully (RFC 9260 §9.2): all messages sent are delivered first. Waits for
+    /// the end. The peer may still have messages under way: go on reading in another task, or
+    /// drop all handles instead, if it might have more than the receive buffer holds.
+    ///
+    /// # Errors
+    /// How the association ended, if not gracefully.
+    pub async fn shutdown(&self) -> Result<(), Closed> {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| {
+            if state.closed(id).is_none() {
+                // It can only fail for an association that is gone, which `closed` reports.
+                let _ = state.core.shutdown(now, id);
+            }
+        });
+        match self.closed().await {
+            closed if closed.is_graceful() => Ok(()),
+            closed => Err(closed),
+        }
+    }
+
+    /// Ends the association at once (RFC 9260 §9.1); `reason` is shown to the peer. The ABORT
+    /// has been sent when [`closed`](Self::closed) returns.
+    pub fn abort(&self, reason: impl AsRef<[u8]>) {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| {
+            if state.closed(id).is_none() {
+                let _ = state.core.abort(now, id, reason.as_ref());
+            }
+        });
+    }
+
+    /// Waits for the end of the association.
+    pub async fn closed(&self) -> Closed {
+        wait(&self.inner.signals.changed, || self.inner.shared.lock().closed(self.inner.id)).await
+    }
+
+    /// How the association ended, if it has.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<Closed> {
+        self.inner.shared.lock().closed(self.inner.id)
+    }
+
+    /// Waits for the next notification: `PathChanged`, `PeerError`, `Restarted`, `PeerShutdown`,
+    /// and `Closed` as the last one; then `None`. The newest 64 are kept for a reader that is
+    /// late; [`events_missed`](Self::events_missed) counts the others.
+    pub async fn next_event(&self) -> Option<Event> {
+        wait(&self.inner.signals.changed, || {
+            let mut state = self.inner.shared.lock();
+            let Some(slot) = state.slots.get_mut(self.inner.id) else { return Some(None) };
+            match slot.events.pop_front() {
+                Some(event) => Some(Some(event)),
+                None => slot.closed().is_some().then_some(None),
+            }
+        })
+        .await
+    }
+
+    /// Notifications that were dropped because nobody took them.
+    #[must_use]
+    pub fn events_missed(&self) -> u64 {
+        self.inner.shared.lock().slots.get(self.inner.id).map_or(0, |slot| slot.events_missed)
+    }
+
+    /// Takes the messages that the peer had not acknowledged when the association ended or
+    /// restarted (SEND FAILURE, RFC 9260 §11.2.2). The peer may have received some of them.
+    #[must_use]
+    pub fn take_unacknowledged(&self) -> Vec<Message> {
+        let mut state = self.inner.shared.lock();
+        let Some(slot) = state.slots.get_mut(self.inner.id) else { return Vec::new() };
+        slot.unacknowledged_bytes = 0;
+        std::mem::take(&mut slot.unacknowledged).into()
+    }
+
+    /// How many streams we may send on: stream numbers lie below it.
+    #[must_use]
+    pub fn outbound_streams(&self) -> u16 {
+        self.inner.shared.lock().slots.get(self.inner.id).map_or(0, |slot| slot.streams.0)
+    }
+
+    /// How many streams the peer may send on.
+    #[must_use]
+    pub fn inbound_streams(&self) -> u16 {
+        self.inner.shared.lock().slots.get(self.inner.id).map_or(0, |slot| slot.streams.1)
+    }
+
+    /// Free bytes in the send buffer, 0 when the association has ended.
+    #[must_use]
+    pub fn send_space(&self) -> usize {
+        let state = self.inner.shared.lock();
+        if state.closed(self.inner.id).is_some() { 0 } else { state.core.send_space(self.inner.id) }
+    }
+
+    /// Counters; those of its last moment when it has ended.
+    #[must_use]
+    pub fn stats(&self) -> AssociationStats {
+        let state = self.inner.shared.lock();
+        match state.last_stats(self.inner.id) {
+            Some((stats, _)) => stats.clone(),
+            None => state.core.stats(self.inner.id).unwrap_or_default(),
+        }
+    }
+
+    /// Every path, in the order of path numbers; as of its last moment when it has ended.
+    #[must_use]
+    pub fn path_stats(&self) -> Vec<PathStats> {
+        let state = self.inner.shared.lock();
+        match state.last_stats(self.inner.id) {
+            Some((_, paths)) => paths.clone(),
+            None => state.core.path_stats(self.inner.id),
+        }
+    }
+
+    /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).
+    ///
+    /// # Errors
+    /// See [`AssociationError`]; the path must be confirmed.
+    pub fn set_primary(&self, path: PathId) -> Result<(), AssociationError> {
+        self.inner.shared.act(|state, now| state.core.set_primary(now, self.inner.id, path))
+    }
+
+    /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).
+    ///
+    /// # Errors
+    /// See [`AssociationError`].
+    pub fn request_heartbeat(&self, path: PathId) -> Result<(), AssociationError> {
+        self.inner.shared.act(|state, now| state.core.request_heartbeat(now, self.inner.id, path))
+    }
+
+    /// The instant of a core time, such as
+    /// [`completed_at`](ReceivedMessage::completed_at) of a message.
+    #[must_use]
+    pub fn instant(&self, time: Time) -> Instant {
+        self.inner.shared.clock.instant(time)
+    }
+}
+
+impl State {
+    /// How an association ended, if it has.
+    fn closed(&self, id: AssociationId) -> Option<Closed> {
+        match self.slots.get(id) {
+            Some(slot) => slot.closed().cloned(),
+            None => Some(unknown()),
+        }
+    }
+
+    fn last_stats(&self, id: AssociationId) -> Option<&(AssociationStats, Vec<PathStats>)> {
+        self.slots.get(id)?.last_stats.as_ref()
+    }
+}
+
+/// A handle keeps its slot, so this is not seen; it is an answer all the same.
+fn unknown() -> Closed {
+    Closed::Driver("the association is unknown".into())
+}

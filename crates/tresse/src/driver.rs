@@ -1,0 +1,256 @@
+//! The one future that moves packets and runs timers.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::time::{Sleep, sleep_until};
+use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, Incoming, Outgoing, UdpCarrier};
+use tresse_core::{Datagram, Time, Transmit};
+
+use crate::config::{Direction, ObservedPacket, Observer};
+use crate::shared::{Shared, State, Told};
+
+/// Batches handled before other tasks of the same thread get a turn.
+const ROUNDS: usize = 4;
+
+/// Peers whose answering address is remembered for observers.
+const MAX_SOURCES: usize = 1024;
+
+/// Moves packets between the socket and the associations of one endpoint, and runs the timers.
+///
+/// It ends when no handle of the endpoint is left and the last association is gone; its output
+/// is an error only if the socket failed.
+pub struct Driver {
+    shared: Arc<Shared>,
+    carrier: UdpCarrier,
+    observer: Option<Watch>,
+    received: Vec<Incoming>,
+    told: Vec<Told>,
+    packet: Vec<u8>,
+    sleep: Pin<Box<Sleep>>,
+    /// When `sleep` fires, if it is armed. Never later than the core's deadline; often earlier,
+    /// because deadlines mostly move away and re-arming for each packet would cost more.
+    armed: Option<Time>,
+}
+
+/// The observer, and what it needs to know beyond the packets.
+struct Watch {
+    observer: Box<dyn Observer>,
+    /// The address at which each peer reached us: the system sends back from there.
+    sources: BTreeMap<IpAddr, IpAddr>,
+}
+
+/// What one round leaves behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// More can be done at once.
+    Busy,
+    /// Something must happen first.
+    Waiting,
+    /// No handle and no association is left.
+    Finished,
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver").field("local", &self.shared.local).finish_non_exhaustive()
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        carrier: UdpCarrier,
+        observer: Option<Box<dyn Observer>>,
+    ) -> Driver {
+        let sleep = Box::pin(sleep_until(shared.clock.instant(Time::ZERO).into()));
+        Driver {
+            shared,
+            carrier,
+            observer: observer.map(|observer| Watch { observer, sources: BTreeMap::new() }),
+            received: Vec::new(),
+            told: Vec::new(),
+            packet: Vec::new(),
+            sleep,
+            armed: None,
+        }
+    }
+
+    /// One batch in, everything it causes out.
+    fn round(&mut self, cx: &mut Context<'_>) -> io::Result<Round> {
+        let received = match self.carrier.poll_recv(cx, &mut self.received) {
+            Poll::Ready(result) => result.map(|_| true)?,
+            Poll::Pending => false,
+        };
+        let shared = Arc::clone(&self.shared);
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        self.handle(&mut state, now);
+        while let Some(told) = Told::poll(&mut state.core) {
+            self.told.push(told);
+        }
+        let deadline = state.core.poll_timeout();
+        state.carrier = self.carrier.stats();
+        if state.driver.is_none() {
+            state.driver = Some(cx.waker().clone());
+        }
+        let finished = !state.accepting && state.slots.is_empty() && self.told.is_empty();
+        drop(state);
+
+        // Packets leave before anyone learns of the end that they announce: a process may exit
+        // as soon as it knows that its association is closed.
+        let was_full = self.carrier.is_full();
+        let flushed = self.carrier.poll_flush(cx).is_ready();
+        let told = !self.told.is_empty();
+        if told {
+            let mut state = shared.lock();
+            for told in self.told.drain(..) {
+                state.apply(&shared, told, now);
+            }
+        }
+        if finished && flushed {
+            return Ok(Round::Finished);
+        }
+        let fired = self.arm(cx, deadline);
+        let busy = received || told || fired || (was_full && flushed);
+        Ok(if busy { Round::Busy } else { Round::Waiting })
+    }
+
+    /// Everything that needs the lock: packets and timers in, packets out to the carrier.
+    fn handle(&mut self, state: &mut State, now: Time) {
+        for peer in state.zones.drain(..) {
+            self.carrier.learn_zone(peer);
+        }
+        let mut received = std::mem::take(&mut self.received);
+        for incoming in received.drain(..) {
+            if let Some(watch) = &mut self.observer {
+                watch.received(now, &incoming, self.shared.local.port());
+            }
+            let Incoming { source, destination, encapsulation, packet, .. } = incoming;
+            let datagram = Datagram { source, destination, encapsulation, packet };
+            state.core.handle_datagram(now, datagram);
+            // After each packet rather than after the batch: acknowledgements stay as frequent as
+            // RFC 9260 §6.2 asks, and Max.Burst applies to each arriving SACK. The packets still
+            // leave together.
+            self.transmit(state, now);
+        }
+        self.received = received;
+        if state.core.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            state.core.handle_timeout(now);
+        }
+        self.transmit(state, now);
+        while let Some((id, at, event)) = state.core.poll_trace() {
+            if let Some(watch) = &mut self.observer {
+                watch.observer.trace(id, at, &event);
+            }
+        }
+    }
+
+    /// Moves what the core has to send to the carrier's queue, while that has room.
+    fn transmit(&mut self, state: &mut State, now: Time) {
+        while !self.carrier.is_full() {
+            let Some(transmit) = state.core.poll_transmit(now, &mut self.packet) else { return };
+            if let Some(watch) = &mut self.observer {
+                watch.sent(now, &transmit, self.shared.local, &self.packet);
+            }
+            let to = Outgoing {
+                destination: transmit.destination,
+                source: transmit.source,
+                encapsulation: transmit.encapsulation,
+                ecn: Ecn::NotEct,
+            };
+            self.carrier.queue(&to, &self.packet);
+        }
+    }
+
+    /// Makes sure of being woken at `deadline`; true if it has passed already.
+    fn arm(&mut self, cx: &mut Context<'_>, deadline: Option<Time>) -> bool {
+        let Some(deadline) = deadline else {
+            self.armed = None;
+            return false;
+        };
+        if self.armed.is_none_or(|armed| deadline < armed) {
+            self.sleep.as_mut().reset(self.shared.clock.instant(deadline).into());
+            self.armed = Some(deadline);
+        }
+        if self.sleep.as_mut().poll(cx).is_ready() {
+            self.armed = None;
+            return true;
+        }
+        false
+    }
+}
+
+impl Future for Driver {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        for _ in 0..ROUNDS {
+            match this.round(cx) {
+                Ok(Round::Busy) => {}
+                Ok(Round::Waiting) => return Poll::Pending,
+                Ok(Round::Finished) => return Poll::Ready(Ok(())),
+                Err(e) => {
+                    let why = Arc::from(format!("the UDP socket failed: {e}"));
+                    this.shared.lock().end(&this.shared, &why);
+                    return Poll::Ready(Err(e));
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        if state.ended.is_none() {
+            let why = Arc::from(if std::thread::panicking() {
+                "its driver panicked"
+            } else {
+                "its driver was dropped"
+            });
+            state.end(&self.shared, &why);
+        }
+    }
+}
+
+impl Watch {
+    fn received(&mut self, at: Time, incoming: &Incoming, port: u16) {
+        if self.sources.len() < MAX_SOURCES {
+            self.sources.insert(incoming.source, incoming.destination);
+        }
+        self.observer.packet(&ObservedPacket {
+            at,
+            direction: Direction::In,
+            local: SocketAddr::new(incoming.destination, port),
+            remote: SocketAddr::new(incoming.source, incoming.encapsulation.unwrap_or(0)),
+            ecn: incoming.ecn,
+            packet: &incoming.packet,
+        });
+    }
+
+    fn sent(&mut self, at: Time, transmit: &Transmit, local: SocketAddr, packet: &[u8]) {
+        let bound = (!local.ip().is_unspecified()).then(|| local.ip());
+        let source = bound
+            .or(transmit.source)
+            .or_else(|| self.sources.get(&transmit.destination).copied())
+            .unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let port = transmit.encapsulation.unwrap_or(DEFAULT_UDP_PORT);
+        self.observer.packet(&ObservedPacket {
+            at,
+            direction: Direction::Out,
+            local: SocketAddr::new(source, local.port()),
+            remote: SocketAddr::new(transmit.destination, port),
+            ecn: Ecn::NotEct,
+            packet,
+        });
+    }
+}

@@ -1,0 +1,228 @@
+//! The handle of an endpoint.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use slotmap::SecondaryMap;
+use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, UdpCarrier};
+use tresse_core::{AssociationConfig, AssociationId, EndpointStats, Time};
+
+use crate::association::Association;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::driver::Driver;
+use crate::error::{Closed, ConnectError};
+use crate::shared::{Phase, Shared, Slot, State, wait};
+
+/// One UDP port and one SCTP port, and all associations on them.
+///
+/// Clones are cheap and mean the same endpoint. See the [crate documentation](crate) for how it
+/// runs and what dropping it does.
+#[derive(Clone)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    /// For associations opened without settings of their own.
+    association: AssociationConfig,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.act(|state, now| {
+            state.accepting = false;
+            for id in std::mem::take(&mut state.backlog) {
+                if let Some(slot) = state.slots.get_mut(id) {
+                    slot.orphan = true;
+                }
+                let _ = state.core.abort(now, id, b"the endpoint was closed");
+            }
+        });
+        self.shared.incoming.notify_waiters();
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").field("local", &self.local_addr()).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// Binds the UDP socket and spawns the driver on the current tokio runtime.
+    ///
+    /// # Errors
+    /// Those of the system: the address is in use, or there is no random source.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time enabled.
+    pub fn bind(config: Config) -> io::Result<Endpoint> {
+        let (endpoint, driver) = Endpoint::open(config)?;
+        tokio::spawn(driver);
+        Ok(endpoint)
+    }
+
+    /// Binds the UDP socket and returns the driver, which the caller must poll.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    ///
+    /// # Panics
+    /// As `bind`.
+    pub fn open(config: Config) -> io::Result<(Endpoint, Driver)> {
+        let Config { local, udp, mut sctp, backlog, observer } = config;
+        let carrier = UdpCarrier::bind(local, udp)?;
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(io::Error::other)?;
+        if sctp.local_port == 0 {
+            let mut random = [0; 2];
+            getrandom::fill(&mut random).map_err(io::Error::other)?;
+            // The dynamic ports of RFC 6335 §6.
+            sctp.local_port = 0xc000 | u16::from_be_bytes(random);
+        }
+        let sctp_port = sctp.local_port;
+        let association = sctp.association.clone();
+        let accepted_send_buffer = association.send_buffer;
+        let state = State {
+            core: tresse_core::Endpoint::new(sctp, seed),
+            slots: SecondaryMap::new(),
+            backlog: VecDeque::new(),
+            max_backlog: backlog,
+            accepted_send_buffer,
+            driver: None,
+            accepting: true,
+            ended: None,
+            zones: Vec::new(),
+            carrier: carrier.stats(),
+        };
+        let shared = Arc::new(Shared::new(state, Clock::start(), carrier.local_addr(), sctp_port));
+        let driver = Driver::new(Arc::clone(&shared), carrier, observer);
+        Ok((Endpoint { inner: Arc::new(Inner { shared, association }) }, driver))
+    }
+
+    /// Opens an association with the peer at a UDP address, on its SCTP port. Waits for the
+    /// handshake; dropping the future cancels it.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn connect(
+        &self,
+        peer: SocketAddr,
+        sctp_port: u16,
+    ) -> Result<Association, ConnectError> {
+        let mut config = self.inner.association.clone();
+        config.encapsulation = Some(peer.port());
+        self.inner.shared.lock().zones.push(peer);
+        self.connect_with(&[peer.ip()], sctp_port, config).await
+    }
+
+    /// Opens an association with a peer that has several addresses, the first one preferred, and
+    /// with settings of its own. `encapsulation` is the peer's UDP port, 9899 if there is none.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn connect_with(
+        &self,
+        peer: &[IpAddr],
+        sctp_port: u16,
+        mut config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        config.encapsulation.get_or_insert(DEFAULT_UDP_PORT);
+        let shared = &self.inner.shared;
+        let association = shared.act(|state, now| {
+            if let Some(why) = &state.ended {
+                return Err(ConnectError::Closed(Closed::Driver(Arc::clone(why))));
+            }
+            let send_buffer = config.send_buffer;
+            let id = state.core.connect(now, peer, sctp_port, config)?;
+            let slot = Slot::new(Phase::Connecting, send_buffer);
+            let signals = Arc::clone(&slot.signals);
+            state.slots.insert(id, slot);
+            Ok(Association::new(shared, id, signals))
+        })?;
+        association.established().await.map_err(ConnectError::Closed)?;
+        Ok(association)
+    }
+
+    /// Waits for the next association that a peer opened; `None` when none can come any more
+    /// because the driver has ended. The endpoint must have been configured to accept.
+    pub async fn accept(&self) -> Option<Association> {
+        let shared = &self.inner.shared;
+        wait(&shared.incoming, || {
+            let mut state = shared.lock();
+            if state.ended.is_some() {
+                return Some(None);
+            }
+            loop {
+                let id = state.backlog.pop_front()?;
+                let Some(slot) = state.slots.get(id) else { continue };
+                let signals = Arc::clone(&slot.signals);
+                drop(state);
+                return Some(Some(Association::new(shared, id, signals)));
+            }
+        })
+        .await
+    }
+
+    /// The UDP address and port.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.shared.local
+    }
+
+    /// The SCTP port.
+    #[must_use]
+    pub fn sctp_port(&self) -> u16 {
+        self.inner.shared.sctp_port
+    }
+
+    /// Waits until every association has ended, also those that a dropped handle left to shut
+    /// down.
+    pub async fn wait_idle(&self) {
+        let shared = &self.inner.shared;
+        wait(&shared.idle, || {
+            let state = shared.lock();
+            (state.is_idle() || state.ended.is_some()).then_some(())
+        })
+        .await;
+    }
+
+    /// Aborts every association.
+    pub fn abort_all(&self, reason: impl AsRef<[u8]>) {
+        self.inner.shared.act(|state, now| {
+            let open: Vec<AssociationId> = state.slots.keys().collect();
+            for id in open {
+                let _ = state.core.abort(now, id, reason.as_ref());
+            }
+        });
+    }
+
+    /// Counters of what belongs to no association.
+    #[must_use]
+    pub fn stats(&self) -> EndpointStats {
+        self.inner.shared.lock().core.endpoint_stats()
+    }
+
+    /// Counters of the UDP socket, as of the driver's last round.
+    #[must_use]
+    pub fn carrier_stats(&self) -> CarrierStats {
+        self.inner.shared.lock().carrier
+    }
+
+    /// The endpoint's time: what observers and messages are stamped with.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.inner.shared.clock.now()
+    }
+
+    /// The instant of such a time.
+    #[must_use]
+    pub fn instant(&self, time: Time) -> Instant {
+        self.inner.shared.clock.instant(time)
+    }
+}

@@ -1,0 +1,124 @@
+//! Errors and endings. Each reads as one line.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tresse_core::CloseReason;
+use tresse_wire::CauseCode;
+
+/// Bytes of a peer's abort text that are shown.
+const MAX_PEER_TEXT: usize = 200;
+
+/// How an association ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Closed {
+    /// By the protocol.
+    Association(CloseReason),
+    /// Its endpoint's driver ended first: dropped with its runtime, or the socket failed.
+    Driver(Arc<str>),
+}
+
+impl Closed {
+    /// Whether it was a graceful shutdown, after which every message has been delivered.
+    #[must_use]
+    pub fn is_graceful(&self) -> bool {
+        matches!(self, Closed::Association(CloseReason::Shutdown))
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = match self {
+            Closed::Driver(why) => return write!(f, "the endpoint has ended: {why}"),
+            Closed::Association(reason) => reason,
+        };
+        match reason {
+            CloseReason::Shutdown => f.write_str("the association was shut down"),
+            CloseReason::Aborted => f.write_str("the association was aborted here"),
+            CloseReason::PeerAborted { cause: 0, .. } => {
+                f.write_str("the peer aborted the association without a reason")
+            }
+            CloseReason::PeerAborted { cause, value } => {
+                write!(f, "the peer aborted the association: {}", CauseCode(*cause))?;
+                let text = printable(value);
+                if text.is_empty() { Ok(()) } else { write!(f, " ({text})") }
+            }
+            CloseReason::Unreachable => f.write_str(
+                "the peer does not answer any more: Association.Max.Retrans was exceeded",
+            ),
+            CloseReason::SetupFailed => {
+                f.write_str("the peer does not answer: Max.Init.Retransmits was exceeded")
+            }
+            CloseReason::ShutdownTimeout => {
+                f.write_str("the shutdown did not finish: T5-shutdown-guard expired")
+            }
+            CloseReason::ProtocolViolation(how) => {
+                write!(f, "the peer violated the protocol: {how}")
+            }
+            other => write!(f, "the association ended: {other:?}"),
+        }
+    }
+}
+
+impl std::error::Error for Closed {}
+
+/// A peer's text, made harmless: one line, no control characters, not too long. Bytes that are no
+/// text are not shown.
+fn printable(value: &[u8]) -> String {
+    let value = &value[..value.len().min(MAX_PEER_TEXT)];
+    let text = String::from_utf8_lossy(value);
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return format!("{} bytes of data", value.len());
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Why [`connect`](crate::Endpoint::connect) failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The request was refused before anything was sent.
+    #[error(transparent)]
+    Refused(#[from] tresse_core::ConnectError),
+    /// The association ended before it was established.
+    #[error(transparent)]
+    Closed(Closed),
+}
+
+/// Why a message was not accepted for sending.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The association has ended.
+    #[error(transparent)]
+    Closed(Closed),
+    /// The message was refused; see [`tresse_core::SendError`]. `WouldBlock` comes from
+    /// [`try_send`](crate::Association::try_send) only.
+    #[error(transparent)]
+    Refused(#[from] tresse_core::SendError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn shown(cause: u16, value: &'static [u8]) -> String {
+        let value = Bytes::from_static(value);
+        Closed::Association(CloseReason::PeerAborted { cause, value }).to_string()
+    }
+
+    #[test]
+    fn endings_read_as_one_line() {
+        assert_eq!(
+            shown(12, b"going\nhome "),
+            "the peer aborted the association: User-Initiated Abort (going home)"
+        );
+        assert_eq!(shown(4, b""), "the peer aborted the association: Out of Resource");
+        assert!(shown(99, b"\x1b[2J\x00").ends_with("code 99 (5 bytes of data)"));
+        assert!(shown(0, b"").ends_with("without a reason"));
+        assert!(!Closed::Driver("it was dropped".into()).is_graceful());
+    }
+}

@@ -1,0 +1,312 @@
+//! What the handles of an endpoint and its driver share.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use slotmap::SecondaryMap;
+use tokio::sync::Notify;
+use tresse_carrier::CarrierStats;
+use tresse_core::{AssociationId, AssociationStats, Event, Message, PathStats, Time};
+
+use crate::clock::Clock;
+use crate::error::Closed;
+
+/// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
+pub(crate) const MAX_EVENTS: usize = 64;
+
+/// One endpoint.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) clock: Clock,
+    pub(crate) local: SocketAddr,
+    pub(crate) sctp_port: u16,
+    /// Woken when an association waits to be accepted or none will come any more.
+    pub(crate) incoming: Notify,
+    /// Woken when an association ends.
+    pub(crate) idle: Notify,
+}
+
+/// Everything behind the lock.
+pub(crate) struct State {
+    pub(crate) core: tresse_core::Endpoint,
+    pub(crate) slots: SecondaryMap<AssociationId, Slot>,
+    /// Established by peers and not accepted yet.
+    pub(crate) backlog: VecDeque<AssociationId>,
+    pub(crate) max_backlog: usize,
+    /// Send buffer of associations that peers open.
+    pub(crate) accepted_send_buffer: usize,
+    /// The driver, while it sleeps.
+    pub(crate) driver: Option<Waker>,
+    /// Whether an endpoint handle exists.
+    pub(crate) accepting: bool,
+    /// Why the driver has ended, once it has.
+    pub(crate) ended: Option<Arc<str>>,
+    /// Link-local peers that the carrier has to learn.
+    pub(crate) zones: Vec<SocketAddr>,
+    pub(crate) carrier: CarrierStats,
+}
+
+/// One association as its handles see it.
+pub(crate) struct Slot {
+    pub(crate) phase: Phase,
+    pub(crate) signals: Arc<Signals>,
+    /// No handle is left: what arrives is discarded, and the slot goes when it closes.
+    pub(crate) orphan: bool,
+    /// Negotiated streams, ours and the peer's.
+    pub(crate) streams: (u16, u16),
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) events_missed: u64,
+    /// Messages that were not acknowledged, newest last, at most `send_buffer` bytes.
+    pub(crate) unacknowledged: VecDeque<Message>,
+    pub(crate) unacknowledged_bytes: usize,
+    pub(crate) send_buffer: usize,
+    /// Figures at the moment it closed.
+    pub(crate) last_stats: Option<(AssociationStats, Vec<PathStats>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Connecting,
+    Open,
+    Closed(Closed),
+}
+
+/// What tasks of one association wait for. Waking is cheap when nobody waits.
+#[derive(Default)]
+pub(crate) struct Signals {
+    pub(crate) readable: Notify,
+    pub(crate) writable: Notify,
+    /// The phase changed, or an event came.
+    pub(crate) changed: Notify,
+}
+
+impl Signals {
+    pub(crate) fn wake_all(&self) {
+        self.readable.notify_waiters();
+        self.writable.notify_waiters();
+        self.changed.notify_waiters();
+    }
+}
+
+impl Slot {
+    pub(crate) fn new(phase: Phase, send_buffer: usize) -> Slot {
+        Slot {
+            phase,
+            signals: Arc::default(),
+            orphan: false,
+            streams: (0, 0),
+            events: VecDeque::new(),
+            events_missed: 0,
+            unacknowledged: VecDeque::new(),
+            unacknowledged_bytes: 0,
+            send_buffer,
+            last_stats: None,
+        }
+    }
+
+    pub(crate) fn closed(&self) -> Option<&Closed> {
+        match &self.phase {
+            Phase::Closed(closed) => Some(closed),
+            _ => None,
+        }
+    }
+
+    fn push_event(&mut self, event: Event) {
+        if self.events.len() == MAX_EVENTS {
+            self.events.pop_front();
+            self.events_missed += 1;
+        }
+        self.events.push_back(event);
+        self.signals.changed.notify_waiters();
+    }
+
+    fn keep_unacknowledged(&mut self, message: Message) {
+        self.unacknowledged_bytes += message.payload.len();
+        self.unacknowledged.push_back(message);
+        // Restarts can repeat without end: no more is kept than could ever be outstanding.
+        while self.unacknowledged_bytes > self.send_buffer && self.unacknowledged.len() > 1 {
+            if let Some(oldest) = self.unacknowledged.pop_front() {
+                self.unacknowledged_bytes -= oldest.payload.len();
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(state: State, clock: Clock, local: SocketAddr, sctp_port: u16) -> Shared {
+        Shared {
+            state: Mutex::new(state),
+            clock,
+            local,
+            sctp_port,
+            incoming: Notify::new(),
+            idle: Notify::new(),
+        }
+    }
+
+    /// The state. A panic of another holder ends the driver, which marks everything as ended, so
+    /// the poison itself carries no news.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `action`, then lets the driver see to what it caused. The driver is woken once, by
+    /// the first action after it went to sleep, and after the lock was released.
+    pub(crate) fn act<R>(&self, action: impl FnOnce(&mut State, Time) -> R) -> R {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let result = action(&mut state, now);
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        result
+    }
+}
+
+impl State {
+    /// Applies what the core told of one association. `Closed` comes with the last figures.
+    pub(crate) fn apply(&mut self, shared: &Shared, told: Told, now: Time) {
+        let Told { id, event, last_stats } = told;
+        if let Event::Connected { accepted: true, outbound_streams, inbound_streams } = event
+            && !self.slots.contains_key(id)
+        {
+            self.admit(shared, id, (outbound_streams, inbound_streams), now);
+            return;
+        }
+        let Some(slot) = self.slots.get_mut(id) else {
+            if matches!(event, Event::Closed(_)) {
+                self.core.forget(id);
+            }
+            return;
+        };
+        match event {
+            Event::Readable if slot.orphan => while self.core.recv(now, id).is_some() {},
+            Event::Readable => slot.signals.readable.notify_waiters(),
+            Event::Writable => slot.signals.writable.notify_waiters(),
+            Event::Connected { outbound_streams, inbound_streams, .. } => {
+                slot.streams = (outbound_streams, inbound_streams);
+                slot.phase = Phase::Open;
+                slot.signals.changed.notify_waiters();
+            }
+            Event::SendFailed(message) => slot.keep_unacknowledged(message),
+            Event::Closed(reason) => {
+                slot.last_stats = last_stats;
+                slot.push_event(Event::Closed(reason.clone()));
+                self.close(shared, id, Closed::Association(reason));
+            }
+            // Writers must learn of both: the buffer is empty, or nothing is accepted any more.
+            Event::Restarted | Event::PeerShutdown => {
+                slot.push_event(event);
+                slot.signals.writable.notify_waiters();
+            }
+            event => slot.push_event(event),
+        }
+    }
+
+    /// Queues a new association of a peer for `accept`, or aborts it.
+    fn admit(&mut self, shared: &Shared, id: AssociationId, streams: (u16, u16), now: Time) {
+        if !self.accepting || self.backlog.len() >= self.max_backlog {
+            let _ = self.core.abort(now, id, b"nobody accepts this association");
+            return;
+        }
+        let mut slot = Slot::new(Phase::Open, self.accepted_send_buffer);
+        slot.streams = streams;
+        self.slots.insert(id, slot);
+        self.backlog.push_back(id);
+        shared.incoming.notify_waiters();
+    }
+
+    /// Marks an association as ended and wakes everyone who waits for it.
+    pub(crate) fn close(&mut self, shared: &Shared, id: AssociationId, closed: Closed) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.phase = Phase::Closed(closed);
+        slot.signals.wake_all();
+        if slot.orphan {
+            self.remove(id);
+        }
+        shared.idle.notify_waiters();
+    }
+
+    /// Whether every association has ended.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.slots.values().all(|slot| slot.closed().is_some())
+    }
+
+    /// The last handle of an association is gone.
+    pub(crate) fn release(&mut self, id: AssociationId, now: Time) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.orphan = true;
+        match slot.phase {
+            Phase::Closed(_) => return self.remove(id),
+            Phase::Connecting => {
+                let _ = self.core.abort(now, id, b"the request was cancelled");
+            }
+            Phase::Open => {
+                let _ = self.core.shutdown(now, id);
+            }
+        }
+        // The peer can finish only if its messages find room.
+        while self.core.recv(now, id).is_some() {}
+    }
+
+    fn remove(&mut self, id: AssociationId) {
+        self.slots.remove(id);
+        self.core.forget(id);
+    }
+
+    /// Ends everything: the driver is gone.
+    pub(crate) fn end(&mut self, shared: &Shared, why: &Arc<str>) {
+        self.ended = Some(Arc::clone(why));
+        self.backlog.clear();
+        let open: Vec<AssociationId> =
+            self.slots.iter().filter(|(_, s)| s.closed().is_none()).map(|(id, _)| id).collect();
+        for id in open {
+            if let Some(slot) = self.slots.get_mut(id) {
+                slot.phase = Phase::Closed(Closed::Driver(Arc::clone(why)));
+                slot.signals.wake_all();
+            }
+        }
+        shared.incoming.notify_waiters();
+        shared.idle.notify_waiters();
+    }
+}
+
+/// An event as the driver took it from the core.
+pub(crate) struct Told {
+    pub(crate) id: AssociationId,
+    pub(crate) event: Event,
+    /// With `Closed`: the figures, before the core drops them.
+    pub(crate) last_stats: Option<(AssociationStats, Vec<PathStats>)>,
+}
+
+impl Told {
+    /// Takes the next event.
+    pub(crate) fn poll(core: &mut tresse_core::Endpoint) -> Option<Told> {
+        let (id, event) = core.poll_event()?;
+        let closed = matches!(event, Event::Closed(_));
+        let last_stats =
+            if closed { core.stats(id).map(|s| (s, core.path_stats(id))) } else { None };
+        Some(Told { id, event, last_stats })
+    }
+}
+
+/// Waits until `check` gives a value, looking again whenever `signal` is notified.
+pub(crate) async fn wait<T>(signal: &Notify, mut check: impl FnMut() -> Option<T>) -> T {
+    // Most calls need not wait, and registering costs a lock.
+    if let Some(value) = check() {
+        return value;
+    }
+    loop {
+        let mut notified = std::pin::pin!(signal.notified());
+        // Registered before looking: a notification in between is not lost.
+        notified.as_mut().enable();
+        if let Some(value) = check() {
+            return value;
+        }
+        notified.await;
+    }
+}
