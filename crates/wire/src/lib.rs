@@ -47,7 +47,7 @@ mod tlv;
 mod types;
 mod writer;
 
-pub use cause::{Cause, CauseCode, CauseWriter, Causes, RawCause};
+pub use cause::{Cause, CauseCode, CauseWriter, Causes, ParsedCauses, RawCause, RawCauses};
 pub use chunk::abort::Abort;
 pub use chunk::cookie_echo::CookieEcho;
 pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
@@ -69,5 +69,3 @@ pub use parameter::{
 pub use tlv::padded;
 pub use types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use writer::PacketWriter;
-
-pub use cause::{ParsedCauses, RawCauses};

@@ -222,6 +222,13 @@ mod tests {
             bytes[3] = length;
             assert!(matches!(parse(&bytes), Err(ChunkError::SackCounts { .. })), "{length}");
         }
+        // Nothing may follow the lists either.
+        let mut bytes = [0; 36];
+        bytes[..32].copy_from_slice(&BYTES);
+        for length in 33..=36 {
+            bytes[3] = length;
+            assert!(matches!(parse(&bytes), Err(ChunkError::SackCounts { .. })), "{length}");
+        }
     }
 
     #[test]
