@@ -125,9 +125,15 @@ impl Context<'_> {
         self.endpoint.abort(now, id, reason)
     }
 
-    /// Calls [`Application::on_timer`] with `token` at simulation time `at`, or at once if that is
-    /// past. Timers cannot be withdrawn: ignore the token instead. They die with a crash.
+    /// Calls [`Application::on_timer`] with `token` when this host's clock, as it goes now, shows
+    /// `at`, or at once if that is past. Later jumps of the clock do not move the timer. Timers
+    /// cannot be withdrawn: ignore the token instead. They die with a crash or restart.
     pub fn set_timer(&mut self, at: Time, token: u64) {
+        self.set_simulation_timer(self.clock.to_simulation(at), token);
+    }
+
+    /// [`Self::set_timer`] for a moment in simulation time.
+    pub fn set_simulation_timer(&mut self, at: Time, token: u64) {
         let happening = Happening::Timer { host: self.host.0, life: self.life, token };
         self.world.schedule(at, happening);
     }

@@ -12,7 +12,7 @@ pub enum Change {
     /// The link goes down and loses what is on it.
     LinkDown(LinkId),
     /// The link gets these settings.
-    Link(LinkId, LinkConfig),
+    Link(LinkId, Box<LinkConfig>),
     /// The host's clock jumps by so many nanoseconds, forwards or (negative) backwards. Its
     /// endpoint sees the new time; the application's timers and the network do not.
     ClockJump(HostId, i64),

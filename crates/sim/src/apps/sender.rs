@@ -106,6 +106,10 @@ pub struct Sender {
     ppid: u32,
     association: Option<AssociationId>,
     connected_at: Option<Time>,
+    /// When the first association was up.
+    origin: Option<Time>,
+    /// For when the timer is set.
+    timer: Option<Time>,
     /// Number of the next message.
     next: u64,
     sent: Vec<SentMessage>,
@@ -135,6 +139,8 @@ impl Sender {
             ppid: 0,
             association: None,
             connected_at: None,
+            origin: None,
+            timer: None,
             next: 0,
             sent: Vec::new(),
             done_at: None,
@@ -152,8 +158,8 @@ impl Sender {
         self
     }
 
-    /// Counts the times of the plan from the moment at which the association is up, instead of
-    /// from the beginning of the simulation.
+    /// Counts the times of the plan from the moment at which the (first) association is up,
+    /// instead of from the beginning of the simulation.
     #[must_use]
     pub fn from_connection(mut self) -> Sender {
         self.from_connection = true;
@@ -246,7 +252,7 @@ impl Sender {
 
     /// The moment of the plan in simulation time.
     fn moment(&self, at: Time) -> Time {
-        let origin = if self.from_connection { self.connected_at } else { None };
+        let origin = if self.from_connection { self.origin } else { None };
         origin.unwrap_or(Time::ZERO) + at.since(Time::ZERO)
     }
 
@@ -281,7 +287,10 @@ impl Sender {
         let now = cx.simulation_time();
         while let Some(message) = self.upcoming(now) {
             if message.at > now {
-                cx.set_timer(message.at, SEND);
+                if self.timer != Some(message.at) {
+                    self.timer = Some(message.at);
+                    cx.set_simulation_timer(message.at, SEND);
+                }
                 return;
             }
             let options = SendOptions {
@@ -327,6 +336,8 @@ impl Application for Sender {
         self.association = None;
         self.connected_at = None;
         self.closed = None;
+        self.timer = None;
+        self.sink.on_start(cx);
         let Some(target) = self.target.clone() else { return };
         match cx.connect(&target.remotes, target.port, target.config) {
             Ok(id) => self.association = Some(id),
@@ -341,10 +352,12 @@ impl Application for Sender {
         let ours = self.association == Some(id);
         match &event {
             Event::Connected { .. } if ours => {
-                self.connected_at = Some(cx.simulation_time());
+                let now = cx.simulation_time();
+                self.connected_at = Some(now);
+                self.origin.get_or_insert(now);
                 self.proceed(cx);
             }
-            Event::Writable if ours => self.proceed(cx),
+            Event::Writable | Event::Restarted if ours => self.proceed(cx),
             Event::Closed(reason) if ours => {
                 self.closed = Some(reason.clone());
                 if self.stop_when_closed {

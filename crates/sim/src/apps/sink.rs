@@ -225,11 +225,17 @@ impl Sink {
 }
 
 impl Application for Sink {
+    /// A new endpoint numbers its associations anew.
+    fn on_start(&mut self, _: &mut Context<'_>) {
+        self.seen.clear();
+        self.waiting.clear();
+    }
+
     fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
         match &event {
             Event::Readable if cx.simulation_time() < self.read_from => {
                 if self.waiting.is_empty() {
-                    cx.set_timer(self.read_from, READ);
+                    cx.set_simulation_timer(self.read_from, READ);
                 }
                 self.waiting.push(id);
             }

@@ -180,7 +180,7 @@ impl Simulation {
             Change::LinkUp(id) => self.world.wires[id.index()].link.set_up(now, true),
             Change::LinkDown(id) => self.world.wires[id.index()].link.set_up(now, false),
             Change::Link(id, config) => {
-                self.world.wires[id.index()].link.reconfigure(now, config)?;
+                self.world.wires[id.index()].link.reconfigure(now, *config)?;
                 self.world.schedule_wire(id.index());
             }
             Change::ClockJump(id, by) => self.hosts[id.index()].jump_clock(&mut self.world, by),
