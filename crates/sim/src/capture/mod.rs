@@ -101,7 +101,9 @@ pub(crate) struct Captures {
 
 struct Running {
     capture: Capture,
-    writer: PcapNgWriter<Box<dyn Write>>,
+    /// Encodes into memory, so that the sink sees one write per block.
+    writer: PcapNgWriter<Vec<u8>>,
+    sink: Box<dyn Write>,
     /// Interface of each link, `None` where it is not captured.
     interfaces: Vec<Option<u32>>,
     described: u32,
@@ -114,13 +116,19 @@ impl Captures {
         sink: Box<dyn Write>,
         links: &[&str],
     ) -> io::Result<()> {
-        let writer = PcapNgWriter::with_endianness(sink, Endianness::Little).map_err(io_error)?;
-        let capture = capture.clone();
-        self.entry |= capture.point == CapturePoint::Entry;
-        let mut running = Running { capture, writer, interfaces: Vec::new(), described: 0 };
+        let writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little);
+        let mut running = Running {
+            capture: capture.clone(),
+            writer: writer.map_err(io_error)?,
+            sink,
+            interfaces: Vec::new(),
+            described: 0,
+        };
+        running.pass_on()?;
         for name in links {
             running.add_link(name)?;
         }
+        self.entry |= capture.point == CapturePoint::Entry;
         self.running.push(running);
         Ok(())
     }
@@ -129,7 +137,7 @@ impl Captures {
         self.entry = false;
         let mut result = self.error.take().map_or(Ok(()), Err);
         for mut running in self.running.drain(..) {
-            result = result.and(running.writer.get_mut().flush());
+            result = result.and(running.sink.flush());
         }
         result
     }
@@ -195,6 +203,14 @@ impl Captures {
 }
 
 impl Running {
+    /// Moves what was encoded to the sink.
+    fn pass_on(&mut self) -> io::Result<()> {
+        let encoded = self.writer.get_mut();
+        self.sink.write_all(encoded)?;
+        encoded.clear();
+        Ok(())
+    }
+
     fn add_link(&mut self, name: &str) -> io::Result<()> {
         let index = self.interfaces.len();
         if self.capture.links.as_ref().is_some_and(|l| l.iter().all(|id| id.index() != index)) {
@@ -211,7 +227,8 @@ impl Running {
                 InterfaceDescriptionOption::IfTsResol(9), // Nanoseconds.
             ],
         };
-        self.writer.write_pcapng_block(description).map_err(io_error).map(drop)
+        self.writer.write_pcapng_block(description).map_err(io_error)?;
+        self.pass_on()
     }
 
     fn write(
@@ -231,7 +248,8 @@ impl Running {
             data: Cow::Borrowed(bytes),
             options: dropped.map(comment).into_iter().collect(),
         };
-        self.writer.write_pcapng_block(block).map_err(io_error).map(drop)
+        self.writer.write_pcapng_block(block).map_err(io_error)?;
+        self.pass_on()
     }
 }
 
