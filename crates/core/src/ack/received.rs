@@ -109,7 +109,8 @@ impl ReceivedTsns {
 
     /// Notes that `tsn` came again, for the next SACK.
     ///
-    /// RFC 9260 §6.2: duplicate TSNs SHOULD be reported; one that came twice is listed twice.
+    /// RFC 9260 §6.2: duplicate TSNs SHOULD be reported. §3.3.4: each time one is received before
+    /// the SACK is sent, it is added to the list.
     pub(crate) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);

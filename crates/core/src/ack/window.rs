@@ -16,7 +16,7 @@ const MIN_OPENING: u32 = 1500;
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
     size: u32,
-    /// The a_rwnd last told to the peer.
+    /// What is left of the a_rwnd last told to the peer: its right edge.
     told: u32,
 }
 
@@ -35,6 +35,11 @@ impl ReceiveWindow {
     pub(crate) fn advertised(&self, buffered: usize) -> u32 {
         let free = self.size.saturating_sub(u32::try_from(buffered).unwrap_or(u32::MAX));
         if free >= MIN_OPENING.min(self.size / 4) { free } else { free.min(self.told) }
+    }
+
+    /// User data was accepted: it uses up what the peer was told, and the right edge stays.
+    pub(crate) fn on_received(&mut self, bytes: usize) {
+        self.told = self.told.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
     /// A SACK with this a_rwnd was sent.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use tresse_wire::{Ssn, StreamId};
 
+use super::charge;
 use super::inbound::InboundError;
-use super::reassembly::{EntryId, MIN_CHARGE};
+use super::ring::EntryId;
 use super::table::StreamTable;
 use crate::event::ReceivedMessage;
 
@@ -156,14 +157,14 @@ impl Delivery {
             let state = self.streams.get_mut(message.message.stream);
             state.next = message.ssn.wrapping_add(1);
         }
-        self.charge += message.message.payload.len().max(MIN_CHARGE);
+        self.charge += charge(message.message.payload.len());
         self.ready.push_back(message);
     }
 
     /// The next message for the application.
     pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
         let message = self.ready.pop_front()?;
-        self.charge -= message.message.payload.len().max(MIN_CHARGE);
+        self.charge -= charge(message.message.payload.len());
         if self.ready.is_empty() && self.ready.capacity() > 1024 {
             self.ready = VecDeque::new();
         }

@@ -5,6 +5,7 @@ use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
 
 use super::delivery::{Delivery, Turn};
 use super::reassembly::{Completed, Reassembly};
+use super::ring::Stored;
 use crate::event::ReceivedMessage;
 use crate::time::Time;
 
@@ -72,8 +73,8 @@ impl Inbound {
         } else if let Some(completed) = self.reassembly.insert(now, chunk)? {
             self.route(completed)?;
         }
-        while let Some(completed) = self.reassembly.advance(now)? {
-            self.route(completed)?;
+        while let Some(message) = self.reassembly.advance(now)? {
+            self.route(Completed::Message(message))?;
         }
         Ok(())
     }
@@ -89,8 +90,8 @@ impl Inbound {
     }
 
     /// Bytes held: fragments, messages waiting for their turn and messages waiting for the
-    /// application. Each chunk or message counts 64 bytes at least, so that memory stays
-    /// bounded by the receive window (less than three times of it) however small the chunks are.
+    /// application. Each chunk or message counts 64 bytes at least, so that memory stays bounded
+    /// by the receive window (three times of it, and 256 KiB) however small the chunks are.
     pub(crate) fn buffered(&self) -> usize {
         self.reassembly.charge() + self.delivery.charge()
     }
@@ -115,7 +116,7 @@ impl Inbound {
     /// Drops the chunk `seq` if it is still held for reassembly or ordering and lies beyond a
     /// missing chunk. False if it is not held: delivered already, or never received.
     pub(crate) fn discard(&mut self, seq: u64) -> bool {
-        let (dropped, incomplete) = self.reassembly.discard(seq);
+        let (dropped, incomplete) = self.reassembly.ring().discard(seq);
         if let Some((stream, ssn)) = incomplete {
             self.delivery.unhold(stream, ssn);
         }
@@ -128,7 +129,7 @@ impl Inbound {
     /// RFC 9260 §6.2: out of window, a receiver should drop the largest TSN held for reordering to
     /// accept a smaller one. Chunks delivered already are not held: their TSNs stay acknowledged.
     pub(crate) fn discard_highest(&mut self, seq: u64) -> Option<u64> {
-        let highest = self.reassembly.highest_held(seq)?;
+        let highest = self.reassembly.ring().highest_held().filter(|highest| *highest > seq)?;
         self.discard(highest).then_some(highest)
     }
 
@@ -145,7 +146,7 @@ impl Inbound {
                 }
                 message
             }
-            Completed::Stored { entry, stream, ssn, unordered, beyond_edge } => {
+            Completed::Stored(Stored { entry, stream, ssn, unordered, beyond_edge }) => {
                 // RFC 9260 §6.6: unordered messages bypass the ordering mechanism.
                 if !unordered && self.delivery.turn(stream, ssn, beyond_edge)? == Turn::Later {
                     return self.delivery.hold(stream, ssn, entry);
@@ -172,3 +173,6 @@ impl Inbound {
         self.delivery.deliver(message);
     }
 }
+
+#[cfg(test)]
+mod tests;

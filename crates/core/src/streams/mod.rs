@@ -8,7 +8,20 @@ mod delivery;
 mod fragmentation;
 pub(crate) mod inbound;
 mod reassembly;
+mod ring;
 pub(crate) mod send_queue;
 mod table;
 #[cfg(test)]
 mod tests;
+
+/// What the smallest chunk or message counts as held, in bytes. A real one costs up to three times
+/// its count in memory, not more.
+///
+/// Larger ones count their user data alone, so that the advertised window shrinks by just what the
+/// peer has sent, as RFC 9260 §6.2 B describes.
+const MIN_CHARGE: usize = 64;
+
+/// What `len` bytes of user data in one piece count as held.
+fn charge(len: usize) -> usize {
+    len.max(MIN_CHARGE)
+}

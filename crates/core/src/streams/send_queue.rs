@@ -209,3 +209,6 @@ impl Queued {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! RFC 9260 §6.1, §6.5 and §6.9 for the sender.
+
+use super::*;
+
+const ORDERED: SendOptions =
+    SendOptions { ppid: Ppid(0), unordered: false, sack_immediately: false };
+const UNORDERED: SendOptions = SendOptions { unordered: true, ..ORDERED };
+
+fn bytes(text: &'static str) -> Bytes {
+    Bytes::from_static(text.as_bytes())
+}
+
+/// Stream, SSN, "IUBE" and payload of the next chunk.
+fn next(queue: &mut SendQueue, max: usize) -> Option<(u16, u16, String, Bytes)> {
+    let announced = queue.next_len(max);
+    let chunk = queue.next(max);
+    assert_eq!(announced, chunk.as_ref().map(|chunk| chunk.payload.len()));
+    let chunk = chunk?;
+    let DataFlags { immediate, unordered, beginning, ending } = chunk.flags;
+    let flags = [(immediate, 'I'), (unordered, 'U'), (beginning, 'B'), (ending, 'E')];
+    let flags = flags.iter().filter(|(set, _)| *set).map(|(_, letter)| letter).collect();
+    Some((chunk.stream.0, chunk.ssn.0, flags, chunk.payload))
+}
+
+fn expect(
+    stream: u16,
+    ssn: u16,
+    flags: &str,
+    text: &'static str,
+) -> Option<(u16, u16, String, Bytes)> {
+    Some((stream, ssn, flags.to_owned(), bytes(text)))
+}
+
+#[test]
+fn first_come_first_served_with_ssns_per_stream() {
+    let mut queue = SendQueue::new(3);
+    assert_eq!((queue.streams(), queue.is_empty(), queue.next_len(100)), (3, true, None));
+    for (stream, text) in [(0, "a"), (2, "b"), (0, "c")] {
+        queue.push(StreamId(stream), bytes(text), ORDERED);
+    }
+    queue.push(StreamId(0), bytes("u"), UNORDERED);
+    queue.push(StreamId(0), bytes("d"), ORDERED);
+    assert_eq!((queue.messages(), queue.bytes()), (5, 5));
+    assert_eq!(next(&mut queue, 100), expect(0, 0, "BE", "a"));
+    assert_eq!(next(&mut queue, 100), expect(2, 0, "BE", "b"));
+    assert_eq!(next(&mut queue, 100), expect(0, 1, "BE", "c"));
+    // RFC 9260 §6.6: an unordered message does not count.
+    assert_eq!(next(&mut queue, 100), expect(0, 0, "UBE", "u"));
+    assert_eq!(next(&mut queue, 100), expect(0, 2, "BE", "d"));
+    assert_eq!(next(&mut queue, 100), None);
+    assert_eq!((queue.messages(), queue.bytes(), queue.is_empty()), (0, 0, true));
+}
+
+#[test]
+fn fragments_carry_one_ssn_and_the_bits_of_table_4() {
+    let mut queue = SendQueue::new(1);
+    let options = SendOptions { ppid: Ppid(51), sack_immediately: true, unordered: false };
+    queue.push(StreamId(0), bytes("abcdefg"), options);
+    queue.push(StreamId(0), bytes("xy"), options);
+    assert!(!queue.mid_message());
+    assert_eq!(next(&mut queue, 3), expect(0, 0, "B", "abc"));
+    assert!(queue.mid_message());
+    assert_eq!((queue.bytes(), queue.messages()), (6, 2));
+    // The room may change between fragments.
+    assert_eq!(next(&mut queue, 1), expect(0, 0, "", "d"));
+    // RFC 9260 §11.1.5: the I bit is for the last chunk.
+    assert_eq!(next(&mut queue, 3), expect(0, 0, "IE", "efg"));
+    assert!(!queue.mid_message());
+    assert_eq!(queue.next(2).unwrap().ppid, Ppid(51));
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn unordered_fragments_all_have_the_u_bit() {
+    let mut queue = SendQueue::new(1);
+    queue.push(StreamId(0), bytes("abc"), UNORDERED);
+    assert_eq!(next(&mut queue, 1), expect(0, 0, "UB", "a"));
+    assert_eq!(next(&mut queue, 1), expect(0, 0, "U", "b"));
+    assert_eq!(next(&mut queue, 1), expect(0, 0, "UE", "c"));
+}
+
+#[test]
+fn nothing_leaves_without_room_and_empty_messages_are_none() {
+    let mut queue = SendQueue::new(1);
+    queue.push(StreamId(0), Bytes::new(), ORDERED);
+    assert!(queue.is_empty());
+    queue.push(StreamId(0), bytes("a"), ORDERED);
+    assert_eq!(next(&mut queue, 0), None);
+    assert_eq!(next(&mut queue, 1), expect(0, 0, "BE", "a"));
+}
+
+#[test]
+fn payloads_are_slices_of_the_message() {
+    let mut queue = SendQueue::new(1);
+    let message = Bytes::from(vec![7; 10_000]);
+    queue.push(StreamId(0), message.clone(), ORDERED);
+    let mut at = message.as_ptr();
+    while let Some(chunk) = queue.next(1452) {
+        assert_eq!(chunk.payload.as_ptr(), at);
+        at = at.wrapping_add(chunk.payload.len());
+    }
+    assert_eq!(at, message.as_ptr().wrapping_add(message.len()));
+}
+
+#[test]
+fn a_stream_stops_at_32767_ordered_messages_in_flight() {
+    let mut queue = SendQueue::new(2);
+    for _ in 0..40_000 {
+        queue.push(StreamId(0), bytes("ab"), ORDERED);
+    }
+    for ssn in 0..32_767 {
+        assert_eq!(queue.next(2).unwrap().ssn, Ssn(ssn));
+    }
+    assert_eq!(next(&mut queue, 2), None);
+    // Neither unordered messages nor first fragments make room, nor do other streams.
+    let flags = DataFlags { ending: true, ..DataFlags::default() };
+    queue.on_acked(StreamId(0), DataFlags { unordered: true, ..flags });
+    queue.on_acked(StreamId(0), DataFlags { beginning: true, ..DataFlags::default() });
+    queue.on_acked(StreamId(1), flags);
+    assert_eq!(next(&mut queue, 2), None);
+    queue.on_acked(StreamId(0), flags);
+    assert_eq!(next(&mut queue, 1), expect(0, 32_767, "B", "a"));
+    // A message once begun goes on.
+    assert_eq!(next(&mut queue, 1), expect(0, 32_767, "E", "b"));
+    assert_eq!(next(&mut queue, 1), None);
+}
+
+#[test]
+fn ssns_wrap_to_0() {
+    // RFC 9260 §6.5: after 65535 comes 0.
+    let mut queue = SendQueue::new(1);
+    for n in 0..140_000u32 {
+        queue.push(StreamId(0), bytes("a"), ORDERED);
+        let chunk = queue.next(100).unwrap();
+        assert_eq!(u32::from(chunk.ssn.0), n % 65_536);
+        queue.on_acked(chunk.stream, chunk.flags);
+    }
+}
+
+#[test]
+fn what_did_not_leave_comes_back_whole() {
+    let mut queue = SendQueue::new(2);
+    queue.push(StreamId(0), bytes("gone"), ORDERED);
+    queue.push(StreamId(1), bytes("partly"), SendOptions { ppid: Ppid(3), ..UNORDERED });
+    queue.push(StreamId(0), bytes("not"), ORDERED);
+    queue.next(100).unwrap();
+    queue.next(3).unwrap();
+    let message = |stream, ppid, unordered, text| Message {
+        stream: StreamId(stream),
+        ppid: Ppid(ppid),
+        unordered,
+        payload: bytes(text),
+    };
+    assert_eq!(queue.drain_unsent(), [message(1, 3, true, "partly"), message(0, 0, false, "not")]);
+    assert!(queue.is_empty() && !queue.mid_message());
+    assert_eq!((queue.bytes(), queue.messages()), (0, 0));
+}
+
+#[test]
+fn messages_for_streams_that_were_refused_come_back() {
+    let mut queue = SendQueue::new(10);
+    for stream in [1, 9, 0, 5] {
+        queue.push(StreamId(stream), bytes("abc"), ORDERED);
+    }
+    let refused: Vec<u16> = queue.set_streams(5).iter().map(|m| m.stream.0).collect();
+    assert_eq!(refused, [9, 5]);
+    assert_eq!((queue.streams(), queue.messages(), queue.bytes()), (5, 2, 6));
+    assert_eq!(next(&mut queue, 9).unwrap().0, 1);
+    assert_eq!(next(&mut queue, 9).unwrap().0, 0);
+
+    // What has begun to leave must leave.
+    queue.push(StreamId(4), bytes("abc"), ORDERED);
+    queue.push(StreamId(4), bytes("def"), ORDERED);
+    queue.next(2);
+    assert_eq!(queue.set_streams(1).len(), 1);
+    assert_eq!(next(&mut queue, 2), expect(4, 0, "E", "c"));
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn unused_streams_cost_nothing() {
+    let mut queue = SendQueue::new(u16::MAX);
+    assert_eq!(queue.table.pages(), 0);
+    queue.push(StreamId(65_534), bytes("a"), ORDERED);
+    queue.push(StreamId(9), bytes("a"), UNORDERED);
+    while queue.next(10).is_some() {}
+    assert_eq!(queue.table.pages(), 1);
+}
