@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::error::ConnectError;
 use crate::profile::Profile;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): one SCTP port on one or more local addresses.
@@ -94,5 +95,28 @@ impl Default for AssociationConfig {
             bundling: true,
             trace: false,
         }
+    }
+}
+
+impl AssociationConfig {
+    /// Checks ranges.
+    ///
+    /// # Errors
+    /// [`ConnectError::Config`] names the setting, its value and what is allowed.
+    pub fn check(&self) -> Result<(), ConnectError> {
+        let check = |name: &str, value: usize, low: usize, high: usize| {
+            if (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConnectError::Config(format!("{name} is {value}, not in {low} to {high}")))
+            }
+        };
+        check("outbound_streams", usize::from(self.outbound_streams), 1, 65_535)?;
+        check("inbound_streams", usize::from(self.inbound_streams), 1, 65_535)?;
+        check("send_buffer", self.send_buffer, 1, usize::MAX)?;
+        check("receive_buffer", self.receive_buffer as usize, 4096, u32::MAX as usize)?;
+        check("max_message_size", self.max_message_size, 1, usize::MAX)?;
+        // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
+        check("mtu", self.mtu, 512, 65_535)
     }
 }

@@ -132,16 +132,19 @@ pub enum LossCause {
     Timeout,
     /// Its path failed or was removed.
     PathFailure,
+    /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
+    ZeroWindowProbe,
 }
 
 impl LossCause {
     /// All causes, in the order in which statistics count them.
-    pub const ALL: [LossCause; 5] = [
+    pub const ALL: [LossCause; 6] = [
         LossCause::FastRetransmit,
         LossCause::EarlyRetransmitBytes,
         LossCause::EarlyRetransmitPackets,
         LossCause::Timeout,
         LossCause::PathFailure,
+        LossCause::ZeroWindowProbe,
     ];
 
     /// A short name for tables, such as `fast-retransmit`.
@@ -152,6 +155,7 @@ impl LossCause {
             LossCause::EarlyRetransmitPackets => "early-retransmit-packets",
             LossCause::Timeout => "timeout",
             LossCause::PathFailure => "path-failure",
+            LossCause::ZeroWindowProbe => "zero-window-probe",
         }
     }
 }

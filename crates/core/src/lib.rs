@@ -6,13 +6,19 @@
 #![forbid(unsafe_code)]
 
 mod ack;
+mod association;
 pub mod config;
+mod congestion;
 pub mod endpoint;
 pub mod error;
 pub mod event;
+mod handshake;
 pub mod path;
 pub mod profile;
+mod ranges;
+mod recovery;
 pub mod rng;
+pub mod scoreboard;
 pub mod stats;
 mod streams;
 pub mod time;

@@ -433,12 +433,10 @@ impl Profile {
     }
 }
 
+/// The whole message, with the place it names, on one line.
 fn one_line(error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', " ");
-    match error.span() {
-        Some(span) => format!("{message} (at byte {})", span.start),
-        None => message,
-    }
+    let text = error.to_string();
+    text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "|").collect::<Vec<_>>().join(" ")
 }
 
 fn merge_built_in(table: &mut toml::Table, name: &str) -> Result<(), ProfileError> {
@@ -497,7 +495,9 @@ mod tests {
         let on_kernel = Profile::named("lksctp-2.6.15+early-retransmit-packets").unwrap();
         assert_eq!(on_kernel.fast_retransmit.threshold, 4);
         assert!(on_kernel.fast_retransmit.repeat);
-        assert!(on_kernel.early_retransmit_packets.enabled && alone.early_retransmit_packets.enabled);
+        assert!(
+            on_kernel.early_retransmit_packets.enabled && alone.early_retransmit_packets.enabled
+        );
     }
 
     #[test]
@@ -507,7 +507,7 @@ mod tests {
         let standard = Profile::standard();
         for (text, word) in [
             ("[rto]\nmin = 3", "min"),
-            ("[rto]\nmin_ms = 'x'", "float"),
+            ("[rto]\nmin_ms = 'x'", "min_ms"),
             ("rto = [", "array"),
             ("[sack]\ndelay_ms = 501", "sack.delay_ms"),
             ("[rto]\nmin_ms = nan", "rto.min_ms"),

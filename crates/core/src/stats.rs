@@ -73,10 +73,7 @@ impl AssociationStats {
 
     /// Retransmitted chunks of one cause.
     pub fn retransmissions_by(&self, cause: LossCause) -> u64 {
-        LossCause::ALL
-            .iter()
-            .position(|c| *c == cause)
-            .map_or(0, |i| self.retransmitted_chunks[i])
+        LossCause::ALL.iter().position(|c| *c == cause).map_or(0, |i| self.retransmitted_chunks[i])
     }
 }
 

@@ -1,16 +1,29 @@
 //! An SCTP endpoint: one local port and all its associations.
 
+mod cookie;
+mod demux;
+mod handshake;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use slotmap::SlotMap;
 
+use crate::association::{Association, Blueprint};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
+use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
-use tresse_wire::StreamId;
+use cookie::CookieKeys;
+use reply::Replies;
+use tresse_wire::{StreamId, Tsn};
 
 slotmap::new_key_type! {
     /// Handle of an association; never reused for another one.
@@ -54,13 +67,47 @@ pub struct Transmit {
 ///
 /// Any call may make packets, events and another deadline appear; polling them again is cheap.
 #[derive(Debug)]
-pub struct Endpoint {}
+pub struct Endpoint {
+    config: EndpointConfig,
+    rng: Rng,
+    keys: CookieKeys,
+    associations: SlotMap<AssociationId, Association>,
+    /// By the peer's address and port. Closed associations are in neither map.
+    by_address: BTreeMap<(IpAddr, u16), AssociationId>,
+    /// By our verification tag.
+    by_tag: BTreeMap<u32, AssociationId>,
+    /// Deadlines: at least as early as the association's own, so that a timer that moves back
+    /// costs nothing until then.
+    deadlines: BTreeSet<(Time, AssociationId)>,
+    /// Associations that may have a packet to send.
+    ready: VecDeque<AssociationId>,
+    replies: Replies,
+    events: VecDeque<(AssociationId, Event)>,
+    traces: VecDeque<(AssociationId, Time, TraceEvent)>,
+    /// Closed associations whose last event was polled.
+    leaving: Vec<AssociationId>,
+    stats: EndpointStats,
+}
 
-#[allow(clippy::todo, clippy::needless_pass_by_value, clippy::unused_self, unused_variables)]
 impl Endpoint {
     /// An endpoint whose tags, nonces and keys follow from `seed`.
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Endpoint {
-        todo!()
+        let mut rng = Rng::from_seed(seed);
+        Endpoint {
+            config,
+            keys: CookieKeys::new(&mut rng),
+            rng,
+            associations: SlotMap::with_key(),
+            by_address: BTreeMap::new(),
+            by_tag: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            ready: VecDeque::new(),
+            replies: Replies::default(),
+            events: VecDeque::new(),
+            traces: VecDeque::new(),
+            leaving: Vec::new(),
+            stats: EndpointStats::default(),
+        }
     }
 
     /// Opens an association to the peer's SCTP port `remote_port` at the addresses `remotes`
@@ -75,37 +122,91 @@ impl Endpoint {
         remote_port: u16,
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
-        todo!()
+        config.check()?;
+        if remotes.is_empty() {
+            return Err(ConnectError::NoAddress);
+        }
+        if remote_port == 0 || self.config.local_port == 0 {
+            return Err(ConnectError::ZeroPort);
+        }
+        if remotes.iter().any(|r| self.by_address.contains_key(&(*r, remote_port))) {
+            return Err(ConnectError::Exists);
+        }
+        if self.by_tag.len() >= self.config.max_associations {
+            return Err(ConnectError::TooManyAssociations);
+        }
+        let blueprint = Blueprint {
+            local_port: self.config.local_port,
+            remote_port,
+            local_tag: self.fresh_tag(),
+            initial_tsn: Tsn(self.rng.next_u32()),
+            local_addresses: self.config.local_addresses.clone(),
+            config,
+            rng: self.fork_rng(),
+        };
+        let id = self.insert(Association::connect(now, blueprint, remotes));
+        self.settle(id);
+        Ok(id)
     }
 
     /// Takes a received packet. Bad ones are dropped and counted, or answered as the RFC says.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
-        todo!()
+        self.route(now, &datagram);
     }
 
     /// Runs every timer that is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
-        todo!()
+        while let Some(&(at, id)) = self.deadlines.first() {
+            if at > now {
+                break;
+            }
+            self.deadlines.pop_first();
+            if let Some(a) = self.associations.get_mut(id) {
+                a.registered = None;
+                a.handle_timeout(now);
+            }
+            self.settle(id);
+        }
     }
 
     /// Writes the next packet to send into `buffer` (cleared first) and says where it goes.
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        todo!()
+        if let Some(transmit) = self.replies.pop(buffer) {
+            return Some(transmit);
+        }
+        while let Some(&id) = self.ready.front() {
+            let packet = self.associations.get_mut(id).and_then(|a| a.poll_transmit(now, buffer));
+            if packet.is_some() {
+                return packet;
+            }
+            self.ready.pop_front();
+            if let Some(a) = self.associations.get_mut(id) {
+                a.queued = false;
+                self.tell(id);
+                self.schedule(id);
+            }
+        }
+        None
     }
 
     /// When `handle_timeout` must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        todo!()
+        self.deadlines.first().map(|(at, _)| *at)
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
-        todo!()
+        self.reap();
+        let (id, event) = self.events.pop_front()?;
+        if matches!(event, Event::Closed(_)) {
+            self.leaving.push(id);
+        }
+        Some((id, event))
     }
 
     /// The next trace event of associations configured with `trace`.
     pub fn poll_trace(&mut self) -> Option<(AssociationId, Time, TraceEvent)> {
-        todo!()
+        self.traces.pop_front()
     }
 
     /// Queues a message (SEND, RFC 9260 §11.1.5).
@@ -120,13 +221,22 @@ impl Endpoint {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        todo!()
+        let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
+        a.send(now, stream, payload, options)?;
+        self.settle(id);
+        Ok(())
     }
 
     /// The next message that arrived (RECEIVE, RFC 9260 §11.1.7). Taking it opens the receive
     /// window.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
-        todo!()
+        let _ = now;
+        let a = self.associations.get_mut(id)?;
+        let message = a.recv();
+        if message.is_some() {
+            self.settle(id);
+        }
+        message
     }
 
     /// Starts a graceful shutdown (RFC 9260 §9.2): what was accepted is still delivered.
@@ -134,7 +244,10 @@ impl Endpoint {
     /// # Errors
     /// [`AssociationError::NoAssociation`].
     pub fn shutdown(&mut self, now: Time, id: AssociationId) -> Result<(), AssociationError> {
-        todo!()
+        self.with(id, |a| {
+            a.shutdown(now);
+            Ok(())
+        })
     }
 
     /// Aborts with a User-Initiated Abort cause that carries `reason` (RFC 9260 §9.1).
@@ -147,7 +260,11 @@ impl Endpoint {
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), AssociationError> {
-        todo!()
+        let _ = now;
+        self.with(id, |a| {
+            a.abort(reason);
+            Ok(())
+        })
     }
 
     /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).
@@ -160,7 +277,8 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        todo!()
+        let _ = now;
+        self.with(id, |a| a.set_primary(path))
     }
 
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).
@@ -173,37 +291,127 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        todo!()
+        self.with(id, |a| a.request_heartbeat(now, path))
     }
 
-    /// Drops a closed association with its unread messages. (A closed association whose
-    /// messages have all been read, and whose `Closed` event was polled, goes by itself.)
+    /// Drops a closed association with its unread messages. Without this call it goes by itself at
+    /// the first `poll_event` after its `Closed` event, once its messages have been read: while
+    /// that event is handled, its counters and messages are still there.
     pub fn forget(&mut self, id: AssociationId) {
-        todo!()
+        if self.associations.get(id).is_some_and(Association::is_closed) {
+            self.remove(id);
+        }
     }
 
     /// Free bytes in the send buffer.
     pub fn send_space(&self, id: AssociationId) -> usize {
-        todo!()
+        self.associations.get(id).map_or(0, Association::send_space)
     }
 
     /// Counters of an association, while it exists (also after it closed, until forgotten).
     pub fn stats(&self, id: AssociationId) -> Option<AssociationStats> {
-        todo!()
+        self.associations.get(id).map(Association::stats)
     }
 
     /// State of every path of an association, in the order of path numbers.
     pub fn path_stats(&self, id: AssociationId) -> Vec<PathStats> {
-        todo!()
+        self.associations.get(id).map(Association::path_stats).unwrap_or_default()
     }
 
     /// Counters of what belongs to no association.
     pub fn endpoint_stats(&self) -> EndpointStats {
-        todo!()
+        self.stats.clone()
     }
 
     /// All associations, in no particular order that a caller may rely on.
     pub fn associations(&self) -> Vec<AssociationId> {
-        todo!()
+        self.associations.keys().collect()
+    }
+
+    fn with(
+        &mut self,
+        id: AssociationId,
+        operation: impl FnOnce(&mut Association) -> Result<(), AssociationError>,
+    ) -> Result<(), AssociationError> {
+        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
+        let result = operation(a.ok_or(AssociationError::NoAssociation)?);
+        self.settle(id);
+        result
+    }
+
+    fn insert(&mut self, association: Association) -> AssociationId {
+        let tag = association.identity.local_tag.0;
+        let id = self.associations.insert(association);
+        self.by_tag.insert(tag, id);
+        id
+    }
+
+    /// After anything happened to an association: passes on its events, and keeps the endpoint's
+    /// lists in step with it.
+    fn settle(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        if a.is_closed() {
+            self.by_tag.remove(&a.identity.local_tag.0);
+            let port = a.identity.remote_port;
+            for path in a.paths.iter() {
+                let key = (path.remote, port);
+                if self.by_address.get(&key) == Some(&id) {
+                    self.by_address.remove(&key);
+                }
+            }
+        } else if a.indexed_paths != a.paths.len() {
+            a.indexed_paths = a.paths.len();
+            let port = a.identity.remote_port;
+            for path in a.paths.iter() {
+                // An address that another association has is not taken from it (RFC 5062 §2).
+                self.by_address.entry((path.remote, port)).or_insert(id);
+            }
+        }
+        if !a.queued {
+            a.queued = true;
+            self.ready.push_back(id);
+        }
+        self.tell(id);
+        self.schedule(id);
+    }
+
+    /// Passes on events and trace events.
+    fn tell(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        self.events.extend(a.journal.events.drain(..).map(|event| (id, event)));
+        self.traces.extend(a.journal.traces.drain(..).map(|(at, event)| (id, at, event)));
+    }
+
+    /// Registers the next deadline of an association, unless an earlier one is registered.
+    fn schedule(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        let Some(next) = a.next_timeout() else { return };
+        if a.registered.is_none_or(|at| next < at) {
+            if let Some(old) = a.registered.replace(next) {
+                self.deadlines.remove(&(old, id));
+            }
+            self.deadlines.insert((next, id));
+        }
+    }
+
+    /// Removes closed associations of which everything was told and read.
+    fn reap(&mut self) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.retain(|id| {
+            let unread = self.associations.get(*id).is_some_and(|a| a.readable() > 0 || a.queued);
+            if !unread {
+                self.remove(*id);
+            }
+            unread
+        });
+        self.leaving = leaving;
+    }
+
+    fn remove(&mut self, id: AssociationId) {
+        if let Some(a) = self.associations.remove(id)
+            && let Some(at) = a.registered
+        {
+            self.deadlines.remove(&(at, id));
+        }
     }
 }

@@ -1,5 +1,21 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
+mod heartbeat;
+mod rtt;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tresse_wire::COMMON_HEADER_LEN;
+
+use crate::config::AssociationConfig;
+use crate::congestion::Controller;
+use crate::profile::Profile;
+use crate::stats::PathStats;
+use crate::time::Time;
+pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
+pub(crate) use rtt::RttEstimator;
+
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PathId(pub u8);
@@ -14,4 +30,142 @@ pub enum PathState {
     Active,
     /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).
     Inactive,
+}
+
+/// A chunk whose acknowledgement will be a round-trip time sample.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttProbe {
+    pub(crate) seq: u64,
+    pub(crate) sent: Time,
+}
+
+/// A destination address with its timers, estimates and congestion state.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) id: PathId,
+    pub(crate) remote: IpAddr,
+    /// Our source address towards it; `None` leaves it to the carrier.
+    pub(crate) local: Option<IpAddr>,
+    /// The peer's UDP port (RFC 6951).
+    pub(crate) encapsulation: Option<u16>,
+    /// Verified to belong to the peer (RFC 9260 §5.4).
+    pub(crate) confirmed: bool,
+    /// Not beyond Path.Max.Retrans.
+    pub(crate) active: bool,
+    pub(crate) errors: u32,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) control: Controller,
+    /// Bytes of the largest SCTP packet that fits the path MTU.
+    pub(crate) max_packet: usize,
+    pub(crate) rtt_probe: Option<RttProbe>,
+    /// When T3-rtx expires, if it runs.
+    pub(crate) t3: Option<Time>,
+    /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
+    /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
+    pub(crate) flight_at_send: usize,
+    pub(crate) last_data_sent: Time,
+    pub(crate) heartbeat: HeartbeatState,
+    pub(crate) timeouts: u64,
+}
+
+impl Path {
+    pub(crate) fn new(
+        id: PathId,
+        remote: IpAddr,
+        local: Option<IpAddr>,
+        encapsulation: Option<u16>,
+        config: &AssociationConfig,
+    ) -> Path {
+        let max_packet = max_packet(config.mtu, remote, encapsulation.is_some());
+        let pmdcs = max_packet - COMMON_HEADER_LEN;
+        Path {
+            id,
+            remote,
+            local,
+            encapsulation,
+            confirmed: false,
+            active: true,
+            errors: 0,
+            rtt: RttEstimator::new(&config.profile.rto),
+            control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
+            max_packet,
+            rtt_probe: None,
+            t3: None,
+            flight_at_send: 0,
+            last_data_sent: Time::ZERO,
+            heartbeat: HeartbeatState::default(),
+            timeouts: 0,
+        }
+    }
+
+    /// Path MTU Data Chunk Size: bytes for chunks in one packet.
+    pub(crate) fn pmdcs(&self) -> usize {
+        self.max_packet - COMMON_HEADER_LEN
+    }
+
+    pub(crate) fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    pub(crate) fn usable(&self) -> bool {
+        self.confirmed && self.active
+    }
+
+    pub(crate) fn state(&self) -> PathState {
+        match (self.active, self.confirmed) {
+            (false, _) => PathState::Inactive,
+            (true, false) => PathState::Unconfirmed,
+            (true, true) => PathState::Active,
+        }
+    }
+
+    /// Counts one more consecutive error; `true` if the path just became inactive.
+    ///
+    /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
+    pub(crate) fn count_error(&mut self, profile: &Profile) -> bool {
+        // §8.3: on an inactive address the counter SHOULD stop increasing.
+        if self.active {
+            self.errors += 1;
+            if self.errors > profile.limits.path_max_retrans {
+                self.active = false;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The peer answered over this path; `true` if it just became active again.
+    pub(crate) fn clear_errors(&mut self) -> bool {
+        self.errors = 0;
+        !std::mem::replace(&mut self.active, true)
+    }
+
+    pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {
+        let control = self.control.get();
+        PathStats {
+            id: self.id,
+            remote: self.remote,
+            local: self.local,
+            state: self.state(),
+            primary,
+            cwnd: control.cwnd(),
+            ssthresh: control.ssthresh(),
+            flight,
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rto: self.rto(),
+            last_rtt: self.rtt.last(),
+            errors: self.errors,
+            timeouts: self.timeouts,
+            heartbeats_sent: self.heartbeat.sent,
+            heartbeats_acked: self.heartbeat.acked,
+        }
+    }
+}
+
+/// Bytes left for an SCTP packet in an IP packet of `mtu` bytes, a multiple of 4.
+pub(crate) fn max_packet(mtu: usize, remote: IpAddr, encapsulated: bool) -> usize {
+    let ip = if remote.is_ipv6() { 40 } else { 20 };
+    let udp = if encapsulated { 8 } else { 0 };
+    (mtu - ip - udp) & !3
 }

@@ -1,0 +1,98 @@
+//! What the application asks for (RFC 9260 §11.1).
+
+use bytes::Bytes;
+use tresse_wire::{CauseWriter, DATA_HEADER_LEN, StreamId};
+
+use super::{Association, State};
+use crate::error::{AssociationError, SendError};
+use crate::event::{CloseReason, SendOptions};
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Association {
+    /// SEND.
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        match self.state {
+            State::Closed => return Err(SendError::NoAssociation),
+            State::CookieWait | State::CookieEchoed | State::Established
+                if !self.shutdown.requested => {}
+            // §9.2: new data requests SHOULD be rejected.
+            _ => return Err(SendError::ShuttingDown),
+        }
+        let streams = self.sender.queue.streams();
+        if stream.0 >= streams {
+            return Err(SendError::NoStream { stream: stream.0, streams });
+        }
+        if payload.is_empty() {
+            return Err(SendError::Empty);
+        }
+        let size = payload.len();
+        let limit = if self.config.fragmentation {
+            self.config.max_message_size
+        } else {
+            self.paths.amdcs() - DATA_HEADER_LEN
+        };
+        if size > limit {
+            return Err(SendError::TooLarge { size, limit });
+        }
+        let buffered = self.sender.buffered();
+        if buffered > 0 && buffered + size > self.sender.limit {
+            self.sender.writer_waits = true;
+            return Err(SendError::WouldBlock);
+        }
+        self.journal.stats.messages_sent += 1;
+        self.journal.stats.user_bytes_sent += size as u64;
+        self.sender.queue.push(stream, payload, options);
+        if self.sender.board.is_empty() {
+            self.watch_window(now);
+        }
+        if self.sender.burst_credit == 0 {
+            self.sender.opportunity(self.config.profile.limits.max_burst);
+        }
+        Ok(())
+    }
+
+    /// Free bytes in the send buffer.
+    pub(crate) fn send_space(&self) -> usize {
+        self.sender.limit.saturating_sub(self.sender.buffered())
+    }
+
+    /// ABORT primitive.
+    pub(crate) fn abort(&mut self, reason: &[u8]) {
+        // §9.1: a User-Initiated Abort cause SHOULD be present; it must fit one packet.
+        let limit = self.paths.amdcs() - 8;
+        let reason = &reason[..reason.len().min(limit)];
+        let causes = CauseWriter::new().user_initiated_abort(reason).finish();
+        self.abort_with(causes, CloseReason::Aborted);
+    }
+
+    /// SET PRIMARY.
+    pub(crate) fn set_primary(&mut self, path: PathId) -> Result<(), AssociationError> {
+        let p = self.paths.get(path).ok_or(AssociationError::NoPath)?;
+        if !p.confirmed {
+            return Err(AssociationError::WrongState("the address is not confirmed yet"));
+        }
+        self.paths.set_primary(path);
+        Ok(())
+    }
+
+    /// REQUEST HEARTBEAT.
+    pub(crate) fn request_heartbeat(
+        &mut self,
+        now: Time,
+        path: PathId,
+    ) -> Result<(), AssociationError> {
+        self.paths.get(path).ok_or(AssociationError::NoPath)?;
+        if self.state != State::Established {
+            return Err(AssociationError::WrongState("the association is not established"));
+        }
+        self.send_heartbeat(now, path);
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! DATA chunks received (RFC 9260 §6.2, §6.5, §6.7), and messages handed over.
+
+use tresse_wire::{CauseWriter, Data};
+
+use super::input::Incoming;
+use super::{Association, Control, State};
+use crate::ack::received::Arrival;
+use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::streams::inbound::{InChunk, InboundError};
+use crate::time::Time;
+
+/// Memory never exceeds so many times the receive buffer, whatever the peer was promised: a
+/// flood of one-byte messages costs more memory than window.
+const HARD_LIMIT: usize = 4;
+
+impl Association {
+    pub(super) fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &Data<'_>) {
+        // DATA is taken until our SHUTDOWN is answered; the sender of SHUTDOWN has none left.
+        let open =
+            matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownSent);
+        let Some(receiver) = self.receiver.as_mut().filter(|_| open) else {
+            self.journal.stats.data_chunks_dropped += 1;
+            return;
+        };
+        incoming.has_data = true;
+        incoming.facts.immediate |= data.flags.immediate;
+        let seq = match receiver.received.classify(data.tsn) {
+            Arrival::New { seq } => seq,
+            Arrival::Duplicate => {
+                // §6.2: duplicates SHOULD be reported.
+                self.journal.stats.duplicate_chunks_received += 1;
+                receiver.received.note_duplicate(data.tsn);
+                incoming.facts.duplicates = true;
+                return;
+            }
+            Arrival::OutOfRange => {
+                self.journal.stats.data_chunks_dropped += 1;
+                incoming.facts.dropped = true;
+                return;
+            }
+        };
+        if !receiver.make_room(seq, data.payload.len()) {
+            // §6.2: a dropped chunk MUST be answered with a SACK at once, without it.
+            self.journal.stats.data_chunks_dropped += 1;
+            incoming.facts.dropped = true;
+            return;
+        }
+        let was_idle = receiver.inbound.ready() == 0;
+        receiver.received.record(seq);
+        receiver.received_bytes += data.payload.len() as u64;
+        incoming.facts.new_data = true;
+        self.journal.stats.data_chunks_received += 1;
+        let result = receiver.inbound.receive(
+            now,
+            InChunk {
+                seq,
+                tsn: data.tsn,
+                stream: data.stream,
+                ssn: data.ssn,
+                ppid: data.ppid,
+                flags: data.flags,
+                payload: incoming.bytes.slice_ref(data.payload),
+            },
+        );
+        if was_idle && receiver.inbound.ready() > 0 {
+            self.journal.event(Event::Readable);
+        }
+        if data.stream.0 >= receiver.streams {
+            // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
+            let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
+            self.push_control(incoming.path, Control::Error(causes));
+        }
+        match result {
+            Ok(()) => {}
+            Err(InboundError::MessageTooLarge) => {
+                let causes = CauseWriter::new().out_of_resource().finish();
+                let what = "message longer than max_message_size";
+                self.abort_with(causes, CloseReason::ProtocolViolation(what));
+            }
+            Err(InboundError::Inconsistent(what)) => self.abort_violation(what),
+        }
+    }
+
+    /// The next message for the application; opens the window.
+    pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
+        let message = self.retained.pop_front().or_else(|| {
+            let receiver = self.receiver.as_mut()?;
+            let message = receiver.inbound.pop()?;
+            // §6.2: additional SACKs SHOULD be sent when the window opens up.
+            let pmdcs = self.paths.amdcs();
+            if receiver.window.update_due(receiver.occupied(), pmdcs) {
+                receiver.delayed.request();
+            }
+            Some(message)
+        })?;
+        self.journal.stats.messages_received += 1;
+        self.journal.stats.user_bytes_received += message.message.payload.len() as u64;
+        Some(message)
+    }
+
+    /// Messages that can be read.
+    pub(crate) fn readable(&self) -> usize {
+        self.retained.len() + self.receiver.as_ref().map_or(0, |r| r.inbound.ready())
+    }
+}
+
+impl super::receiver::Receiver {
+    /// Whether the chunk `seq` of `len` user bytes is accepted.
+    ///
+    /// What was promised by an advertised window is accepted; beyond it, only what fits now.
+    /// RFC 9260 §6.2: with a closed window, a TSN above the largest received MUST be dropped; for
+    /// a lower one, the largest TSN held for reordering SHOULD be dropped instead.
+    fn make_room(&mut self, seq: u64, len: usize) -> bool {
+        let promised = self.received_bytes + len as u64 <= self.promised_bytes;
+        let hard_limit = HARD_LIMIT * self.buffer;
+        loop {
+            let occupied = self.occupied();
+            let fits = self.window.advertised(occupied) as usize >= len;
+            if (promised || fits) && occupied < hard_limit {
+                return true;
+            }
+            if seq > self.received.highest_seq() || !self.drop_highest(seq) {
+                return false;
+            }
+        }
+    }
+
+    /// Reneges on the highest chunk above `seq` that is held.
+    fn drop_highest(&mut self, seq: u64) -> bool {
+        let Some(dropped) = self.inbound.discard_highest(seq) else { return false };
+        self.received.forget(dropped);
+        true
+    }
+}

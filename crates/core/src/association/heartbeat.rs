@@ -1,0 +1,131 @@
+//! Heartbeats and path verification (RFC 9260 §8.3, §5.4).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Association, Control, State};
+use crate::path::{HeartbeatInfo, PathId, heartbeat_interval};
+use crate::time::Time;
+
+impl Association {
+    /// Starts monitoring when the association is established. Addresses that are not confirmed
+    /// are probed first, HB.Max.Burst of them per RTO.
+    pub(super) fn start_heartbeats(&mut self, now: Time) {
+        let burst = self.profile().heartbeat.max_burst.max(1);
+        let mut unconfirmed: u32 = 0;
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            let rto = self.paths[path].rto();
+            self.paths[path].heartbeat.next = if self.paths[path].confirmed {
+                self.profile().heartbeat.enabled.then(|| now + self.heartbeat_wait(path))
+            } else {
+                let round = unconfirmed / burst;
+                unconfirmed += 1;
+                Some(now + rto * round)
+            };
+        }
+    }
+
+    fn heartbeat_wait(&mut self, path: PathId) -> Duration {
+        let probing = !self.paths[path].confirmed && self.paths[path].active;
+        let rto = self.paths[path].rto();
+        heartbeat_interval(&self.config.profile, rto, probing, &mut self.rng)
+    }
+
+    /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
+    pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
+        // §8.3: discontinued after sending SHUTDOWN or SHUTDOWN ACK.
+        let monitored = matches!(
+            self.state,
+            State::Established | State::ShutdownPending | State::ShutdownReceived
+        );
+        self.paths[path].heartbeat.next = None;
+        if !monitored {
+            return;
+        }
+        if self.paths[path].heartbeat.outstanding.take().is_some() {
+            self.heartbeat_lost(path);
+            if self.is_closed() {
+                return;
+            }
+        }
+        let probing = !self.paths[path].confirmed;
+        if !probing && !self.config.profile.heartbeat.enabled {
+            return;
+        }
+        let wait = self.heartbeat_wait(path);
+        let p = &self.paths[path];
+        // §8.3: idle is a path over which nothing that can measure the RTT was sent lately.
+        let since_data = now.since(p.last_data_sent);
+        if p.active && !probing && p.last_data_sent != Time::ZERO && since_data < wait {
+            self.paths[path].heartbeat.next = Some(now + (wait - since_data));
+            return;
+        }
+        self.send_heartbeat(now, path);
+    }
+
+    /// Sends a heartbeat; the timer then waits one RTO for the answer.
+    pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
+        let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
+        let rto = self.paths[path].rto();
+        let heartbeat = &mut self.paths[path].heartbeat;
+        heartbeat.outstanding = Some(info);
+        heartbeat.sent += 1;
+        heartbeat.next = Some(now + rto);
+        self.push_control(path, Control::Heartbeat(Bytes::copy_from_slice(&info.encode())));
+    }
+
+    /// §8.3: not acknowledged within one RTO.
+    fn heartbeat_lost(&mut self, path: PathId) {
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        let p = &mut self.paths[path];
+        let confirmed = p.confirmed;
+        p.rtt.back_off(&profile);
+        if p.count_error(&profile) {
+            self.path_changed(path);
+        }
+        // §8.1: only heartbeats on the path that carries the data count for the association.
+        // §5.4: probes of unconfirmed addresses never do.
+        if confirmed && path == self.paths.data_path() {
+            self.count_error();
+        }
+    }
+
+    /// HEARTBEAT ACK: the nonce must be the one sent to the path that it names (§5.4).
+    pub(super) fn on_heartbeat_ack(&mut self, now: Time, info: &[u8]) {
+        let answered = HeartbeatInfo::decode(info).filter(|info| {
+            self.paths.get(info.path).is_some_and(|p| p.heartbeat.outstanding == Some(*info))
+        });
+        let Some(info) = answered else {
+            self.journal.stats.malformed_chunks += 1;
+            return;
+        };
+        let path = info.path;
+        let p = &mut self.paths[path];
+        p.heartbeat.outstanding = None;
+        p.heartbeat.acked += 1;
+        let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
+        self.sample_rtt(now, path, info.sent);
+        let reactivated = self.paths[path].clear_errors();
+        if newly_confirmed || reactivated {
+            self.path_changed(path);
+        }
+        // §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data
+        // is outstanding, so that a path which drops only large packets is noticed.
+        if self.sender.board.is_empty() {
+            self.errors = 0;
+        }
+        let wait = self.heartbeat_wait(path);
+        self.paths[path].heartbeat.next = self.config.profile.heartbeat.enabled.then(|| now + wait);
+    }
+
+    /// Takes a round-trip time sample.
+    pub(super) fn sample_rtt(&mut self, now: Time, path: PathId, sent: Time) {
+        let sample = now.since(sent);
+        let rtt = &mut self.paths[path].rtt;
+        rtt.sample(sample);
+        let (srtt, rto) = (rtt.srtt().unwrap_or(sample), rtt.rto());
+        self.journal.trace(now, || crate::TraceEvent::Rtt { path, sample, srtt, rto });
+    }
+}

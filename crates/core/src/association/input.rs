@@ -1,0 +1,176 @@
+//! A received packet: its chunks in their order (RFC 9260 §6.10), each to its procedure.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, UnknownAction};
+
+use super::{Association, Control, MAX_PEER_EVENTS, State};
+use crate::ack::delayed::PacketFacts;
+use crate::event::{CloseReason, Event};
+use crate::path::PathId;
+use crate::time::Time;
+
+/// The packet being processed.
+pub(super) struct Incoming<'a> {
+    /// Its bytes, for payloads that share them.
+    pub(super) bytes: &'a Bytes,
+    pub(super) source: IpAddr,
+    /// The path it came over; the primary path if the address is not one of the peer's.
+    pub(super) path: PathId,
+    /// What the acknowledgement rules need to know of its DATA chunks.
+    pub(super) facts: PacketFacts,
+    pub(super) has_data: bool,
+}
+
+impl Association {
+    /// Takes a packet whose verification tag was checked (RFC 9260 §8.5).
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Time,
+        source: IpAddr,
+        local: IpAddr,
+        encapsulation: Option<u16>,
+        bytes: &Bytes,
+        packet: &Packet<'_>,
+    ) {
+        self.journal.stats.packets_received += 1;
+        self.journal.stats.bytes_received += bytes.len() as u64;
+        let known = self.paths.find(source);
+        if let Some(id) = known {
+            let path = &mut self.paths[id];
+            path.local = Some(local);
+            // RFC 6951 §5.4: the peer's port may change, for example by a NAT; only now, with
+            // the tag checked.
+            if encapsulation.is_some() {
+                path.encapsulation = encapsulation;
+            }
+        }
+        let gap = self.receiver.as_ref().is_some_and(|r| r.received.has_gaps());
+        let mut incoming = Incoming {
+            bytes,
+            source,
+            path: known.unwrap_or_else(|| self.paths.data_path()),
+            facts: PacketFacts { gap, ..PacketFacts::default() },
+            has_data: false,
+        };
+        if let Some(receiver) = &mut self.receiver {
+            receiver.inbound.begin_packet(bytes.len());
+        }
+        for raw in packet.chunks() {
+            if self.is_closed() {
+                return;
+            }
+            let parsed = raw.and_then(Chunk::parse);
+            match parsed {
+                Ok(chunk) => {
+                    if !self.handle_chunk(now, &mut incoming, chunk) {
+                        break;
+                    }
+                }
+                Err(ChunkError::NoUserData { tsn }) => {
+                    // §6.2: a DATA chunk with no user data SHOULD be answered with ABORT.
+                    let causes = CauseWriter::new().no_user_data(tsn).finish();
+                    self.abort_with(causes, CloseReason::ProtocolViolation("empty DATA chunk"));
+                    return;
+                }
+                // §6.10: a partial chunk MUST be dropped; the iterator ends after it.
+                Err(_) => self.journal.stats.malformed_chunks += 1,
+            }
+        }
+        if !self.is_closed() {
+            self.after_packet(now, &incoming);
+        }
+    }
+
+    /// Returns `false` to discard the rest of the packet.
+    fn handle_chunk(&mut self, now: Time, incoming: &mut Incoming<'_>, chunk: Chunk<'_>) -> bool {
+        match chunk {
+            Chunk::Data(data) => self.on_data(now, incoming, &data),
+            Chunk::Sack(sack) => self.on_sack(now, &sack),
+            Chunk::InitAck(init) => {
+                self.on_init_ack(now, init.fields(), init.parameters, incoming.source);
+            }
+            Chunk::CookieAck => self.on_cookie_ack(now),
+            Chunk::Heartbeat(heartbeat) => {
+                // §8.3: answered from COOKIE-ECHOED or ESTABLISHED up to SHUTDOWN-SENT or
+                // SHUTDOWN-ACK-SENT; the parameters are copied unchanged.
+                let answered = !matches!(self.state, State::CookieWait | State::Closed);
+                if answered && self.state != State::CookieEchoed {
+                    let echo = Bytes::copy_from_slice(heartbeat.parameters);
+                    self.push_control(incoming.path, Control::HeartbeatAck(echo));
+                }
+            }
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info),
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
+            Chunk::ShutdownAck => self.on_shutdown_ack(incoming.path),
+            Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            Chunk::Abort(abort) => {
+                let (cause, value) = first_cause(abort.causes);
+                self.close(CloseReason::PeerAborted { cause, value });
+                return false;
+            }
+            Chunk::Error(error) => self.on_error(now, error.causes),
+            // INIT and COOKIE ECHO never get here: the endpoint handles them. Anywhere but at the
+            // head of a packet they MUST NOT be (§6.10, §5.1).
+            Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
+            Chunk::Unknown(raw) => {
+                return self.on_unknown_chunk(raw.chunk_type, raw.bytes, incoming);
+            }
+        }
+        true
+    }
+
+    /// RFC 9260 §3.2, Table 2: the highest two bits say what to do.
+    fn on_unknown_chunk(&mut self, kind: ChunkType, bytes: &[u8], incoming: &Incoming<'_>) -> bool {
+        let action = kind.unknown_action();
+        if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport)
+            && !matches!(self.state, State::CookieWait | State::CookieEchoed)
+        {
+            let reported = &bytes[..bytes.len().min(MAX_REPORTED_CHUNK)];
+            let causes = CauseWriter::new().unrecognized_chunk_type(reported).finish();
+            self.push_control(incoming.path, Control::Error(causes));
+        }
+        matches!(action, UnknownAction::Skip | UnknownAction::SkipAndReport)
+    }
+
+    fn on_error(&mut self, now: Time, causes: tresse_wire::Causes<'_>) {
+        for raw in causes.iter() {
+            let Ok(raw) = raw else {
+                self.journal.stats.malformed_chunks += 1;
+                return;
+            };
+            if let Ok(Cause::StaleCookie { .. }) = Cause::parse(raw) {
+                self.on_stale_cookie(now);
+            }
+            // §11.2.6: COMMUNICATION ERROR.
+            if self.journal.events.len() < MAX_PEER_EVENTS && !self.is_closed() {
+                let value = Bytes::copy_from_slice(raw.value);
+                self.journal.event(Event::PeerError { cause: raw.code.0, value });
+            }
+        }
+    }
+
+    /// What the whole packet means, once all its chunks were processed.
+    fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
+        if incoming.has_data
+            && let Some(receiver) = &mut self.receiver
+        {
+            let gap = incoming.facts.gap || receiver.received.has_gaps();
+            receiver.delayed.on_packet(now, PacketFacts { gap, ..incoming.facts });
+            receiver.ack_path = incoming.path;
+        }
+        self.shutdown_after_packet(now, incoming.has_data);
+    }
+}
+
+/// Bytes of an unrecognised chunk that are sent back: a reply is never larger than the request.
+const MAX_REPORTED_CHUNK: usize = 512;
+
+fn first_cause(causes: tresse_wire::Causes<'_>) -> (u16, Bytes) {
+    match causes.iter().next() {
+        // §3.3.10.12: the Upper Layer Abort Reason is the value.
+        Some(Ok(raw)) => (raw.code.0, Bytes::copy_from_slice(raw.value)),
+        _ => (0, Bytes::new()),
+    }
+}

@@ -1,0 +1,300 @@
+//! One association: its state, and one file per procedure.
+//!
+//! The association is the only place where facts become actions: it feeds the scoreboard, the
+//! recovery algorithms, the congestion controllers and the paths, and applies what they decide.
+
+mod api;
+mod data;
+mod heartbeat;
+mod input;
+mod paths;
+mod receiver;
+mod sack;
+mod sender;
+mod setup;
+mod shutdown;
+mod timers;
+mod transmit;
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{CauseWriter, Tsn, VerificationTag};
+
+use crate::config::AssociationConfig;
+use crate::event::{CloseReason, Event, ReceivedMessage, TraceEvent};
+use crate::path::{Path, PathId};
+use crate::profile::Profile;
+use crate::rng::Rng;
+use crate::stats::{AssociationStats, PathStats};
+use crate::time::Time;
+pub(crate) use paths::{MAX_PATHS, Paths};
+use receiver::Receiver;
+use sender::Sender;
+pub(crate) use setup::AcceptedCookie;
+use setup::Setup;
+use shutdown::Shutdown;
+
+/// States of RFC 9260 §4. CLOSED is `Closed` for an association that is not yet forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    CookieWait,
+    CookieEchoed,
+    Established,
+    ShutdownPending,
+    ShutdownSent,
+    ShutdownReceived,
+    ShutdownAckSent,
+    Closed,
+}
+
+/// Ports and tags: how packets find this association.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
+    /// What the peer puts into its packets.
+    pub(crate) local_tag: VerificationTag,
+    /// What we put into ours; 0 while unknown.
+    pub(crate) peer_tag: VerificationTag,
+    /// Random stand-ins for the two tags in cookies (RFC 9260 §5.2.2), so that a cookie never
+    /// shows the tags of a running association.
+    pub(crate) local_tie_tag: u32,
+    pub(crate) peer_tie_tag: u32,
+}
+
+/// A control chunk that waits to be sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Control {
+    Init,
+    CookieEcho,
+    CookieAck,
+    Heartbeat(Bytes),
+    HeartbeatAck(Bytes),
+    Shutdown,
+    ShutdownAck,
+    /// With the T bit if `true`; sent with the given tag.
+    ShutdownComplete,
+    /// Encoded error causes.
+    Error(Vec<u8>),
+    Abort(Vec<u8>),
+}
+
+/// At most this many replies wait at once: a flood of requests is not answered in full.
+const MAX_OUTBOX: usize = 64;
+/// At most this many events that a peer can cause at will wait to be polled.
+const MAX_PEER_EVENTS: usize = 256;
+
+/// What has happened and is to be told.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) traces: VecDeque<(Time, TraceEvent)>,
+    tracing: bool,
+    pub(crate) stats: AssociationStats,
+}
+
+impl Journal {
+    fn event(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    /// The event is only built when somebody listens.
+    fn trace(&mut self, now: Time, event: impl FnOnce() -> TraceEvent) {
+        if self.tracing {
+            self.traces.push_back((now, event()));
+        }
+    }
+}
+
+/// An association.
+#[derive(Debug)]
+pub(crate) struct Association {
+    pub(crate) identity: Identity,
+    pub(crate) state: State,
+    pub(crate) config: AssociationConfig,
+    pub(crate) paths: Paths,
+    /// Addresses that we offer to the peer.
+    local_addresses: Vec<IpAddr>,
+    rng: Rng,
+    pub(crate) setup: Setup,
+    sender: Sender,
+    /// Exists once the peer's initial TSN is known.
+    receiver: Option<Receiver>,
+    shutdown: Shutdown,
+    /// Messages from before a restart of the peer, not yet read.
+    retained: VecDeque<ReceivedMessage>,
+    outbox: VecDeque<(PathId, Control)>,
+    pub(crate) journal: Journal,
+    /// Consecutive errors on the whole association (RFC 9260 §8.1).
+    errors: u32,
+    /// How many paths the endpoint finds this association by.
+    pub(crate) indexed_paths: usize,
+    /// In the endpoint's list of associations that may have something to send.
+    pub(crate) queued: bool,
+    /// The deadline that the endpoint has on its list.
+    pub(crate) registered: Option<Time>,
+}
+
+/// What both ways of creating an association need.
+pub(crate) struct Blueprint {
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
+    pub(crate) local_tag: VerificationTag,
+    pub(crate) initial_tsn: Tsn,
+    pub(crate) local_addresses: Vec<IpAddr>,
+    pub(crate) config: AssociationConfig,
+    pub(crate) rng: Rng,
+}
+
+impl Association {
+    fn new(blueprint: Blueprint, paths: Paths) -> Association {
+        let Blueprint {
+            local_port,
+            remote_port,
+            local_tag,
+            initial_tsn,
+            local_addresses,
+            config,
+            mut rng,
+        } = blueprint;
+        let identity = Identity {
+            local_port,
+            remote_port,
+            local_tag,
+            peer_tag: VerificationTag(0),
+            local_tie_tag: rng.next_nonzero_u32(),
+            peer_tie_tag: rng.next_nonzero_u32(),
+        };
+        Association {
+            identity,
+            state: State::CookieWait,
+            paths,
+            local_addresses,
+            rng,
+            setup: Setup::new(initial_tsn),
+            sender: Sender::new(initial_tsn, &config),
+            receiver: None,
+            shutdown: Shutdown::default(),
+            retained: VecDeque::new(),
+            outbox: VecDeque::new(),
+            journal: Journal { tracing: config.trace, ..Journal::default() },
+            errors: 0,
+            indexed_paths: 0,
+            queued: false,
+            registered: None,
+            config,
+        }
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.config.profile
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Queues a control chunk; replies beyond the limit are dropped.
+    fn push_control(&mut self, path: PathId, control: Control) {
+        if self.outbox.len() >= MAX_OUTBOX {
+            return;
+        }
+        match control {
+            // RFC 9260 §5.1: these MUST be the first chunk in the packet.
+            Control::CookieEcho | Control::CookieAck => self.outbox.push_front((path, control)),
+            _ => self.outbox.push_back((path, control)),
+        }
+    }
+
+    /// Ends the association without a word to the peer.
+    fn close(&mut self, reason: CloseReason) {
+        if self.is_closed() {
+            return;
+        }
+        self.state = State::Closed;
+        // What is queued already (SHUTDOWN COMPLETE, ABORT) still leaves.
+        self.outbox.retain(|(_, c)| matches!(c, Control::ShutdownComplete | Control::Abort(_)));
+        self.stop_timers();
+        self.fail_unsent_messages();
+        self.journal.event(Event::Closed(reason));
+    }
+
+    /// Sends ABORT with `causes` and ends the association.
+    fn abort_with(&mut self, causes: Vec<u8>, reason: CloseReason) {
+        self.outbox.clear();
+        let path = self.paths.data_path();
+        self.outbox.push_back((path, Control::Abort(causes)));
+        self.close(reason);
+    }
+
+    /// Aborts because the peer broke the protocol.
+    fn abort_violation(&mut self, what: &'static str) {
+        let causes = CauseWriter::new().protocol_violation(what.as_bytes()).finish();
+        self.abort_with(causes, CloseReason::ProtocolViolation(what));
+    }
+
+    fn stop_timers(&mut self) {
+        self.setup.t1 = None;
+        self.shutdown = Shutdown::default();
+        self.sender.zero_window.probe_at = None;
+        for path in self.paths.iter_mut() {
+            path.t3 = None;
+            path.heartbeat.next = None;
+        }
+    }
+
+    /// SEND FAILURE for every message that was not acknowledged in full.
+    fn fail_unsent_messages(&mut self) {
+        for message in self.sender.drain() {
+            self.journal.event(Event::SendFailed(message));
+        }
+    }
+
+    /// One more consecutive error on the association; ends it when there were too many.
+    ///
+    /// RFC 9260 §8.1: if the counter exceeds Association.Max.Retrans, the peer is unreachable.
+    fn count_error(&mut self) {
+        self.errors += 1;
+        if self.errors > self.profile().limits.association_max_retrans {
+            self.abort_with(Vec::new(), CloseReason::Unreachable);
+        }
+    }
+
+    fn path_changed(&mut self, path: PathId) {
+        let p = &self.paths[path];
+        let event = Event::PathChanged { path, address: p.remote, state: p.state() };
+        self.journal.event(event);
+    }
+
+    /// The peer answered over `path`.
+    fn path_answered(&mut self, path: PathId) {
+        if self.paths[path].clear_errors() {
+            self.path_changed(path);
+        }
+    }
+
+    pub(crate) fn stats(&self) -> AssociationStats {
+        let mut stats = self.journal.stats.clone();
+        stats.send_buffered = self.sender.buffered();
+        stats.receive_buffered = self.receiver.as_ref().map_or(0, Receiver::buffered);
+        stats.peer_rwnd = self.sender.peer_window();
+        stats
+    }
+
+    pub(crate) fn path_stats(&self) -> Vec<PathStats> {
+        let primary = self.paths.primary();
+        self.paths
+            .iter()
+            .map(|p| p.stats(self.sender.board.flight(p.id), p.id == primary))
+            .collect()
+    }
+}
+
+impl Paths {
+    /// Looks a path up by the peer's address.
+    pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
+        self.iter().find(|p| p.remote == remote).map(|p: &Path| p.id)
+    }
+}

@@ -1,0 +1,106 @@
+//! The peer's addresses, and which of them to use.
+
+use std::net::IpAddr;
+use std::ops::{Index, IndexMut};
+
+use crate::config::AssociationConfig;
+use crate::path::{Path, PathId};
+
+/// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
+/// address costs heartbeats to hosts that may not be the peer's).
+pub(crate) const MAX_PATHS: usize = 16;
+
+/// All paths of an association; never empty.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    list: Vec<Path>,
+    primary: PathId,
+}
+
+impl Paths {
+    pub(crate) fn new(first: Path) -> Paths {
+        Paths { list: vec![first], primary: PathId(0) }
+    }
+
+    /// Adds a path unless its address is known or there are too many. `make` gets its number.
+    pub(crate) fn add(&mut self, remote: IpAddr, make: impl FnOnce(PathId) -> Path) {
+        if self.list.len() < MAX_PATHS && self.find(remote).is_none() {
+            let id = PathId(self.list.len() as u8);
+            self.list.push(make(id));
+        }
+    }
+
+    pub(crate) fn primary(&self) -> PathId {
+        self.primary
+    }
+
+    pub(crate) fn set_primary(&mut self, path: PathId) {
+        self.primary = path;
+    }
+
+    pub(crate) fn get(&self, path: PathId) -> Option<&Path> {
+        self.list.get(usize::from(path.0))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.list.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.list.iter_mut()
+    }
+
+    /// Where new data goes.
+    ///
+    /// RFC 9260 §6.4: the primary path; §6.4.1: an active alternate if it is inactive. If none is
+    /// active the primary is kept (§8.2 leaves that to the implementation).
+    pub(crate) fn data_path(&self) -> PathId {
+        if self[self.primary].usable() {
+            return self.primary;
+        }
+        self.list.iter().find(|p| p.usable()).map_or(self.primary, |p| p.id)
+    }
+
+    /// Where a chunk that timed out on `last` goes.
+    ///
+    /// RFC 9260 §6.4: an active destination different from the last one, if there is any: the next
+    /// one in the order of the list.
+    pub(crate) fn alternate(&self, last: PathId) -> PathId {
+        let n = self.list.len();
+        let start = usize::from(last.0);
+        (1..n)
+            .map(|i| &self.list[(start + i) % n])
+            .find(|p| p.usable())
+            .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
+    }
+
+    /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation stays.
+    pub(crate) fn reset(&mut self, config: &AssociationConfig) {
+        for path in &mut self.list {
+            let fresh = Path::new(path.id, path.remote, path.local, path.encapsulation, config);
+            *path = Path { confirmed: path.confirmed, ..fresh };
+        }
+    }
+
+    /// The smallest PMDCS of all paths (AMDCS, RFC 9260 §7.3).
+    pub(crate) fn amdcs(&self) -> usize {
+        self.list.iter().map(Path::pmdcs).min().unwrap_or(512)
+    }
+}
+
+impl Index<PathId> for Paths {
+    type Output = Path;
+    fn index(&self, path: PathId) -> &Path {
+        &self.list[usize::from(path.0)]
+    }
+}
+
+impl IndexMut<PathId> for Paths {
+    fn index_mut(&mut self, path: PathId) -> &mut Path {
+        &mut self.list[usize::from(path.0)]
+    }
+}

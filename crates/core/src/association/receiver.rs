@@ -1,0 +1,63 @@
+//! The receiving half: what arrived, what is held, and when to acknowledge.
+
+use tresse_wire::Tsn;
+
+use crate::ack::delayed::DelayedAck;
+use crate::ack::received::ReceivedTsns;
+use crate::ack::window::ReceiveWindow;
+use crate::config::AssociationConfig;
+use crate::path::PathId;
+use crate::streams::inbound::Inbound;
+
+/// The receiving half of an association.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    pub(super) received: ReceivedTsns,
+    pub(super) inbound: Inbound,
+    pub(super) delayed: DelayedAck,
+    pub(super) window: ReceiveWindow,
+    /// Size of the receive buffer in bytes.
+    pub(super) buffer: usize,
+    /// User bytes accepted since the association began.
+    pub(super) received_bytes: u64,
+    /// The right edge of the widest window ever advertised, counted as `received_bytes`: up to
+    /// here the peer was allowed to send, so up to here we accept.
+    pub(super) promised_bytes: u64,
+    /// Streams that the peer may use.
+    pub(super) streams: u16,
+    /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
+    pub(super) ack_path: PathId,
+}
+
+impl Receiver {
+    pub(super) fn new(peer_initial_tsn: Tsn, streams: u16, config: &AssociationConfig) -> Receiver {
+        let received = ReceivedTsns::new(peer_initial_tsn);
+        let first = received.cumulative_seq() + 1;
+        Receiver {
+            inbound: Inbound::new(streams, config.max_message_size, first),
+            received,
+            delayed: DelayedAck::new(&config.profile.sack),
+            window: ReceiveWindow::new(config.receive_buffer),
+            buffer: config.receive_buffer as usize,
+            received_bytes: 0,
+            promised_bytes: u64::from(config.receive_buffer),
+            streams,
+            ack_path: PathId(0),
+        }
+    }
+
+    pub(super) fn buffered(&self) -> usize {
+        self.inbound.buffered()
+    }
+
+    /// Bytes that count against the window.
+    pub(super) fn occupied(&self) -> usize {
+        self.inbound.occupied(self.buffer)
+    }
+
+    /// Remembers what a SACK that leaves now advertises.
+    pub(super) fn note_advertised(&mut self, a_rwnd: u32) {
+        self.window.on_sacked(a_rwnd);
+        self.promised_bytes = self.promised_bytes.max(self.received_bytes + u64::from(a_rwnd));
+    }
+}

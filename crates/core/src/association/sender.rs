@@ -1,0 +1,123 @@
+//! The sending half: what waits, what is outstanding, and what may leave.
+
+use tresse_wire::Tsn;
+
+use crate::config::AssociationConfig;
+use crate::event::Message;
+use crate::recovery::{Decisions, Recovery};
+use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
+use crate::streams::send_queue::SendQueue;
+use crate::time::Time;
+
+/// Probing of a closed window (RFC 9260 §6.1 A).
+#[derive(Debug, Default)]
+pub(super) struct ZeroWindow {
+    /// When the next probe may leave.
+    pub(super) probe_at: Option<Time>,
+    /// A probe may leave now.
+    pub(super) probe_now: bool,
+    /// A probe is outstanding.
+    pub(super) probing: bool,
+    /// The peer answered since the last expiration, so it lives and its window is closed.
+    pub(super) answered: bool,
+    /// Probes sent since the window closed; the interval doubles with each.
+    pub(super) probes: u32,
+}
+
+/// The sending half of an association.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) queue: SendQueue,
+    pub(super) board: Scoreboard,
+    pub(super) recovery: Recovery,
+    pub(super) decisions: Decisions,
+    pub(super) outcome: AckOutcome,
+    /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
+    pub(super) fast_recovery_exit: Option<u64>,
+    /// a_rwnd of the last SACK.
+    pub(super) a_rwnd: usize,
+    /// New packets that may leave before the next opportunity (Max.Burst, RFC 9260 §6.1 D).
+    pub(super) burst_credit: u32,
+    /// New packets that Limited Transmit allows beyond cwnd.
+    pub(super) extra_packets: u32,
+    /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
+    pub(super) retransmit_now: bool,
+    pub(super) zero_window: ZeroWindow,
+    /// The application saw WouldBlock and waits for Writable.
+    pub(super) writer_waits: bool,
+    pub(super) limit: usize,
+}
+
+impl Sender {
+    pub(super) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
+        Sender {
+            queue: SendQueue::new(config.outbound_streams),
+            board: Scoreboard::new(initial_tsn),
+            recovery: Recovery::new(&config.profile),
+            decisions: Decisions::default(),
+            outcome: AckOutcome::default(),
+            fast_recovery_exit: None,
+            a_rwnd: 0,
+            burst_credit: 0,
+            extra_packets: 0,
+            retransmit_now: false,
+            zero_window: ZeroWindow::default(),
+            writer_waits: false,
+            limit: config.send_buffer,
+        }
+    }
+
+    /// User bytes queued or not cumulatively acknowledged.
+    pub(super) fn buffered(&self) -> usize {
+        self.queue.bytes() + self.board.buffered_user_bytes()
+    }
+
+    /// The peer's window less what is in flight (RFC 9260 §6.2.1 B, C, D ii).
+    pub(super) fn peer_window(&self) -> usize {
+        self.a_rwnd.saturating_sub(self.board.flight_user_bytes())
+    }
+
+    /// Nothing is queued and nothing is outstanding.
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.board.is_empty()
+    }
+
+    /// An opportunity to send came: Max.Burst more packets may leave. Credit that is not used is
+    /// taken back by `poll_transmit`; several SACKs handled before it add up.
+    pub(super) fn opportunity(&mut self, max_burst: u32) {
+        self.burst_credit =
+            if max_burst == 0 { u32::MAX } else { self.burst_credit.saturating_add(max_burst) };
+    }
+
+    /// Takes out all messages that are not acknowledged in full, oldest first.
+    pub(super) fn drain(&mut self) -> Vec<Message> {
+        let mut messages: Vec<Message> = Vec::new();
+        let mut parts: Vec<NewChunk> = Vec::new();
+        for chunk in self.board.drain() {
+            if chunk.flags.beginning {
+                messages.extend(join(&mut parts));
+            }
+            parts.push(chunk);
+        }
+        // The queue returns a message of which it still holds a part whole.
+        if !self.queue.mid_message() {
+            messages.extend(join(&mut parts));
+        }
+        messages.extend(self.queue.drain_unsent());
+        messages
+    }
+}
+
+/// Joins the fragments of one message; those acknowledged before are gone from it.
+fn join(parts: &mut Vec<NewChunk>) -> Option<Message> {
+    let first = parts.first()?;
+    let (stream, ppid, unordered) = (first.stream, first.ppid, first.flags.unordered);
+    let payload = if parts.len() == 1 {
+        first.payload.clone()
+    } else {
+        let slices: Vec<&[u8]> = parts.iter().map(|p| &p.payload[..]).collect();
+        slices.concat().into()
+    };
+    parts.clear();
+    Some(Message { stream, ppid, unordered, payload })
+}

@@ -1,0 +1,348 @@
+//! Setting up: the initiator's half of the handshake, T1 timers, and what a valid cookie brings
+//! (RFC 9260 §5.1, §5.2).
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::{Association, Blueprint, Control, Identity, Paths, State};
+use crate::event::{CloseReason, Event, LossCause};
+use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init, supported_address_types};
+use crate::path::{Path, PathId};
+use crate::time::Time;
+
+/// State of the handshake.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(super) initial_tsn: Tsn,
+    /// T1-init or T1-cookie, as the state says.
+    pub(super) t1: Option<Time>,
+    attempts: u32,
+    /// The peer's address that the INIT or COOKIE ECHO goes to.
+    pub(super) path: PathId,
+    pub(super) cookie: Option<Bytes>,
+    /// Extension to ask for after a stale cookie (RFC 9260 §5.2.6).
+    preservative_ms: u32,
+    /// A stale cookie is retried once.
+    stale_retried: bool,
+    cookie_sent: Time,
+    pub(super) accepted: bool,
+    /// When the INIT or COOKIE ECHO was first sent, while a sample from it is valid (Karn).
+    sent_once: Option<Time>,
+    /// An ERROR to bundle with COOKIE ECHO: unrecognised parameters of the INIT ACK.
+    pub(super) error: Option<Vec<u8>>,
+}
+
+impl Setup {
+    pub(super) fn new(initial_tsn: Tsn) -> Setup {
+        Setup {
+            initial_tsn,
+            t1: None,
+            attempts: 0,
+            path: PathId(0),
+            cookie: None,
+            preservative_ms: 0,
+            stale_retried: false,
+            cookie_sent: Time::ZERO,
+            accepted: false,
+            sent_once: None,
+            error: None,
+        }
+    }
+}
+
+/// A cookie that was found authentic and fresh.
+#[derive(Clone, Debug)]
+pub(crate) struct AcceptedCookie {
+    pub(crate) local_tag: VerificationTag,
+    pub(crate) initial_tsn: Tsn,
+    pub(crate) peer: PeerParameters,
+}
+
+impl Association {
+    /// The initiator: sends INIT (RFC 9260 §5.1 A).
+    pub(crate) fn connect(now: Time, blueprint: Blueprint, remotes: &[IpAddr]) -> Association {
+        let config = blueprint.config.clone();
+        let local = |remote: IpAddr, i: usize| source_for(&blueprint.local_addresses, remote, i);
+        let make = |id: PathId, remote: IpAddr| {
+            let i = usize::from(id.0);
+            let mut path = Path::new(id, remote, local(remote, i), config.encapsulation, &config);
+            // §5.4 rule 1: addresses given by the upper layer are confirmed.
+            path.confirmed = true;
+            path
+        };
+        let mut paths = Paths::new(make(PathId(0), remotes[0]));
+        for remote in &remotes[1..] {
+            paths.add(*remote, |id| make(id, *remote));
+        }
+        let mut association = Association::new(blueprint, paths);
+        association.send_init(now);
+        association
+    }
+
+    /// The responder: a valid COOKIE ECHO arrived from `source` (RFC 9260 §5.1 D).
+    pub(crate) fn accept(
+        now: Time,
+        blueprint: Blueprint,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) -> Association {
+        let config = blueprint.config.clone();
+        let first = Path::new(PathId(0), source, Some(local), config.encapsulation, &config);
+        let mut association = Association::new(blueprint, Paths::new(first));
+        association.setup.accepted = true;
+        // §5.4 rule 2: confirmed is only the address that the INIT ACK was sent to.
+        association.paths[PathId(0)].confirmed = cookie.peer.addresses.first() == Some(&source);
+        association.adopt_peer(&cookie.peer);
+        association.establish(now);
+        association.push_control(PathId(0), Control::CookieAck);
+        association
+    }
+
+    fn send_init(&mut self, now: Time) {
+        self.state = State::CookieWait;
+        self.setup.attempts = 0;
+        self.setup.sent_once = Some(now);
+        self.push_control(self.setup.path, Control::Init);
+        self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
+    }
+
+    /// The INIT chunk, the same at each retransmission.
+    pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
+        let mut writer = ParameterWriter::new();
+        PeerParameters::write_addresses(&self.local_addresses, &mut writer);
+        writer.supported_address_types(&supported_address_types());
+        if self.setup.preservative_ms > 0 {
+            writer.cookie_preservative(self.setup.preservative_ms);
+        }
+        (self.init_fields(), writer.finish())
+    }
+
+    /// What we say of ourselves in INIT, and in INIT ACK after a collision (§5.2.1).
+    pub(crate) fn init_fields(&self) -> InitFields {
+        InitFields {
+            initiate_tag: self.identity.local_tag,
+            a_rwnd: self.config.receive_buffer,
+            outbound_streams: self.config.outbound_streams,
+            inbound_streams: self.config.inbound_streams,
+            initial_tsn: self.setup.initial_tsn,
+        }
+    }
+
+    /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
+    pub(super) fn on_t1(&mut self, now: Time) {
+        self.setup.attempts += 1;
+        self.setup.sent_once = None;
+        let path = self.setup.path;
+        if self.setup.attempts > self.profile().limits.max_init_retransmits {
+            self.close(CloseReason::SetupFailed);
+            return;
+        }
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        self.paths[path].rtt.back_off(&profile);
+        // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
+        self.setup.path = self.paths.alternate(path);
+        let path = self.setup.path;
+        if self.state == State::CookieWait {
+            self.push_control(path, Control::Init);
+        } else {
+            // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
+            self.lose_all(now, LossCause::Timeout);
+            self.push_control(path, Control::CookieEcho);
+        }
+        self.setup.t1 = Some(now + self.paths[path].rto());
+    }
+
+    /// INIT ACK (§5.1 C), already checked to carry our tag.
+    pub(super) fn on_init_ack(
+        &mut self,
+        now: Time,
+        fields: InitFields,
+        parameters: tresse_wire::Parameters<'_>,
+        source: IpAddr,
+    ) {
+        // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
+        if self.state != State::CookieWait {
+            return;
+        }
+        let init = match read_init(fields, parameters, source) {
+            Ok(init) => init,
+            Err(Refusal::Silent) => {
+                // §3.3.3: an Initiate Tag of 0 destroys the TCB.
+                self.close(CloseReason::ProtocolViolation("INIT ACK with tag 0"));
+                return;
+            }
+            Err(Refusal::Abort(causes)) => {
+                self.identity.peer_tag = fields.initiate_tag;
+                self.abort_with(causes, CloseReason::ProtocolViolation("unusable INIT ACK"));
+                return;
+            }
+        };
+        let PeerInit { peer, cookie, report, .. } = init;
+        let Some(cookie) = cookie else {
+            self.identity.peer_tag = peer.tag;
+            let types = [ParameterType::STATE_COOKIE];
+            let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
+            self.abort_with(causes, CloseReason::ProtocolViolation("INIT ACK without cookie"));
+            return;
+        };
+        if let Some(sent) = self.setup.sent_once.take() {
+            self.sample_rtt(now, self.setup.path, sent);
+        }
+        self.setup.cookie = Some(Bytes::copy_from_slice(cookie));
+        // §3.2.2: reported in an ERROR chunk bundled with the COOKIE ECHO.
+        self.setup.error = (!report.is_empty())
+            .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
+        self.adopt_peer(&peer);
+        if let Some(path) = self.paths.find(source).filter(|p| self.paths[*p].confirmed) {
+            self.setup.path = path;
+        }
+        self.state = State::CookieEchoed;
+        self.outbox.clear();
+        self.setup.attempts = 0;
+        self.setup.cookie_sent = now;
+        self.setup.sent_once = Some(now);
+        self.push_control(self.setup.path, Control::CookieEcho);
+        self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
+        self.sender.opportunity(self.config.profile.limits.max_burst);
+    }
+
+    /// Takes over tag, TSN, window, streams and addresses of the peer.
+    fn adopt_peer(&mut self, peer: &PeerParameters) {
+        self.identity.peer_tag = peer.tag;
+        self.sender.a_rwnd = peer.a_rwnd as usize;
+        // §5.1.1: min(our OS, the peer's MIS), and the other way round.
+        let outbound = self.config.outbound_streams.min(peer.inbound_streams);
+        let inbound = self.config.inbound_streams.min(peer.outbound_streams);
+        for message in self.sender.queue.set_streams(outbound) {
+            self.journal.event(Event::SendFailed(message));
+        }
+        self.receiver = Some(Receiver::new(peer.initial_tsn, inbound, &self.config));
+        let encapsulation = self.paths[PathId(0)].encapsulation;
+        for (i, remote) in peer.addresses.iter().enumerate() {
+            let local = source_for(&self.local_addresses, *remote, i);
+            let config = &self.config;
+            self.paths.add(*remote, |id| Path::new(id, *remote, local, encapsulation, config));
+        }
+    }
+
+    /// COOKIE ACK (§5.1 E).
+    pub(super) fn on_cookie_ack(&mut self, now: Time) {
+        // §5.2.5: at any state other than COOKIE-ECHOED it SHOULD be discarded.
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        if let Some(sent) = self.setup.sent_once.take() {
+            self.sample_rtt(now, self.setup.path, sent);
+        }
+        self.establish(now);
+    }
+
+    fn establish(&mut self, now: Time) {
+        self.state = State::Established;
+        self.setup.t1 = None;
+        self.setup.cookie = None;
+        self.errors = 0;
+        let inbound = self.receiver.as_ref().map_or(0, |r| r.streams);
+        self.journal.event(Event::Connected {
+            outbound_streams: self.sender.queue.streams(),
+            inbound_streams: inbound,
+            accepted: self.setup.accepted,
+        });
+        self.start_heartbeats(now);
+        // Data that left with the COOKIE ECHO now has its retransmission timer.
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            if self.sender.board.earliest(path).is_some() {
+                self.arm_t3(now, path);
+            }
+        }
+        self.sender.opportunity(self.config.profile.limits.max_burst);
+        if self.shutdown.requested {
+            self.begin_shutdown(now);
+        }
+    }
+
+    /// ERROR with Stale Cookie (§5.2.6): asks once for a longer life, then gives up.
+    pub(super) fn on_stale_cookie(&mut self, now: Time) {
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        if self.setup.stale_retried {
+            self.close(CloseReason::SetupFailed);
+            return;
+        }
+        self.setup.stale_retried = true;
+        // The extension SHOULD use the measured RTT and add no more than one second.
+        let rtt = now.since(self.setup.cookie_sent).as_millis();
+        self.setup.preservative_ms = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
+        self.outbox.clear();
+        self.lose_all(now, LossCause::Timeout);
+        self.identity.peer_tag = VerificationTag(0);
+        self.receiver = None;
+        self.send_init(now);
+    }
+
+    /// A valid cookie for this association (§5.2.4, Table 12 B and D): the tags are adopted or
+    /// the same, and the peer waits for a COOKIE ACK on `path`.
+    pub(crate) fn on_matching_cookie(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
+        let in_setup = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        if in_setup {
+            self.outbox.clear();
+            self.adopt_peer(&cookie.peer);
+            self.lose_all(now, LossCause::Timeout);
+            self.establish(now);
+        }
+        // B: the peer's tag MUST be updated from the cookie.
+        self.identity.peer_tag = cookie.peer.tag;
+        if self.state != State::Closed {
+            self.push_control(path, Control::CookieAck);
+        }
+    }
+
+    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on the same paths.
+    pub(crate) fn restart(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
+        self.outbox.clear();
+        self.stop_timers();
+        self.fail_unsent_messages();
+        self.identity = Identity {
+            local_tag: cookie.local_tag,
+            peer_tag: cookie.peer.tag,
+            local_tie_tag: self.rng.next_nonzero_u32(),
+            peer_tie_tag: self.rng.next_nonzero_u32(),
+            ..self.identity
+        };
+        self.setup = Setup { accepted: self.setup.accepted, ..Setup::new(cookie.initial_tsn) };
+        self.sender = Sender::new(cookie.initial_tsn, &self.config);
+        // Messages that were complete stay readable: DATA MAY be retained.
+        if let Some(mut receiver) = self.receiver.take() {
+            self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
+        }
+        self.paths.reset(&self.config);
+        self.adopt_peer(&cookie.peer);
+        self.state = State::Established;
+        self.errors = 0;
+        self.journal.event(Event::Restarted);
+        self.start_heartbeats(now);
+        self.push_control(path, Control::CookieAck);
+    }
+
+    /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph).
+    pub(crate) fn refuse_restart(&mut self, path: PathId) {
+        self.push_control(path, Control::ShutdownAck);
+        let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
+        self.push_control(path, Control::Error(causes));
+    }
+}
+
+/// The local address to use towards `remote`, the `i`-th address of the peer: with several
+/// addresses of the same family, different paths get different ones.
+fn source_for(local: &[IpAddr], remote: IpAddr, i: usize) -> Option<IpAddr> {
+    let same: Vec<IpAddr> =
+        local.iter().copied().filter(|l| l.is_ipv4() == remote.is_ipv4()).collect();
+    (!same.is_empty()).then(|| same[i % same.len()])
+}

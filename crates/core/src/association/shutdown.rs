@@ -1,0 +1,166 @@
+//! Ending gracefully: SHUTDOWN, SHUTDOWN ACK, SHUTDOWN COMPLETE, T2 and T5 (RFC 9260 §9.2).
+
+use tresse_wire::Tsn;
+
+use super::{Association, Control, State};
+use crate::event::{CloseReason, Event};
+use crate::path::PathId;
+use crate::time::Time;
+
+/// State of the shutdown.
+#[derive(Debug, Default)]
+pub(super) struct Shutdown {
+    /// The application asked for it before the association was established.
+    pub(super) requested: bool,
+    /// T2-shutdown.
+    pub(super) t2: Option<Time>,
+    attempts: u32,
+    /// T5-shutdown-guard.
+    pub(super) t5: Option<Time>,
+    /// Where SHUTDOWN or SHUTDOWN ACK was sent last.
+    path: PathId,
+}
+
+impl Association {
+    /// SHUTDOWN primitive (§11.1.3).
+    pub(crate) fn shutdown(&mut self, now: Time) {
+        match self.state {
+            State::CookieWait | State::CookieEchoed => self.shutdown.requested = true,
+            State::Established => self.begin_shutdown(now),
+            // §9.2: in SHUTDOWN-RECEIVED, requests of the upper layer MUST be ignored.
+            _ => {}
+        }
+    }
+
+    pub(super) fn begin_shutdown(&mut self, now: Time) {
+        self.state = State::ShutdownPending;
+        let profile = self.profile();
+        let guard = profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max);
+        self.shutdown.t5 = Some(now + guard);
+        self.shutdown_progress(now);
+    }
+
+    /// Takes the next step once all outstanding data has been acknowledged.
+    pub(super) fn shutdown_progress(&mut self, now: Time) {
+        if !self.sender.is_empty() {
+            return;
+        }
+        match self.state {
+            State::ShutdownPending => {
+                self.state = State::ShutdownSent;
+                self.send_shutdown(now, Control::Shutdown);
+            }
+            State::ShutdownReceived => {
+                self.state = State::ShutdownAckSent;
+                self.shutdown.attempts = 0;
+                self.send_shutdown(now, Control::ShutdownAck);
+            }
+            _ => {}
+        }
+    }
+
+    fn send_shutdown(&mut self, now: Time, control: Control) {
+        let path = self.paths.data_path();
+        self.shutdown.path = path;
+        // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
+        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck));
+        self.push_control(path, control);
+        self.shutdown.t2 = Some(now + self.paths[path].rto());
+    }
+
+    /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
+    pub(super) fn on_t2(&mut self, now: Time) {
+        self.shutdown.attempts += 1;
+        let limit = self.profile().limits.association_max_retrans;
+        if self.shutdown.attempts > limit {
+            self.close(CloseReason::Unreachable);
+            return;
+        }
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        let last = self.shutdown.path;
+        self.paths[last].rtt.back_off(&profile);
+        if self.paths[last].count_error(&profile) {
+            self.path_changed(last);
+        }
+        let control = match self.state {
+            State::ShutdownSent => Control::Shutdown,
+            State::ShutdownAckSent => Control::ShutdownAck,
+            _ => return,
+        };
+        let path = self.paths.alternate(last);
+        self.shutdown.path = path;
+        self.push_control(path, control);
+        self.shutdown.t2 = Some(now + self.paths[path].rto());
+    }
+
+    /// T5-shutdown-guard expired: ABORT.
+    pub(super) fn on_t5(&mut self) {
+        self.abort_with(Vec::new(), CloseReason::ShutdownTimeout);
+    }
+
+    /// SHUTDOWN received.
+    pub(super) fn on_shutdown(&mut self, now: Time, cumulative: Tsn) {
+        match self.state {
+            // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
+            State::CookieWait | State::CookieEchoed | State::Closed => {}
+            State::Established | State::ShutdownPending | State::ShutdownReceived => {
+                if self.state != State::ShutdownReceived {
+                    self.state = State::ShutdownReceived;
+                    self.journal.event(Event::PeerShutdown);
+                }
+                self.on_cumulative_ack(now, cumulative);
+                if !self.is_closed() {
+                    self.sender.opportunity(self.config.profile.limits.max_burst);
+                    self.shutdown_progress(now);
+                }
+            }
+            // Both sides shut down at once: answer at once, restart T2.
+            State::ShutdownSent => {
+                self.state = State::ShutdownAckSent;
+                self.send_shutdown(now, Control::ShutdownAck);
+            }
+            // Our SHUTDOWN ACK was lost.
+            State::ShutdownAckSent => self.send_shutdown(now, Control::ShutdownAck),
+        }
+    }
+
+    /// SHUTDOWN ACK received; in COOKIE-WAIT and COOKIE-ECHOED the endpoint treats it as out of
+    /// the blue (§8.5.1 E).
+    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
+        if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            self.push_control(path, Control::ShutdownComplete);
+            self.close(CloseReason::Shutdown);
+        }
+    }
+
+    /// SHUTDOWN COMPLETE received: ignored except in SHUTDOWN-ACK-SENT (§8.5.1 C).
+    pub(super) fn on_shutdown_complete(&mut self) {
+        if self.state == State::ShutdownAckSent {
+            self.close(CloseReason::Shutdown);
+        }
+    }
+
+    /// What a packet means for a shutdown under way.
+    pub(super) fn shutdown_after_packet(&mut self, now: Time, has_data: bool) {
+        if self.state != State::ShutdownSent {
+            return;
+        }
+        // The reception of any packet from the peer SHOULD clear the retransmission count and
+        // restart T2.
+        self.shutdown.attempts = 0;
+        self.shutdown.t2 = Some(now + self.paths[self.shutdown.path].rto());
+        if has_data {
+            // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
+            if let Some(receiver) = &mut self.receiver {
+                receiver.delayed.request();
+            }
+            self.send_shutdown(now, Control::Shutdown);
+        }
+    }
+
+    /// An INIT arrived in SHUTDOWN-ACK-SENT: SHUTDOWN ACK is sent again (§9.2).
+    pub(crate) fn resend_shutdown_ack(&mut self) {
+        let path = self.shutdown.path;
+        self.push_control(path, Control::ShutdownAck);
+    }
+}

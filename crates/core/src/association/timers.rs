@@ -1,0 +1,129 @@
+//! Timers: which are due, and what their expiration means.
+
+use super::{Association, State};
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Association {
+    /// The earliest deadline of all timers.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let mut next = self.setup.t1;
+        let mut consider = |t: Option<Time>| {
+            if let Some(t) = t {
+                next = Some(next.map_or(t, |n| n.min(t)));
+            }
+        };
+        consider(self.shutdown.t2);
+        consider(self.shutdown.t5);
+        consider(self.sender.zero_window.probe_at);
+        if !self.is_closed() {
+            consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
+        }
+        for path in self.paths.iter() {
+            consider(path.t3);
+            consider(path.heartbeat.next);
+        }
+        next
+    }
+
+    /// Runs every timer that is due.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
+        if due(self.setup.t1) {
+            self.setup.t1 = None;
+            self.on_t1(now);
+        }
+        if due(self.shutdown.t5) {
+            self.shutdown.t5 = None;
+            self.on_t5();
+        }
+        if due(self.shutdown.t2) {
+            self.shutdown.t2 = None;
+            self.on_t2(now);
+        }
+        if due(self.sender.zero_window.probe_at) {
+            self.sender.zero_window.probe_at = None;
+            self.sender.zero_window.probe_now = true;
+            self.sender.opportunity(self.config.profile.limits.max_burst);
+        }
+        if let Some(receiver) = &mut self.receiver
+            && due(receiver.delayed.deadline())
+        {
+            receiver.delayed.on_timeout(now);
+        }
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            if due(self.paths[path].t3) {
+                self.paths[path].t3 = None;
+                self.on_t3(now, path);
+            }
+            if due(self.paths[path].heartbeat.next) {
+                self.on_heartbeat_timer(now, path);
+            }
+        }
+    }
+
+    /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
+    fn on_t3(&mut self, now: Time, path: PathId) {
+        let open = matches!(
+            self.state,
+            State::Established | State::ShutdownPending | State::ShutdownReceived
+        );
+        if !open || self.sender.board.earliest(path).is_none() {
+            return;
+        }
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        self.journal.stats.timeouts += 1;
+        self.paths[path].timeouts += 1;
+        let zero_window = &mut self.sender.zero_window;
+        let probe_answered = zero_window.probing && zero_window.answered;
+        zero_window.answered = false;
+        // E2
+        self.paths[path].rtt.back_off(&profile);
+        let rto = self.paths[path].rto();
+        self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
+        if probe_answered {
+            // §6.1 A: the peer lives and keeps its window closed: that is no error, and probing
+            // does not affect cwnd.
+            self.sender.zero_window.probes += 1;
+        } else {
+            // E1
+            self.paths[path].control.get_mut().on_timeout();
+            self.trace_window(now, path, WindowCause::Timeout);
+            if self.paths[path].count_error(&profile) {
+                self.path_changed(path);
+            }
+            self.count_error();
+            if self.is_closed() {
+                return;
+            }
+        }
+        self.sender.recovery.on_timeout();
+        self.sender.fast_recovery_exit = None;
+        self.paths[path].rtt_probe = None;
+        // E3: everything outstanding on the path is lost; one packet of it leaves at once.
+        let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
+        in_flight.clear();
+        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
+        for seq in &in_flight {
+            self.lose(now, *seq, LossCause::Timeout);
+        }
+        self.sender.outcome.reneged = in_flight;
+        self.sender.retransmit_now = true;
+        self.sender.opportunity(profile.limits.max_burst);
+    }
+
+    /// Declares everything in flight lost: the packets that carried it are known to be void.
+    pub(super) fn lose_all(&mut self, now: Time, cause: LossCause) {
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            let mut in_flight = Vec::new();
+            self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
+            for seq in in_flight {
+                self.lose(now, seq, cause);
+            }
+            self.paths[path].rtt_probe = None;
+        }
+    }
+}

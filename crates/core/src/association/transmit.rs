@@ -1,0 +1,479 @@
+//! The only place that builds packets of an association (RFC 9260 §6.1, §6.10).
+//!
+//! Order: control chunks, then SACK, then DATA. Of DATA, what is lost comes first, then what is
+//! new. One call writes one packet.
+
+use tresse_wire::{CommonHeader, DATA_HEADER_LEN, DataFlags, PacketWriter, data_chunk_len, padded};
+
+use super::{Association, Control, State};
+use crate::endpoint::Transmit;
+use crate::event::{LossCause, TraceEvent};
+use crate::path::{PathId, RttProbe};
+use crate::recovery::t3_rtx::{self, TimerAction};
+use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
+use crate::time::Time;
+
+/// Bytes of a SACK chunk without blocks.
+const SACK_LEN: usize = 16;
+/// Duplicate TSNs reported in one SACK at most.
+const MAX_DUPLICATES: usize = 64;
+
+/// What a packet carried, for timers and counters.
+#[derive(Default)]
+struct Carried {
+    new: u32,
+    retransmitted: u32,
+    cause: Option<LossCause>,
+    restart_t3: bool,
+}
+
+impl Association {
+    /// Writes the next packet into `buffer`, if there is one to send.
+    pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        let path = self
+            .write_control_packet(now, buffer)
+            .or_else(|| self.write_data_packet(now, buffer))
+            .or_else(|| self.write_sack_packet(buffer));
+        let Some(path) = path else {
+            // The opportunity is over: what Max.Burst left is not saved up (§6.1 D).
+            self.sender.burst_credit = 0;
+            self.sender.extra_packets = 0;
+            return None;
+        };
+        self.journal.stats.packets_sent += 1;
+        self.journal.stats.bytes_sent += buffer.len() as u64;
+        Some(self.transmit_to(path))
+    }
+
+    fn transmit_to(&self, path: PathId) -> Transmit {
+        let p = &self.paths[path];
+        Transmit {
+            destination: p.remote,
+            source: p.local,
+            encapsulation: p.encapsulation,
+            path: Some(path),
+        }
+    }
+
+    fn header(&self, tag: tresse_wire::VerificationTag) -> CommonHeader {
+        CommonHeader {
+            source_port: self.identity.local_port,
+            destination_port: self.identity.remote_port,
+            verification_tag: tag,
+        }
+    }
+
+    /// DATA may be sent in these states (§9.2).
+    fn may_send_data(&self) -> bool {
+        matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
+    }
+
+    fn write_control_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+        let (path, first) = self.outbox.pop_front()?;
+        if let Control::Init = first {
+            // §5.1: INIT MUST be alone; its packet has the tag 0.
+            let (fields, parameters) = self.init_chunk();
+            let mut writer =
+                PacketWriter::new(buffer, self.header(tresse_wire::VerificationTag(0)));
+            writer.init(&fields, &parameters);
+            writer.finish();
+            return Some(path);
+        }
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
+        let echo = matches!(first, Control::CookieEcho);
+        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
+        // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
+        if ends {
+            self.write_sack(&mut writer, path);
+        }
+        self.write_control(&mut writer, first);
+        if alone {
+            writer.finish();
+            return Some(path);
+        }
+        let max = self.paths[path].max_packet;
+        while let Some((next_path, next)) = self.outbox.front() {
+            let fits = writer.len() + next.len_bound() <= max;
+            let bundles =
+                !matches!(next, Control::Init | Control::ShutdownComplete | Control::Abort(_));
+            if *next_path != path || !fits || !bundles || echo {
+                break;
+            }
+            let Some((_, next)) = self.outbox.pop_front() else { break };
+            self.write_control(&mut writer, next);
+        }
+        // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
+        let data_fits = !ends
+            && self.may_send_data()
+            && path == self.paths.data_path()
+            && self.sender.board.first_lost().is_none();
+        if echo || data_fits {
+            self.write_sack(&mut writer, path);
+            let mut carried = Carried::default();
+            self.write_new(now, &mut writer, path, &mut carried);
+            self.after_data(now, path, &carried);
+        }
+        writer.finish();
+        Some(path)
+    }
+
+    fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
+        match control {
+            Control::Init => {} // Alone in its packet: written by the caller.
+            Control::CookieEcho => {
+                writer.cookie_echo(self.setup.cookie.as_deref().unwrap_or_default());
+                if let Some(causes) = self.setup.error.take() {
+                    writer.error(&causes);
+                }
+            }
+            Control::CookieAck => writer.cookie_ack(),
+            Control::Heartbeat(info) => writer.heartbeat(&info),
+            Control::HeartbeatAck(parameters) => writer.heartbeat_ack(&parameters),
+            Control::Shutdown => {
+                if let Some(receiver) = &self.receiver {
+                    writer.shutdown(receiver.received.cumulative());
+                }
+            }
+            Control::ShutdownAck => writer.shutdown_ack(),
+            Control::ShutdownComplete => writer.shutdown_complete(false),
+            Control::Error(causes) => writer.error(&causes),
+            // The tag is the peer's, so the T bit is clear (§8.5.1 B).
+            Control::Abort(causes) => writer.abort(false, &causes),
+        }
+    }
+
+    /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
+    fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
+        let max = self.paths[path].max_packet;
+        let Some(receiver) = &mut self.receiver else { return };
+        let wanted = receiver.delayed.pending() || receiver.delayed.due();
+        if !wanted || receiver.ack_path != path {
+            return;
+        }
+        let Some(room) = max.checked_sub(writer.len() + SACK_LEN) else { return };
+        // §6.7: blocks from the lowest, as many as the PMTU has room for.
+        let gaps = receiver.received.gap_blocks(room / 4);
+        let room = room / 4 - gaps.len();
+        let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
+        let cumulative = receiver.received.cumulative();
+        let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
+        writer.sack(cumulative, a_rwnd, gaps, duplicates);
+        receiver.note_advertised(a_rwnd);
+        receiver.received.clear_duplicates();
+        receiver.delayed.on_sent();
+        self.journal.stats.sacks_sent += 1;
+    }
+
+    fn write_sack_packet(&mut self, buffer: &mut Vec<u8>) -> Option<PathId> {
+        let receiver = self.receiver.as_ref().filter(|r| r.delayed.due())?;
+        let open = self.may_send_data() || self.state == State::ShutdownSent;
+        if !open {
+            return None;
+        }
+        let path = receiver.ack_path;
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        self.write_sack(&mut writer, path);
+        debug_assert!(!writer.is_empty());
+        writer.finish();
+        Some(path)
+    }
+
+    /// A packet of lost chunks, or of new ones.
+    fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+        if !self.may_send_data() {
+            return None;
+        }
+        let lost = self.lost_path().filter(|path| {
+            self.sender.retransmit_now
+                || self.sender.board.flight(*path) < self.paths[*path].control.get().cwnd()
+        });
+        let path = lost.unwrap_or_else(|| self.paths.data_path());
+        self.decay_idle(now, path);
+        if lost.is_none() && (self.lost_path().is_some() || !self.may_send_new(path)) {
+            // §6.1 C: what is lost goes before what is new.
+            return None;
+        }
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        if self.sack_leaves_room(path, lost.is_some()) {
+            self.write_sack(&mut writer, path);
+        }
+        let mut carried = Carried::default();
+        if lost.is_some() {
+            self.write_lost(now, &mut writer, path, &mut carried);
+            self.sender.retransmit_now = false;
+        }
+        if self.sender.board.first_lost().is_none() && (lost.is_none() || self.may_send_new(path)) {
+            self.write_new(now, &mut writer, path, &mut carried);
+        }
+        let empty = writer.is_empty();
+        writer.finish();
+        self.after_data(now, path, &carried);
+        // An empty packet would be offered for ever; the rules above never agree on one.
+        debug_assert!(!empty);
+        (!empty).then_some(path)
+    }
+
+    /// Where the first lost chunk goes.
+    fn lost_path(&self) -> Option<PathId> {
+        let chunk = self.sender.board.get(self.sender.board.first_lost()?)?;
+        Some(self.retransmission_path(chunk.path, chunk.cause))
+    }
+
+    /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
+    fn retransmission_path(&self, last: PathId, cause: Option<LossCause>) -> PathId {
+        match cause {
+            Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
+            _ if self.paths[last].usable() => last,
+            _ => self.paths.data_path(),
+        }
+    }
+
+    /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address.
+    fn decay_idle(&mut self, now: Time, path: PathId) {
+        if self.sender.board.flight(path) > 0 || self.paths[path].last_data_sent == Time::ZERO {
+            return;
+        }
+        let p = &mut self.paths[path];
+        let idle = now.since(p.last_data_sent).as_nanos();
+        let periods = idle / p.rto().as_nanos().max(1);
+        if periods == 0 {
+            return;
+        }
+        let before = p.control.get().cwnd();
+        for _ in 0..periods.min(32) {
+            p.control.get_mut().on_idle();
+        }
+        // The next decay counts from here.
+        p.last_data_sent = now;
+        if p.control.get().cwnd() != before {
+            self.trace_window(now, path, crate::event::WindowCause::Idle);
+        }
+    }
+
+    /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
+    fn max_payload(&self) -> usize {
+        self.paths.amdcs() - DATA_HEADER_LEN
+    }
+
+    /// Whether a packet may begin with a new chunk on `path`.
+    fn may_send_new(&self, path: PathId) -> bool {
+        let sender = &self.sender;
+        let Some(len) = sender.queue.next_len(self.max_payload()) else { return false };
+        let flight = sender.board.flight(path);
+        // §6.1 A: no new data beyond the peer's window, except zero window probes.
+        let window = len <= sender.peer_window()
+            || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
+        // §6.1 B: a packet may breach cwnd if flight has not reached it.
+        let cwnd = flight < self.paths[path].control.get().cwnd() || sender.extra_packets > 0;
+        let burst = sender.burst_credit > 0;
+        window && cwnd && burst && !self.nagle_holds()
+    }
+
+    /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
+    /// §4.2.3.4), unless the application turned that off.
+    fn nagle_holds(&self) -> bool {
+        if self.config.no_delay || self.sender.board.total_flight() == 0 {
+            return false;
+        }
+        let queue = &self.sender.queue;
+        queue.bytes() + queue.messages() * DATA_HEADER_LEN < self.max_payload()
+    }
+
+    /// A SACK is bundled unless it would push the first chunk out of the packet; one that must go
+    /// then leaves alone, before the data.
+    fn sack_leaves_room(&self, path: PathId, lost: bool) -> bool {
+        let Some(receiver) = &self.receiver else { return false };
+        let chunk = if lost {
+            let first = self.sender.board.first_lost();
+            first.and_then(|seq| self.sender.board.get(seq)).map(|c| c.size())
+        } else {
+            self.sender.queue.next_len(self.max_payload()).map(data_chunk_len)
+        };
+        let duplicates = receiver.received.duplicates(MAX_DUPLICATES).len();
+        let sack = SACK_LEN + 4 * (receiver.received.gap_count() + duplicates);
+        let room = self.paths[path].pmdcs();
+        chunk.is_none_or(|chunk| chunk + sack <= room)
+    }
+
+    fn write_lost(
+        &mut self,
+        now: Time,
+        writer: &mut PacketWriter<'_>,
+        path: PathId,
+        carried: &mut Carried,
+    ) {
+        let max = self.paths[path].max_packet;
+        self.sender.board.begin_packet();
+        while let Some(seq) = self.sender.board.first_lost() {
+            let Some(chunk) = self.sender.board.get(seq) else { break };
+            debug_assert_eq!(chunk.state, ChunkState::Lost);
+            let first = carried.retransmitted == 0;
+            // The first one always goes: a chunk made for a larger PMTU is left to IP (§6.9).
+            if !first && writer.len() + chunk.size() > max {
+                break;
+            }
+            if !first && self.retransmission_path(chunk.path, chunk.cause) != path {
+                break;
+            }
+            let (cause, bytes) = (chunk.cause, chunk.chunk.payload.len());
+            let data = &chunk.chunk;
+            writer.data(
+                Scoreboard::tsn(seq),
+                data.stream,
+                data.ssn,
+                data.ppid,
+                data.flags,
+                &data.payload,
+            );
+            let repeat = self.config.profile.fast_retransmit.repeat;
+            self.sender.board.record_retransmission(now, path, seq, repeat);
+            // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
+            for p in self.paths.iter_mut() {
+                p.rtt_probe = p.rtt_probe.filter(|probe| probe.seq < seq);
+            }
+            let earliest = self.sender.board.earliest(path) == Some(seq);
+            let running = self.paths[path].t3.is_some();
+            let action = t3_rtx::after_transmission(&self.config.profile, cause, earliest, running);
+            carried.restart_t3 |= action == TimerAction::Restart;
+            carried.retransmitted += 1;
+            carried.cause = carried.cause.or(cause);
+            if let Some(i) = LossCause::ALL.iter().position(|c| Some(*c) == cause) {
+                self.journal.stats.retransmitted_chunks[i] += 1;
+            }
+            let transmission = self.sender.board.get(seq).map_or(0, |c| c.transmissions);
+            self.journal.trace(now, || TraceEvent::Sent {
+                tsn: Scoreboard::tsn(seq),
+                path,
+                bytes,
+                transmission,
+                cause,
+            });
+        }
+    }
+
+    /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
+    fn write_new(
+        &mut self,
+        now: Time,
+        writer: &mut PacketWriter<'_>,
+        path: PathId,
+        carried: &mut Carried,
+    ) {
+        let max = self.paths[path].max_packet.max(padded(writer.len()));
+        let max_payload = self.max_payload();
+        while let Some(len) = self.sender.queue.next_len(max_payload) {
+            let allowed = carried.new > 0 || self.may_send_new(path);
+            let window = len <= self.sender.peer_window() || carried.new == 0;
+            if !allowed || !window || writer.len() + data_chunk_len(len) > max {
+                break;
+            }
+            if carried.new == 0 && carried.retransmitted == 0 {
+                self.sender.board.begin_packet();
+            }
+            if carried.new > 0 && !self.config.bundling {
+                break;
+            }
+            let probe = len > self.sender.peer_window();
+            let Some(chunk) = self.sender.queue.next(max_payload) else { break };
+            let mut flags = chunk.flags;
+            // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
+            flags.immediate |= self.state == State::ShutdownPending && self.sender.queue.is_empty();
+            let seq = self.sender.board.next_seq();
+            writer.data(
+                Scoreboard::tsn(seq),
+                chunk.stream,
+                chunk.ssn,
+                chunk.ppid,
+                flags,
+                &chunk.payload,
+            );
+            self.sender.board.record_new(
+                now,
+                path,
+                NewChunk {
+                    stream: chunk.stream,
+                    ssn: chunk.ssn,
+                    ppid: chunk.ppid,
+                    flags: DataFlags { immediate: false, ..chunk.flags },
+                    payload: chunk.payload,
+                },
+            );
+            self.note_new(now, path, seq, len, probe, carried);
+            if probe {
+                break;
+            }
+        }
+    }
+
+    fn note_new(
+        &mut self,
+        now: Time,
+        path: PathId,
+        seq: u64,
+        bytes: usize,
+        probe: bool,
+        carried: &mut Carried,
+    ) {
+        if carried.new == 0 {
+            let sender = &mut self.sender;
+            sender.burst_credit = sender.burst_credit.saturating_sub(1);
+            let over = sender.board.flight(path) > self.paths[path].control.get().cwnd();
+            if over && sender.extra_packets > 0 {
+                sender.extra_packets -= 1;
+                self.journal.stats.limited_transmits += 1;
+                self.journal.trace(now, || TraceEvent::LimitedTransmit { path });
+            }
+        }
+        if probe {
+            let zero_window = &mut self.sender.zero_window;
+            zero_window.probe_now = false;
+            zero_window.probing = true;
+            zero_window.answered = false;
+            zero_window.probes += 1;
+            self.journal.stats.zero_window_probes += 1;
+        }
+        carried.new += 1;
+        self.journal.stats.data_chunks_sent += 1;
+        // §6.3.1 C4: one measurement per round trip.
+        self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });
+        let running = self.paths[path].t3.is_some();
+        let action = t3_rtx::after_transmission(&self.config.profile, None, false, running);
+        carried.restart_t3 |= action == TimerAction::Restart;
+        self.journal.trace(now, || TraceEvent::Sent {
+            tsn: Scoreboard::tsn(seq),
+            path,
+            bytes,
+            transmission: 1,
+            cause: None,
+        });
+    }
+
+    fn after_data(&mut self, now: Time, path: PathId, carried: &Carried) {
+        if carried.new + carried.retransmitted == 0 {
+            return;
+        }
+        if let Some(i) = LossCause::ALL.iter().position(|c| Some(*c) == carried.cause) {
+            self.journal.stats.retransmitted_packets[i] += 1;
+        }
+        let flight = self.sender.board.flight(path);
+        let p = &mut self.paths[path];
+        p.last_data_sent = now;
+        p.flight_at_send = flight;
+        // T3-rtx only runs once the association is established; T1-cookie covers what left before.
+        if carried.restart_t3 && self.may_send_data() {
+            self.arm_t3(now, path);
+        }
+    }
+}
+
+impl Control {
+    /// An upper bound of the bytes that it takes.
+    fn len_bound(&self) -> usize {
+        8 + match self {
+            Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
+            Control::Error(b) | Control::Abort(b) => padded(b.len()),
+            _ => 0,
+        }
+    }
+}

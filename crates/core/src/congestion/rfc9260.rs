@@ -1,0 +1,204 @@
+//! The congestion control of RFC 9260 §7.2, and with other parameters that of RFC 2960 §7.2.
+//!
+//! Idea: Reno with byte counting. Slow start below ssthresh, afterwards one PMDCS per window of
+//! acknowledged data; halve on loss found by SACKs, restart from one PMDCS on a timeout.
+//!
+//! Bytes, per path:
+//! - start: `cwnd = min(4 PMDCS, max(2 PMDCS, 4404))` (4344 for IPv6)
+//! - `cwnd <= ssthresh`, window used: `cwnd += min(acked, L PMDCS)`
+//! - `cwnd > ssthresh`: `pba += acked`; once `pba >= cwnd` with the window used:
+//!   `pba -= cwnd`, `cwnd += PMDCS`
+//! - loss: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = ssthresh`, `pba = 0`
+//! - timeout: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = PMDCS`, `pba = 0`
+//! - idle, once per RTO: first `ssthresh = cwnd`, then `cwnd = max(cwnd / 2, 4 PMDCS)`
+
+use super::{AckFacts, CongestionControl};
+use crate::profile::{CongestionParameters, InitialWindow};
+
+#[derive(Debug)]
+pub(crate) struct Rfc9260 {
+    parameters: CongestionParameters,
+    pmdcs: usize,
+    cwnd: usize,
+    ssthresh: usize,
+    partial_bytes_acked: usize,
+    /// The path has decayed since it was last used.
+    idle: bool,
+}
+
+impl Rfc9260 {
+    pub(super) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Rfc9260 {
+        let cwnd = match parameters.initial_window {
+            InitialWindow::Rfc9260 => {
+                let floor = if ipv6 { 4344 } else { 4404 };
+                (4 * pmdcs).min((2 * pmdcs).max(floor))
+            }
+            InitialWindow::Rfc2960 => 2 * pmdcs,
+        };
+        Rfc9260 {
+            parameters: parameters.clone(),
+            pmdcs,
+            cwnd,
+            // RFC 9260 §7.2.1: ssthresh SHOULD be arbitrarily high at first.
+            ssthresh: usize::MAX,
+            partial_bytes_acked: 0,
+            idle: false,
+        }
+    }
+
+    fn halved(&self) -> usize {
+        let floor = (self.parameters.ssthresh_floor * self.pmdcs as f64) as usize;
+        (self.cwnd / 2).max(floor)
+    }
+}
+
+impl CongestionControl for Rfc9260 {
+    fn cwnd(&self) -> usize {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> usize {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, facts: &AckFacts) {
+        self.idle = false;
+        let used = facts.flight_before >= self.cwnd;
+        if self.cwnd <= self.ssthresh {
+            // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
+            let allowed =
+                facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
+            if used && !facts.in_fast_recovery && allowed {
+                let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
+                self.cwnd += facts.bytes.min(limit);
+            }
+        } else {
+            // §7.2.2
+            self.partial_bytes_acked += facts.bytes;
+            if self.partial_bytes_acked >= self.cwnd {
+                if !used {
+                    self.partial_bytes_acked = self.cwnd;
+                } else if !facts.in_fast_recovery {
+                    self.partial_bytes_acked -= self.cwnd;
+                    self.cwnd += self.pmdcs;
+                }
+            }
+        }
+        if facts.all_acked {
+            self.partial_bytes_acked = 0;
+        }
+    }
+
+    fn on_loss(&mut self) {
+        self.ssthresh = self.halved();
+        self.cwnd = self.ssthresh;
+        self.partial_bytes_acked = 0;
+    }
+
+    fn on_timeout(&mut self) {
+        self.ssthresh = self.halved();
+        self.cwnd = self.pmdcs;
+        self.partial_bytes_acked = 0;
+    }
+
+    fn on_idle(&mut self) {
+        if !self.parameters.idle_decay {
+            return;
+        }
+        let decayed = (self.cwnd / 2).max(4 * self.pmdcs);
+        if decayed < self.cwnd {
+            if !self.idle {
+                // Before the first adjustment, ssthresh SHOULD be set to the cwnd.
+                self.ssthresh = self.cwnd;
+                self.idle = true;
+            }
+            self.cwnd = decayed;
+        }
+    }
+
+    fn set_pmdcs(&mut self, pmdcs: usize) {
+        self.pmdcs = pmdcs;
+        self.cwnd = self.cwnd.max(pmdcs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PMDCS: usize = 1468;
+
+    fn control() -> Rfc9260 {
+        Rfc9260::new(&CongestionParameters::default(), PMDCS, false)
+    }
+
+    fn ack(bytes: usize, flight_before: usize) -> AckFacts {
+        AckFacts {
+            bytes,
+            flight_before,
+            cumulative_advanced: true,
+            in_fast_recovery: false,
+            all_acked: false,
+        }
+    }
+
+    #[test]
+    fn initial_window_follows_section_7_2_1() {
+        assert_eq!(control().cwnd(), 4404);
+        assert_eq!(Rfc9260::new(&CongestionParameters::default(), 1448, true).cwnd(), 4344);
+        assert_eq!(Rfc9260::new(&CongestionParameters::default(), 500, false).cwnd(), 2000);
+        assert_eq!(Rfc9260::new(&CongestionParameters::default(), 9000, false).cwnd(), 18_000);
+    }
+
+    #[test]
+    fn slow_start_grows_by_acked_bytes_up_to_one_pmdcs_and_only_when_used() {
+        let mut c = control();
+        c.on_ack(&ack(1000, 4404));
+        assert_eq!(c.cwnd(), 5404);
+        c.on_ack(&ack(5000, 5404));
+        assert_eq!(c.cwnd(), 5404 + PMDCS);
+        c.on_ack(&ack(1000, 100));
+        assert_eq!(c.cwnd(), 5404 + PMDCS, "the window was not used");
+        c.on_ack(&AckFacts { in_fast_recovery: true, ..ack(1000, 99_999) });
+        assert_eq!(c.cwnd(), 5404 + PMDCS, "in fast recovery");
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_pmdcs_per_window() {
+        let mut c = control();
+        c.cwnd = 20_000;
+        c.ssthresh = 10_000;
+        c.on_ack(&ack(12_000, 20_000));
+        assert_eq!(c.cwnd(), 20_000);
+        c.on_ack(&ack(9_000, 20_000));
+        assert_eq!(c.cwnd(), 20_000 + PMDCS);
+        assert_eq!(c.partial_bytes_acked, 1_000);
+        c.on_ack(&ack(30_000, 5_000));
+        assert_eq!(c.partial_bytes_acked, c.cwnd(), "unused window: capped at cwnd");
+        c.on_ack(&AckFacts { all_acked: true, ..ack(1, 1) });
+        assert_eq!(c.partial_bytes_acked, 0);
+    }
+
+    #[test]
+    fn loss_halves_and_timeout_restarts() {
+        let mut c = control();
+        c.cwnd = 20_000;
+        c.on_loss();
+        assert_eq!((c.cwnd(), c.ssthresh()), (10_000, 10_000));
+        c.on_timeout();
+        assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 4 * PMDCS));
+    }
+
+    #[test]
+    fn idle_paths_decay_to_four_pmdcs() {
+        let mut c = control();
+        c.cwnd = 40_000;
+        c.on_idle();
+        assert_eq!((c.cwnd(), c.ssthresh()), (20_000, 40_000));
+        c.on_idle();
+        assert_eq!((c.cwnd(), c.ssthresh()), (10_000, 40_000));
+        c.on_idle();
+        c.on_idle();
+        assert_eq!((c.cwnd(), c.ssthresh()), (4 * PMDCS, 40_000));
+    }
+}

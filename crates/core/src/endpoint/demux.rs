@@ -1,0 +1,184 @@
+//! Which association a packet is for, and whether its tag is right (RFC 9260 §8.4, §8.5).
+
+use tresse_wire::{Cause, Causes, Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
+
+use super::{AssociationId, Datagram, Endpoint};
+use crate::association::State;
+use crate::time::Time;
+
+/// The facts of a packet that decide what happens to it as a whole.
+struct Survey<'a> {
+    first: Option<ChunkType>,
+    chunks: usize,
+    init: Option<Chunk<'a>>,
+    cookie: Option<&'a [u8]>,
+    abort: Option<bool>,
+    shutdown_complete: Option<bool>,
+    shutdown_ack: bool,
+    silent: bool,
+}
+
+fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
+    let mut survey = Survey {
+        first: None,
+        chunks: 0,
+        init: None,
+        cookie: None,
+        abort: None,
+        shutdown_complete: None,
+        shutdown_ack: false,
+        silent: false,
+    };
+    for raw in packet.chunks().map_while(Result::ok) {
+        survey.first.get_or_insert(raw.chunk_type);
+        survey.chunks += 1;
+        // Data and unknown chunks say nothing here; their contents are parsed later, once.
+        if matches!(raw.chunk_type, ChunkType::DATA | ChunkType::SACK) {
+            continue;
+        }
+        match Chunk::parse(raw) {
+            Ok(chunk @ Chunk::Init(_)) => survey.init = Some(chunk),
+            Ok(Chunk::CookieEcho(echo)) if survey.chunks == 1 => survey.cookie = Some(echo.cookie),
+            Ok(Chunk::Abort(abort)) => {
+                survey.abort.get_or_insert(abort.tag_reflected);
+            }
+            Ok(Chunk::ShutdownComplete(c)) => survey.shutdown_complete = Some(c.tag_reflected),
+            Ok(Chunk::ShutdownAck) => survey.shutdown_ack = true,
+            Ok(Chunk::CookieAck) => survey.silent = true,
+            Ok(Chunk::Error(error)) => survey.silent |= has_stale_cookie(error.causes),
+            _ => {}
+        }
+    }
+    survey
+}
+
+fn has_stale_cookie(causes: Causes<'_>) -> bool {
+    causes
+        .iter()
+        .map_while(Result::ok)
+        .any(|raw| matches!(Cause::parse(raw), Ok(Cause::StaleCookie { .. })))
+}
+
+impl Endpoint {
+    pub(super) fn route(&mut self, now: Time, datagram: &Datagram) {
+        let unicast = !datagram.source.is_multicast() && !datagram.destination.is_multicast();
+        let Ok(packet) = Packet::parse(&datagram.packet) else {
+            self.stats.invalid_packets += 1;
+            return;
+        };
+        let header = packet.header();
+        if header.destination_port != self.config.local_port || !unicast {
+            // §8.4 rule 1: to or from a non-unicast address: silently discarded.
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        let survey = survey(&packet);
+        if survey.chunks == 0 {
+            self.stats.invalid_packets += 1;
+            return;
+        }
+        if let Some(Chunk::Init(init)) = &survey.init {
+            // §8.5.1 A: the tag MUST be 0 and the INIT alone; otherwise discarded silently.
+            if survey.chunks == 1 && header.verification_tag.0 == 0 {
+                self.on_init(now, datagram, header, init.fields(), init.parameters);
+            } else {
+                self.stats.invalid_packets += 1;
+            }
+            return;
+        }
+        if header.verification_tag.0 == 0 {
+            self.stats.invalid_packets += 1;
+            return;
+        }
+        let id = self.find(datagram, header);
+        if let Some(cookie) = survey.cookie {
+            let Some(id) = self.on_cookie_echo(now, datagram, header, cookie, id) else { return };
+            // Chunks bundled behind the COOKIE ECHO are processed as usual (§5.1.5 rule 7).
+            self.deliver(now, id, datagram, &packet);
+            return;
+        }
+        match id {
+            Some(id) if self.tag_is_right(id, header, &survey) => {
+                let in_setup = self
+                    .associations
+                    .get(id)
+                    .is_some_and(|a| matches!(a.state, State::CookieWait | State::CookieEchoed));
+                if survey.shutdown_ack && in_setup {
+                    // §8.5.1 E: treated as out of the blue.
+                    self.out_of_the_blue(datagram, header, &survey);
+                } else {
+                    self.deliver(now, id, datagram, &packet);
+                }
+            }
+            Some(id) => {
+                if survey.shutdown_ack && self.is_in_setup(id) {
+                    self.out_of_the_blue(datagram, header, &survey);
+                } else if let Some(a) = self.associations.get_mut(id) {
+                    // §8.5: silently discarded.
+                    a.journal.stats.wrong_tag += 1;
+                }
+            }
+            None => self.out_of_the_blue(datagram, header, &survey),
+        }
+    }
+
+    fn is_in_setup(&self, id: AssociationId) -> bool {
+        let state = self.associations.get(id).map(|a| a.state);
+        matches!(state, Some(State::CookieWait | State::CookieEchoed))
+    }
+
+    /// The association of a packet: by the peer's address and port, and for an INIT ACK that
+    /// comes from another address than expected, by our tag.
+    fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
+        let key = (datagram.source, header.source_port);
+        self.by_address.get(&key).copied().or_else(|| {
+            let id = *self.by_tag.get(&header.verification_tag.0)?;
+            let a = self.associations.get(id)?;
+            (a.state == State::CookieWait && a.identity.remote_port == header.source_port)
+                .then_some(id)
+        })
+    }
+
+    /// §8.5 and the exceptions of §8.5.1 B and C.
+    fn tag_is_right(&self, id: AssociationId, header: CommonHeader, survey: &Survey<'_>) -> bool {
+        let Some(a) = self.associations.get(id) else { return false };
+        let tag = header.verification_tag;
+        let reflected = survey.abort.or(survey.shutdown_complete);
+        match reflected {
+            // ABORT and SHUTDOWN COMPLETE: with the T bit, the tag is the one that we send.
+            Some(true) => a.identity.peer_tag != VerificationTag(0) && tag == a.identity.peer_tag,
+            _ => tag == a.identity.local_tag,
+        }
+    }
+
+    fn deliver(&mut self, now: Time, id: AssociationId, datagram: &Datagram, packet: &Packet<'_>) {
+        if let Some(a) = self.associations.get_mut(id) {
+            a.handle_packet(
+                now,
+                datagram.source,
+                datagram.destination,
+                datagram.encapsulation,
+                &datagram.packet,
+                packet,
+            );
+        }
+        self.settle(id);
+    }
+
+    /// §8.4, rules 2 to 8; INIT and COOKIE ECHO were handled before.
+    fn out_of_the_blue(&mut self, datagram: &Datagram, header: CommonHeader, survey: &Survey<'_>) {
+        self.stats.out_of_the_blue += 1;
+        // Rule 2: a packet with ABORT; rule 6: SHUTDOWN COMPLETE; rule 7: Stale Cookie, COOKIE ACK.
+        let silent = survey.abort.is_some() || survey.shutdown_complete.is_some() || survey.silent;
+        if survey.abort.is_some() {
+            return;
+        }
+        if survey.shutdown_ack {
+            // Rule 5 comes before rules 6 and 7.
+            self.replies.shutdown_complete(datagram, header);
+        } else if !silent {
+            // Rule 8.
+            self.replies.abort(datagram, header, header.verification_tag, true, &[]);
+        }
+    }
+}

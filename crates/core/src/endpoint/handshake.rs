@@ -1,0 +1,301 @@
+//! The responder's half of the handshake: INIT and COOKIE ECHO (RFC 9260 §5.1, §5.2).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tresse_wire::{
+    CauseWriter, CommonHeader, InitFields, ParameterWriter, Parameters, Tsn, VerificationTag,
+};
+
+use super::cookie::Cookie;
+use super::{AssociationId, Datagram, Endpoint};
+use crate::association::{Association, Blueprint, State};
+use crate::config::AssociationConfig;
+use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// What the INIT ACK to an INIT says.
+struct Answer {
+    fields: InitFields,
+    tie_tags: (u32, u32),
+}
+
+impl Endpoint {
+    /// INIT. Nothing is kept: all that matters goes into the cookie.
+    pub(super) fn on_init(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        header: CommonHeader,
+        fields: InitFields,
+        parameters: Parameters<'_>,
+    ) {
+        let init = match read_init(fields, parameters, datagram.source) {
+            Ok(init) => init,
+            Err(Refusal::Silent) => {
+                self.stats.invalid_packets += 1;
+                return;
+            }
+            Err(Refusal::Abort(causes)) => {
+                self.replies.abort(datagram, header, fields.initiate_tag, false, &causes);
+                return;
+            }
+        };
+        let answer = match self.find_any(&init.peer.addresses, header.source_port) {
+            Some(id) => self.answer_known(id, datagram, header, &init),
+            None => self.answer_stranger(datagram, header, &init),
+        };
+        if let Some(answer) = answer {
+            self.send_init_ack(now, datagram, header, init, &answer);
+        }
+    }
+
+    /// §5.1.2 D: any address of the INIT may identify an existing association.
+    fn find_any(&self, addresses: &[IpAddr], port: u16) -> Option<AssociationId> {
+        addresses.iter().find_map(|a| self.by_address.get(&(*a, port)).copied())
+    }
+
+    fn answer_stranger(
+        &mut self,
+        datagram: &Datagram,
+        header: CommonHeader,
+        init: &PeerInit<'_>,
+    ) -> Option<Answer> {
+        let full = self.by_tag.len() >= self.config.max_associations;
+        if !self.config.accept || full {
+            // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
+            let causes =
+                if full { CauseWriter::new().out_of_resource().finish() } else { Vec::new() };
+            self.stats.refused += 1;
+            self.replies.abort(datagram, header, init.peer.tag, false, &causes);
+            return None;
+        }
+        Some(Answer { fields: self.fresh_fields(), tie_tags: (0, 0) })
+    }
+
+    fn fresh_fields(&mut self) -> InitFields {
+        let initiate_tag = self.fresh_tag();
+        let initial_tsn = Tsn(self.rng.next_u32());
+        let config = &self.config.association;
+        InitFields {
+            initiate_tag,
+            a_rwnd: config.receive_buffer,
+            outbound_streams: config.outbound_streams,
+            inbound_streams: config.inbound_streams,
+            initial_tsn,
+        }
+    }
+
+    /// A random tag that no association of this endpoint uses (§5.3.1).
+    pub(super) fn fresh_tag(&mut self) -> VerificationTag {
+        loop {
+            let tag = self.rng.next_nonzero_u32();
+            if !self.by_tag.contains_key(&tag) {
+                return VerificationTag(tag);
+            }
+        }
+    }
+
+    /// An INIT for an association that exists (§5.2.1, §5.2.2, §9.2).
+    fn answer_known(
+        &mut self,
+        id: AssociationId,
+        datagram: &Datagram,
+        header: CommonHeader,
+        init: &PeerInit<'_>,
+    ) -> Option<Answer> {
+        let a = self.associations.get_mut(id)?;
+        let added: Vec<IpAddr> =
+            init.peer.addresses.iter().copied().filter(|x| a.paths.find(*x).is_none()).collect();
+        let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
+        match a.state {
+            // §5.2.1: the same parameters as in our INIT, only to an address that the upper
+            // layer gave.
+            State::CookieWait => {
+                a.paths.find(datagram.source)?;
+                return Some(Answer { fields: a.init_fields(), tie_tags: (0, 0) });
+            }
+            State::CookieEchoed if added.is_empty() => {
+                return Some(Answer { fields: a.init_fields(), tie_tags });
+            }
+            // §9.2: discard the INIT and send SHUTDOWN ACK again.
+            State::ShutdownAckSent => {
+                a.resend_shutdown_ack();
+                self.settle(id);
+                return None;
+            }
+            _ if added.is_empty() => {}
+            // §5.2.2: new addresses could hijack the association.
+            _ => {
+                let mut list = ParameterWriter::new();
+                for address in added {
+                    match address {
+                        IpAddr::V4(x) => list.ipv4(x),
+                        IpAddr::V6(x) => list.ipv6(x),
+                    };
+                }
+                let causes = CauseWriter::new().restart_with_new_addresses(&list.finish()).finish();
+                self.replies.abort(datagram, header, init.peer.tag, false, &causes);
+                return None;
+            }
+        }
+        // §5.2.2: a new tag, the other parameters from the existing association.
+        let fields = a.init_fields();
+        let (initiate_tag, initial_tsn) = (self.fresh_tag(), Tsn(self.rng.next_u32()));
+        Some(Answer { fields: InitFields { initiate_tag, initial_tsn, ..fields }, tie_tags })
+    }
+
+    fn send_init_ack(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        header: CommonHeader,
+        init: PeerInit<'_>,
+        answer: &Answer,
+    ) {
+        let life = self.config.association.profile.limits.cookie_life();
+        // A longer life makes replay easier: it is at most doubled.
+        let extension = Duration::from_millis(u64::from(init.preservative_ms)).min(life);
+        let peer_tag = init.peer.tag;
+        let cookie = Cookie {
+            local_port: header.destination_port,
+            remote_port: header.source_port,
+            local_tag: answer.fields.initiate_tag,
+            local_tie_tag: answer.tie_tags.0,
+            peer_tie_tag: answer.tie_tags.1,
+            initial_tsn: answer.fields.initial_tsn,
+            peer: init.peer,
+            outbound_streams: answer.fields.outbound_streams,
+            inbound_streams: answer.fields.inbound_streams,
+            created: now,
+            life: life + extension,
+        };
+        let sealed = self.keys.seal(now, &mut self.rng, &cookie);
+        let mut parameters = ParameterWriter::new();
+        parameters.state_cookie(&sealed);
+        PeerParameters::write_addresses(&self.config.local_addresses, &mut parameters);
+        // §3.2.2: unrecognised parameters are reported here.
+        for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
+            parameters.unrecognized(raw.bytes);
+        }
+        self.stats.inits_answered += 1;
+        self.replies.init_ack(datagram, header, peer_tag, &answer.fields, &parameters.finish());
+    }
+
+    /// COOKIE ECHO (§5.1.5, §5.2.4). Returns the association that the rest of the packet is for.
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        header: CommonHeader,
+        sealed: &[u8],
+        known: Option<AssociationId>,
+    ) -> Option<AssociationId> {
+        // Rules 1 to 3: authentic, and for these ports, this tag and this host.
+        let cookie = self.keys.open(sealed).ok().filter(|c| {
+            c.local_port == header.destination_port
+                && c.remote_port == header.source_port
+                && c.local_tag == header.verification_tag
+                && c.peer.addresses.contains(&datagram.source)
+        });
+        let Some(cookie) = cookie else {
+            self.stats.bad_cookies += 1;
+            return None;
+        };
+        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, header.source_port));
+        let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
+            (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
+        });
+        // Rule 4, §5.2.4 rule 3: stale, unless both tags match.
+        if let Some(staleness) = cookie.staleness(now).filter(|_| tags != Some((true, true))) {
+            self.stats.stale_cookies += 1;
+            let micros = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+            let causes = CauseWriter::new().stale_cookie(micros).finish();
+            self.replies.error(datagram, header, cookie.peer.tag, &causes);
+            return None;
+        }
+        match (known, tags) {
+            (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
+            _ => self.open_association(now, datagram, header, &cookie),
+        }
+    }
+
+    /// Table 12.
+    fn cookie_for_known(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        cookie: &Cookie,
+        id: AssociationId,
+        tags: (bool, bool),
+    ) -> Option<AssociationId> {
+        let a = self.associations.get_mut(id)?;
+        let path = a.paths.find(datagram.source).unwrap_or_else(|| a.paths.data_path());
+        let ties = cookie.local_tie_tag == a.identity.local_tie_tag
+            && cookie.peer_tie_tag == a.identity.peer_tie_tag;
+        match tags {
+            // B and D
+            (true, _) => a.on_matching_cookie(now, &cookie.accepted(), path),
+            // A
+            (false, false) if ties => {
+                if a.state == State::ShutdownAckSent {
+                    a.refuse_restart(path);
+                    self.settle(id);
+                    return None;
+                }
+                self.by_tag.remove(&a.identity.local_tag.0);
+                a.restart(now, &cookie.accepted(), path);
+                self.by_tag.insert(cookie.local_tag.0, id);
+            }
+            // C, and everything that the table does not show.
+            _ => return None,
+        }
+        Some(id)
+    }
+
+    fn open_association(
+        &mut self,
+        now: Time,
+        datagram: &Datagram,
+        header: CommonHeader,
+        cookie: &Cookie,
+    ) -> Option<AssociationId> {
+        if !self.config.accept || self.by_tag.len() >= self.config.max_associations {
+            let causes = CauseWriter::new().out_of_resource().finish();
+            self.stats.refused += 1;
+            self.replies.abort(datagram, header, cookie.peer.tag, false, &causes);
+            return None;
+        }
+        let config = AssociationConfig {
+            encapsulation: datagram.encapsulation,
+            outbound_streams: cookie.outbound_streams,
+            inbound_streams: cookie.inbound_streams,
+            ..self.config.association.clone()
+        };
+        let blueprint = Blueprint {
+            local_port: cookie.local_port,
+            remote_port: cookie.remote_port,
+            local_tag: cookie.local_tag,
+            initial_tsn: cookie.initial_tsn,
+            local_addresses: self.config.local_addresses.clone(),
+            config,
+            rng: self.fork_rng(),
+        };
+        let a = Association::accept(
+            now,
+            blueprint,
+            &cookie.accepted(),
+            datagram.source,
+            datagram.destination,
+        );
+        Some(self.insert(a))
+    }
+
+    /// A random source for one association, so that associations do not disturb each other.
+    pub(super) fn fork_rng(&mut self) -> Rng {
+        let mut seed = [0; 32];
+        self.rng.fill(&mut seed);
+        Rng::from_seed(seed)
+    }
+}

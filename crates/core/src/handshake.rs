@@ -1,0 +1,150 @@
+//! What INIT and INIT ACK carry, both ways (RFC 9260 §3.3.2, §3.3.3, §5.1.1, §5.1.2).
+
+use std::net::IpAddr;
+
+use tresse_wire::{
+    CauseWriter, InitFields, Parameter, ParameterType, ParameterWriter, Parameters, Tsn,
+    UnknownAction, VerificationTag,
+};
+
+/// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
+const MIN_RWND: u32 = 1500;
+/// Bytes of unrecognised parameters that are reported at most; a reply must stay small.
+const MAX_REPORT: usize = 256;
+
+/// What a peer said of itself in INIT or INIT ACK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PeerParameters {
+    pub(crate) tag: VerificationTag,
+    pub(crate) initial_tsn: Tsn,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    /// The source address of the packet first, then those listed, without repetition.
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+/// A peer's INIT or INIT ACK, read.
+#[derive(Debug)]
+pub(crate) struct PeerInit<'a> {
+    pub(crate) peer: PeerParameters,
+    /// State Cookie (INIT ACK only).
+    pub(crate) cookie: Option<&'a [u8]>,
+    /// Cookie Preservative in milliseconds (INIT only).
+    pub(crate) preservative_ms: u32,
+    /// Unrecognised parameters that must be reported, as encoded TLVs.
+    pub(crate) report: Vec<u8>,
+}
+
+/// Why an INIT or INIT ACK is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Discard without an answer.
+    Silent,
+    /// Answer with ABORT and these error causes.
+    Abort(Vec<u8>),
+}
+
+/// Reads the parameters of an INIT or INIT ACK that came from `source`.
+pub(crate) fn read_init<'a>(
+    fields: InitFields,
+    parameters: Parameters<'a>,
+    source: IpAddr,
+) -> Result<PeerInit<'a>, Refusal> {
+    // RFC 9260 §3.3.2: an Initiate Tag of 0 MUST be discarded silently.
+    if fields.initiate_tag.0 == 0 {
+        return Err(Refusal::Silent);
+    }
+    // §3.3.2: OS = 0, MIS = 0 and a_rwnd < 1500 are answered with ABORT.
+    if fields.outbound_streams == 0 || fields.inbound_streams == 0 || fields.a_rwnd < MIN_RWND {
+        return Err(Refusal::Abort(CauseWriter::new().invalid_mandatory_parameter().finish()));
+    }
+    let mut init = PeerInit {
+        peer: PeerParameters {
+            tag: fields.initiate_tag,
+            initial_tsn: fields.initial_tsn,
+            a_rwnd: fields.a_rwnd,
+            outbound_streams: fields.outbound_streams,
+            inbound_streams: fields.inbound_streams,
+            addresses: vec![source],
+        },
+        cookie: None,
+        preservative_ms: 0,
+        report: Vec::new(),
+    };
+    for raw in parameters.iter() {
+        let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
+        let Ok((raw, parameter)) = parsed else {
+            let causes = CauseWriter::new().protocol_violation(b"malformed parameter").finish();
+            return Err(Refusal::Abort(causes));
+        };
+        match parameter {
+            Parameter::Ipv4Address(a) => init.add_address(a.into(), source),
+            Parameter::Ipv6Address(a) => init.add_address(a.into(), source),
+            Parameter::StateCookie(cookie) => init.cookie = Some(cookie),
+            Parameter::CookiePreservative { increment_ms } => init.preservative_ms = increment_ms,
+            // §5.1.2 B: a Host Name Address MUST be answered with ABORT.
+            Parameter::HostName(_) => {
+                let causes = CauseWriter::new().unresolvable_address(raw.bytes).finish();
+                return Err(Refusal::Abort(causes));
+            }
+            Parameter::SupportedAddressTypes(_)
+            | Parameter::EcnCapable
+            | Parameter::SupportedExtensions(_)
+            | Parameter::HeartbeatInfo(_)
+            | Parameter::UnrecognizedParameter(_) => {}
+            // Extensions that we do not speak are as good as unknown.
+            _ => match raw.parameter_type.unknown_action() {
+                UnknownAction::Stop => break,
+                UnknownAction::Skip => {}
+                UnknownAction::StopAndReport => {
+                    init.add_report(raw.bytes);
+                    break;
+                }
+                UnknownAction::SkipAndReport => init.add_report(raw.bytes),
+            },
+        }
+    }
+    Ok(init)
+}
+
+impl PeerInit<'_> {
+    fn add_address(&mut self, address: IpAddr, source: IpAddr) {
+        let unusable = match address {
+            IpAddr::V4(a) => a.is_unspecified() || a.is_multicast() || a.is_broadcast(),
+            IpAddr::V6(a) => a.is_unspecified() || a.is_multicast(),
+        };
+        // A host elsewhere cannot be reached over our loopback interface (RFC 5062 §3).
+        let foreign_loopback = address.is_loopback() && !source.is_loopback();
+        if !unusable && !foreign_loopback && !self.peer.addresses.contains(&address) {
+            self.peer.addresses.push(address);
+        }
+    }
+
+    fn add_report(&mut self, parameter: &[u8]) {
+        if self.report.len() + parameter.len() <= MAX_REPORT {
+            self.report.extend_from_slice(parameter);
+            self.report.resize(tresse_wire::padded(self.report.len()), 0);
+        }
+    }
+}
+
+impl PeerParameters {
+    /// Writes our addresses; none when there is a single one, which the source address shows.
+    pub(crate) fn write_addresses(addresses: &[IpAddr], writer: &mut ParameterWriter) {
+        if addresses.len() < 2 {
+            return;
+        }
+        for address in addresses {
+            match address {
+                IpAddr::V4(a) => writer.ipv4(*a),
+                IpAddr::V6(a) => writer.ipv6(*a),
+            };
+        }
+    }
+}
+
+/// The address family parameter types that we support: all.
+pub(crate) fn supported_address_types() -> [u16; 2] {
+    [ParameterType::IPV4_ADDRESS.0, ParameterType::IPV6_ADDRESS.0]
+}

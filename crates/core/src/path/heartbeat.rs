@@ -1,0 +1,93 @@
+//! Heartbeats: what one carries, and when the next is due (RFC 9260 §8.3, §5.4).
+
+use std::time::Duration;
+
+use super::PathId;
+use crate::profile::Profile;
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// Length of the Heartbeat Info that we send: path, time, nonce.
+const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
+
+/// The contents of our Heartbeat Info parameter; opaque to the peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HeartbeatInfo {
+    pub(crate) path: PathId,
+    pub(crate) sent: Time,
+    pub(crate) nonce: u64,
+}
+
+impl HeartbeatInfo {
+    pub(crate) fn encode(self) -> [u8; HEARTBEAT_INFO_LEN] {
+        let mut bytes = [0; HEARTBEAT_INFO_LEN];
+        bytes[0] = self.path.0;
+        bytes[1..9].copy_from_slice(&self.sent.as_nanos().to_be_bytes());
+        bytes[9..].copy_from_slice(&self.nonce.to_be_bytes());
+        bytes
+    }
+
+    /// `None` for anything that we did not send.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<HeartbeatInfo> {
+        let bytes: &[u8; HEARTBEAT_INFO_LEN] = bytes.try_into().ok()?;
+        let number = |range: std::ops::Range<usize>| {
+            bytes[range].iter().fold(0u64, |n, b| n << 8 | u64::from(*b))
+        };
+        Some(HeartbeatInfo {
+            path: PathId(bytes[0]),
+            sent: Time::from_nanos(number(1..9)),
+            nonce: number(9..17),
+        })
+    }
+}
+
+/// Heartbeat state of one path.
+#[derive(Debug, Default)]
+pub(crate) struct HeartbeatState {
+    /// The heartbeat that waits for its answer.
+    pub(crate) outstanding: Option<HeartbeatInfo>,
+    /// When to look again: the answer is overdue, or the next one is due.
+    pub(crate) next: Option<Time>,
+    pub(crate) sent: u64,
+    pub(crate) acked: u64,
+}
+
+/// Time to the next heartbeat on an idle path.
+///
+/// RFC 9260 §8.3: RTO plus HB.interval, with jittering of +/- 50 % of the RTO. An address that is
+/// not yet confirmed is probed once per RTO (§5.4).
+pub(crate) fn heartbeat_interval(
+    profile: &Profile,
+    rto: Duration,
+    probing: bool,
+    rng: &mut Rng,
+) -> Duration {
+    let jittered = rto.mul_f64(0.5 + rng.next_f64());
+    if probing { rto } else { profile.heartbeat.interval() + jittered }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_round_trips_and_rejects_foreign_bytes() {
+        let info = HeartbeatInfo { path: PathId(3), sent: Time::from_millis(77), nonce: 1 << 63 };
+        assert_eq!(HeartbeatInfo::decode(&info.encode()), Some(info));
+        assert_eq!(HeartbeatInfo::decode(&info.encode()[1..]), None);
+        assert_eq!(HeartbeatInfo::decode(&[0; 18]), None);
+    }
+
+    #[test]
+    fn interval_is_jittered_around_rto() {
+        let (profile, mut rng) = (Profile::default(), Rng::from_seed([1; 32]));
+        for _ in 0..1000 {
+            let wait = heartbeat_interval(&profile, Duration::from_secs(2), false, &mut rng);
+            assert!(wait >= Duration::from_secs(31) && wait < Duration::from_secs(33));
+        }
+        assert_eq!(
+            heartbeat_interval(&profile, Duration::from_secs(2), true, &mut rng),
+            Duration::from_secs(2)
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Round-trip time and retransmission timeout (RFC 9260 §6.3.1).
+//!
+//! ```text
+//! first sample R:  SRTT = R, RTTVAR = R / 2
+//! sample R':       RTTVAR = (1 - beta) RTTVAR + beta |SRTT - R'|
+//!                  SRTT   = (1 - alpha) SRTT + alpha R'
+//! RTO = max(RTO.Min, min(RTO.Max, SRTT + 4 max(G, RTTVAR)))
+//! ```
+
+use std::time::Duration;
+
+use crate::profile::Profile;
+use crate::profile::RtoParameters;
+use crate::recovery::t3_rtx;
+
+/// RTT estimate and RTO of one path.
+#[derive(Debug)]
+pub(crate) struct RttEstimator {
+    parameters: RtoParameters,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    last: Option<Duration>,
+    rto: Duration,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(parameters: &RtoParameters) -> RttEstimator {
+        RttEstimator {
+            parameters: parameters.clone(),
+            srtt: None,
+            rttvar: Duration::ZERO,
+            last: None,
+            // C1: until a measurement has been made, RTO is RTO.Initial.
+            rto: parameters.initial().clamp(parameters.min(), parameters.max()),
+        }
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    pub(crate) fn last(&self) -> Option<Duration> {
+        self.last
+    }
+
+    /// The retransmission timeout, with any backoff.
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// Takes a measurement; ends any backoff (§6.3.3).
+    pub(crate) fn sample(&mut self, r: Duration) {
+        // A clock that jumped can yield anything: a sample is never beyond RTO.Max.
+        let r = r.min(self.parameters.max());
+        let (alpha, beta) = (self.parameters.alpha, self.parameters.beta);
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = r / 2;
+                r
+            }
+            Some(srtt) => {
+                let deviation = srtt.abs_diff(r);
+                self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
+                srtt.mul_f64(1.0 - alpha) + r.mul_f64(alpha)
+            }
+        };
+        // G1: whenever RTTVAR is zero, it is adjusted to G.
+        self.rttvar = self.rttvar.max(self.parameters.granularity());
+        self.srtt = Some(srtt);
+        self.last = Some(r);
+        // C6, C7
+        self.rto = (srtt + 4 * self.rttvar).clamp(self.parameters.min(), self.parameters.max());
+    }
+
+    /// Backs off after an expiration (rule E2).
+    pub(crate) fn back_off(&mut self, profile: &Profile) {
+        self.rto = t3_rtx::back_off(profile, self.rto);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn follows_the_equations() {
+        let parameters = RtoParameters { min_ms: 10.0, ..RtoParameters::default() };
+        let mut rtt = RttEstimator::new(&parameters);
+        assert_eq!(rtt.rto(), ms(1000));
+        rtt.sample(ms(100));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(100)), ms(50), ms(300)));
+        rtt.sample(ms(180));
+        // RTTVAR = 0.75 * 50 + 0.25 * 80 = 57.5, SRTT = 0.875 * 100 + 0.125 * 180 = 110
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(110)), ms(340)));
+        rtt.back_off(&Profile::default());
+        assert_eq!(rtt.rto(), ms(680));
+    }
+
+    #[test]
+    fn bounds_hold_for_any_sample() {
+        let profile = Profile::default();
+        let mut rtt = RttEstimator::new(&profile.rto);
+        for sample in [Duration::ZERO, Duration::MAX, ms(1), Duration::MAX, Duration::ZERO] {
+            rtt.sample(sample);
+            assert!(rtt.rto() >= ms(1000) && rtt.rto() <= ms(60_000));
+            assert!(rtt.rttvar() >= ms(1));
+        }
+        for _ in 0..100 {
+            rtt.back_off(&profile);
+        }
+        assert_eq!(rtt.rto(), ms(60_000));
+    }
+}

@@ -1,0 +1,161 @@
+//! Sorted, disjoint ranges of sequence numbers.
+
+use std::collections::VecDeque;
+
+/// An inclusive range of unwrapped TSNs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Range {
+    pub(crate) fn new(start: u64, end: u64) -> Range {
+        debug_assert!(start <= end);
+        Range { start, end }
+    }
+}
+
+/// A set of numbers kept as ranges: cheap when members come in runs, as TSNs do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RangeSet {
+    ranges: VecDeque<Range>,
+}
+
+impl RangeSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.ranges.front().map(|r| r.start)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Index of the first range that ends at or after `n`.
+    fn find(&self, n: u64) -> usize {
+        self.ranges.partition_point(|r| r.end < n)
+    }
+
+    /// Adds `n`. Appending at the end is O(1).
+    pub(crate) fn insert(&mut self, n: u64) {
+        let joins_back = self.ranges.back().is_none_or(|r| r.end < n);
+        let i = if joins_back { self.ranges.len() } else { self.find(n) };
+        if self.ranges.get(i).is_some_and(|r| r.start <= n) {
+            return;
+        }
+        let joins_before = i > 0 && self.ranges[i - 1].end + 1 == n;
+        let joins_after = self.ranges.get(i).is_some_and(|r| r.start == n + 1);
+        match (joins_before, joins_after) {
+            (true, true) => {
+                self.ranges[i - 1].end = self.ranges[i].end;
+                self.ranges.remove(i);
+            }
+            (true, false) => self.ranges[i - 1].end = n,
+            (false, true) => self.ranges[i].start = n,
+            (false, false) => self.ranges.insert(i, Range::new(n, n)),
+        }
+    }
+
+    /// Takes `n` out. Removing the first member is O(1).
+    pub(crate) fn remove(&mut self, n: u64) {
+        let i = if self.first() == Some(n) { 0 } else { self.find(n) };
+        let Some(&Range { start, end }) = self.ranges.get(i) else { return };
+        if n < start {
+            return;
+        }
+        match (n == start, n == end) {
+            (true, true) => drop(self.ranges.remove(i)),
+            (true, false) => self.ranges[i].start = n + 1,
+            (false, true) => self.ranges[i].end = n - 1,
+            (false, false) => {
+                self.ranges[i].end = n - 1;
+                self.ranges.insert(i + 1, Range::new(n + 1, end));
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ranges.iter().flat_map(|r| r.start..=r.end)
+    }
+}
+
+/// Calls `piece` for every maximal run that is in `a` and not in `b`; both sorted and disjoint.
+pub(crate) fn difference(a: &[Range], b: &[Range], mut piece: impl FnMut(Range)) {
+    let mut others = b.iter().copied().peekable();
+    for run in a {
+        let mut start = run.start;
+        while others.peek().is_some_and(|o| o.end < start) {
+            others.next();
+        }
+        // A range of `b` can reach into the next run of `a`, so it is only looked at here.
+        let mut ahead = others.clone();
+        while start <= run.end {
+            match ahead.next() {
+                Some(o) if o.start <= run.end => {
+                    if o.start > start {
+                        piece(Range::new(start, o.start - 1));
+                    }
+                    start = start.max(o.end + 1);
+                }
+                _ => {
+                    piece(Range::new(start, run.end));
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn runs(members: &BTreeSet<u64>) -> Vec<Range> {
+        let mut runs: Vec<Range> = Vec::new();
+        for &n in members {
+            match runs.last_mut() {
+                Some(r) if r.end + 1 == n => r.end = n,
+                _ => runs.push(Range::new(n, n)),
+            }
+        }
+        runs
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_set(steps in prop::collection::vec((any::<bool>(), 0u64..40), 0..200)) {
+            let (mut set, mut model) = (RangeSet::default(), BTreeSet::new());
+            for (insert, n) in steps {
+                if insert {
+                    set.insert(n);
+                    model.insert(n);
+                } else {
+                    set.remove(n);
+                    model.remove(&n);
+                }
+                prop_assert_eq!(set.first(), model.first().copied());
+                prop_assert!(set.iter().eq(model.iter().copied()));
+                prop_assert_eq!(set.ranges.len(), runs(&model).len());
+            }
+        }
+
+        #[test]
+        fn difference_is_set_difference(
+            a in prop::collection::btree_set(0u64..60, 0..40),
+            b in prop::collection::btree_set(0u64..60, 0..40),
+        ) {
+            let mut found = BTreeSet::new();
+            difference(&runs(&a), &runs(&b), |r| found.extend(r.start..=r.end));
+            prop_assert_eq!(found, a.difference(&b).copied().collect::<BTreeSet<_>>());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Fast Retransmit (RFC 9260 §7.2.4; RFC 2960 §7.2.4 with a threshold of 4).
+//!
+//! Idea: a chunk that `threshold` SACKs reported missing is lost; there is no need to wait for
+//! T3-rtx. A fast-retransmitted chunk is not eligible again until a timeout.
+//!
+//! `lost(c) <=> misses(c) >= threshold`, evaluated on SACKs that struck `c`.
+//!
+//! Difference: with `repeat`, the fault of Linux 2.6.15 (Pedersen 2006, §3.3): the count of a
+//! fast-retransmitted chunk stays at the threshold, so every further miss indication sends it
+//! again.
+
+use super::{Algorithm, Decisions, SackFacts};
+use crate::event::LossCause;
+use crate::profile::FastRetransmitParameters;
+
+#[derive(Debug)]
+pub(super) struct FastRetransmit {
+    threshold: u32,
+}
+
+impl FastRetransmit {
+    pub(super) fn new(parameters: &FastRetransmitParameters) -> FastRetransmit {
+        FastRetransmit { threshold: parameters.threshold }
+    }
+}
+
+impl Algorithm for FastRetransmit {
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        if !facts.struck {
+            return;
+        }
+        for range in facts.missing().filter(|r| r.struck && r.misses >= self.threshold) {
+            decisions.lose(range, LossCause::FastRetransmit);
+        }
+    }
+}

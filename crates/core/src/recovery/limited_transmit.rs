@@ -1,0 +1,45 @@
+//! Limited Transmit (RFC 3042).
+//!
+//! Idea: each of the first two SACKs that report a chunk missing shows that a packet left the
+//! network, so one new packet may be sent beyond cwnd; it elicits the further SACKs that fast
+//! retransmit needs.
+//!
+//! `FlightSize <= cwnd + 2 SMSS`, not in fast recovery; cwnd itself does not change.
+
+use super::{Algorithm, Decisions, SackFacts};
+use crate::profile::LimitedTransmitParameters;
+
+#[derive(Debug)]
+pub(super) struct LimitedTransmit {
+    limit: u32,
+    /// Packets allowed since nothing was missing.
+    used: u32,
+}
+
+impl LimitedTransmit {
+    pub(super) fn new(parameters: &LimitedTransmitParameters) -> LimitedTransmit {
+        LimitedTransmit { limit: parameters.packets, used: 0 }
+    }
+}
+
+impl Algorithm for LimitedTransmit {
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        if facts.board.missing().is_empty() {
+            self.used = 0;
+            return;
+        }
+        if facts.struck
+            && !facts.in_fast_recovery
+            && facts.new_data_ready
+            && decisions.lost.is_empty()
+            && self.used < self.limit
+        {
+            self.used += 1;
+            decisions.send_new += 1;
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        self.used = 0;
+    }
+}

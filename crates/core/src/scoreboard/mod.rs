@@ -1,0 +1,432 @@
+//! What was sent and what became of it: facts only, no policy.
+//!
+//! TSNs are unwrapped to `u64` and assigned in sequence, so outstanding chunks live in a ring
+//! indexed by `seq - base`. A SACK is compared with the one before it as two sorted lists of runs
+//! whose common head and tail are skipped; only chunks whose state changed are visited. Missing
+//! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
+//! every chunk costs O(1) over its life, however many are outstanding.
+
+mod missing;
+mod sack;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
+
+pub use missing::MissingRange;
+pub use sack::{AckOutcome, PathAck, SackFault};
+
+use crate::event::LossCause;
+use crate::path::PathId;
+use crate::ranges::{Range, RangeSet};
+use crate::time::Time;
+use missing::MissingList;
+
+/// Where a chunk is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChunkState {
+    /// Sent, and neither acknowledged nor declared lost.
+    InFlight,
+    /// Acknowledged by a gap block, so the receiver may still renege (RFC 9260 §6.2).
+    GapAcked,
+    /// Declared lost and waiting to be sent again.
+    Lost,
+}
+
+/// A DATA chunk to be sent for the first time.
+#[derive(Clone, Debug)]
+pub struct NewChunk {
+    /// Stream identifier.
+    pub stream: StreamId,
+    /// Stream sequence number.
+    pub ssn: Ssn,
+    /// Payload protocol identifier.
+    pub ppid: Ppid,
+    /// U, B, E and I bits.
+    pub flags: DataFlags,
+    /// User data.
+    pub payload: Bytes,
+}
+
+/// A DATA chunk that is not yet cumulatively acknowledged.
+#[derive(Clone, Debug)]
+pub struct Outstanding {
+    /// What it carries.
+    pub chunk: NewChunk,
+    /// Path of its last transmission.
+    pub path: PathId,
+    /// When it was first sent.
+    pub first_sent: Time,
+    /// When it was last sent.
+    pub last_sent: Time,
+    /// How often it was sent.
+    pub transmissions: u32,
+    /// Where it is now.
+    pub state: ChunkState,
+    /// Why it was last declared lost, if ever.
+    pub cause: Option<LossCause>,
+    /// Miss indications when it was last declared lost.
+    pub misses: u32,
+    /// RFC 9260 §7.2.4 rule 5: ineligible for another fast retransmit, until a timeout.
+    pub fast_retransmitted: bool,
+    /// It was acknowledged before, even if the receiver reneged on it since.
+    ever_acked: bool,
+    /// Number of the packet that carried it last.
+    packet: u64,
+}
+
+impl Outstanding {
+    /// Bytes it takes in a packet: header, data and padding (RFC 9260 §7.2.1).
+    pub fn size(&self) -> usize {
+        data_chunk_len(self.chunk.payload.len())
+    }
+}
+
+/// What is known of one packet whose chunks are not all cumulatively acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packet {
+    /// Chunks in flight.
+    in_flight: u32,
+    /// Chunks acknowledged by gap blocks.
+    gap_acked: u32,
+    /// Chunks for which this is the last transmission, not cumulatively acknowledged.
+    open: u32,
+}
+
+/// Facts kept for each path.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathFacts {
+    /// Bytes in flight, with chunk headers and padding.
+    flight: usize,
+    /// Chunks in flight or lost, last sent on this path.
+    unacked: usize,
+    /// The lowest of them.
+    earliest: Option<u64>,
+}
+
+/// All chunks between the Cumulative TSN Ack Point and the highest TSN sent.
+#[derive(Debug)]
+pub struct Scoreboard {
+    ring: VecDeque<Outstanding>,
+    /// Sequence number of `ring[0]`; everything below is cumulatively acknowledged.
+    base: u64,
+    packets: VecDeque<Packet>,
+    packet_base: u64,
+    packets_in_flight: usize,
+    packets_open: usize,
+    packets_gap_acked: usize,
+    paths: SmallVec<[PathFacts; 4]>,
+    /// User bytes in flight (the receiver's window counts no headers).
+    flight_user_bytes: usize,
+    /// User bytes not cumulatively acknowledged.
+    buffered_user_bytes: usize,
+    lost: RangeSet,
+    missing: MissingList,
+    /// Gap-acknowledged runs, as the last SACK reported them.
+    runs: Vec<Range>,
+    /// Those of the SACK being processed; swapped with `runs`, so neither is allocated again.
+    new_runs: Vec<Range>,
+    /// The highest sequence number ever acknowledged.
+    highest_acked: u64,
+}
+
+impl Scoreboard {
+    /// An empty scoreboard whose first chunk will carry `initial_tsn`.
+    pub fn new(initial_tsn: Tsn) -> Scoreboard {
+        // Far from zero, so that differences never underflow.
+        let base = (1 << 32) | u64::from(initial_tsn.0);
+        Scoreboard {
+            ring: VecDeque::new(),
+            base,
+            packets: VecDeque::new(),
+            packet_base: 0,
+            packets_in_flight: 0,
+            packets_open: 0,
+            packets_gap_acked: 0,
+            paths: SmallVec::new(),
+            flight_user_bytes: 0,
+            buffered_user_bytes: 0,
+            lost: RangeSet::default(),
+            missing: MissingList::default(),
+            runs: Vec::new(),
+            new_runs: Vec::new(),
+            highest_acked: base - 1,
+        }
+    }
+
+    /// Sequence number of the next new chunk.
+    pub fn next_seq(&self) -> u64 {
+        self.base + self.ring.len() as u64
+    }
+
+    /// The Cumulative TSN Ack Point.
+    pub fn cumulative(&self) -> u64 {
+        self.base - 1
+    }
+
+    /// The TSN on the wire of a sequence number.
+    pub fn tsn(seq: u64) -> Tsn {
+        Tsn(seq as u32) // Truncation is the wrap-around.
+    }
+
+    /// The sequence number of `tsn` that is nearest to the window.
+    pub fn unwrap(&self, tsn: Tsn) -> u64 {
+        let distance = tsn.distance(Scoreboard::tsn(self.base));
+        self.base.wrapping_add_signed(i64::from(distance))
+    }
+
+    /// The chunk numbered `seq`, if not yet cumulatively acknowledged.
+    pub fn get(&self, seq: u64) -> Option<&Outstanding> {
+        self.ring.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)
+    }
+
+    /// Whether `seq` was acknowledged, cumulatively or by a gap block.
+    pub fn is_acked(&self, seq: u64) -> bool {
+        seq < self.base || self.get(seq).is_some_and(|c| c.state == ChunkState::GapAcked)
+    }
+
+    /// The highest sequence number ever acknowledged.
+    pub fn highest_acked(&self) -> u64 {
+        self.highest_acked
+    }
+
+    /// No chunk waits for an acknowledgement.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Chunks not cumulatively acknowledged.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Bytes in flight on `path`: headers and padding included.
+    pub fn flight(&self, path: PathId) -> usize {
+        self.paths.get(usize::from(path.0)).map_or(0, |p| p.flight)
+    }
+
+    /// Bytes in flight on all paths.
+    pub fn total_flight(&self) -> usize {
+        self.paths.iter().map(|p| p.flight).sum()
+    }
+
+    /// User bytes in flight on all paths: what the peer's window must hold.
+    pub fn flight_user_bytes(&self) -> usize {
+        self.flight_user_bytes
+    }
+
+    /// User bytes not cumulatively acknowledged: what the send buffer must keep.
+    pub fn buffered_user_bytes(&self) -> usize {
+        self.buffered_user_bytes
+    }
+
+    /// The lowest sequence number that was last sent on `path` and is not acknowledged.
+    pub fn earliest(&self, path: PathId) -> Option<u64> {
+        self.paths.get(usize::from(path.0)).and_then(|p| p.earliest)
+    }
+
+    /// Packets of which at least one chunk is in flight.
+    pub fn packets_in_flight(&self) -> usize {
+        self.packets_in_flight
+    }
+
+    /// Packets of which at least one chunk is not cumulatively acknowledged.
+    pub fn packets_outstanding(&self) -> usize {
+        self.packets_open
+    }
+
+    /// Packets whose open chunks are all acknowledged by gap blocks.
+    pub fn packets_gap_acked(&self) -> usize {
+        self.packets_gap_acked
+    }
+
+    /// The lowest chunk that waits to be sent again.
+    pub fn first_lost(&self) -> Option<u64> {
+        self.lost.first()
+    }
+
+    /// Ranges of in-flight chunks that SACKs reported missing, lowest first.
+    pub fn missing(&self) -> &[MissingRange] {
+        self.missing.ranges()
+    }
+
+    fn facts(&mut self, path: PathId) -> &mut PathFacts {
+        let i = usize::from(path.0);
+        if i >= self.paths.len() {
+            self.paths.resize(i + 1, PathFacts::default());
+        }
+        &mut self.paths[i]
+    }
+
+    /// Begins a packet that will carry chunks; those recorded from now on belong to it.
+    pub fn begin_packet(&mut self) {
+        self.packets.push_back(Packet::default());
+    }
+
+    fn change_packet(&mut self, number: u64, change: impl FnOnce(&mut Packet)) {
+        let i = (number - self.packet_base) as usize;
+        let packet = &mut self.packets[i];
+        let counts = |p: &Packet| {
+            let open = p.open > 0;
+            [p.in_flight > 0, open, open && p.gap_acked == p.open].map(usize::from)
+        };
+        let before = counts(packet);
+        change(packet);
+        let after = counts(packet);
+        self.packets_in_flight = self.packets_in_flight + after[0] - before[0];
+        self.packets_open = self.packets_open + after[1] - before[1];
+        self.packets_gap_acked = self.packets_gap_acked + after[2] - before[2];
+    }
+
+    fn forget_old_packets(&mut self) {
+        // The newest packet stays: chunks may still be added to it.
+        while self.packets.len() > 1 && self.packets[0].open == 0 {
+            self.packets.pop_front();
+            self.packet_base += 1;
+        }
+    }
+
+    /// Records the first transmission of a chunk in the packet begun last; returns its number.
+    pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
+        let seq = self.next_seq();
+        let packet = self.packet_base + self.packets.len() as u64 - 1;
+        let user_bytes = chunk.payload.len();
+        self.flight_user_bytes += user_bytes;
+        self.buffered_user_bytes += user_bytes;
+        let facts = self.facts(path);
+        facts.flight += data_chunk_len(user_bytes);
+        facts.unacked += 1;
+        facts.earliest.get_or_insert(seq);
+        self.change_packet(packet, |p| {
+            p.in_flight += 1;
+            p.open += 1;
+        });
+        self.ring.push_back(Outstanding {
+            chunk,
+            path,
+            first_sent: now,
+            last_sent: now,
+            transmissions: 1,
+            state: ChunkState::InFlight,
+            cause: None,
+            misses: 0,
+            fast_retransmitted: false,
+            ever_acked: false,
+            packet,
+        });
+        seq
+    }
+
+    /// Records that the lost chunk `seq` leaves again, on `path`, in the packet begun last.
+    /// `repeat` keeps a fast-retransmitted chunk eligible for another one.
+    pub fn record_retransmission(&mut self, now: Time, path: PathId, seq: u64, repeat: bool) {
+        let i = (seq - self.base) as usize;
+        debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
+        let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
+        let (size, user_bytes) = (self.ring[i].size(), self.ring[i].chunk.payload.len());
+        self.lost.remove(seq);
+        self.change_packet(old_packet, |p| p.open -= 1);
+        let packet = self.packet_base + self.packets.len() as u64 - 1;
+        self.change_packet(packet, |p| {
+            p.in_flight += 1;
+            p.open += 1;
+        });
+        self.flight_user_bytes += user_bytes;
+        let chunk = &mut self.ring[i];
+        chunk.state = ChunkState::InFlight;
+        chunk.path = path;
+        chunk.packet = packet;
+        chunk.last_sent = now;
+        chunk.transmissions += 1;
+        let (misses, eligible) = (chunk.misses, repeat || !chunk.fast_retransmitted);
+        if old_path != path {
+            self.facts(old_path).unacked -= 1;
+            if self.earliest(old_path) == Some(seq) {
+                self.advance_earliest(old_path, seq + 1);
+            }
+            let facts = self.facts(path);
+            facts.unacked += 1;
+            facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
+        }
+        self.facts(path).flight += size;
+        if seq < self.highest_acked && eligible {
+            // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
+            // timeout begins anew and is only struck by acks of data sent after it.
+            let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
+            self.missing.insert(seq, misses, sent);
+        }
+        self.forget_old_packets();
+    }
+
+    /// Declares `seq` lost. Returns `false`, and does nothing, if it is not in flight.
+    pub fn mark_lost(&mut self, seq: u64, cause: LossCause) -> bool {
+        let Some(i) = seq.checked_sub(self.base).map(|i| i as usize) else { return false };
+        let Some(chunk) = self.ring.get_mut(i) else { return false };
+        if chunk.state != ChunkState::InFlight {
+            return false;
+        }
+        chunk.state = ChunkState::Lost;
+        chunk.cause = Some(cause);
+        match cause {
+            LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe => {
+                chunk.fast_retransmitted = false;
+                chunk.misses = 0;
+            }
+            _ => {
+                chunk.fast_retransmitted = true;
+                chunk.misses = self.missing.misses(seq);
+            }
+        }
+        let (path, size, packet) = (chunk.path, chunk.size(), chunk.packet);
+        self.flight_user_bytes -= chunk.chunk.payload.len();
+        self.facts(path).flight -= size;
+        self.change_packet(packet, |p| p.in_flight -= 1);
+        self.missing.remove(seq);
+        self.lost.insert(seq);
+        true
+    }
+
+    /// Calls `found` for each chunk in flight on `path`, lowest first. Visits every outstanding
+    /// chunk: for timeouts and path failures, never for a SACK.
+    pub fn for_each_in_flight(&self, path: PathId, mut found: impl FnMut(u64)) {
+        for (seq, chunk) in (self.base..).zip(&self.ring) {
+            if chunk.path == path && chunk.state == ChunkState::InFlight {
+                found(seq);
+            }
+        }
+    }
+
+    /// Takes out every chunk, lowest first: the association ends or restarts.
+    pub fn drain(&mut self) -> impl Iterator<Item = NewChunk> + use<> {
+        let next = self.next_seq();
+        let empty = Scoreboard { base: next, highest_acked: next - 1, ..Scoreboard::new(Tsn(0)) };
+        let old = std::mem::replace(self, empty);
+        old.ring.into_iter().map(|o| o.chunk)
+    }
+
+    /// Moves the "earliest" mark of `path` to its first unacknowledged chunk at or after `from`.
+    fn advance_earliest(&mut self, path: PathId, from: u64) {
+        if self.facts(path).unacked == 0 {
+            self.facts(path).earliest = None;
+            return;
+        }
+        let mut seq = from.max(self.base);
+        let found = loop {
+            match self.get(seq) {
+                None => break None,
+                Some(c) if c.state == ChunkState::GapAcked => {
+                    let i = self.runs.partition_point(|r| r.end < seq);
+                    seq = self.runs.get(i).filter(|r| r.start <= seq).map_or(seq, |r| r.end) + 1;
+                }
+                Some(c) if c.path == path => break Some(seq),
+                Some(_) => seq += 1,
+            }
+        };
+        debug_assert!(found.is_some(), "unacked > 0 but no chunk on the path");
+        self.facts(path).earliest = found;
+    }
+}

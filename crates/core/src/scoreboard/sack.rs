@@ -1,0 +1,351 @@
+//! Processing one SACK (RFC 9260 §6.2.1).
+
+use smallvec::SmallVec;
+use thiserror::Error;
+use tresse_wire::{GapAckBlock, Tsn};
+
+use super::{ChunkState, Outstanding, Scoreboard};
+use crate::path::PathId;
+use crate::ranges::{Range, difference};
+use crate::time::Time;
+
+/// Why a SACK was not applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SackFault {
+    /// Its Cumulative TSN Ack is behind the Cumulative TSN Ack Point: it came late.
+    #[error("out of order")]
+    Stale,
+    /// Its Cumulative TSN Ack was never sent.
+    #[error("acknowledges TSNs that were not sent")]
+    Unsent,
+    /// A Gap Ack Block is reversed, begins at the Cumulative TSN Ack or covers unsent TSNs.
+    #[error("malformed gap ack block")]
+    MalformedGap,
+}
+
+/// What a SACK acknowledged on one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathAck {
+    /// Bytes acknowledged for the first time: headers and padding included.
+    pub bytes: usize,
+    /// Chunks acknowledged for the first time.
+    pub chunks: usize,
+    /// The earliest outstanding chunk of the path was acknowledged (RFC 9260 §6.3.2 R3).
+    pub earliest: bool,
+    /// Bytes in flight before the SACK.
+    pub flight_before: usize,
+    /// At least one of the chunks was sent once only: the ack belongs to this path surely.
+    pub unambiguous: bool,
+}
+
+/// What one SACK changed. Reused from SACK to SACK.
+#[derive(Debug, Default)]
+pub struct AckOutcome {
+    /// Per path, indexed by path number.
+    pub paths: SmallVec<[PathAck; 4]>,
+    /// The Cumulative TSN Ack Point advanced.
+    pub cumulative_advanced: bool,
+    /// Highest TSN Newly Acknowledged (RFC 9260 §7.2.4).
+    pub highest_newly_acked: Option<u64>,
+    /// When the latest sent of the newly acknowledged chunks was last sent.
+    pub latest_sent: Time,
+    /// Bytes newly acknowledged on all paths.
+    pub newly_acked: usize,
+    /// Chunks that are no longer acknowledged (RFC 9260 §6.2.1 D iii).
+    pub reneged: Vec<u64>,
+    /// The SACK had gap blocks.
+    pub has_gaps: bool,
+}
+
+impl AckOutcome {
+    fn begin(&mut self, board: &Scoreboard) {
+        self.paths.clear();
+        self.paths.extend(
+            board.paths.iter().map(|p| PathAck { flight_before: p.flight, ..PathAck::default() }),
+        );
+        self.cumulative_advanced = false;
+        self.highest_newly_acked = None;
+        self.latest_sent = Time::ZERO;
+        self.newly_acked = 0;
+        self.reneged.clear();
+        self.has_gaps = false;
+    }
+
+    fn note(&mut self, seq: u64, chunk: &Outstanding) {
+        let path = &mut self.paths[usize::from(chunk.path.0)];
+        path.unambiguous |= chunk.transmissions == 1;
+        if !chunk.ever_acked {
+            // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
+            path.bytes += chunk.size();
+            path.chunks += 1;
+            self.newly_acked += chunk.size();
+            self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
+            self.latest_sent = self.latest_sent.max(chunk.last_sent);
+        }
+    }
+}
+
+impl Scoreboard {
+    /// Applies a SACK. `outcome` says what it changed; `released` is called for each chunk that
+    /// became cumulatively acknowledged, lowest first.
+    ///
+    /// # Errors
+    /// [`SackFault`]; nothing was applied then.
+    pub fn on_sack(
+        &mut self,
+        cumulative: Tsn,
+        blocks: impl Iterator<Item = GapAckBlock>,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        let cumulative = self.check_cumulative(cumulative)?;
+        self.load_runs(cumulative, blocks)?;
+        self.apply(cumulative, outcome, released);
+        Ok(())
+    }
+
+    /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
+    ///
+    /// # Errors
+    /// As [`on_sack`](Self::on_sack).
+    pub fn on_cumulative_ack(
+        &mut self,
+        cumulative: Tsn,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        let cumulative = self.check_cumulative(cumulative)?;
+        self.new_runs.clear();
+        self.new_runs.extend(self.runs.iter().filter(|r| r.end > cumulative));
+        self.apply(cumulative, outcome, released);
+        Ok(())
+    }
+
+    fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
+        let cumulative = self.unwrap(cumulative);
+        if cumulative < self.cumulative() {
+            Err(SackFault::Stale)
+        } else if cumulative >= self.next_seq() {
+            Err(SackFault::Unsent)
+        } else {
+            Ok(cumulative)
+        }
+    }
+
+    fn apply(
+        &mut self,
+        cumulative: u64,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) {
+        outcome.begin(self);
+        outcome.has_gaps = !self.new_runs.is_empty();
+        self.missing.begin_sack();
+        self.advance_cumulative(cumulative, outcome, released);
+        self.apply_runs(cumulative, outcome);
+        for i in 0..outcome.paths.len() {
+            if outcome.paths[i].earliest {
+                let path = PathId(i as u8);
+                let from = self.earliest(path).unwrap_or(self.base);
+                self.advance_earliest(path, from);
+            }
+        }
+        self.forget_old_packets();
+    }
+
+    /// Turns blocks into sorted, disjoint, absolute runs in `new_runs`.
+    fn load_runs(
+        &mut self,
+        cumulative: u64,
+        blocks: impl Iterator<Item = GapAckBlock>,
+    ) -> Result<(), SackFault> {
+        self.new_runs.clear();
+        let next = self.next_seq();
+        let mut sorted = true;
+        for block in blocks {
+            // RFC 9260 §3.3.4: blocks are offsets from the Cumulative TSN Ack.
+            if block.start == 0 || block.start > block.end {
+                return Err(SackFault::MalformedGap);
+            }
+            let run =
+                Range::new(cumulative + u64::from(block.start), cumulative + u64::from(block.end));
+            if run.end >= next {
+                return Err(SackFault::MalformedGap);
+            }
+            match self.new_runs.last_mut() {
+                Some(last) if run.start == last.end + 1 => last.end = run.end,
+                Some(last) => {
+                    sorted &= last.end < run.start;
+                    self.new_runs.push(run);
+                }
+                None => self.new_runs.push(run),
+            }
+        }
+        if !sorted {
+            // Blocks in any order, even overlapping, say the same thing.
+            self.new_runs.sort_unstable_by_key(|r| r.start);
+            self.new_runs.dedup_by(|b, a| {
+                let joined = b.start <= a.end + 1;
+                if joined {
+                    a.end = a.end.max(b.end);
+                }
+                joined
+            });
+        }
+        Ok(())
+    }
+
+    fn advance_cumulative(
+        &mut self,
+        cumulative: u64,
+        outcome: &mut AckOutcome,
+        mut released: impl FnMut(&Outstanding),
+    ) {
+        if cumulative < self.base {
+            return;
+        }
+        outcome.cumulative_advanced = true;
+        self.missing.remove_through(cumulative);
+        while self.base <= cumulative {
+            let Some(chunk) = self.ring.pop_front() else { break };
+            let seq = self.base;
+            self.base += 1;
+            let (state, size) = (chunk.state, chunk.size());
+            if state != ChunkState::GapAcked {
+                outcome.note(seq, &chunk);
+                let facts = &mut self.paths[usize::from(chunk.path.0)];
+                facts.unacked -= 1;
+                if facts.earliest == Some(seq) {
+                    outcome.paths[usize::from(chunk.path.0)].earliest = true;
+                }
+            }
+            match state {
+                ChunkState::InFlight => {
+                    self.paths[usize::from(chunk.path.0)].flight -= size;
+                    self.flight_user_bytes -= chunk.chunk.payload.len();
+                }
+                ChunkState::Lost => self.lost.remove(seq),
+                ChunkState::GapAcked => {}
+            }
+            self.change_packet(chunk.packet, |p| {
+                p.open -= 1;
+                match state {
+                    ChunkState::InFlight => p.in_flight -= 1,
+                    ChunkState::GapAcked => p.gap_acked -= 1,
+                    ChunkState::Lost => {}
+                }
+            });
+            self.buffered_user_bytes -= chunk.chunk.payload.len();
+            released(&chunk);
+        }
+        self.highest_acked = self.highest_acked.max(cumulative);
+    }
+
+    fn apply_runs(&mut self, cumulative: u64, outcome: &mut AckOutcome) {
+        let old = std::mem::take(&mut self.runs);
+        let new = std::mem::take(&mut self.new_runs);
+        // Most of a SACK repeats the one before it: skip what is the same at both ends.
+        let head = old.partition_point(|r| r.end <= cumulative);
+        let mut old_part = &old[head..];
+        let mut new_part = &new[..];
+        let same = old_part.iter().zip(new_part).take_while(|(a, b)| a == b).count();
+        (old_part, new_part) = (&old_part[same..], &new_part[same..]);
+        let same =
+            old_part.iter().rev().zip(new_part.iter().rev()).take_while(|(a, b)| a == b).count();
+        old_part = &old_part[..old_part.len() - same];
+        new_part = &new_part[..new_part.len() - same];
+
+        difference(new_part, old_part, |piece| {
+            for seq in piece.start..=piece.end {
+                self.gap_ack(seq, outcome);
+            }
+        });
+        difference(old_part, new_part, |piece| {
+            for seq in piece.start.max(cumulative + 1)..=piece.end {
+                self.renege(seq, outcome);
+            }
+        });
+        self.find_new_holes(&new);
+        self.runs = new;
+        self.new_runs = old;
+    }
+
+    fn gap_ack(&mut self, seq: u64, outcome: &mut AckOutcome) {
+        let i = (seq - self.base) as usize;
+        let chunk = &mut self.ring[i];
+        let state = chunk.state;
+        if state == ChunkState::GapAcked {
+            return;
+        }
+        outcome.note(seq, chunk);
+        chunk.state = ChunkState::GapAcked;
+        chunk.ever_acked = true;
+        let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
+        let user_bytes = chunk.chunk.payload.len();
+        let facts = &mut self.paths[usize::from(path.0)];
+        facts.unacked -= 1;
+        if facts.earliest == Some(seq) {
+            outcome.paths[usize::from(path.0)].earliest = true;
+        }
+        if state == ChunkState::InFlight {
+            facts.flight -= size;
+            self.flight_user_bytes -= user_bytes;
+            self.missing.remove(seq);
+        } else {
+            self.lost.remove(seq);
+        }
+        self.change_packet(packet, |p| {
+            p.gap_acked += 1;
+            if state == ChunkState::InFlight {
+                p.in_flight -= 1;
+            }
+        });
+    }
+
+    fn renege(&mut self, seq: u64, outcome: &mut AckOutcome) {
+        let i = (seq - self.base) as usize;
+        let chunk = &mut self.ring[i];
+        debug_assert_eq!(chunk.state, ChunkState::GapAcked);
+        chunk.state = ChunkState::InFlight;
+        let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
+        let eligible = !chunk.fast_retransmitted;
+        self.flight_user_bytes += chunk.chunk.payload.len();
+        let facts = &mut self.paths[usize::from(path.0)];
+        facts.flight += size;
+        facts.unacked += 1;
+        facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
+        self.change_packet(packet, |p| {
+            p.gap_acked -= 1;
+            p.in_flight += 1;
+        });
+        // RFC 9260 §6.2.1 D iii: count one miss indication.
+        if eligible {
+            self.missing.strike_one(seq);
+        }
+        outcome.reneged.push(seq);
+    }
+
+    /// Chunks between the old and the new highest acknowledged TSN are missing from now on.
+    fn find_new_holes(&mut self, runs: &[Range]) {
+        let first = runs.partition_point(|r| r.end <= self.highest_acked);
+        let mut below = self.highest_acked;
+        for run in &runs[first..] {
+            for seq in below + 1..run.start {
+                let chunk = &self.ring[(seq - self.base) as usize];
+                if chunk.state == ChunkState::InFlight && !chunk.fast_retransmitted {
+                    let sent = if chunk.transmissions > 1 { chunk.last_sent } else { Time::ZERO };
+                    self.missing.insert(seq, 0, sent);
+                }
+            }
+            below = run.end;
+        }
+        self.highest_acked = below;
+    }
+
+    /// Adds one miss indication to every missing chunk below `limit` (RFC 9260 §7.2.4); `sent` is
+    /// when the newest of the acknowledged chunks was sent. Returns whether any was struck.
+    pub fn strike(&mut self, limit: u64, sent: Time) -> bool {
+        self.missing.strike(limit, sent)
+    }
+}
