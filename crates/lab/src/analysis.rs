@@ -1,0 +1,332 @@
+//! From measurements to the numbers of the tables, and their comparison with the published ones.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{
+    AverageReduction, Cell, Experiment, Measure, MttMeasure, MttStatistic, ProfileEntry, Published,
+    ReductionMeasure, ReductionStatistic, Relation, Unit,
+};
+use crate::measurements::{Flow, Measurements};
+use crate::statistics::{Summary, mean};
+
+/// Every number of an experiment's tables.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Analysis {
+    /// Transfer times, one row per profile and cell, and one per cell for the run without loss.
+    pub transfer_times: Vec<TransferTimes>,
+    /// Reductions, one row per cell and profile that has a baseline.
+    pub reductions: Vec<Reduction>,
+    /// Ours beside the published numbers.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// Transfer times of one profile in one cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TransferTimes {
+    /// Label of the profile, or [`NO_LOSS`].
+    pub series: String,
+    /// Not in the paper.
+    pub extra: bool,
+    /// Bandwidth and delay.
+    pub cell: Cell,
+    /// MTT of the dropped messages (of all messages without loss), milliseconds.
+    pub mtt_ms: Summary,
+    /// How many losses were recovered by what.
+    pub recoveries: BTreeMap<String, u64>,
+    /// Unnecessary retransmissions.
+    pub duplicates: u64,
+}
+
+/// Label of the row and the line for the run without loss.
+pub const NO_LOSS: &str = "No loss";
+
+/// By how much one profile reduces the MTT of another one, in percent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reduction {
+    /// Label of the profile.
+    pub series: String,
+    /// Label of its baseline.
+    pub baseline: String,
+    /// Not in the paper.
+    pub extra: bool,
+    /// Bandwidth and delay.
+    pub cell: Cell,
+    /// `1 − mean(variant) / mean(baseline)`, over the loss positions of a replication.
+    pub of_means: Estimate,
+    /// Mean over the loss positions of `1 − variant / baseline`.
+    pub of_positions: Estimate,
+    /// The largest `1 − variant / baseline` of all loss positions of a replication.
+    pub best: Estimate,
+    /// Loss position of the largest one, in the paper's numbering, if there is one replication.
+    pub best_tsn: Option<u32>,
+}
+
+impl Reduction {
+    /// The average reduction in the reading that the experiment has chosen.
+    pub fn average(&self, reading: AverageReduction) -> Estimate {
+        match reading {
+            AverageReduction::OfMeans => self.of_means,
+            AverageReduction::OfPositions => self.of_positions,
+        }
+    }
+}
+
+/// A number with its uncertainty over the replications.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Mean over the replications.
+    pub value: f64,
+    /// Half the width of the 95 % confidence interval; `None` for one replication.
+    pub ci95: Option<f64>,
+    /// Smallest and largest replication; equal for a single one.
+    pub range: [f64; 2],
+}
+
+impl Estimate {
+    fn of(values: &[f64]) -> Option<Estimate> {
+        Summary::of(values).map(|s| Estimate { value: s.mean, ci95: s.ci95, range: [s.min, s.max] })
+    }
+}
+
+/// A published number and ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The published number.
+    pub published: Published,
+    /// Ours; `None` if its runs failed.
+    pub ours: Option<Estimate>,
+    /// Ours minus the published one, in the unit.
+    pub difference: Option<f64>,
+    /// Whether they agree.
+    pub verdict: Verdict,
+}
+
+/// Whether a number of ours agrees with the published one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within the tolerance (or on the right side of a bound).
+    Agrees,
+    /// Outside of it.
+    Differs,
+    /// There is no number of ours.
+    Missing,
+}
+
+impl Verdict {
+    /// One word for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "differs",
+            Verdict::Missing => "missing",
+        }
+    }
+}
+
+/// Computes every table.
+pub fn analyse(experiment: &Experiment, measurements: &Measurements) -> Analysis {
+    let mut transfer_times = Vec::new();
+    let mut reductions = Vec::new();
+    for cell in experiment.cells() {
+        let first = &experiment.profiles[0];
+        transfer_times.extend(no_loss_row(measurements, first, cell));
+        for entry in &experiment.profiles {
+            transfer_times.extend(transfer_row(measurements, entry, cell));
+            if let Some(baseline) = experiment.baseline_of(entry) {
+                reductions.extend(reduction(measurements, entry, baseline, cell));
+            }
+        }
+    }
+    let reading = experiment.metric.average_reduction;
+    let comparisons = experiment
+        .published
+        .iter()
+        .map(|published| {
+            let ours = match &published.measure {
+                Measure::Reduction(m) => {
+                    let cell = cell_of(experiment, m.bandwidth_kbps, m.delay_ms);
+                    reduction_estimate(experiment, measurements, &reductions, m, cell, reading)
+                }
+                Measure::Mtt(m) => {
+                    let cell = cell_of(experiment, m.bandwidth_kbps, m.delay_ms);
+                    mtt_estimate(measurements, m, cell)
+                }
+            };
+            compare(published.clone(), ours)
+        })
+        .collect();
+    Analysis { transfer_times, reductions, comparisons }
+}
+
+fn cell_of(experiment: &Experiment, bandwidth: Option<f64>, delay: Option<f64>) -> Cell {
+    Cell {
+        bandwidth_kbps: bandwidth.unwrap_or(experiment.topology.bandwidth_kbps[0]),
+        delay_ms: delay.unwrap_or(experiment.topology.delay_ms[0]),
+    }
+}
+
+fn no_loss_row(m: &Measurements, entry: &ProfileEntry, cell: Cell) -> Option<TransferTimes> {
+    let values: Vec<f64> =
+        m.flows(&entry.label, cell).flat_map(|(_, f)| f.no_loss.iter().map(|s| s.mtt_ms)).collect();
+    Some(TransferTimes {
+        series: NO_LOSS.into(),
+        extra: false,
+        cell,
+        mtt_ms: Summary::of(&values)?,
+        recoveries: BTreeMap::new(),
+        duplicates: 0,
+    })
+}
+
+fn transfer_row(m: &Measurements, entry: &ProfileEntry, cell: Cell) -> Option<TransferTimes> {
+    let mut values = Vec::new();
+    let mut recoveries: BTreeMap<String, u64> = BTreeMap::new();
+    let mut duplicates = 0;
+    for (_, flow) in m.flows(&entry.label, cell) {
+        values.extend(flow.lost.iter().map(|s| s.mtt_ms));
+        duplicates += flow.duplicates;
+        for (cause, n) in &flow.recoveries {
+            *recoveries.entry(cause.clone()).or_default() += n;
+        }
+    }
+    Some(TransferTimes {
+        series: entry.label.clone(),
+        extra: entry.extra,
+        cell,
+        mtt_ms: Summary::of(&values)?,
+        recoveries,
+        duplicates,
+    })
+}
+
+/// Pairs (baseline, variant) of the same loss position, with its number.
+fn pairs(baseline: &Flow, variant: &Flow) -> Vec<(u32, f64, f64)> {
+    let of_variant: BTreeMap<u32, f64> = variant.lost.iter().map(|s| (s.tsn, s.mtt_ms)).collect();
+    baseline
+        .lost
+        .iter()
+        .filter_map(|s| of_variant.get(&s.tsn).map(|v| (s.tsn, s.mtt_ms, *v)))
+        .collect()
+}
+
+fn percent_less(variant: f64, baseline: f64) -> f64 {
+    100.0 * (1.0 - variant / baseline)
+}
+
+fn reduction(
+    m: &Measurements,
+    entry: &ProfileEntry,
+    baseline: &str,
+    cell: Cell,
+) -> Option<Reduction> {
+    let (mut of_means, mut of_positions, mut best) = (Vec::new(), Vec::new(), Vec::new());
+    let mut best_tsn = None;
+    for (replication, flow) in m.flows(&entry.label, cell) {
+        let Some(base) = m.flow(baseline, cell, replication) else { continue };
+        let pairs = pairs(base, flow);
+        let base_mean = mean(&pairs.iter().map(|p| p.1).collect::<Vec<_>>());
+        let own_mean = mean(&pairs.iter().map(|p| p.2).collect::<Vec<_>>());
+        let (Some(base_mean), Some(own_mean)) = (base_mean, own_mean) else { continue };
+        of_means.push(percent_less(own_mean, base_mean));
+        let each: Vec<(u32, f64)> =
+            pairs.iter().map(|(tsn, base, own)| (*tsn, percent_less(*own, *base))).collect();
+        of_positions.extend(mean(&each.iter().map(|e| e.1).collect::<Vec<_>>()));
+        if let Some((tsn, value)) = each.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
+            best.push(value);
+            best_tsn = Some(tsn);
+        }
+    }
+    Some(Reduction {
+        series: entry.label.clone(),
+        baseline: baseline.to_owned(),
+        extra: entry.extra,
+        cell,
+        best_tsn: if best.len() == 1 { best_tsn } else { None },
+        of_means: Estimate::of(&of_means)?,
+        of_positions: Estimate::of(&of_positions)?,
+        best: Estimate::of(&best)?,
+    })
+}
+
+fn reduction_estimate(
+    experiment: &Experiment,
+    m: &Measurements,
+    reductions: &[Reduction],
+    measure: &ReductionMeasure,
+    cell: Cell,
+    reading: AverageReduction,
+) -> Option<Estimate> {
+    let row = || reductions.iter().find(|r| r.series == measure.series && r.cell == cell);
+    match measure.statistic {
+        ReductionStatistic::Average => row().map(|r| r.average(reading)),
+        ReductionStatistic::Best => row().map(|r| r.best),
+        ReductionStatistic::AtTsn(tsn) => {
+            let baseline = experiment.baseline_of(experiment.profile(&measure.series)?)?;
+            let values: Vec<f64> = m
+                .flows(&measure.series, cell)
+                .filter_map(|(replication, flow)| {
+                    let base = m.flow(baseline, cell, replication)?;
+                    let pair = pairs(base, flow).into_iter().find(|p| p.0 == tsn)?;
+                    Some(percent_less(pair.2, pair.1))
+                })
+                .collect();
+            Estimate::of(&values)
+        }
+    }
+}
+
+fn mtt_estimate(m: &Measurements, measure: &MttMeasure, cell: Cell) -> Option<Estimate> {
+    let wanted =
+        |position: u32| measure.positions.is_empty() || measure.positions.contains(&position);
+    let per_replication: Vec<f64> = m
+        .flows(&measure.series, cell)
+        .filter_map(|(_, flow)| {
+            let values: Vec<f64> =
+                flow.lost.iter().filter(|s| wanted(s.position)).map(|s| s.mtt_ms).collect();
+            let summary = Summary::of(&values)?;
+            Some(match measure.statistic {
+                MttStatistic::Mean => summary.mean,
+                MttStatistic::Min => summary.min,
+                MttStatistic::Max => summary.max,
+            })
+        })
+        .collect();
+    Estimate::of(&per_replication)
+}
+
+fn compare(published: Published, ours: Option<Estimate>) -> Comparison {
+    let difference = ours.map(|o| o.value - published.value);
+    let verdict = match difference {
+        None => Verdict::Missing,
+        Some(d) => {
+            let agrees = match published.relation {
+                Relation::Equal => d.abs() <= published.tolerance,
+                Relation::Below => d <= published.tolerance,
+                Relation::Above => d >= -published.tolerance,
+            };
+            if agrees { Verdict::Agrees } else { Verdict::Differs }
+        }
+    };
+    Comparison { published, ours, difference, verdict }
+}
+
+impl Unit {
+    /// How a value in this unit is written.
+    pub fn format(self, value: f64) -> String {
+        match self {
+            Unit::Percent => format!("{value:.1} %"),
+            Unit::Milliseconds => format!("{value:.1} ms"),
+        }
+    }
+
+    /// How a difference in this unit is written.
+    pub fn format_difference(self, value: f64) -> String {
+        match self {
+            Unit::Percent => format!("{value:+.1} points"),
+            Unit::Milliseconds => format!("{value:+.1} ms"),
+        }
+    }
+}

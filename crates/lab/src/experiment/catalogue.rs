@@ -1,0 +1,83 @@
+//! The experiments that are built into the binary.
+
+use std::path::Path;
+
+use super::{Experiment, load};
+use crate::error::LabError;
+
+macro_rules! catalogue {
+    ($($id:literal),* $(,)?) => {
+        /// Id and TOML text of each, in the order in which they are listed.
+        const BUILT_IN: &[(&str, &str)] =
+            &[$(($id, include_str!(concat!("../../experiments/", $id, ".toml")))),*];
+    };
+}
+
+catalogue!(
+    "hurtig/fig2",
+    "hurtig/fig3",
+    "hurtig/fig4",
+    "hurtig/fig5",
+    "hurtig/fig6",
+    "hurtig/fig7",
+    "hurtig/fig8",
+    "hurtig/fig9",
+    "hurtig/fig10",
+    "hurtig/fig11",
+);
+
+/// Ids of the built-in experiments.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(id, _)| *id)
+}
+
+/// The built-in experiments.
+///
+/// # Errors
+/// None in a tested build: a test loads every one of them.
+pub fn built_in() -> Result<Vec<Experiment>, LabError> {
+    BUILT_IN.iter().map(|(id, text)| load::parse(id, text)).collect()
+}
+
+/// The experiment that a user means by `name`: a built-in id, or a path to a TOML file (anything
+/// that ends in `.toml` or exists).
+///
+/// # Errors
+/// [`LabError::UnknownExperiment`] lists the known ids; the file errors are those of
+/// [`load_file`](super::load_file).
+pub fn find(name: &str) -> Result<Experiment, LabError> {
+    if let Some((id, text)) = BUILT_IN.iter().find(|(id, _)| *id == name) {
+        return load::parse(id, text);
+    }
+    let path = Path::new(name);
+    if path.extension().is_some_and(|e| e == "toml") || path.is_file() {
+        return load::load_file(path);
+    }
+    Err(LabError::UnknownExperiment {
+        id: name.to_owned(),
+        near: near(name),
+        known: ids().map(str::to_owned).collect(),
+    })
+}
+
+/// Known ids that look like `name`: those that contain it, or else those a few typing errors
+/// away from it.
+fn near(name: &str) -> Vec<String> {
+    let contains: Vec<String> = ids()
+        .filter(|id| !name.is_empty() && id.split('/').any(|part| part == name))
+        .map(str::to_owned)
+        .collect();
+    if !contains.is_empty() && contains.len() <= 3 {
+        return contains;
+    }
+    let mut close: Vec<(usize, &str)> =
+        ids().map(|id| (strsim::damerau_levenshtein(id, name), id)).collect();
+    close.sort_by_key(|(distance, _)| *distance);
+    let best = close.first().map_or(usize::MAX, |(distance, _)| *distance);
+    close
+        .into_iter()
+        .take_while(|(distance, _)| *distance == best && *distance <= 3)
+        .take(3)
+        .map(|(_, id)| id.to_owned())
+        .collect()
+}

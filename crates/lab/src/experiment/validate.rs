@@ -1,0 +1,178 @@
+//! What the types of the schema cannot say: ranges, references and combinations.
+
+use super::{Drop, Experiment, Gap, Measure, RandomGap, RandomSize, Size};
+use tresse_core::Profile;
+use tresse_netem::LinkConfig;
+
+/// A mistake and the key it stands at.
+pub(super) struct Mistake {
+    pub(super) key: String,
+    pub(super) message: String,
+}
+
+type Checked = Result<(), Mistake>;
+
+fn mistake(key: impl Into<String>, message: impl Into<String>) -> Mistake {
+    Mistake { key: key.into(), message: message.into() }
+}
+
+fn require(
+    condition: bool,
+    key: impl Into<String>,
+    message: impl Into<String>,
+) -> Result<(), Mistake> {
+    if condition { Ok(()) } else { Err(mistake(key, message)) }
+}
+
+/// Checks everything that deserialisation has not.
+pub(super) fn validate(e: &Experiment) -> Checked {
+    let parts_ok = !e.id.is_empty()
+        && e.id.split('/').all(|part| {
+            !part.is_empty()
+                && !part.starts_with('.')
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        });
+    require(parts_ok, "id", format!("\"{}\" is not a name like paper/figure", e.id))?;
+    topology(e)?;
+    require((68..=65_535).contains(&e.association.mtu), "association.mtu", "must be 68 to 65535")?;
+    profiles(e)?;
+    workload(e)?;
+    let r = e.replications.count;
+    require((1..=100_000).contains(&r), "replications.count", "must be 1 to 100000")?;
+    require(
+        e.loss.drop != Drop::Nothing || e.loss.no_loss_run,
+        "loss.no_loss_run",
+        "nothing would be run: no loss, and no run without loss",
+    )?;
+    plots(e)?;
+    published(e)
+}
+
+fn topology(e: &Experiment) -> Checked {
+    let t = &e.topology;
+    for (key, values, low, high) in [
+        ("topology.bandwidth_kbps", &t.bandwidth_kbps, 1.0, 1e9),
+        ("topology.delay_ms", &t.delay_ms, 0.0, 1e6),
+    ] {
+        require(!values.is_empty(), key, "needs at least one value")?;
+        for (i, v) in values.iter().enumerate() {
+            let range = format!("{v} is out of range: {low} to {high}");
+            require(*v >= low && *v <= high, format!("{key}[{i}]"), range)?;
+            require(!values[..i].contains(v), format!("{key}[{i}]"), "appears twice")?;
+        }
+    }
+    link("forward", &t.forward, e)?;
+    link("backward", &t.backward, e)
+}
+
+fn link(direction: &str, link: &LinkConfig, e: &Experiment) -> Checked {
+    let key = |field: &str| format!("topology.{direction}.{field}");
+    // Silently overwriting these would be worse than refusing them.
+    let swept = "comes from the sweep in [topology]";
+    require(link.bandwidth_kbps.is_none(), key("bandwidth_kbps"), swept)?;
+    require(link.delay_ms == 0.0, key("delay_ms"), swept)?;
+    require(link.drop_data.is_empty(), key("drop_data"), "comes from [loss]")?;
+    for cell in e.cells() {
+        e.topology.link(link, cell).validate().map_err(|err| mistake(key(err.key), err.reason))?;
+    }
+    Ok(())
+}
+
+fn profiles(e: &Experiment) -> Checked {
+    require(!e.profiles.is_empty(), "profile", "needs at least one [[profile]]")?;
+    for (i, entry) in e.profiles.iter().enumerate() {
+        let key = |field: &str| format!("profile[{i}].{field}");
+        let profile =
+            Profile::named(&entry.name).map_err(|err| mistake(key("name"), err.to_string()))?;
+        profile
+            .with_override_table(e.parameters.clone())
+            .map_err(|err| mistake("parameters", err.to_string()))?;
+        require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
+        let twice = e.profiles[..i].iter().any(|p| p.label == entry.label);
+        require(!twice, key("label"), format!("\"{}\" appears twice", entry.label))?;
+        if let Some(baseline) = &entry.baseline {
+            known_label(e, &key("baseline"), baseline)?;
+        }
+    }
+    Ok(())
+}
+
+fn known_label(e: &Experiment, key: &str, label: &str) -> Checked {
+    let labels: Vec<&str> = e.profiles.iter().map(|p| p.label.as_str()).collect();
+    let message = format!("no profile is labelled \"{label}\"; there are: {}", labels.join(", "));
+    require(labels.contains(&label), key, message)
+}
+
+fn workload(e: &Experiment) -> Checked {
+    let b = e.bursts();
+    let key = |field: &str| format!("workload.bursts.{field}");
+    require((1..=10_000).contains(&b.count), key("count"), "must be 1 to 10000")?;
+    require(b.ignore < b.count, key("ignore"), "must be less than count")?;
+    let (low, high) = match b.size {
+        Size::Fixed(n) => (n, n),
+        Size::Random(RandomSize::Uniform([low, high])) => (low, high),
+    };
+    require(
+        low >= 1 && low <= high && high <= 10_000,
+        key("size"),
+        "must be 1 to 10000, low before high",
+    )?;
+    let gap = match b.gap_ms {
+        Gap::Fixed(ms) | Gap::Random(RandomGap::Exponential(ms)) => ms,
+    };
+    require((0.0..=1e6).contains(&gap), key("gap_ms"), "must be 0 to 1000000")?;
+    require((0.0..=1e6).contains(&b.spacing_ms), key("spacing_ms"), "must be 0 to 1000000")?;
+    // The first four bytes of a message carry its number.
+    require((4..=1 << 20).contains(&b.message_bytes), key("message_bytes"), "must be 4 to 1048576")
+}
+
+fn plots(e: &Experiment) -> Checked {
+    for (i, plot) in e.plots.iter().enumerate() {
+        let key = |field: &str| format!("plot[{i}].{field}");
+        let plain = !plot.file.is_empty()
+            && plot.file.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        require(plain, key("file"), "must be a plain name of letters, digits, - and _")?;
+        let twice = e.plots[..i].iter().any(|p| p.file == plot.file);
+        require(!twice, key("file"), format!("\"{}\" appears twice", plot.file))?;
+        require(!plot.series.is_empty(), key("series"), "needs at least one label")?;
+        for label in &plot.series {
+            known_label(e, &key("series"), label)?;
+        }
+        let replication_exists = (1..=e.replications.count).contains(&plot.replication);
+        require(replication_exists, key("replication"), "no such replication")?;
+        if let Some(y) = plot.y_max {
+            require(y > 0.0 && y.is_finite(), key("y_max"), "must be above 0")?;
+        }
+    }
+    Ok(())
+}
+
+fn published(e: &Experiment) -> Checked {
+    for (i, p) in e.published.iter().enumerate() {
+        let key = |field: &str| format!("published[{i}].{field}");
+        require(p.tolerance >= 0.0, key("tolerance"), "must not be negative")?;
+        let (name, series, bandwidth, delay) = match &p.measure {
+            Measure::Reduction(m) => ("reduction", &m.series, m.bandwidth_kbps, m.delay_ms),
+            Measure::Mtt(m) => ("mtt", &m.series, m.bandwidth_kbps, m.delay_ms),
+        };
+        let at = |field: &str| key(&format!("measure.{name}.{field}"));
+        known_label(e, &at("series"), series)?;
+        if let Measure::Reduction(_) = p.measure {
+            let entry = e.profile(series).expect("checked above");
+            let baseline = e.baseline_of(entry).is_some();
+            require(baseline, at("series"), "is a baseline: nothing to compare it with")?;
+        }
+        for (field, value, values) in [
+            ("bandwidth_kbps", bandwidth, &e.topology.bandwidth_kbps),
+            ("delay_ms", delay, &e.topology.delay_ms),
+        ] {
+            match value {
+                Some(v) => {
+                    require(values.contains(&v), at(field), format!("{v} is not in the sweep"))?;
+                }
+                None => require(values.len() == 1, at(field), "is needed: there are several")?,
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The records of an experiment, arranged for statistics and plots.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::{Cell, Experiment};
+use crate::record::{RunRecord, Sample};
+
+/// All values of one profile in one cell and one replication.
+#[derive(Clone, Debug, Default)]
+pub struct Flow {
+    /// The dropped message of every run with a loss, in the order of their numbers.
+    pub lost: Vec<Sample>,
+    /// Every measured message of the run without loss.
+    pub no_loss: Vec<Sample>,
+    /// How many losses were recovered by what.
+    pub recoveries: BTreeMap<String, u64>,
+    /// Unnecessary retransmissions of all runs.
+    pub duplicates: u64,
+}
+
+/// All values of an experiment.
+#[derive(Clone, Debug)]
+pub struct Measurements {
+    cells: Vec<Cell>,
+    flows: BTreeMap<(String, usize, u32), Flow>,
+}
+
+impl Measurements {
+    /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
+    pub fn new<'a>(
+        experiment: &Experiment,
+        records: impl IntoIterator<Item = &'a RunRecord>,
+    ) -> Measurements {
+        let cells = experiment.cells();
+        let mut flows: BTreeMap<(String, usize, u32), Flow> = BTreeMap::new();
+        for record in records {
+            let Some(cell) = cells.iter().position(|c| *c == record.cell) else { continue };
+            if experiment.profile(&record.series).is_none() {
+                continue;
+            }
+            let flow = flows.entry((record.series.clone(), cell, record.replication)).or_default();
+            flow.duplicates += record.counters.duplicates;
+            if record.dropped.is_some() {
+                flow.lost.extend(&record.samples);
+                let cause = record.recovered_by.as_deref().unwrap_or("nothing");
+                *flow.recoveries.entry(cause.to_owned()).or_default() += 1;
+            } else {
+                flow.no_loss.extend(&record.samples);
+            }
+        }
+        for flow in flows.values_mut() {
+            flow.lost.sort_by_key(|s| s.tsn);
+            flow.no_loss.sort_by_key(|s| s.tsn);
+        }
+        Measurements { cells, flows }
+    }
+
+    /// The values of one profile in one cell and one replication (counted from 1).
+    pub fn flow(&self, series: &str, cell: Cell, replication: u32) -> Option<&Flow> {
+        let cell = self.cells.iter().position(|c| *c == cell)?;
+        self.flows.get(&(series.to_owned(), cell, replication))
+    }
+
+    /// The values of one profile in one cell, replication by replication.
+    pub fn flows(&self, series: &str, cell: Cell) -> impl Iterator<Item = (u32, &Flow)> {
+        let index = self.cells.iter().position(|c| *c == cell).unwrap_or(usize::MAX);
+        self.flows
+            .range((series.to_owned(), index, 0)..=(series.to_owned(), index, u32::MAX))
+            .map(|((_, _, replication), flow)| (*replication, flow))
+    }
+}

@@ -1,0 +1,153 @@
+//! What a user changes about an experiment from the command line.
+
+use tresse_core::Profile;
+
+use crate::error::LabError;
+use crate::experiment::{Experiment, PlotKind, ProfileEntry};
+
+/// Changes to an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Profiles to run beside those of the experiment.
+    pub profiles: Vec<String>,
+    /// Profile parameters for every profile, each as `key=value` (`rto.min_ms=300`).
+    pub parameters: Vec<String>,
+    /// Seed instead of the experiment's own.
+    pub seed: Option<u64>,
+}
+
+impl Overrides {
+    /// Applies them.
+    ///
+    /// # Errors
+    /// [`LabError::Profile`] for an unknown profile or a wrong parameter, [`LabError::Option`] for
+    /// text that is not `key=value`.
+    pub fn apply(&self, experiment: &mut Experiment) -> Result<(), LabError> {
+        for text in &self.parameters {
+            let table = parse_parameter(text)?;
+            Profile::standard()
+                .with_override_table(table.clone())
+                .map_err(|source| LabError::Profile { context: format!("--set {text}"), source })?;
+            merge(&mut experiment.parameters, table);
+        }
+        for name in &self.profiles {
+            add_profile(experiment, name)?;
+        }
+        // Parameters can be right one by one and wrong together, or with a profile.
+        for entry in &experiment.profiles {
+            Profile::named(&entry.name)
+                .and_then(|p| p.with_override_table(experiment.parameters.clone()))
+                .map_err(|source| LabError::Profile {
+                    context: format!("profile {}", entry.name),
+                    source,
+                })?;
+        }
+        if let Some(seed) = self.seed {
+            experiment.replications.seed = seed;
+        }
+        Ok(())
+    }
+
+    /// The command-line options that say the same.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for profile in &self.profiles {
+            arguments.push(format!("--profile {}", shell_word(profile)));
+        }
+        for parameter in &self.parameters {
+            arguments.push(format!("--set {}", shell_word(parameter)));
+        }
+        arguments.extend(self.seed.map(|seed| format!("--seed {seed}")));
+        arguments
+    }
+}
+
+/// `word` as a POSIX shell reads it back.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A profile beside those of the paper, and a plot that shows it together with them.
+fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> {
+    Profile::named(name)
+        .map_err(|source| LabError::Profile { context: format!("--profile {name}"), source })?;
+    if experiment.profiles.iter().any(|p| p.name == name) {
+        return Ok(());
+    }
+    let mut label = name.to_owned();
+    while experiment.profile(&label).is_some() {
+        label.push('\'');
+    }
+    experiment.profiles.push(ProfileEntry {
+        name: name.to_owned(),
+        label: label.clone(),
+        baseline: None,
+        extra: true,
+    });
+    const ADDED: &str = "with-added-profiles";
+    if let Some(plot) = experiment.plots.iter_mut().find(|p| p.file == ADDED) {
+        plot.series.push(label);
+    } else if let Some(plot) = experiment.plots.iter().find(|p| p.kind == PlotKind::MttByMessage) {
+        let mut plot = plot.clone();
+        plot.file = ADDED.into();
+        plot.title = format!("{}, with added profiles", plot.title);
+        plot.series.push(label);
+        experiment.plots.push(plot);
+    }
+    Ok(())
+}
+
+fn parse_parameter(text: &str) -> Result<toml::Table, LabError> {
+    let wrong =
+        || LabError::Option(format!("--set {text}: expected key=value, such as rto.min_ms=300"));
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (key, value) = (key.trim(), value.trim());
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if key.is_empty() || value.is_empty() || !key.chars().all(plain) {
+        return Err(wrong());
+    }
+    // What is not a TOML value is a word: congestion.algorithm=rfc9260.
+    let as_value = format!("{key} = {value}").parse::<toml::Table>();
+    as_value
+        .or_else(|_| format!("{key} = {}", toml::Value::from(value)).parse())
+        .map_err(|_| wrong())
+}
+
+fn merge(into: &mut toml::Table, from: toml::Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_toml_or_words() {
+        let get = |text: &str| parse_parameter(text).unwrap().to_string();
+        assert_eq!(get("rto.min_ms=300"), "[rto]\nmin_ms = 300\n");
+        assert_eq!(get("heartbeat.enabled = false"), "[heartbeat]\nenabled = false\n");
+        assert!(get("congestion.initial_window=rfc2960").contains("\"rfc2960\""));
+        for bad in ["rto", "=3", "rto.min_ms=", "a b=1", "x\ny=1"] {
+            assert!(parse_parameter(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        assert_eq!(shell_word("rto.min_ms=300"), "rto.min_ms=300");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+}

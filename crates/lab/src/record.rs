@@ -1,0 +1,58 @@
+//! What one finished run leaves behind: a line of `runs.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Cell;
+
+/// The result of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Content hash of everything that decides the run: parameters, seed, and the source code of
+    /// the simulator and the protocol.
+    pub key: String,
+    /// Label of the profile.
+    pub series: String,
+    /// Bandwidth and delay.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Replication, counted from 1.
+    pub replication: u32,
+    /// Number of the message whose packet was dropped, in the paper's counting; `None` for the
+    /// run without loss.
+    pub dropped: Option<u32>,
+    /// The measured values.
+    pub samples: Vec<Sample>,
+    /// What made the sender send the dropped message again: the name of a
+    /// [`tresse_core::LossCause`].
+    pub recovered_by: Option<String>,
+    /// What the sender did.
+    pub counters: Counters,
+}
+
+/// The transfer of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Number of the message in the paper's counting.
+    pub tsn: u32,
+    /// Its burst, counted from 1.
+    pub burst: u32,
+    /// Its place in the burst, counted from 1.
+    pub position: u32,
+    /// Message transfer time, milliseconds.
+    pub mtt_ms: f64,
+}
+
+/// Counters of the data sender over a whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Packets sent.
+    pub packets: u64,
+    /// DATA chunks sent again, by cause; causes that did not occur are left out.
+    pub retransmitted: BTreeMap<String, u64>,
+    /// T3-rtx expirations.
+    pub timeouts: u64,
+    /// Chunks that the receiver had already: unnecessary retransmissions.
+    pub duplicates: u64,
+}

@@ -1,0 +1,266 @@
+//! The result as one self-contained page: nothing is loaded from elsewhere.
+
+use std::fmt::Write as _;
+
+use super::table::{Align, COMPARISON, Table, tables};
+use super::{Report, SUMMARY};
+use crate::experiment::{Drop, Gap, RandomGap, RandomSize, Size};
+use crate::runner::RUNS;
+
+/// The page, with `drawings` (file name, SVG) in it.
+pub(super) fn page(report: &Report, drawings: &[(String, String)]) -> String {
+    let mut out = String::new();
+    let experiment = &report.experiment;
+    let title = escape(&format!("{}: {}", experiment.id, experiment.title));
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str(&format!(
+        "<title>{title}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n"
+    ));
+    header(&mut out, report);
+    failures(&mut out, report);
+    let tables = tables(report);
+    for table in tables.iter().filter(|t| t.title == COMPARISON) {
+        section_table(&mut out, table);
+    }
+    for ((file, drawing), plot) in drawings.iter().zip(plots_of(report, drawings)) {
+        out.push_str("<section><figure class=\"plot\">\n");
+        out.push_str(strip_prolog(drawing));
+        let caption = plot.map_or(String::new(), |p| format!("{}. ", escape(p)));
+        out.push_str(&format!(
+            "<figcaption>{caption}<a href=\"{0}\">{0}</a></figcaption>\n</figure></section>\n",
+            escape(file)
+        ));
+    }
+    for table in tables.iter().filter(|t| t.title != COMPARISON) {
+        section_table(&mut out, table);
+    }
+    notes(&mut out, report);
+    setup(&mut out, report);
+    again(&mut out, report);
+    out.push_str(&format!("<footer>Made by {}.</footer>\n", escape(&report.version)));
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+const CSS: &str = include_str!("page.css");
+
+/// What the reader of each drawing must know about the published numbers in it.
+fn plots_of<'a>(report: &'a Report, drawings: &[(String, String)]) -> Vec<Option<&'a str>> {
+    drawings
+        .iter()
+        .map(|(file, drawing)| {
+            let plot = report.experiment.plots.iter().find(|p| format!("{}.svg", p.file) == *file);
+            plot.filter(|_| drawing.contains("paper"))
+                .map(|_| "Published numbers are dashed lines or rings in the colour of their line")
+        })
+        .collect()
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// An SVG file may begin with an XML declaration, which has no place inside a page.
+fn strip_prolog(svg: &str) -> &str {
+    svg.find("<svg").map_or(svg, |start| &svg[start..])
+}
+
+fn header(out: &mut String, report: &Report) {
+    let e = &report.experiment;
+    let (agree, published) = report.agreement();
+    let _ = write!(out, "<h1>{}</h1>\n<p class=\"paper\">", escape(&e.title));
+    let _ = writeln!(
+        out,
+        "<code>{}</code> · {}, <cite>{}</cite>, {}</p>",
+        escape(&e.id),
+        escape(&e.paper.authors),
+        escape(&e.paper.title),
+        escape(&e.paper.section)
+    );
+    out.push_str("<ul class=\"chips\">\n");
+    if published > 0 {
+        let class = if agree == published { "good" } else { "bad" };
+        let _ = writeln!(
+            out,
+            "<li class=\"{class}\">{agree} of {published} published numbers agree</li>"
+        );
+    }
+    if report.failures.is_empty() {
+        let _ = writeln!(out, "<li>{} runs, none failed</li>", report.runs);
+    } else {
+        let failed = report.failures.len();
+        let _ = writeln!(out, "<li class=\"bad\">{failed} of {} runs failed</li>", report.runs);
+    }
+    let r = &e.replications;
+    let _ = writeln!(out, "<li>{} replication(s), seed {}</li>", r.count, r.seed);
+    for change in &report.changes {
+        let _ = writeln!(out, "<li class=\"bad\">changed: <code>{}</code></li>", escape(change));
+    }
+    out.push_str("</ul>\n");
+    let _ = writeln!(out, "<section><p>{}</p></section>", escape(&e.summary));
+}
+
+fn failures(out: &mut String, report: &Report) {
+    if report.failures.is_empty() {
+        return;
+    }
+    out.push_str("<section><h2>Failed runs</h2>\n<div class=\"wide\"><table>\n");
+    out.push_str("<tr><th>Run</th><th>Seed</th><th>What happened</th><th>Again with</th></tr>\n");
+    for f in &report.failures {
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escape(&f.run),
+            f.seed,
+            escape(&f.message),
+            escape(&f.replay)
+        );
+    }
+    out.push_str("</table></div></section>\n");
+}
+
+fn section_table(out: &mut String, table: &Table) {
+    out.push_str("<section>");
+    if table.detail {
+        let _ = writeln!(out, "<details><summary>{}</summary>", escape(&table.title));
+    } else {
+        let _ = writeln!(out, "<h2>{}</h2>", escape(&table.title));
+    }
+    if !table.caption.is_empty() {
+        let _ = writeln!(out, "<p class=\"caption\">{}</p>", escape(&table.caption));
+    }
+    out.push_str("<div class=\"wide\"><table>\n<tr>");
+    let class = |align: Align| match align {
+        Align::Left => "",
+        Align::Right => " class=\"number\"",
+    };
+    for (head, align) in &table.columns {
+        let _ = write!(out, "<th{}>{}</th>", class(*align), escape(head));
+    }
+    out.push_str("</tr>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (cell, (_, align)) in row.iter().zip(&table.columns) {
+            let verdict = ["agrees", "differs", "missing"].contains(&cell.as_str());
+            let class =
+                if verdict { format!(" class=\"{cell}\"") } else { class(*align).to_owned() };
+            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div>");
+    out.push_str(if table.detail { "</details></section>\n" } else { "</section>\n" });
+}
+
+fn notes(out: &mut String, report: &Report) {
+    if report.experiment.notes.is_empty() {
+        return;
+    }
+    out.push_str("<section><h2>Notes</h2>\n<ul>\n");
+    for note in &report.experiment.notes {
+        let _ = writeln!(out, "<li>{}</li>", escape(note));
+    }
+    out.push_str("</ul></section>\n");
+}
+
+fn setup(out: &mut String, report: &Report) {
+    let e = &report.experiment;
+    let b = e.bursts();
+    let numbers = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let size = match b.size {
+        Size::Fixed(n) => format!("{n} messages"),
+        Size::Random(RandomSize::Uniform([l, h])) => format!("{l} to {h} messages (uniform)"),
+    };
+    let gap = match b.gap_ms {
+        Gap::Fixed(ms) => format!("{ms} ms"),
+        Gap::Random(RandomGap::Exponential(mean)) => format!("exponential, mean {mean} ms"),
+    };
+    let loss = match e.loss.drop {
+        Drop::EachDataPacket => {
+            "exactly one packet with data a run, at every measured position in turn"
+        }
+        Drop::Nothing => "none",
+    };
+    let link = |link: &tresse_netem::LinkConfig| {
+        let queue = link.queue_packets.map_or("unlimited".into(), |n| format!("{n} packets"));
+        format!("drop-tail queue {queue}, overhead {} bytes", link.overhead_bytes)
+    };
+    let a = &e.association;
+    let rows = [
+        ("Bandwidth", format!("{} kbit/s, both ways", numbers(&e.topology.bandwidth_kbps))),
+        ("One-way delay", format!("{} ms, both ways", numbers(&e.topology.delay_ms))),
+        ("Link to the receiver", link(&e.topology.forward)),
+        ("Link back", link(&e.topology.backward)),
+        (
+            "Traffic",
+            format!(
+                "{} bursts (the first {} not measured) of {size}, gap {gap}, {} ms between the \
+                 messages of a burst",
+                b.count, b.ignore, b.spacing_ms
+            ),
+        ),
+        (
+            "Message",
+            format!(
+                "{} bytes{}{}",
+                b.message_bytes,
+                if a.bundling { "" } else { ", one per packet" },
+                if a.no_delay { ", no Nagle" } else { ", Nagle" }
+            ),
+        ),
+        ("Loss", loss.to_owned()),
+        ("MTU", format!("{} bytes", a.mtu)),
+        ("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer)),
+    ];
+    out.push_str("<section><h2>Set-up</h2>\n<dl>\n");
+    for (term, text) in rows {
+        let _ = writeln!(out, "<dt>{term}</dt><dd>{}</dd>", escape(&text));
+    }
+    out.push_str("</dl>\n<p class=\"caption\"></p>\n");
+    for p in &report.profiles {
+        let _ = writeln!(
+            out,
+            "<details><summary>{} <code>{}</code></summary><p>{}. Both endpoints run it.</p>\
+             <pre>{}</pre></details>",
+            escape(&p.label),
+            escape(&p.name),
+            escape(&p.description),
+            escape(&p.parameters)
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+fn again(out: &mut String, report: &Report) {
+    out.push_str("<section><h2>Make it again</h2>\n");
+    let _ = writeln!(out, "<pre>{}</pre>", escape(&report.command));
+    let _ = writeln!(
+        out,
+        "<p>From the source tree: <code>cargo run --release -- {}</code>. The same source and \
+         seed give the same bytes.</p>",
+        escape(report.command.strip_prefix("tresse ").unwrap_or(&report.command))
+    );
+    let files = [
+        ("rows.csv", "every measured value with its parameters"),
+        ("reductions.csv", "the reductions, both readings"),
+        (SUMMARY, "all tables and parameters"),
+        (RUNS, "the finished runs"),
+    ];
+    out.push_str("<dl>\n");
+    for (file, what) in files {
+        let _ = writeln!(out, "<dt><a href=\"{file}\">{file}</a></dt><dd>{what}</dd>");
+    }
+    out.push_str("</dl></section>\n");
+}

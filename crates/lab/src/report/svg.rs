@@ -1,0 +1,197 @@
+//! Draws a figure as SVG: a title, a legend outside of the data, axes, lines with markers.
+//!
+//! Colours are those of Okabe & Ito, which people with any colour vision tell apart; markers
+//! differ in shape as well. The page restyles text, grid and background for dark displays by the
+//! colours named here, so each of them has one purpose.
+
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::figure::{Figure, Line, Point, ReferenceAt};
+
+/// Background.
+pub const BACKGROUND: RGBColor = RGBColor(255, 255, 255);
+/// Text and axes.
+pub const INK: RGBColor = RGBColor(34, 34, 34);
+/// Grid.
+pub const GRID: RGBColor = RGBColor(225, 225, 225);
+
+const PALETTE: [RGBColor; 7] = [
+    RGBColor(117, 117, 117), // grey: the run without loss
+    RGBColor(213, 94, 0),    // vermilion
+    RGBColor(0, 114, 178),   // blue
+    RGBColor(0, 158, 115),   // bluish green
+    RGBColor(204, 121, 167), // reddish purple
+    RGBColor(230, 159, 0),   // orange
+    RGBColor(86, 180, 233),  // sky blue
+];
+
+const SIZE: (u32, u32) = (920, 520);
+const TITLE_HEIGHT: i32 = 40;
+const LEGEND_ROW: i32 = 24;
+const FONT: &str = "sans-serif";
+
+type Error = Box<dyn std::error::Error>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// The figure as SVG text.
+///
+/// # Errors
+/// What the drawing library says, as text; it has no reason to fail on finite ranges.
+pub fn draw(figure: &Figure) -> Result<String, String> {
+    let mut svg = String::new();
+    draw_into(figure, &mut svg).map_err(|e| format!("cannot draw \"{}\": {e}", figure.title))?;
+    Ok(svg)
+}
+
+fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
+    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    root.fill(&BACKGROUND)?;
+    let title = (FONT, 19).into_font().style(FontStyle::Bold).color(&INK);
+    root.draw(&Text::new(figure.title.clone(), (20, 14), title))?;
+    let legend_height = draw_legend(&root, figure)?;
+    let (_, plot_area) = root.split_vertically(TITLE_HEIGHT + legend_height);
+    let [x_low, x_high] = figure.x_range;
+    let [y_low, y_high] = figure.y_range;
+    let mut chart = ChartBuilder::on(&plot_area)
+        .margin_top(10)
+        .margin_right(24)
+        .margin_bottom(10)
+        .margin_left(12)
+        .x_label_area_size(50)
+        .y_label_area_size(62)
+        .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
+    chart
+        .configure_mesh()
+        .x_labels(14)
+        .y_labels(9)
+        .x_label_formatter(&|v| number(*v))
+        .y_label_formatter(&|v| number(*v))
+        .x_desc(figure.x_label.clone())
+        .y_desc(figure.y_label.clone())
+        .axis_desc_style((FONT, 16).into_font().color(&INK))
+        .label_style((FONT, 14).into_font().color(&INK))
+        .axis_style(INK)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .draw()?;
+    draw_references(&mut chart, figure)?;
+    for line in &figure.lines {
+        draw_line(&root, &mut chart, line)?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// Whole numbers without a decimal point.
+fn number(value: f64) -> String {
+    let rounded = (value * 1000.0).round() / 1000.0;
+    if rounded == 0.0 { "0".into() } else { format!("{rounded}") }
+}
+
+fn colour(style: usize) -> RGBColor {
+    if style < PALETTE.len() {
+        PALETTE[style]
+    } else {
+        PALETTE[1 + (style - 1) % (PALETTE.len() - 1)]
+    }
+}
+
+fn draw_line<'a>(root: &Area<'a>, chart: &mut Chart<'a, '_>, line: &Line) -> Result<(), Error> {
+    let colour = colour(line.style);
+    for piece in &line.pieces {
+        let points = piece.iter().map(|p| (p.x, p.y));
+        chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        for Point { x, y, ci95 } in piece {
+            if let Some(half) = ci95 {
+                let style = colour.stroke_width(1);
+                let bar = ErrorBar::new_vertical(*x, y - half, *y, y + half, style, 8);
+                chart.draw_series(std::iter::once(bar))?;
+            }
+        }
+        for p in piece {
+            draw_marker(root, chart.backend_coord(&(p.x, p.y)), line.style)?;
+        }
+    }
+    Ok(())
+}
+
+/// Draws the marker of a style, one of seven shapes, around a pixel.
+fn draw_marker(root: &Area<'_>, (x, y): (i32, i32), style: usize) -> Result<(), Error> {
+    let colour = colour(style);
+    let filled = colour.filled();
+    let polygon = |corners: &[(i32, i32)]| {
+        Polygon::new(corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect::<Vec<_>>(), filled)
+    };
+    match style % 7 {
+        0 => root.draw(&Circle::new((x, y), 3, filled))?,
+        1 => root.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], filled))?,
+        2 => root.draw(&Circle::new((x, y), 5, filled))?,
+        3 => root.draw(&polygon(&[(0, -6), (6, 5), (-6, 5)]))?,
+        4 => root.draw(&polygon(&[(0, -6), (6, 0), (0, 6), (-6, 0)]))?,
+        5 => root.draw(&polygon(&[(0, 6), (6, -5), (-6, -5)]))?,
+        _ => root.draw(&Cross::new((x, y), 5, colour.stroke_width(2)))?,
+    }
+    Ok(())
+}
+
+fn draw_references<'a>(chart: &mut Chart<'a, '_>, figure: &Figure) -> Result<(), Error> {
+    let [x_low, x_high] = figure.x_range;
+    for reference in &figure.references {
+        let colour = colour(reference.style);
+        match reference.at {
+            ReferenceAt::Level { y } => {
+                let ends = [(x_low, y), (x_high, y)];
+                let style = colour.stroke_width(1);
+                chart.draw_series(DashedLineSeries::new(ends, 7, 5, style))?;
+            }
+            ReferenceAt::Point { x, y } => {
+                let style = colour.stroke_width(2);
+                let star = EmptyElement::at((x, y)) + Circle::new((0, 0), 9, style);
+                chart.draw_series(std::iter::once(star))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Draws the legend below the title, in as many rows as it needs, and says how high it is.
+fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
+    let text = (FONT, 15).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let level = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Level { .. }));
+    let point = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Point { .. }));
+    let mut entries: Vec<(&str, Option<usize>)> =
+        figure.lines.iter().map(|l| (l.label.as_str(), Some(l.style))).collect();
+    if level || point {
+        entries.push(("paper", None));
+    }
+    let (mut x, mut y) = (24, TITLE_HEIGHT + LEGEND_ROW / 2);
+    for (label, style) in entries {
+        // Generous: the width of a character depends on the viewer's font.
+        let width = 48 + 9 * label.chars().count() as i32 + 14;
+        if x + width > SIZE.0 as i32 && x > 24 {
+            (x, y) = (24, y + LEGEND_ROW);
+        }
+        match style {
+            Some(style) => {
+                let colour = colour(style);
+                let ends = vec![(x, y), (x + 34, y)];
+                root.draw(&PathElement::new(ends, colour.stroke_width(2)))?;
+                draw_marker(root, (x + 17, y), style)?;
+            }
+            None if level => {
+                for start in [x, x + 12, x + 24] {
+                    let dash = vec![(start, y), (start + 7, y)];
+                    root.draw(&PathElement::new(dash, INK.stroke_width(1)))?;
+                }
+            }
+            None => root.draw(&Circle::new((x + 17, y), 9, INK.stroke_width(2)))?,
+        }
+        root.draw(&Text::new(label.to_owned(), (x + 42, y), text.clone()))?;
+        x += width;
+    }
+    Ok(y + LEGEND_ROW / 2 - TITLE_HEIGHT)
+}

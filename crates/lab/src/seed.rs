@@ -1,0 +1,48 @@
+//! Where every random number of a run comes from: the experiment's seed and a purpose.
+
+use sha2::{Digest, Sha256};
+
+/// 32 bytes that follow from `seed`, the replication and what they are for, and from nothing else.
+pub(crate) fn derive(seed: u64, replication: u32, purpose: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"tresse-lab\0");
+    hash.update(purpose.as_bytes());
+    hash.update([0]);
+    hash.update(seed.to_be_bytes());
+    hash.update(replication.to_be_bytes());
+    hash.finalize().into()
+}
+
+/// The first 16 bytes of the SHA-256 of `parts`, each with its length, as lowercase hex.
+pub(crate) fn content_hash(parts: &[&[u8]]) -> String {
+    use std::fmt::Write as _;
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}"); // Writing to a String cannot fail.
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_differ_by_every_ingredient_and_repeat() {
+        let base = derive(1, 2, "traffic");
+        assert_eq!(base, derive(1, 2, "traffic"));
+        for other in [derive(2, 2, "traffic"), derive(1, 3, "traffic"), derive(1, 2, "network")] {
+            assert_ne!(base, other);
+        }
+    }
+
+    #[test]
+    fn hashes_keep_parts_apart() {
+        assert_ne!(content_hash(&[b"ab", b"c"]), content_hash(&[b"a", b"bc"]));
+        assert_eq!(content_hash(&[b"x"]).len(), 32);
+    }
+}

@@ -1,0 +1,190 @@
+//! Experiment files: those that are built in, and mistakes in those of users.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use tresse_lab::experiment::{self, Measure};
+use tresse_lab::plan::plan;
+use tresse_lab::{LabError, Overrides};
+
+const FIG2: &str = include_str!("../experiments/hurtig/fig2.toml");
+
+#[test]
+fn every_file_is_built_in_and_stands_under_its_id() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let mut files = BTreeSet::new();
+    for paper in std::fs::read_dir(&root).unwrap() {
+        for file in std::fs::read_dir(paper.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let id = path.strip_prefix(&root).unwrap().with_extension("");
+            assert_eq!(experiment::load_file(&path).unwrap().id, id.to_str().unwrap());
+            files.insert(id.to_str().unwrap().to_owned());
+        }
+    }
+    let built_in: BTreeSet<String> = experiment::ids().map(str::to_owned).collect();
+    assert_eq!(files, built_in);
+    for e in experiment::built_in().unwrap() {
+        assert!(!e.published.is_empty() && !e.plots.is_empty() && !e.summary.is_empty());
+        assert_eq!(experiment::find(&e.id).unwrap().id, e.id);
+    }
+}
+
+#[test]
+fn figure_2_is_what_the_paper_describes() {
+    let e = experiment::find("hurtig/fig2").unwrap();
+    let runs = plan(&e).unwrap();
+    // 40 measured positions and a run without loss for each of five senders.
+    assert_eq!(runs.len(), 5 * 41);
+    for run in &runs {
+        let p = &run.setup.profile;
+        assert_eq!((p.rto.initial_ms, p.rto.min_ms, p.rto.max_ms), (200.0, 100.0, 400.0));
+        assert_eq!(p.sack.delay_ms, 40.0);
+        assert_eq!(run.schedule.len(), 48);
+        assert!(run.dropped().is_none_or(|m| m.measured && m.burst > 2));
+    }
+    assert_eq!(runs[0].setup.profile.fast_retransmit.threshold, 4);
+    let published: Vec<f64> = e
+        .published
+        .iter()
+        .filter(|p| matches!(p.measure, Measure::Reduction(_)))
+        .map(|p| p.value)
+        .collect();
+    assert_eq!(published, [41.0, 64.0, 64.0]);
+}
+
+#[test]
+fn keys_are_unique_and_change_with_what_decides_a_run() {
+    let keys = |overrides: &Overrides| -> HashSet<String> {
+        let mut e = experiment::find("hurtig/fig2").unwrap();
+        overrides.apply(&mut e).unwrap();
+        plan(&e).unwrap().into_iter().map(|run| run.key).collect()
+    };
+    let own = keys(&Overrides::default());
+    assert_eq!(own.len(), 5 * 41);
+    assert_eq!(own, keys(&Overrides::default()));
+    let seed = Overrides { seed: Some(2), ..Overrides::default() };
+    assert!(own.is_disjoint(&keys(&seed)));
+    let parameter = Overrides { parameters: vec!["rto.min_ms=150".into()], ..Overrides::default() };
+    assert!(own.is_disjoint(&keys(&parameter)));
+    // A further profile leaves the runs of the others valid.
+    let profile = Overrides { profiles: vec!["rfc2960".into()], ..Overrides::default() };
+    let more = keys(&profile);
+    assert!(own.is_subset(&more) && more.len() == 6 * 41);
+}
+
+fn mistake(from: &str, to: &str) -> String {
+    assert!(FIG2.contains(from), "{from}");
+    let error = experiment::parse("my.toml", &FIG2.replacen(from, to, 1)).unwrap_err();
+    assert!(matches!(error, LabError::Experiment { .. }));
+    let text = error.to_string();
+    assert!(!text.contains('\n'), "{text}");
+    text
+}
+
+#[test]
+fn mistakes_name_the_file_the_line_and_the_key() {
+    let line = |needle: &str| 1 + FIG2.lines().position(|l| l.starts_with(needle)).unwrap();
+
+    let unknown = mistake("gap_ms = 200", "gap = 200");
+    assert!(unknown.starts_with(&format!("my.toml:{}: ", line("gap_ms"))), "{unknown}");
+    assert!(unknown.contains("unknown field `gap`"), "{unknown}");
+    assert!(unknown.contains("workload.bursts.gap"), "{unknown}");
+
+    let wrong_type = mistake("count = 12", "count = 'twelve'");
+    assert!(wrong_type.starts_with(&format!("my.toml:{}: ", line("count"))), "{wrong_type}");
+    assert!(wrong_type.contains("(key workload.bursts.count)"), "{wrong_type}");
+
+    let not_toml = mistake("[topology]", "[topology");
+    assert!(not_toml.starts_with("my.toml:"), "{not_toml}");
+
+    let missing = mistake("title = ", "# title = ");
+    assert!(missing.contains("missing field `title`"), "{missing}");
+}
+
+#[test]
+fn values_that_cannot_work_are_refused() {
+    for (from, to, key) in [
+        ("id = \"hurtig/fig2\"", "id = \"../up\"", "id"),
+        ("bandwidth_kbps = [2000]", "bandwidth_kbps = []", "topology.bandwidth_kbps"),
+        ("delay_ms = [15]", "delay_ms = [-1]", "topology.delay_ms[0]"),
+        ("delay_ms = [15]", "delay_ms = [15, 15]", "topology.delay_ms[1]"),
+        ("delay_ms = [15]", "delay_ms = [5, 15]", "published[0].measure.reduction.delay_ms"),
+        ("name = \"lksctp-2.6.15\"", "name = \"lksctp-9\"", "profile[0].name"),
+        ("min_ms = 100", "minimum_ms = 100", "parameters"),
+        ("min_ms = 100", "min_ms = 1000", "parameters"),
+        ("label = \"Early Retransmit\"", "label = \"Standard\"", "profile[1].label"),
+        ("ignore = 2", "ignore = 12", "workload.bursts.ignore"),
+        ("size = 4", "size = 0", "workload.bursts.size"),
+        ("size = 4", "size = { uniform = [7, 1] }", "workload.bursts.size"),
+        ("gap_ms = 200", "gap_ms = nan", "workload.bursts.gap_ms"),
+        ("message_bytes = 200", "message_bytes = 3", "workload.bursts.message_bytes"),
+        ("file = \"fig2\"", "file = \"../fig2\"", "plot[0].file"),
+        ("series = [\"Standard\", ", "series = [\"standard\", ", "plot[0].series"),
+        ("forward.queue_packets = 50", "forward.loss = 2.0", "topology.forward.loss"),
+        (
+            "reduction = { series = \"Early Retransmit\"",
+            "reduction = { series = \"Standard\"",
+            "published[0].measure.reduction.series",
+        ),
+    ] {
+        let text = mistake(from, to);
+        assert!(text.ends_with(&format!("(key {key})")), "{to}: {text}");
+    }
+}
+
+#[test]
+fn random_workloads_are_understood_and_wrong_ones_explained() {
+    let text = FIG2.replacen("size = 4", "size = { uniform = [1, 7] }", 1).replacen(
+        "gap_ms = 200",
+        "gap_ms = { exponential = 200 }",
+        1,
+    );
+    experiment::parse("my.toml", &text).unwrap();
+    let wrong = mistake("size = 4", "size = { normal = [1, 7] }");
+    assert!(wrong.contains("{ uniform = [low, high] }"), "{wrong}");
+}
+
+#[test]
+fn unknown_ids_are_answered_with_those_that_are_near() {
+    for (name, near) in [
+        ("hurtig/fig22", "did you mean hurtig/fig2"),
+        ("fig2", "did you mean hurtig/fig2?"),
+        ("hurtig/fgi5", "did you mean hurtig/fig5?"),
+        ("nothing-like-it", "known: hurtig/fig2, hurtig/fig3"),
+    ] {
+        let error = experiment::find(name).unwrap_err().to_string();
+        assert!(error.contains(near) && !error.contains('\n'), "{error}");
+    }
+    let error = experiment::find("./no-such.toml").unwrap_err().to_string();
+    assert!(error.starts_with("cannot read ./no-such.toml: "), "{error}");
+}
+
+#[test]
+fn overrides_are_checked() {
+    let apply = |overrides: Overrides| {
+        let mut e = experiment::find("hurtig/fig2").unwrap();
+        overrides.apply(&mut e).map(|()| e)
+    };
+    let set = |text: &str| Overrides { parameters: vec![text.into()], ..Overrides::default() };
+    for (text, word) in [
+        ("rto.minimum_ms=3", "minimum_ms"),
+        ("rto.min_ms=x", "rto.min_ms=x"),
+        ("rto.min_ms", "key=value"),
+        ("rto.max_ms=50", "rto.min_ms"),
+        ("sack.delay_ms=501", "sack.delay_ms"),
+    ] {
+        let error = apply(set(text)).unwrap_err().to_string();
+        assert!(error.contains(word) && !error.contains('\n'), "{text}: {error}");
+    }
+    let e = apply(set("rto.min_ms=150")).unwrap();
+    assert_eq!(plan(&e).unwrap()[0].setup.profile.rto.min_ms, 150.0);
+
+    let profiles = |name: &str| Overrides { profiles: vec![name.into()], ..Overrides::default() };
+    let error = apply(profiles("warp")).unwrap_err().to_string();
+    assert!(error.contains("unknown profile \"warp\"") && error.contains("rfc9260"), "{error}");
+    let e = apply(profiles("rfc9260+limited-transmit")).unwrap();
+    assert!(e.profiles.last().unwrap().extra);
+    assert!(e.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));
+    // One that is there already changes nothing.
+    assert_eq!(apply(profiles("rfc9260")).unwrap().profiles.len(), 5);
+}
