@@ -48,6 +48,7 @@ impl Association {
         let was_idle = receiver.inbound.ready() == 0;
         receiver.received.record(seq);
         receiver.received_bytes += data.payload.len() as u64;
+        receiver.window.on_received(data.payload.len());
         incoming.facts.new_data = true;
         self.journal.stats.data_chunks_received += 1;
         let result = receiver.inbound.receive(
@@ -113,22 +114,19 @@ impl super::receiver::Receiver {
     fn make_room(&mut self, seq: u64, len: usize) -> bool {
         let promised = self.received_bytes + len as u64 <= self.promised_bytes;
         let hard_limit = HARD_LIMIT * self.buffer;
+        let mut occupied = self.occupied();
         loop {
-            let occupied = self.occupied();
             let fits = self.window.advertised(occupied) as usize >= len;
             if (promised || fits) && occupied < hard_limit {
                 return true;
             }
-            if seq > self.received.highest_seq() || !self.drop_highest(seq) {
+            // Only a chunk that fills a gap is worth dropping others for.
+            if seq > self.received.highest_seq() {
                 return false;
             }
+            let Some(dropped) = self.inbound.discard_highest(seq) else { return false };
+            self.received.forget(dropped);
+            occupied = self.occupied();
         }
-    }
-
-    /// Reneges on the highest chunk above `seq` that is held.
-    fn drop_highest(&mut self, seq: u64) -> bool {
-        let Some(dropped) = self.inbound.discard_highest(seq) else { return false };
-        self.received.forget(dropped);
-        true
     }
 }

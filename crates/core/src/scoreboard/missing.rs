@@ -13,7 +13,8 @@ pub struct MissingRange {
     pub misses: u32,
     /// The SACK being processed added one.
     pub struck: bool,
-    /// For retransmitted chunks: when. Acks of data sent before say nothing about them.
+    /// For retransmitted chunks: when. Acks of data sent before say nothing about them. Zero for
+    /// chunks sent once.
     pub sent: Time,
 }
 
@@ -44,15 +45,13 @@ impl MissingList {
         if self.ranges.get(i).is_some_and(|r| r.start <= seq) {
             return;
         }
-        let first_time = sent == Time::ZERO;
         if let Some(below) = i.checked_sub(1).map(|i| &mut self.ranges[i])
             && below.end + 1 == seq
             && below.misses == misses
             && !below.struck
-            && (below.sent == Time::ZERO) == first_time
+            && below.sent == sent
         {
             below.end = seq;
-            below.sent = below.sent.max(sent);
             return;
         }
         self.ranges.insert(i, MissingRange { start: seq, end: seq, misses, struck: false, sent });
@@ -101,8 +100,9 @@ impl MissingList {
         any
     }
 
-    pub(super) fn strike_one(&mut self, seq: u64) {
-        self.insert(seq, 1, Time::ZERO);
+    /// The receiver reneged on `seq`: it is missing, with one miss indication.
+    pub(super) fn strike_one(&mut self, seq: u64, sent: Time) {
+        self.insert(seq, 1, sent);
         let i = self.find(seq);
         self.ranges[i].struck = true;
     }

@@ -84,6 +84,12 @@ impl Outstanding {
     pub fn size(&self) -> usize {
         data_chunk_len(self.chunk.payload.len())
     }
+
+    /// Only acks of data sent after this moment are miss indications: a SACK that was caused by
+    /// data sent before a retransmission says nothing about that retransmission.
+    fn struck_after(&self) -> Time {
+        if self.transmissions > 1 { self.last_sent } else { Time::ZERO }
+    }
 }
 
 /// What is known of one packet whose chunks are not all cumulatively acknowledged.
@@ -353,7 +359,7 @@ impl Scoreboard {
             facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
         }
         self.facts(path).flight += size;
-        if seq < self.highest_acked && eligible {
+        if seq <= self.highest_acked && eligible {
             // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
             // timeout begins anew and is only struck by acks of data sent after it.
             let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };

@@ -310,6 +310,7 @@ impl Scoreboard {
         chunk.state = ChunkState::InFlight;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
         let eligible = !chunk.fast_retransmitted;
+        let sent = chunk.struck_after();
         self.flight_user_bytes += chunk.chunk.payload.len();
         let facts = &mut self.paths[usize::from(path.0)];
         facts.flight += size;
@@ -321,7 +322,7 @@ impl Scoreboard {
         });
         // RFC 9260 §6.2.1 D iii: count one miss indication.
         if eligible {
-            self.missing.strike_one(seq);
+            self.missing.strike_one(seq, sent);
         }
         outcome.reneged.push(seq);
     }

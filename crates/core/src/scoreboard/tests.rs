@@ -1,1 +1,323 @@
-//! Against a simple model.
+//! The scoreboard against a simple model that visits everything at every step.
+
+use proptest::prelude::*;
+use tresse_wire::GapAckBlock;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+struct ModelChunk {
+    path: u8,
+    size: usize,
+    state: ChunkState,
+    cumulative: bool,
+    ever_acked: bool,
+    misses: u32,
+    fast: bool,
+    packet: usize,
+    transmissions: u32,
+    sent: u64,
+}
+
+/// Every chunk ever sent, in a vector.
+#[derive(Default)]
+struct Model {
+    chunks: Vec<ModelChunk>,
+    packets: usize,
+    cumulative: usize,
+    highest_acked: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Send { path: u8, chunks: usize, len: usize },
+    Sack { cumulative: usize, blocks: Vec<(usize, usize)>, htna: bool },
+    Lose { pick: usize, timeout: bool },
+    Retransmit { path: u8, chunks: usize },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0u8..3, 1usize..5, 1usize..40).prop_map(|(path, chunks, len)| Step::Send { path, chunks, len }),
+        4 => (0usize..4, prop::collection::vec((1usize..12, 0usize..4), 0..5), any::<bool>())
+            .prop_map(|(cumulative, blocks, htna)| Step::Sack { cumulative, blocks, htna }),
+        2 => (any::<prop::sample::Index>(), any::<bool>())
+            .prop_map(|(pick, timeout)| Step::Lose { pick: pick.index(40), timeout }),
+        2 => (0u8..3, 1usize..4).prop_map(|(path, chunks)| Step::Retransmit { path, chunks }),
+    ];
+    prop::collection::vec(step, 1..80)
+}
+
+fn chunk(len: usize) -> NewChunk {
+    NewChunk {
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags::UNFRAGMENTED,
+        payload: Bytes::from(vec![0; len]),
+    }
+}
+
+impl Model {
+    fn outstanding(&self) -> impl Iterator<Item = (usize, &ModelChunk)> {
+        self.chunks.iter().enumerate().filter(|(_, c)| !c.cumulative)
+    }
+
+    fn missing(&self) -> Vec<(usize, u32)> {
+        self.outstanding()
+            .filter(|(i, c)| {
+                let below = *i < self.highest_acked || c.ever_acked; // Or reneged on.
+                c.state == ChunkState::InFlight && below && !c.fast
+            })
+            .map(|(i, c)| (i, c.misses))
+            .collect()
+    }
+
+    /// Applies a SACK; returns (newly acked bytes, HTNA, reneged).
+    fn sack(&mut self, cumulative: usize, acked: &[bool]) -> (usize, Option<usize>, Vec<usize>) {
+        let (mut bytes, mut highest, mut reneged) = (0, None, Vec::new());
+        for i in 0..self.chunks.len() {
+            let c = &mut self.chunks[i];
+            if c.cumulative {
+                continue;
+            }
+            let gap = i >= cumulative && acked[i];
+            if i < cumulative || gap {
+                if c.state != ChunkState::GapAcked && !c.ever_acked {
+                    bytes += c.size;
+                    highest = Some(i);
+                }
+                c.cumulative = i < cumulative;
+                c.state = ChunkState::GapAcked;
+                c.ever_acked = true;
+                c.misses = 0;
+                self.highest_acked = self.highest_acked.max(i);
+            } else if c.state == ChunkState::GapAcked {
+                c.state = ChunkState::InFlight;
+                c.misses = 1;
+                reneged.push(i);
+            }
+        }
+        self.cumulative = self.cumulative.max(cumulative);
+        (bytes, highest, reneged)
+    }
+}
+
+struct Harness {
+    board: Scoreboard,
+    model: Model,
+    base: u64,
+    clock: u64,
+}
+
+impl Harness {
+    fn new(initial: u32) -> Harness {
+        let board = Scoreboard::new(Tsn(initial));
+        let base = board.next_seq();
+        // The model's highest_acked is an index; "none" and "chunk 0" look alike, as nothing is
+        // below chunk 0.
+        Harness { board, model: Model::default(), base, clock: 1 }
+    }
+
+    fn seq(&self, i: usize) -> u64 {
+        self.base + i as u64
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.clock += 1;
+        let now = Time::from_nanos(self.clock);
+        match step {
+            Step::Send { path, chunks, len } => {
+                self.board.begin_packet();
+                for _ in 0..*chunks {
+                    let seq = self.board.record_new(now, PathId(*path), chunk(*len));
+                    assert_eq!(seq, self.seq(self.model.chunks.len()));
+                    self.model.chunks.push(ModelChunk {
+                        path: *path,
+                        size: data_chunk_len(*len),
+                        state: ChunkState::InFlight,
+                        cumulative: false,
+                        ever_acked: false,
+                        misses: 0,
+                        fast: false,
+                        packet: self.model.packets,
+                        transmissions: 1,
+                        sent: self.clock,
+                    });
+                }
+                self.model.packets += 1;
+            }
+            Step::Lose { pick, timeout } => {
+                let pick = self.model.cumulative + pick;
+                let cause = if *timeout { LossCause::Timeout } else { LossCause::FastRetransmit };
+                let expected = self
+                    .model
+                    .chunks
+                    .get(pick)
+                    .is_some_and(|c| !c.cumulative && c.state == ChunkState::InFlight);
+                assert_eq!(self.board.mark_lost(self.seq(pick), cause), expected);
+                if expected {
+                    let c = &mut self.model.chunks[pick];
+                    c.state = ChunkState::Lost;
+                    c.fast = !timeout;
+                    c.misses = 0;
+                }
+            }
+            Step::Retransmit { path, chunks } => {
+                if self.board.first_lost().is_none() {
+                    return;
+                }
+                self.board.begin_packet();
+                for _ in 0..*chunks {
+                    let Some(seq) = self.board.first_lost() else { break };
+                    let i = (seq - self.base) as usize;
+                    let lowest =
+                        self.model.outstanding().find(|(_, c)| c.state == ChunkState::Lost);
+                    assert_eq!(lowest.map(|(i, _)| i), Some(i));
+                    self.board.record_retransmission(now, PathId(*path), seq, false);
+                    let c = &mut self.model.chunks[i];
+                    c.state = ChunkState::InFlight;
+                    c.path = *path;
+                    c.packet = self.model.packets;
+                    c.transmissions += 1;
+                    c.sent = self.clock;
+                    c.misses = 0;
+                }
+                self.model.packets += 1;
+            }
+            Step::Sack { cumulative, blocks, htna } => self.sack(*cumulative, blocks, *htna),
+        }
+        self.compare();
+    }
+
+    fn sack(&mut self, advance: usize, blocks: &[(usize, usize)], htna: bool) {
+        let total = self.model.chunks.len();
+        let cumulative = (self.model.cumulative + advance).min(total);
+        let mut acked = vec![false; total];
+        let mut wire = Vec::new();
+        for (offset, len) in blocks {
+            let (start, end) = (cumulative + offset, cumulative + offset + len);
+            if end < total {
+                wire.push(GapAckBlock {
+                    start: *offset as u16 + 1,
+                    end: (offset + len) as u16 + 1,
+                });
+                acked[start..=end].fill(true);
+            }
+        }
+        let mut outcome = AckOutcome::default();
+        let mut released = Vec::new();
+        let tsn = Scoreboard::tsn(self.seq(cumulative) - 1);
+        let before = self.model.cumulative;
+        self.board
+            .on_sack(tsn, wire.into_iter(), &mut outcome, |c| released.push(c.size()))
+            .unwrap();
+        let (bytes, highest, reneged) = self.model.sack(cumulative, &acked);
+        assert_eq!(outcome.newly_acked, bytes);
+        assert_eq!(outcome.highest_newly_acked, highest.map(|i| self.seq(i)));
+        let reneged_seqs: Vec<u64> = reneged.iter().map(|i| self.seq(*i)).collect();
+        let mut found = outcome.reneged.clone();
+        found.sort_unstable();
+        assert_eq!(found, reneged_seqs);
+        let gone: Vec<usize> =
+            self.model.chunks[before..self.model.cumulative].iter().map(|c| c.size).collect();
+        assert_eq!(released, gone);
+        assert_eq!(outcome.cumulative_advanced, self.model.cumulative > before);
+        if htna && let Some(highest) = highest {
+            self.board.strike(self.seq(highest), outcome.latest_sent);
+            let latest = outcome.latest_sent.as_nanos();
+            let limit = self.model.highest_acked;
+            for (i, c) in self.model.chunks.iter_mut().enumerate().take(highest) {
+                let below = i < limit || c.ever_acked;
+                let missing = !c.cumulative && c.state == ChunkState::InFlight && below && !c.fast;
+                if missing && (c.transmissions == 1 || c.sent < latest) {
+                    c.misses += 1;
+                }
+            }
+        }
+    }
+
+    fn compare(&self) {
+        let (board, model) = (&self.board, &self.model);
+        for path in 0..3u8 {
+            let of_path = || model.outstanding().filter(move |(_, c)| c.path == path);
+            let flight: usize = of_path()
+                .filter(|(_, c)| c.state == ChunkState::InFlight)
+                .map(|(_, c)| c.size)
+                .sum();
+            assert_eq!(board.flight(PathId(path)), flight);
+            let earliest =
+                of_path().find(|(_, c)| c.state != ChunkState::GapAcked).map(|(i, _)| self.seq(i));
+            assert_eq!(board.earliest(PathId(path)), earliest, "path {path}");
+        }
+        let packets = |in_packet: &dyn Fn(&ModelChunk) -> bool| {
+            let mut list: Vec<usize> =
+                model.outstanding().filter(|(_, c)| in_packet(c)).map(|(_, c)| c.packet).collect();
+            list.dedup();
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        let in_flight = packets(&|c| c.state == ChunkState::InFlight);
+        let open = packets(&|_| true);
+        let not_acked = packets(&|c| c.state != ChunkState::GapAcked);
+        assert_eq!(board.packets_in_flight(), in_flight.len());
+        assert_eq!(board.packets_outstanding(), open.len());
+        assert_eq!(board.packets_gap_acked(), open.len() - not_acked.len());
+        let missing: Vec<(u64, u32)> =
+            board.missing().iter().flat_map(|r| (r.start..=r.end).map(|s| (s, r.misses))).collect();
+        let expected: Vec<(u64, u32)> =
+            model.missing().into_iter().map(|(i, misses)| (self.seq(i), misses)).collect();
+        assert_eq!(missing, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn behaves_like_the_model(
+        initial in prop_oneof![any::<u32>(), u32::MAX - 20..=u32::MAX],
+        steps in steps(),
+    ) {
+        let mut harness = Harness::new(initial);
+        for step in &steps {
+            harness.step(step);
+        }
+    }
+}
+
+#[test]
+fn late_and_impossible_sacks_change_nothing() {
+    let mut harness = Harness::new(100);
+    harness.step(&Step::Send { path: 0, chunks: 4, len: 10 });
+    harness.step(&Step::Sack { cumulative: 2, blocks: vec![], htna: true });
+    let mut outcome = AckOutcome::default();
+    let none = || std::iter::empty::<GapAckBlock>();
+    let board = &mut harness.board;
+    assert_eq!(board.on_sack(Tsn(100), none(), &mut outcome, |_| {}), Err(SackFault::Stale));
+    assert_eq!(board.on_sack(Tsn(104), none(), &mut outcome, |_| {}), Err(SackFault::Unsent));
+    assert_eq!(
+        board.on_sack(Tsn(103 + (1 << 31)), none(), &mut outcome, |_| {}),
+        Err(SackFault::Stale)
+    );
+    for (start, end) in [(0, 1), (2, 1), (2, 3), (1, u16::MAX)] {
+        let block = std::iter::once(GapAckBlock { start, end });
+        assert_eq!(
+            board.on_sack(Tsn(101), block, &mut outcome, |_| {}),
+            Err(SackFault::MalformedGap),
+            "{start}-{end}"
+        );
+    }
+    harness.compare();
+}
+
+#[test]
+fn drain_returns_everything_and_leaves_a_usable_board() {
+    let mut harness = Harness::new(7);
+    harness.step(&Step::Send { path: 1, chunks: 3, len: 10 });
+    let next = harness.board.next_seq();
+    assert_eq!(harness.board.drain().count(), 3);
+    assert!(harness.board.is_empty());
+    assert_eq!(harness.board.next_seq(), next);
+    assert_eq!(harness.board.total_flight(), 0);
+}
