@@ -5,7 +5,7 @@
 //! run in the order in which they were scheduled, and every host and link draws from a random
 //! stream of its own.
 //!
-//! ```no_run
+//! ```
 //! use tresse_core::{AssociationConfig, EndpointConfig, Time};
 //! use tresse_sim::apps::{Bulk, Plan, Sender, Sink};
 //! use tresse_sim::{LinkConfig, Simulation, StopReason};

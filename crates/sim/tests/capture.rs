@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::process::Command;
 
@@ -11,9 +11,10 @@ use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use tresse_core::Time;
+use tresse_core::{AssociationConfig, EndpointConfig, Time};
+use tresse_sim::apps::{Bulk, Plan, Sender, Sink};
 use tresse_sim::{
-    Capture, CaptureBuffer, CapturePoint, LinkConfig, LinkId, Packet, Route, Simulation,
+    Capture, CaptureBuffer, CapturePoint, LinkConfig, LinkId, Packet, Route, Simulation, StopReason,
 };
 
 const END: Time = ms(10_000);
@@ -248,4 +249,59 @@ fn tshark_finds_every_checksum_right() {
         .map(|(n, _)| n)
         .collect();
     assert_eq!(bad, [7]);
+}
+
+/// A whole association, from INIT to SHUTDOWN COMPLETE, with losses, on both IP versions and in
+/// UDP.
+#[test]
+fn tshark_understands_whole_associations() {
+    let v4 = (ip("10.0.0.1"), ip("10.0.0.2"));
+    let v6 = (ip("fd00::1"), ip("fd00::2"));
+    for ((a, b), encapsulation) in [(v4, None), (v6, None), (v4, Some(9899)), (v6, Some(9899))] {
+        let association = AssociationConfig { encapsulation, ..AssociationConfig::default() };
+        let host = |address, accept| EndpointConfig {
+            local_addresses: vec![address],
+            accept,
+            association: association.clone(),
+            ..EndpointConfig::default()
+        };
+        let bulk = Bulk { messages: Some(100), streams: 3, ..Bulk::of_size(2500) };
+        let sender = Sender::new(Plan::Bulk(bulk)).connect(vec![b], 5000, association.clone());
+        let mut sim = Simulation::new(1);
+        let one = sim.add_host("client", host(a, false), Box::new(sender.shutdown_when_done()));
+        let two = sim.add_host("server", host(b, true), Box::new(Sink::new()));
+        let config = LinkConfig { loss: 0.02, ..LinkConfig::new(10_000.0, 10.0) };
+        let (there, back) = sim.duplex(one, two, a, b, config).expect("valid");
+        let capture = CaptureBuffer::new();
+        sim.capture(Capture::all(), capture.clone()).expect("memory");
+        assert_eq!(sim.run(ms(600_000)), StopReason::Idle);
+        assert!(sim.app::<Sink>(two).stats().flawless());
+        assert_eq!(sim.app::<Sink>(two).stats().messages, 100);
+        const FIELDS: [&str; 7] = [
+            "_ws.malformed",
+            "ip.checksum.status",
+            "udp.checksum.status",
+            "sctp.checksum.status",
+            "sctp.chunk_type",
+            "frame.len",
+            "udp.port",
+        ];
+        let Some(dissected) = dissect(&capture.contents(), &FIELDS) else { return };
+        let offered = sim.link_stats(there).offered + sim.link_stats(back).offered;
+        assert_eq!(dissected.len() as u64, offered);
+        let good = |is: bool| if is { "1" } else { "" };
+        let mut seen = BTreeSet::new();
+        for packet in &dissected {
+            assert_eq!(packet["_ws.malformed"], "", "{packet:?}");
+            assert_eq!(packet["ip.checksum.status"], good(a.is_ipv4()), "{packet:?}");
+            assert_eq!(packet["udp.checksum.status"], good(encapsulation.is_some()), "{packet:?}");
+            assert_eq!(packet["sctp.checksum.status"], "1", "{packet:?}");
+            assert!(packet["frame.len"].parse::<usize>().expect("a number") <= 1500);
+            seen.extend(packet["sctp.chunk_type"].split(',').map(str::to_string));
+        }
+        // INIT, INIT ACK, COOKIE ECHO, COOKIE ACK, DATA, SACK, SHUTDOWN, ... COMPLETE.
+        for chunk_type in ["0", "1", "2", "3", "7", "8", "10", "11", "14"] {
+            assert!(seen.contains(chunk_type), "no chunk of type {chunk_type}");
+        }
+    }
 }

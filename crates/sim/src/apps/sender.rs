@@ -331,12 +331,14 @@ impl Sender {
 }
 
 impl Application for Sender {
-    /// Opens the association. After a restart the plan goes on where it was.
+    /// Opens the association. After a restart the plan goes on where it was; what the send
+    /// buffer of the former life had taken is lost.
     fn on_start(&mut self, cx: &mut Context<'_>) {
         self.association = None;
         self.connected_at = None;
         self.closed = None;
         self.timer = None;
+        self.done_at = None;
         self.sink.on_start(cx);
         let Some(target) = self.target.clone() else { return };
         match cx.connect(&target.remotes, target.port, target.config) {
