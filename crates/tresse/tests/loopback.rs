@@ -1,0 +1,421 @@
+//! Endpoints that talk over real sockets on the loopback interface.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tresse::{
+    Association, Bytes, CloseReason, Closed, Config, ConnectError, Direction, Endpoint, Event,
+    ObservedPacket, Observer, Ppid, Profile, SendError, SendOptions, StreamId,
+};
+
+const PORT: u16 = 5001;
+
+fn loopback() -> SocketAddr {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+fn server() -> Endpoint {
+    Endpoint::bind(Config::server(loopback(), PORT)).unwrap()
+}
+
+/// A profile that gives up within a fraction of a second.
+fn impatient() -> Arc<Profile> {
+    let toml = "
+        rto = { initial_ms = 20, min_ms = 20, max_ms = 40 }
+        limits = { association_max_retrans = 3, max_init_retransmits = 3, path_max_retrans = 2 }
+    ";
+    Arc::new(Profile::standard().with_overrides(toml).unwrap())
+}
+
+async fn pair() -> (Association, Association) {
+    let server = server();
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let (client, server) =
+        tokio::join!(client.connect(server.local_addr(), PORT), async { server.accept().await });
+    (client.unwrap(), server.unwrap())
+}
+
+async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| panic!("{what} took {limit:?}"))
+}
+
+async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
+    within(Duration::from_secs(20), what, work).await
+}
+
+fn numbered(n: u32, size: usize) -> Bytes {
+    let mut bytes = vec![n as u8; size.max(4)];
+    bytes[..4].copy_from_slice(&n.to_be_bytes());
+    bytes.into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_keep_their_order_per_stream_both_ways() {
+    let (a, b) = pair().await;
+    let echo = tokio::spawn(async move {
+        while let Some(received) = b.recv().await {
+            let m = received.message;
+            let options =
+                SendOptions { ppid: m.ppid, unordered: m.unordered, ..SendOptions::default() };
+            b.send(m.stream, m.payload, options).await.unwrap();
+        }
+        b.close_reason()
+    });
+    const MESSAGES: u32 = 5_000;
+    let sender = a.clone();
+    let send = tokio::spawn(async move {
+        for n in 0..MESSAGES {
+            let options = SendOptions { ppid: Ppid(n), ..SendOptions::default() };
+            let size = [10, 100, 1_000, 3_000][n as usize % 4];
+            sender.send(StreamId((n % 7) as u16), numbered(n, size), options).await.unwrap();
+        }
+    });
+    let mut next: Vec<u32> = (0..7).collect();
+    for _ in 0..MESSAGES {
+        let m = soon("the echo", a.recv()).await.unwrap().message;
+        let expected = &mut next[usize::from(m.stream.0)];
+        assert_eq!(
+            (m.ppid, m.payload),
+            (Ppid(*expected), numbered(*expected, [10, 100, 1_000, 3_000][*expected as usize % 4]))
+        );
+        *expected += 7;
+    }
+    send.await.unwrap();
+    soon("the shutdown", a.shutdown()).await.unwrap();
+    let closed = echo.await.unwrap().unwrap();
+    assert!(closed.is_graceful(), "{closed}");
+    assert_eq!(a.stats().messages_sent, u64::from(MESSAGES));
+}
+
+#[tokio::test]
+async fn large_messages_arrive_whole() {
+    // Larger than the send buffer and the receive buffer, whose limits are 1 MiB.
+    let (a, b) = pair().await;
+    let message: Bytes = (0..6 << 20).map(|n: u32| (n * 7 + n / 251) as u8).collect();
+    let expected = message.clone();
+    let sending = tokio::spawn(async move {
+        for unordered in [false, true] {
+            let options = SendOptions { unordered, ..SendOptions::default() };
+            a.send(StreamId(1), message.clone(), options).await.unwrap();
+            a.send(StreamId(2), "small", options).await.unwrap();
+        }
+        a.shutdown().await
+    });
+    let mut large = 0;
+    for _ in 0..4 {
+        let m = soon("a large message", b.recv()).await.unwrap().message;
+        if m.stream == StreamId(1) {
+            assert!(m.payload == expected, "the large message differs");
+            large += 1;
+        }
+    }
+    assert_eq!(large, 2);
+    soon("the shutdown", sending).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_slow_reader_holds_the_sender_back() {
+    let (a, b) = pair().await;
+    let mut accepted = 0;
+    let deadline = Instant::now() + Duration::from_millis(500);
+    // The buffers of both sides fill up, and stay full.
+    while Instant::now() < deadline {
+        match a.try_send(StreamId(0), numbered(accepted, 1_000), SendOptions::default()) {
+            Ok(()) => accepted += 1,
+            Err(SendError::Refused(tresse_core::SendError::WouldBlock)) => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+    let (sending, receiving) = (a.stats(), b.stats());
+    assert!(sending.send_buffered > 900_000, "{sending:?}");
+    assert!(receiving.receive_buffered > 900_000, "{receiving:?}");
+    assert!((1_900..2_600).contains(&accepted), "{accepted}");
+
+    let waiting = a.clone();
+    let last =
+        tokio::spawn(
+            async move { waiting.send(StreamId(0), "last", SendOptions::default()).await },
+        );
+    for n in 0..accepted {
+        assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, numbered(n, 1_000));
+    }
+    assert_eq!(soon("the last one", b.recv()).await.unwrap().message.payload, "last");
+    last.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_dead_peer_is_noticed_in_bounded_time() {
+    let server_runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (address, server) = {
+        let _context = server_runtime.enter();
+        let server = server();
+        (server.local_addr(), server)
+    };
+    let mut config = Config::client(loopback());
+    config.sctp.association.profile = impatient();
+    let client = Endpoint::bind(config).unwrap();
+    let a = soon("connecting", client.connect(address, PORT)).await.unwrap();
+    server_runtime.shutdown_background();
+    let unheard = server.accept().await;
+    assert!(unheard.is_none(), "its driver is gone");
+
+    for n in 0..10 {
+        a.send(StreamId(0), numbered(n, 100), SendOptions::default()).await.unwrap();
+    }
+    let closed = within(Duration::from_secs(3), "noticing", a.closed()).await;
+    assert_eq!(closed, Closed::Association(CloseReason::Unreachable));
+    assert!(closed.to_string().contains("Association.Max.Retrans"));
+    assert!(a.recv().await.is_none());
+    assert_eq!(a.take_unacknowledged().len(), 10);
+    assert!(a.stats().timeouts > 0, "the figures outlive the association");
+    let error = a.send(StreamId(0), "x", SendOptions::default()).await.unwrap_err();
+    assert_eq!(error, SendError::Closed(closed));
+}
+
+#[tokio::test]
+async fn nobody_there() {
+    let silent = std::net::UdpSocket::bind(loopback()).unwrap();
+    let mut config = Config::client(loopback());
+    config.sctp.association.profile = impatient();
+    let client = Endpoint::bind(config).unwrap();
+    let address = silent.local_addr().unwrap();
+    let error = within(Duration::from_secs(3), "giving up", client.connect(address, PORT)).await;
+    let setup_failed = Closed::Association(CloseReason::SetupFailed);
+    assert_eq!(error.unwrap_err(), ConnectError::Closed(setup_failed));
+    client.wait_idle().await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_accept_refuses() {
+    let deaf = Endpoint::bind(Config::client(loopback())).unwrap();
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let error = soon("the refusal", client.connect(deaf.local_addr(), deaf.sctp_port())).await;
+    assert!(
+        matches!(
+            error,
+            Err(ConnectError::Closed(Closed::Association(CloseReason::PeerAborted { .. })))
+        ),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_connect_leaves_nothing() {
+    let silent = std::net::UdpSocket::bind(loopback()).unwrap();
+    let (client, driver) = Endpoint::open(Config::client(loopback())).unwrap();
+    let driver = tokio::spawn(driver);
+    let connecting = client.connect(silent.local_addr().unwrap(), PORT);
+    assert!(tokio::time::timeout(Duration::from_millis(50), connecting).await.is_err());
+    soon("idleness", client.wait_idle()).await;
+    drop(client);
+    soon("the driver's end", driver).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_abort_tells_why() {
+    let (a, b) = pair().await;
+    b.abort("enough of this");
+    assert_eq!(soon("our end", b.closed()).await, Closed::Association(CloseReason::Aborted));
+    let closed = soon("the peer's end", a.closed()).await;
+    assert!(closed.to_string().ends_with("(enough of this)"), "{closed}");
+    assert!(matches!(a.next_event().await, Some(Event::Closed(_))));
+    assert_eq!(a.next_event().await, None);
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_still_delivers() {
+    let (a, b) = pair().await;
+    for n in 0..500 {
+        a.send(StreamId(0), numbered(n, 1_000), SendOptions::default()).await.unwrap();
+    }
+    drop(a);
+    for n in 0..500 {
+        assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, numbered(n, 1_000));
+    }
+    assert!(soon("the end", b.recv()).await.is_none());
+    assert!(b.close_reason().unwrap().is_graceful());
+}
+
+#[tokio::test]
+async fn what_arrives_for_a_dropped_handle_does_not_block_the_shutdown() {
+    let (a, b) = pair().await;
+    let flood = tokio::spawn(async move {
+        while b.send(StreamId(0), numbered(1, 50_000), SendOptions::default()).await.is_ok() {}
+        b.closed().await
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    drop(a);
+    assert!(soon("the shutdown", flood).await.unwrap().is_graceful());
+}
+
+#[tokio::test]
+async fn many_associations_share_one_endpoint() {
+    const CLIENTS: u16 = 100;
+    let server = server();
+    let address = server.local_addr();
+    let serving = tokio::spawn(async move {
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..CLIENTS {
+            let b = server.accept().await.unwrap();
+            tasks.spawn(async move {
+                let mut bytes = 0;
+                while let Some(received) = b.recv().await {
+                    bytes += received.message.payload.len();
+                }
+                assert!(b.close_reason().unwrap().is_graceful());
+                bytes
+            });
+        }
+        tasks.join_all().await.into_iter().sum::<usize>()
+    });
+    let mut clients = tokio::task::JoinSet::new();
+    for n in 0..CLIENTS {
+        clients.spawn(async move {
+            let mut config = Config::client(loopback());
+            config.sctp.local_port = 10_000 + n;
+            let client = Endpoint::bind(config).unwrap();
+            let a = client.connect(address, PORT).await.unwrap();
+            for _ in 0..20 {
+                a.send(StreamId(n % 16), numbered(1, 2_000), SendOptions::default()).await.unwrap();
+            }
+            a.shutdown().await.unwrap();
+        });
+    }
+    soon("all clients", clients.join_all()).await;
+    assert_eq!(soon("the server", serving).await.unwrap(), usize::from(CLIENTS) * 20 * 2_000);
+}
+
+#[tokio::test]
+async fn a_full_backlog_refuses() {
+    let mut config = Config::server(loopback(), PORT);
+    config.backlog = 1;
+    let server = Endpoint::bind(config).unwrap();
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let first = client.connect(server.local_addr(), PORT).await.unwrap();
+    let other = Endpoint::bind(Config::client(loopback())).unwrap();
+    let refused = async {
+        let second = other.connect(server.local_addr(), PORT).await?;
+        Err::<(), _>(ConnectError::Closed(second.closed().await))
+    };
+    assert!(matches!(
+        soon("the refusal", refused).await,
+        Err(ConnectError::Closed(Closed::Association(CloseReason::PeerAborted { .. })))
+    ));
+    assert!(first.close_reason().is_none());
+    assert!(server.accept().await.is_some());
+}
+
+#[tokio::test]
+async fn a_dropped_receive_loses_no_message() {
+    let (a, b) = pair().await;
+    let send = tokio::spawn(async move {
+        for n in 0..300 {
+            a.send(StreamId(0), numbered(n, 500), SendOptions::default()).await.unwrap();
+            if n % 50 == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        a.shutdown().await
+    });
+    let mut expected = 0;
+    loop {
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(Duration::from_micros(300)) => {}
+            received = b.recv() => {
+                let Some(received) = received else { break };
+                assert_eq!(received.message.payload, numbered(expected, 500));
+                expected += 1;
+            }
+        }
+    }
+    assert_eq!(expected, 300);
+    send.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn wrong_messages_are_refused_at_once() {
+    use tresse_core::SendError as Refusal;
+    let (a, _b) = pair().await;
+    let refusal = async |stream, size| {
+        let message = vec![1; size];
+        match a.send(StreamId(stream), message, SendOptions::default()).await.unwrap_err() {
+            SendError::Refused(refusal) => refusal,
+            other => panic!("{other}"),
+        }
+    };
+    assert!(matches!(refusal(0, 0).await, Refusal::Empty));
+    assert!(matches!(refusal(a.outbound_streams(), 1).await, Refusal::NoStream { .. }));
+    assert!(matches!(refusal(0, (16 << 20) + 1).await, Refusal::TooLarge { .. }));
+    let shutdown = a.clone();
+    let ending = tokio::spawn(async move { shutdown.shutdown().await });
+    soon("the end", a.closed()).await;
+    ending.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn ipv6() {
+    let v6: SocketAddr = "[::1]:0".parse().unwrap();
+    let Ok(server) = Endpoint::bind(Config::server(v6, PORT)) else {
+        println!("skipped: no IPv6 loopback address on this host");
+        return;
+    };
+    let client = Endpoint::bind(Config::client(v6)).unwrap();
+    let a = soon("connecting", client.connect(server.local_addr(), PORT)).await.unwrap();
+    a.send(StreamId(0), "six", SendOptions::default()).await.unwrap();
+    let b = server.accept().await.unwrap();
+    assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, "six");
+}
+
+#[tokio::test]
+async fn the_driver_ends_with_the_last_association() {
+    let (server, driver) = Endpoint::open(Config::server(loopback(), PORT)).unwrap();
+    let driver = tokio::spawn(driver);
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let a = client.connect(server.local_addr(), PORT).await.unwrap();
+    let b = server.accept().await.unwrap();
+    drop(server);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!driver.is_finished());
+    a.send(StreamId(0), "still here", SendOptions::default()).await.unwrap();
+    assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, "still here");
+    drop(b);
+    assert!(soon("the end", a.closed()).await.is_graceful());
+    soon("the driver's end", driver).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn observers_see_every_packet_and_decision() {
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<(u64, u64, u64)>>);
+    impl Observer for Log {
+        fn packet(&mut self, packet: &ObservedPacket<'_>) {
+            let mut log = self.0.lock().unwrap();
+            assert!(packet.local.ip().is_loopback() && packet.remote.ip().is_loopback());
+            match packet.direction {
+                Direction::In => log.0 += 1,
+                Direction::Out => log.1 += 1,
+            }
+        }
+        fn trace(&mut self, _: tresse::AssociationId, _: tresse::Time, _: &tresse::TraceEvent) {
+            self.0.lock().unwrap().2 += 1;
+        }
+    }
+    let log = Log::default();
+    let server = server();
+    let mut config = Config::client(loopback());
+    config.sctp.association.trace = true;
+    config.observer = Some(Box::new(log.clone()));
+    let client = Endpoint::bind(config).unwrap();
+    let a = client.connect(server.local_addr(), PORT).await.unwrap();
+    a.send(StreamId(0), "hello", SendOptions::default()).await.unwrap();
+    a.shutdown().await.unwrap();
+    let stats = client.carrier_stats();
+    let (received, sent, decisions) = *log.0.lock().unwrap();
+    assert_eq!((received, sent), (stats.datagrams_received, stats.datagrams_sent));
+    assert!(received >= 4 && sent >= 4 && decisions > 0, "{received} {sent} {decisions}");
+}
