@@ -53,7 +53,7 @@ impl Association {
             self.watch_window(now);
         }
         if self.sender.burst_credit == 0 {
-            self.sender.opportunity(self.config.profile.limits.max_burst);
+            self.opportunity();
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Association {
         }
         self.resend_dropped_probe(now);
         self.watch_window(now);
-        self.sender.opportunity(self.config.profile.limits.max_burst);
+        self.opportunity();
         self.shutdown_progress(now);
     }
 

@@ -36,8 +36,9 @@ pub(super) struct Sender {
     pub(super) fast_recovery_exit: Option<u64>,
     /// a_rwnd of the last SACK.
     pub(super) a_rwnd: usize,
-    /// New packets that may leave before the next opportunity (Max.Burst, RFC 9260 §6.1 D).
-    pub(super) burst_credit: u32,
+    /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
+    /// RFC 9260 §6.1 D); a packet may begin while any are left.
+    pub(super) burst_credit: usize,
     /// New packets that Limited Transmit allows beyond cwnd.
     pub(super) extra_packets: u32,
     /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
@@ -80,13 +81,6 @@ impl Sender {
     /// Nothing is queued and nothing is outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.board.is_empty()
-    }
-
-    /// An opportunity to send came: Max.Burst more packets may leave. Credit that is not used is
-    /// taken back by `poll_transmit`; several SACKs handled before it add up.
-    pub(super) fn opportunity(&mut self, max_burst: u32) {
-        self.burst_credit =
-            if max_burst == 0 { u32::MAX } else { self.burst_credit.saturating_add(max_burst) };
     }
 
     /// Takes out all messages that are not acknowledged in full, oldest first.

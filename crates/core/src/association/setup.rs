@@ -208,7 +208,7 @@ impl Association {
         self.setup.sent_once = Some(now);
         self.push_control(self.setup.path, Control::CookieEcho);
         self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
-        self.sender.opportunity(self.config.profile.limits.max_burst);
+        self.opportunity();
     }
 
     /// Takes over tag, TSN, window, streams and addresses of the peer.
@@ -261,7 +261,7 @@ impl Association {
                 self.arm_t3(now, path);
             }
         }
-        self.sender.opportunity(self.config.profile.limits.max_burst);
+        self.opportunity();
         if self.shutdown.requested {
             self.begin_shutdown(now);
         }

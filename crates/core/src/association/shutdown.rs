@@ -110,7 +110,7 @@ impl Association {
                 }
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
-                    self.sender.opportunity(self.config.profile.limits.max_burst);
+                    self.opportunity();
                     self.shutdown_progress(now);
                 }
             }

@@ -45,7 +45,7 @@ impl Association {
         if due(self.sender.zero_window.probe_at) {
             self.sender.zero_window.probe_at = None;
             self.sender.zero_window.probe_now = true;
-            self.sender.opportunity(self.config.profile.limits.max_burst);
+            self.opportunity();
         }
         if let Some(receiver) = &mut self.receiver
             && due(receiver.delayed.deadline())
@@ -111,7 +111,7 @@ impl Association {
         }
         self.sender.outcome.reneged = in_flight;
         self.sender.retransmit_now = true;
-        self.sender.opportunity(profile.limits.max_burst);
+        self.opportunity();
     }
 
     /// Declares everything in flight lost: the packets that carried it are known to be void.

@@ -45,6 +45,16 @@ impl Association {
         Some(self.transmit_to(path))
     }
 
+    /// An opportunity to send came. Credit that is not used is taken back by `poll_transmit`;
+    /// several SACKs handled before it add up.
+    pub(super) fn opportunity(&mut self) {
+        // §6.1 D: if flightsize + Max.Burst * PMDCS < cwnd, that is the limit for now.
+        let packets = self.profile().limits.max_burst as usize;
+        let bytes = packets * self.paths[self.paths.data_path()].pmdcs();
+        let credit = &mut self.sender.burst_credit;
+        *credit = if packets == 0 { usize::MAX } else { credit.saturating_add(bytes) };
+    }
+
     fn transmit_to(&self, path: PathId) -> Transmit {
         let p = &self.paths[path];
         Transmit {
@@ -417,7 +427,6 @@ impl Association {
     ) {
         if carried.new == 0 {
             let sender = &mut self.sender;
-            sender.burst_credit = sender.burst_credit.saturating_sub(1);
             let over = sender.board.flight(path) > self.paths[path].control.get().cwnd();
             if over && sender.extra_packets > 0 {
                 sender.extra_packets -= 1;
@@ -433,6 +442,7 @@ impl Association {
             zero_window.probes += 1;
             self.journal.stats.zero_window_probes += 1;
         }
+        self.sender.burst_credit = self.sender.burst_credit.saturating_sub(data_chunk_len(bytes));
         carried.new += 1;
         self.journal.stats.data_chunks_sent += 1;
         // §6.3.1 C4: one measurement per round trip.

@@ -5,7 +5,7 @@ mod demux;
 mod handshake;
 mod reply;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;

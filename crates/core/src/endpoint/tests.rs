@@ -19,7 +19,7 @@ use crate::time::Time;
 
 /// Which end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Side {
+pub(crate) enum Side {
     A,
     Z,
 }
@@ -34,26 +34,26 @@ impl Side {
 }
 
 /// A packet under way, as the filter sees it.
-pub(super) struct OnWire<'a> {
-    pub(super) from: Side,
-    pub(super) destination: IpAddr,
+pub(crate) struct OnWire<'a> {
+    pub(crate) from: Side,
+    pub(crate) destination: IpAddr,
     /// Counted from 1 in its direction.
-    pub(super) number: u64,
-    pub(super) bytes: &'a [u8],
+    pub(crate) number: u64,
+    pub(crate) bytes: &'a [u8],
 }
 
 impl OnWire<'_> {
-    pub(super) fn types(&self) -> Vec<ChunkType> {
+    pub(crate) fn types(&self) -> Vec<ChunkType> {
         let packet = Packet::parse(self.bytes).unwrap();
         packet.chunks().map(|c| c.unwrap().chunk_type).collect()
     }
 
-    pub(super) fn carries(&self, kind: ChunkType) -> bool {
+    pub(crate) fn carries(&self, kind: ChunkType) -> bool {
         self.types().contains(&kind)
     }
 
     /// TSNs of the DATA chunks in it.
-    pub(super) fn tsns(&self) -> Vec<u32> {
+    pub(crate) fn tsns(&self) -> Vec<u32> {
         let packet = Packet::parse(self.bytes).unwrap();
         let chunks = packet.chunks().map(|c| Chunk::parse(c.unwrap()).unwrap());
         chunks
@@ -68,32 +68,32 @@ impl OnWire<'_> {
 type Filter = Box<dyn FnMut(&OnWire<'_>) -> bool>;
 
 /// Two endpoints and the wire between them.
-pub(super) struct Pair {
-    pub(super) now: Time,
+pub(crate) struct Pair {
+    pub(crate) now: Time,
     ends: [Endpoint; 2],
-    delay: Duration,
+    pub(crate) delay: Duration,
     wire: BinaryHeap<Reverse<(Time, u64, Side, Vec<u8>, IpAddr, IpAddr)>>,
     sequence: u64,
     counts: [u64; 2],
     /// Returns `true` to drop the packet.
-    pub(super) drop: Filter,
-    pub(super) events: Vec<(Side, AssociationId, Event)>,
+    pub(crate) drop: Filter,
+    pub(crate) events: Vec<(Side, AssociationId, Event)>,
     /// Every packet offered to the wire.
-    pub(super) log: Vec<(Time, Side, Vec<u8>)>,
+    pub(crate) log: Vec<(Time, Side, Vec<u8>)>,
 }
 
-pub(super) fn addresses(side: Side, count: u8) -> Vec<IpAddr> {
+pub(crate) fn addresses(side: Side, count: u8) -> Vec<IpAddr> {
     let host = if side == Side::A { 1 } else { 2 };
     (0..count).map(|net| IpAddr::from([10, 0, net, host])).collect()
 }
 
-pub(super) fn profile(name: &str, overrides: &str) -> AssociationConfig {
+pub(crate) fn profile(name: &str, overrides: &str) -> AssociationConfig {
     let profile = Profile::named(name).unwrap().with_overrides(overrides).unwrap();
     AssociationConfig { profile: profile.into(), trace: true, ..AssociationConfig::default() }
 }
 
 impl Pair {
-    pub(super) fn new(config: &AssociationConfig, addresses_each: u8) -> Pair {
+    pub(crate) fn new(config: &AssociationConfig, addresses_each: u8) -> Pair {
         let end = |side: Side, seed| {
             Endpoint::new(
                 EndpointConfig {
@@ -118,12 +118,12 @@ impl Pair {
         }
     }
 
-    pub(super) fn end(&mut self, side: Side) -> &mut Endpoint {
+    pub(crate) fn end(&mut self, side: Side) -> &mut Endpoint {
         &mut self.ends[side as usize]
     }
 
     /// Opens an association from A to Z and returns both handles.
-    pub(super) fn connect(&mut self, config: &AssociationConfig) -> (AssociationId, AssociationId) {
+    pub(crate) fn connect(&mut self, config: &AssociationConfig) -> (AssociationId, AssociationId) {
         let now = self.now;
         let remote = [addresses(Side::Z, 1)[0]];
         let a = self.end(Side::A).connect(now, &remote, 5000, config.clone()).unwrap();
@@ -132,13 +132,13 @@ impl Pair {
         (a, z)
     }
 
-    pub(super) fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: Vec<u8>) {
+    pub(crate) fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: Vec<u8>) {
         let now = self.now;
         let options = SendOptions::default();
         self.end(side).send(now, id, StreamId(stream), Bytes::from(payload), options).unwrap();
     }
 
-    pub(super) fn recv_all(&mut self, side: Side, id: AssociationId) -> Vec<ReceivedMessage> {
+    pub(crate) fn recv_all(&mut self, side: Side, id: AssociationId) -> Vec<ReceivedMessage> {
         let now = self.now;
         std::iter::from_fn(|| self.end(side).recv(now, id)).collect()
     }
@@ -174,7 +174,7 @@ impl Pair {
     }
 
     /// Runs for `span` of virtual time.
-    pub(super) fn run(&mut self, span: Duration) {
+    pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         self.flush();
         loop {
@@ -205,7 +205,7 @@ impl Pair {
     }
 
     /// Delivers a packet to `side` as if it came from `source`.
-    pub(super) fn inject(&mut self, side: Side, source: IpAddr, packet: Vec<u8>) {
+    pub(crate) fn inject(&mut self, side: Side, source: IpAddr, packet: Vec<u8>) {
         let now = self.now;
         let destination = addresses(side, 1)[0];
         let packet = Bytes::from(packet);
@@ -213,7 +213,7 @@ impl Pair {
             .handle_datagram(now, Datagram { source, destination, encapsulation: None, packet });
     }
 
-    pub(super) fn saw(&self, side: Side, event: impl Fn(&Event) -> bool) -> bool {
+    pub(crate) fn saw(&self, side: Side, event: impl Fn(&Event) -> bool) -> bool {
         self.events.iter().any(|(s, _, e)| *s == side && event(e))
     }
 }

@@ -1,0 +1,49 @@
+//! Built-in profiles, overlays, overrides and mistakes in them.
+
+use super::*;
+
+#[test]
+fn every_built_in_profile_loads_and_round_trips() {
+    for name in Profile::names() {
+        let profile = Profile::named(name).unwrap();
+        assert_eq!(profile.name, name);
+        assert!(!profile.description.is_empty(), "{name} has no description");
+        assert_eq!(profile.with_overrides(&profile.to_toml()).unwrap(), profile);
+    }
+}
+
+#[test]
+fn rfc9260_is_the_default_and_follows_section_16() {
+    let standard = Profile::named("rfc9260").unwrap();
+    let defaults = Profile { description: standard.description.clone(), ..Profile::default() };
+    assert_eq!(standard, defaults);
+}
+
+#[test]
+fn overlays_stand_on_what_is_left_of_them() {
+    let alone = Profile::named("early-retransmit-packets").unwrap();
+    assert_eq!(alone.fast_retransmit.threshold, 3);
+    let on_kernel = Profile::named("lksctp-2.6.15+early-retransmit-packets").unwrap();
+    assert_eq!(on_kernel.fast_retransmit.threshold, 4);
+    assert!(on_kernel.fast_retransmit.repeat);
+    assert!(on_kernel.early_retransmit_packets.enabled && alone.early_retransmit_packets.enabled);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let unknown = Profile::named("rfc9260+warp").unwrap_err().to_string();
+    assert!(unknown.contains("warp") && unknown.contains("lksctp-2.6.15"), "{unknown}");
+    let standard = Profile::standard();
+    for (text, word) in [
+        ("[rto]\nmin = 3", "min"),
+        ("[rto]\nmin_ms = 'x'", "min_ms"),
+        ("rto = [", "array"),
+        ("[sack]\ndelay_ms = 501", "sack.delay_ms"),
+        ("[rto]\nmin_ms = nan", "rto.min_ms"),
+        ("[rto]\nmin_ms = 70000", "rto.max_ms"),
+    ] {
+        let error = standard.with_overrides(text).unwrap_err().to_string();
+        assert!(error.contains(word), "{text}: {error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
