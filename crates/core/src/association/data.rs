@@ -99,6 +99,11 @@ impl Association {
         Some(message)
     }
 
+    /// A SACK must leave now.
+    pub(crate) fn sack_is_due(&self) -> bool {
+        self.receiver.as_ref().is_some_and(|r| r.delayed.due())
+    }
+
     /// Messages that can be read.
     pub(crate) fn readable(&self) -> usize {
         self.retained.len() + self.receiver.as_ref().map_or(0, |r| r.inbound.ready())

@@ -223,7 +223,8 @@ impl Endpoint {
     ) -> Result<(), SendError> {
         let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
         a.send(now, stream, payload, options)?;
-        self.settle(id);
+        // No event or deadline comes of it that draining `poll_transmit` will not see to.
+        self.enqueue(id);
         Ok(())
     }
 
@@ -232,11 +233,11 @@ impl Endpoint {
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
         let _ = now;
         let a = self.associations.get_mut(id)?;
-        let message = a.recv();
-        if message.is_some() {
-            self.settle(id);
+        let message = a.recv()?;
+        if a.sack_is_due() {
+            self.enqueue(id);
         }
-        message
+        Some(message)
     }
 
     /// Starts a graceful shutdown (RFC 9260 §9.2): what was accepted is still delivered.
@@ -367,19 +368,30 @@ impl Endpoint {
                 self.by_address.entry((path.remote, port)).or_insert(id);
             }
         }
-        if !a.queued {
+        self.enqueue(id);
+        self.tell(id);
+        self.schedule(id);
+    }
+
+    /// Has `poll_transmit` ask the association for packets.
+    fn enqueue(&mut self, id: AssociationId) {
+        if let Some(a) = self.associations.get_mut(id)
+            && !a.queued
+        {
             a.queued = true;
             self.ready.push_back(id);
         }
-        self.tell(id);
-        self.schedule(id);
     }
 
     /// Passes on events and trace events.
     fn tell(&mut self, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
-        self.events.extend(a.journal.events.drain(..).map(|event| (id, event)));
-        self.traces.extend(a.journal.traces.drain(..).map(|(at, event)| (id, at, event)));
+        while let Some(event) = a.journal.events.pop_front() {
+            self.events.push_back((id, event));
+        }
+        while let Some((at, event)) = a.journal.traces.pop_front() {
+            self.traces.push_back((id, at, event));
+        }
     }
 
     /// Registers the next deadline of an association, unless an earlier one is registered.
