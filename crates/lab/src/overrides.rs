@@ -3,14 +3,15 @@
 use tresse_core::Profile;
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, PlotKind, ProfileEntry};
+use crate::experiment::{Experiment, PlotKind, ProfileEntry, merge, with_changes};
 
 /// Changes to an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Profiles to run beside those of the experiment.
     pub profiles: Vec<String>,
-    /// Profile parameters for every profile, each as `key=value` (`rto.min_ms=300`).
+    /// Parameters of every profile, or of the experiment itself, each as `key=value`:
+    /// `rto.min_ms=300`, `workload.bursts.message_bytes=600`.
     pub parameters: Vec<String>,
     /// Seed instead of the experiment's own.
     pub seed: Option<u64>,
@@ -24,11 +25,7 @@ impl Overrides {
     /// text that is not `key=value`.
     pub fn apply(&self, experiment: &mut Experiment) -> Result<(), LabError> {
         for text in &self.parameters {
-            let table = parse_parameter(text)?;
-            Profile::standard()
-                .with_override_table(table.clone())
-                .map_err(|source| LabError::Profile { context: format!("--set {text}"), source })?;
-            merge(&mut experiment.parameters, table);
+            set(experiment, text)?;
         }
         for name in &self.profiles {
             add_profile(experiment, name)?;
@@ -102,6 +99,24 @@ fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> 
     Ok(())
 }
 
+/// Tables of an experiment that can be changed; all other keys are those of a profile.
+const OWN_TABLES: [&str; 6] =
+    ["topology", "association", "workload", "loss", "replications", "metric"];
+
+fn set(experiment: &mut Experiment, text: &str) -> Result<(), LabError> {
+    let table = parse_parameter(text)?;
+    let context = format!("--set {text}");
+    if table.keys().all(|key| OWN_TABLES.contains(&key.as_str())) {
+        *experiment = with_changes(experiment, table, &context)?;
+        return Ok(());
+    }
+    Profile::standard()
+        .with_override_table(table.clone())
+        .map_err(|source| LabError::Profile { context, source })?;
+    merge(&mut experiment.parameters, table);
+    Ok(())
+}
+
 fn parse_parameter(text: &str) -> Result<toml::Table, LabError> {
     let wrong =
         || LabError::Option(format!("--set {text}: expected key=value, such as rto.min_ms=300"));
@@ -116,17 +131,6 @@ fn parse_parameter(text: &str) -> Result<toml::Table, LabError> {
     as_value
         .or_else(|_| format!("{key} = {}", toml::Value::from(value)).parse())
         .map_err(|_| wrong())
-}
-
-fn merge(into: &mut toml::Table, from: toml::Table) {
-    for (key, value) in from {
-        match (into.get_mut(&key), value) {
-            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
-            (_, value) => {
-                into.insert(key, value);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -176,6 +176,22 @@ fn overrides_are_checked() {
         let error = apply(set(text)).unwrap_err().to_string();
         assert!(error.contains(word) && !error.contains('\n'), "{text}: {error}");
     }
+    for (text, word) in [
+        ("workload.bursts.message_bytes=x", "workload.bursts.message_bytes"),
+        ("workload.bursts.message_bytes=3", "(key workload.bursts.message_bytes)"),
+        ("workload.bursts.bytes=300", "unknown field `bytes`"),
+        ("topology.delay_ms=15", "topology.delay_ms"),
+    ] {
+        let error = apply(set(text)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--set {text}: ")), "{text}: {error}");
+        assert!(error.contains(word) && !error.contains('\n'), "{text}: {error}");
+    }
+    let e = apply(set("workload.bursts.message_bytes=600")).unwrap();
+    assert_eq!(e.bursts().message_bytes, 600);
+    assert_eq!(e.published.len(), experiment::find("hurtig/fig2").unwrap().published.len());
+    // Published numbers that hold for another network are not compared.
+    let e = apply(set("topology.delay_ms=[5, 10]")).unwrap();
+    assert_eq!((e.cells().len(), e.published.len()), (2, 0));
     let e = apply(set("rto.min_ms=150")).unwrap();
     assert_eq!(plan(&e).unwrap()[0].setup.profile.rto.min_ms, 150.0);
 

@@ -11,6 +11,7 @@ use tresse_netem::LinkConfig;
 
 pub use catalogue::{built_in, find, ids};
 pub use load::{load_file, parse};
+pub(crate) use load::{merge, with_changes};
 
 /// One experiment: what is built, what is varied, what is measured, and what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]

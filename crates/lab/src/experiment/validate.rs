@@ -1,6 +1,6 @@
 //! What the types of the schema cannot say: ranges, references and combinations.
 
-use super::{Drop, Experiment, Gap, Measure, RandomGap, RandomSize, Size};
+use super::{Drop, Experiment, Gap, Measure, Published, RandomGap, RandomSize, Size};
 use tresse_core::Profile;
 use tresse_netem::LinkConfig;
 
@@ -45,7 +45,7 @@ pub(super) fn validate(e: &Experiment) -> Checked {
         "nothing would be run: no loss, and no run without loss",
     )?;
     plots(e)?;
-    published(e)
+    e.published.iter().enumerate().try_for_each(|(i, p)| published(e, i, p))
 }
 
 fn topology(e: &Experiment) -> Checked {
@@ -147,31 +147,27 @@ fn plots(e: &Experiment) -> Checked {
     Ok(())
 }
 
-fn published(e: &Experiment) -> Checked {
-    for (i, p) in e.published.iter().enumerate() {
-        let key = |field: &str| format!("published[{i}].{field}");
-        require(p.tolerance >= 0.0, key("tolerance"), "must not be negative")?;
-        let (name, series, bandwidth, delay) = match &p.measure {
-            Measure::Reduction(m) => ("reduction", &m.series, m.bandwidth_kbps, m.delay_ms),
-            Measure::Mtt(m) => ("mtt", &m.series, m.bandwidth_kbps, m.delay_ms),
-        };
-        let at = |field: &str| key(&format!("measure.{name}.{field}"));
-        known_label(e, &at("series"), series)?;
-        if let Measure::Reduction(_) = p.measure {
-            let entry = e.profile(series).expect("checked above");
-            let baseline = e.baseline_of(entry).is_some();
-            require(baseline, at("series"), "is a baseline: nothing to compare it with")?;
-        }
-        for (field, value, values) in [
-            ("bandwidth_kbps", bandwidth, &e.topology.bandwidth_kbps),
-            ("delay_ms", delay, &e.topology.delay_ms),
-        ] {
-            match value {
-                Some(v) => {
-                    require(values.contains(&v), at(field), format!("{v} is not in the sweep"))?;
-                }
-                None => require(values.len() == 1, at(field), "is needed: there are several")?,
-            }
+/// Checks the published number `p`, which stands at index `i`.
+pub(super) fn published(e: &Experiment, i: usize, p: &Published) -> Checked {
+    let key = |field: &str| format!("published[{i}].{field}");
+    require(p.tolerance >= 0.0, key("tolerance"), "must not be negative")?;
+    let (name, series, bandwidth, delay) = match &p.measure {
+        Measure::Reduction(m) => ("reduction", &m.series, m.bandwidth_kbps, m.delay_ms),
+        Measure::Mtt(m) => ("mtt", &m.series, m.bandwidth_kbps, m.delay_ms),
+    };
+    let at = |field: &str| key(&format!("measure.{name}.{field}"));
+    known_label(e, &at("series"), series)?;
+    if let Measure::Reduction(_) = p.measure {
+        let baseline = e.profile(series).and_then(|entry| e.baseline_of(entry));
+        require(baseline.is_some(), at("series"), "is a baseline: nothing to compare it with")?;
+    }
+    for (field, value, values) in [
+        ("bandwidth_kbps", bandwidth, &e.topology.bandwidth_kbps),
+        ("delay_ms", delay, &e.topology.delay_ms),
+    ] {
+        match value {
+            Some(v) => require(values.contains(&v), at(field), format!("{v} is not in the sweep"))?,
+            None => require(values.len() == 1, at(field), "is needed: there are several")?,
         }
     }
     Ok(())

@@ -1,0 +1,205 @@
+//! `tresse lab`: list, run and show experiments.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tresse_lab::report::{self, Report};
+use tresse_lab::runner::Execution;
+use tresse_lab::{Experiment, LabError, Overrides, Session, experiment};
+
+/// Arguments of `tresse lab`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the built-in experiments
+    List,
+    /// Run experiments and write tables, plots and a page for each
+    ///
+    /// Runs that are stored already are not made again, so an interrupted experiment carries on
+    /// where it stopped. The same seed gives the same results, byte for byte.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Show the tables of the last result of an experiment
+    Show(ShowArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  tresse lab run hurtig/fig2
+  tresse lab run hurtig/fig2 hurtig/fig3 --out /tmp/results
+  tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
+  tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
+  tresse lab run ./my.toml --seed 7";
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// Ids (see `tresse lab list`) or paths of experiment files in TOML
+    #[arg(required = true, value_name = "EXPERIMENT")]
+    experiments: Vec<String>,
+    /// Folder of all results; each experiment writes to a folder of its own in it
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    /// Threads [default: one for each core]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Make every run again, also those that are stored
+    #[arg(long)]
+    fresh: bool,
+    /// Run this profile as well, beside those of the experiment (repeatable; join parts with +)
+    #[arg(long = "profile", value_name = "NAME")]
+    profiles: Vec<String>,
+    /// Change a parameter of every profile or of the experiment (repeatable)
+    ///
+    /// Keys are those of profiles, such as rto.min_ms=300, and those of experiment files, such as
+    /// workload.bursts.message_bytes=600 or topology.delay_ms=[5,50].
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    parameters: Vec<String>,
+    /// Seed of all random numbers, instead of the experiment's own
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write a packet capture (pcapng) of every run into this folder
+    #[arg(long, value_name = "DIR")]
+    capture: Option<PathBuf>,
+    /// Make only the runs whose key begins with this, print them, and store nothing
+    ///
+    /// Keys stand in the last column of rows.csv and in the report of failed runs.
+    #[arg(long, value_name = "KEY")]
+    only: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// Id (see `tresse lab list`) or path of an experiment file
+    #[arg(value_name = "EXPERIMENT")]
+    experiment: String,
+    /// Folder of all results
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+}
+
+/// Runs `tresse lab`.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let result = match args.command {
+        Command::List => list(),
+        Command::Run(args) => run_experiments(&args),
+        Command::Show(args) => show(&args),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("tresse: {error}");
+        ExitCode::from(2)
+    })
+}
+
+/// Prints to standard output. A reader that went away (`tresse lab list | head`) is no error.
+fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn list() -> Result<ExitCode, LabError> {
+    let experiments = experiment::built_in()?;
+    let width = |text: fn(&Experiment) -> &str| {
+        experiments.iter().map(|e| text(e).chars().count()).max().unwrap_or(0)
+    };
+    let (id_width, title_width) = (width(|e| &e.id), width(|e| &e.title));
+    let mut out = String::new();
+    for e in &experiments {
+        let _ = writeln!(
+            out,
+            "{:id_width$}  {:title_width$}  {} published numbers",
+            e.id,
+            e.title,
+            e.published.len()
+        );
+    }
+    let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id);
+    print(&out);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
+    let overrides = Overrides {
+        profiles: args.profiles.clone(),
+        parameters: args.parameters.clone(),
+        seed: args.seed,
+    };
+    // Everything is checked before anything is written.
+    let sessions: Vec<Session> = args
+        .experiments
+        .iter()
+        .map(|name| Session::new(name, &overrides))
+        .collect::<Result<_, _>>()?;
+    let execution = Execution {
+        jobs: args.jobs.map(usize::from),
+        fresh: args.fresh,
+        capture: args.capture.clone(),
+        ..Execution::default()
+    };
+    let mut failed = false;
+    for session in &sessions {
+        failed |= match &args.only {
+            Some(prefix) => replay(session, prefix, execution.clone())?,
+            None => run_one(session, args, execution.clone())?,
+        };
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Whether a run failed.
+fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<bool, LabError> {
+    let finished = session.run(&args.out, execution)?;
+    let mut out = report::render_for_terminal(&finished.report);
+    let reused = match finished.reused {
+        0 => String::new(),
+        n => format!(" ({n} were stored already)"),
+    };
+    let _ = writeln!(
+        out,
+        "\n{} runs in {:.1} s{reused}\nPage: {}\n",
+        finished.executed,
+        finished.elapsed.as_secs_f64(),
+        finished.page.display()
+    );
+    print(&out);
+    Ok(!finished.report.failures.is_empty())
+}
+
+/// Whether a run failed.
+fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool, LabError> {
+    let executed = session.replay(prefix, execution)?;
+    let mut out = String::new();
+    for record in &executed.records {
+        let _ = writeln!(out, "{}", serde_json::to_string_pretty(record).unwrap_or_default());
+    }
+    for failure in &executed.failures {
+        let _ = writeln!(out, "{} (seed {}): {}", failure.run, failure.seed, failure.message);
+    }
+    print(&out);
+    Ok(!executed.failures.is_empty())
+}
+
+fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
+    let experiment = experiment::find(&args.experiment)?;
+    let folder = args.out.join(&experiment.id);
+    let mut command = report::command_line(&args.experiment, &Overrides::default());
+    if args.out.as_os_str() != "results" {
+        let _ = write!(command, " --out {}", args.out.display());
+    }
+    let report = Report::load(&folder, &experiment.id, &command)?;
+    let mut out = report::render_for_terminal(&report);
+    let _ = writeln!(
+        out,
+        "\nMade by {}.\nPage: {}",
+        report.version,
+        folder.join(report::PAGE).display()
+    );
+    print(&out);
+    Ok(ExitCode::SUCCESS)
+}
