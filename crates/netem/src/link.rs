@@ -186,13 +186,21 @@ impl<T: Clone> Link<T> {
     /// When [`Self::poll`] should be called next: a packet may arrive then, and none arrives
     /// before. `None` while nothing is on the way.
     pub fn next_wakeup(&self) -> Option<Nanos> {
-        let waiting = self
-            .queue
-            .front()
-            .map(|first| self.busy_until + self.rate.time_for(first.bytes) + self.delay.least());
-        let ordered = self.in_order.front().map(|f| f.at);
-        let unordered = self.out_of_order.peek().map(|f| f.at);
-        [waiting, ordered, unordered, self.held.next_deadline()].into_iter().flatten().min()
+        let mut first = self.in_order.front().map_or(Nanos::MAX, |flying| flying.at);
+        if let Some(flying) = self.out_of_order.peek() {
+            first = first.min(flying.at);
+        }
+        if let Some(at) = self.held.next_deadline() {
+            first = first.min(at);
+        }
+        // The division for the exact time is spared while others on the way come first.
+        if let Some(entry) = self.queue.front()
+            && self.busy_until + self.delay.least() < first
+        {
+            let departure = self.busy_until + self.rate.time_for(entry.bytes);
+            first = first.min(departure + self.delay.least());
+        }
+        (first != Nanos::MAX).then_some(first)
     }
 
     /// Replaces all settings from `now` on. Packets on the way are not affected, unless the link
@@ -264,8 +272,8 @@ impl<T: Clone> Link<T> {
         stats.offered_acks += u64::from(class.contains(Class::ACK));
         Numbers {
             packet: stats.offered,
-            data: class.contains(Class::DATA).then_some(stats.offered_data),
-            ack: class.contains(Class::ACK).then_some(stats.offered_acks),
+            data: if class.contains(Class::DATA) { stats.offered_data } else { 0 },
+            ack: if class.contains(Class::ACK) { stats.offered_acks } else { 0 },
         }
     }
 

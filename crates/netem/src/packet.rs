@@ -35,10 +35,10 @@ impl BitOr for Class {
 pub(crate) struct Numbers {
     /// Among all packets offered.
     pub(crate) packet: u64,
-    /// Among those with [`Class::DATA`], if it is one.
-    pub(crate) data: Option<u64>,
-    /// Among those with [`Class::ACK`], if it is one.
-    pub(crate) ack: Option<u64>,
+    /// Among those with [`Class::DATA`]; 0 if it is none.
+    pub(crate) data: u64,
+    /// Among those with [`Class::ACK`]; 0 if it is none.
+    pub(crate) ack: u64,
 }
 
 /// A packet inside the link.

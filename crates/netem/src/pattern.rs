@@ -14,17 +14,13 @@ impl Pattern {
         Pattern { numbers, next: 0 }
     }
 
-    /// Whether `number` is in the set. Numbers asked for must not decrease.
+    /// Whether `number` is in the set. Numbers asked for must not decrease, except for 0, which
+    /// stands for a packet that is not counted and is in no set.
     pub(crate) fn matches(&mut self, number: u64) -> bool {
         while self.numbers.get(self.next).is_some_and(|n| *n < number) {
             self.next += 1;
         }
         self.numbers.get(self.next) == Some(&number)
-    }
-
-    /// [`Self::matches`] for a packet that may lie outside the class that is counted.
-    pub(crate) fn matches_some(&mut self, number: Option<u64>) -> bool {
-        number.is_some_and(|n| self.matches(n))
     }
 }
 
@@ -37,7 +33,7 @@ mod tests {
         let mut pattern = Pattern::new(&[5, 2, 2]);
         let hits: Vec<u64> = (1..=7).filter(|n| pattern.matches(*n)).collect();
         assert_eq!(hits, [2, 5]);
-        assert!(!pattern.matches_some(None));
+        assert!(!Pattern::new(&[1]).matches(0));
         assert!(Pattern::new(&[9]).matches(9));
     }
 }

@@ -53,7 +53,7 @@ impl Reordering {
     pub(crate) fn judge(&mut self, numbers: &Numbers, copy: bool) -> Option<Detour> {
         let detour = self.detour?;
         let listed =
-            !copy && (self.packets.matches(numbers.packet) | self.data.matches_some(numbers.data));
+            !copy && (self.packets.matches(numbers.packet) | self.data.matches(numbers.data));
         (listed || self.random.chance(self.probability)).then_some(detour)
     }
 }

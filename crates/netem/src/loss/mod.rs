@@ -54,8 +54,8 @@ impl Loss {
     pub(crate) fn judge(&mut self, numbers: &Numbers, copy: bool) -> Option<DropCause> {
         if !copy {
             let listed = self.packets.matches(numbers.packet)
-                | self.data.matches_some(numbers.data)
-                | self.acks.matches_some(numbers.ack);
+                | self.data.matches(numbers.data)
+                | self.acks.matches(numbers.ack);
             if listed {
                 return Some(DropCause::Pattern);
             }

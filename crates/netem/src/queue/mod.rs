@@ -99,9 +99,11 @@ impl<T> Queue<T> {
 
     /// Brings the integrals of the queue length up to `now`.
     pub(crate) fn integrate(&mut self, now: Nanos, stats: &mut LinkStats) {
-        let span = u128::from((now - self.integrated_to).get());
-        stats.queue_packet_nanos += span * u128::from(self.fill.packets);
-        stats.queue_byte_nanos += span * u128::from(self.fill.bytes);
+        if self.fill.packets > 0 {
+            let span = u128::from((now - self.integrated_to).get());
+            stats.queue_packet_nanos += span * u128::from(self.fill.packets);
+            stats.queue_byte_nanos += span * u128::from(self.fill.bytes);
+        }
         self.integrated_to = self.integrated_to.max(now);
     }
 }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use tresse_core::wire::StreamId;
 use tresse_core::{
-    AssociationConfig, AssociationId, CloseReason, ConnectError, Event, SendError, SendOptions,
-    Time, TraceEvent,
+    AssociationConfig, AssociationId, Bytes, CloseReason, ConnectError, Event, SendError,
+    SendOptions, Time, TraceEvent,
 };
 
 use super::message::content;
@@ -112,6 +112,8 @@ pub struct Sender {
     timer: Option<Time>,
     /// Number of the next message.
     next: u64,
+    /// The next message, if there was no room for it.
+    pending: Option<Bytes>,
     sent: Vec<SentMessage>,
     done_at: Option<Time>,
     connect_error: Option<ConnectError>,
@@ -142,6 +144,7 @@ impl Sender {
             origin: None,
             timer: None,
             next: 0,
+            pending: None,
             sent: Vec::new(),
             done_at: None,
             connect_error: None,
@@ -298,10 +301,13 @@ impl Sender {
                 unordered: message.unordered,
                 ..SendOptions::default()
             };
-            let payload = content(self.next, message.size);
-            match cx.send(id, StreamId(message.stream), payload, options) {
+            let payload = self.pending.take().unwrap_or_else(|| content(self.next, message.size));
+            match cx.send(id, StreamId(message.stream), payload.clone(), options) {
                 Ok(()) => self.note(&message, now),
-                Err(SendError::WouldBlock) => return,
+                Err(SendError::WouldBlock) => {
+                    self.pending = Some(payload);
+                    return;
+                }
                 Err(error) => {
                     self.send_error = Some(error);
                     break;

@@ -1,0 +1,117 @@
+//! How much of everything is right: memory, packets, time.
+
+use std::time::Duration;
+
+use tresse_core::{AssociationConfig, AssociationStats, Profile};
+
+use crate::ledger::{Kind, Ledger};
+use crate::scenario::{Fault, Reading, Scenario};
+
+/// Calls of one application at one instant. What happens at one instant is bounded by what is
+/// buffered then: 1 MiB of messages that an association reports as failed, or of acknowledged
+/// packets. No scenario sends more than 400 messages to a side.
+pub(crate) const CALLS_PER_INSTANT: u32 = 5_000;
+
+/// The one violation of the protocol that an honest peer can be accused of: its message exceeds
+/// `max_message_size` (RFC 9260 §3.3.10.4 leaves no better cause).
+pub(crate) const TOO_LONG: &str = "message longer than max_message_size";
+
+/// Memory never exceeds so many times the receive buffer, whatever the peer was promised.
+const RECEIVE_BUFFER_FACTOR: usize = 4;
+
+/// What holds for the memory of an association at any moment.
+pub(crate) fn check_memory(
+    ledger: &mut Ledger,
+    end: usize,
+    stats: &AssociationStats,
+    config: &AssociationConfig,
+) {
+    let (host, name) = (ledger.ends[end].host, ledger.ends[end].name.clone());
+    // `send_buffer`: one message larger than the limit is accepted into an empty buffer.
+    let limit = config.send_buffer.max(ledger.largest[host]);
+    if stats.send_buffered > limit {
+        let text = format!("{name}: {} of {limit} bytes", stats.send_buffered);
+        ledger.violate(Kind::SendBuffer, text);
+    }
+    // A message larger than the buffer is put together nevertheless, and the chunk that reaches
+    // the limit is still taken.
+    let limit = RECEIVE_BUFFER_FACTOR * config.receive_buffer as usize
+        + ledger.largest[1 - host].min(config.max_message_size)
+        + 65_536;
+    if stats.receive_buffered > limit {
+        let text = format!("{name}: {} of {limit} bytes", stats.receive_buffered);
+        ledger.violate(Kind::ReceiveBuffer, text);
+    }
+}
+
+/// What the counters of an association must say when it has closed.
+pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &AssociationStats) {
+    let seen = &ledger.ends[end];
+    let (messages, bytes) = seen.sent(ledger);
+    let name = seen.name.clone();
+    let expected = [messages, bytes, seen.received, seen.received_bytes];
+    let counted = [
+        stats.messages_sent,
+        stats.user_bytes_sent,
+        stats.messages_received,
+        stats.user_bytes_received,
+    ];
+    if expected != counted {
+        let text = format!("{name}: {counted:?} were counted, {expected:?} happened");
+        ledger.violate(Kind::Counters, text);
+    }
+    // RFC 9260 §6.2: at most one SACK for each packet with DATA, and window updates: no more of
+    // them than messages were read.
+    let chunks =
+        stats.data_chunks_received + stats.duplicate_chunks_received + stats.data_chunks_dropped;
+    if stats.sacks_sent > chunks + stats.messages_received {
+        let text = format!("{name}: {} SACKs for {chunks} chunks", stats.sacks_sent);
+        ledger.violate(Kind::Chatter, text);
+    }
+    let seen = &mut ledger.seen;
+    let mut note = |condition: bool, name| {
+        if condition {
+            seen.insert(name);
+        }
+    };
+    note(stats.zero_window_probes > 0, "zero window probes");
+    note(stats.timeouts > 0, "T3-rtx");
+    note(stats.fast_recoveries > 0, "fast recovery");
+    note(stats.limited_transmits > 0, "limited transmit");
+    note(stats.reneged > 0, "reneging");
+    note(stats.duplicates_reported > 0, "duplicates reported");
+    note(stats.data_chunks_dropped > 0, "chunks dropped by a full receiver");
+}
+
+/// How long after the curfew everything must be over.
+pub(crate) fn patience(scenario: &Scenario) -> Duration {
+    let mut span = Duration::from_secs(10);
+    for host in 0..2 {
+        let plan = &scenario.hosts[host];
+        span += host_patience(&plan.config.profile);
+        span += plan.reading.slowness(scenario.hosts[1 - host].traffic.len());
+        if let Reading::Pauses(pauses) = &plan.reading {
+            // A pause may begin after the curfew.
+            span += pauses.last().map_or(Duration::ZERO, |p| p.1.since(scenario.curfew));
+        }
+    }
+    for (_, fault) in &scenario.faults {
+        if let Fault::Jump(_, by) = fault {
+            // What waits for a moment waits longer when the clock is put back.
+            span += Duration::from_nanos(by.min(&0).unsigned_abs());
+        }
+    }
+    span
+}
+
+/// The same for the timers of one host. Each of these can only follow the other once.
+fn host_patience(profile: &Profile) -> Duration {
+    let (rto_max, limits) = (profile.rto.max(), &profile.limits);
+    // RFC 9260 §5.1: T1-init and T1-cookie, and all again after a stale cookie (§5.2.6).
+    let setup = rto_max * 4 * (limits.max_init_retransmits + 1);
+    // §9.2: T5-shutdown-guard.
+    let guard = rto_max.mul_f64(limits.shutdown_guard_rto_max);
+    // §8.1: consecutive losses of data, and then of SHUTDOWN or SHUTDOWN ACK.
+    let unreachable = rto_max * 2 * (limits.association_max_retrans + 1);
+    setup + guard + unreachable
+}

@@ -1,0 +1,253 @@
+//! Runs one scenario in the simulator and judges it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tresse_core::{CloseReason, EndpointConfig, Time};
+use tresse_sim::{Capture, CaptureBuffer, Change, HostId, LinkId, Route, Simulation, StopReason};
+
+use crate::actor::{Actor, Lie};
+use crate::ledger::{Kind, Ledger, Violation};
+use crate::limits;
+use crate::scenario::{Fault, PORT, Scenario};
+
+/// What to do besides running.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    /// Keep events and packets for people.
+    pub(crate) verbose: bool,
+    /// Compute a digest of all packets.
+    pub(crate) digest: bool,
+    /// A host that lies, and how.
+    pub(crate) lie: Option<(usize, Lie)>,
+}
+
+/// How a run went.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) seen: BTreeSet<&'static str>,
+    pub(crate) log: Vec<(Time, String)>,
+    pub(crate) capture: Vec<u8>,
+    pub(crate) digest: u64,
+    pub(crate) packets: u64,
+    pub(crate) chunks: u64,
+    /// Virtual time until everything was over.
+    pub(crate) finished: Time,
+}
+
+/// FNV-1a over everything written.
+#[derive(Clone, Debug)]
+struct Digest(Rc<RefCell<u64>>);
+
+impl Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut hash = self.0.borrow_mut();
+        for byte in bytes {
+            *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The smallest number of user bytes that fill a packet in any scenario: MTU 512 less the headers
+/// of IPv6, UDP, SCTP and DATA.
+const LEAST_PAYLOAD: usize = 512 - 40 - 8 - 12 - 16;
+
+struct Run {
+    sim: Simulation,
+    hosts: [HostId; 2],
+    ledger: Rc<RefCell<Ledger>>,
+}
+
+/// Runs a scenario.
+pub(crate) fn run(scenario: &Scenario, options: &Options) -> Report {
+    let mut run = Run::new(scenario, options);
+    let digest = Digest(Rc::new(RefCell::new(0xcbf2_9ce4_8422_2325)));
+    if options.digest {
+        run.sim.capture(Capture::all(), digest.clone()).expect("memory does not fail");
+    }
+    let buffer = CaptureBuffer::new();
+    if options.verbose {
+        run.sim.capture(Capture::all(), buffer.clone()).expect("memory does not fail");
+    }
+    let reason = run.play(scenario);
+    run.sim.finish_captures().expect("memory does not fail");
+    run.judge(scenario, reason);
+    let ledger = &mut *run.ledger.borrow_mut();
+    let ends = ledger.ends.iter();
+    let finished = ends.map(|e| e.closed.as_ref().map_or(Time::ZERO, |c| c.0)).max();
+    Report {
+        violations: std::mem::take(&mut ledger.violations),
+        seen: std::mem::take(&mut ledger.seen),
+        log: ledger.log.take().unwrap_or_default(),
+        capture: buffer.contents(),
+        digest: *digest.0.borrow(),
+        packets: run.sim.stats().packets_sent,
+        chunks: ledger.chunks(LEAST_PAYLOAD),
+        finished: finished.unwrap_or(Time::ZERO),
+    }
+}
+
+impl Run {
+    fn new(scenario: &Scenario, options: &Options) -> Run {
+        let ledger = Rc::new(RefCell::new(Ledger::default()));
+        ledger.borrow_mut().log = options.verbose.then(Vec::new);
+        let mut sim = Simulation::new(scenario.seed);
+        let hosts = [0, 1].map(|host| {
+            let plan = &scenario.hosts[host];
+            let lie = options.lie.filter(|(liar, _)| *liar == host).map(|(_, lie)| lie);
+            let config = EndpointConfig {
+                local_port: PORT,
+                local_addresses: plan.addresses.clone(),
+                accept: plan.accept,
+                association: plan.config.clone(),
+                ..EndpointConfig::default()
+            };
+            let actor = Actor::new(host, plan.clone(), scenario.curfew, Rc::clone(&ledger), lie);
+            sim.add_host(["a", "b"][host], config, Box::new(actor))
+        });
+        for (host, plan) in hosts.into_iter().zip(&scenario.hosts) {
+            sim.apply(Change::ClockJump(host, plan.epoch)).expect("no settings");
+        }
+        let links: Vec<LinkId> = scenario
+            .links
+            .iter()
+            .map(|plan| {
+                let route = Route::to(plan.to_address).default_source(plan.default_source);
+                let (from, to) = (hosts[plan.from], hosts[1 - plan.from]);
+                sim.add_link(from, to, route, plan.config.clone()).expect("values are in range")
+            })
+            .collect();
+        for (at, fault) in &scenario.faults {
+            for change in changes(fault, &hosts, &links) {
+                sim.at(*at, change).expect("values are in range");
+            }
+        }
+        Run { sim, hosts, ledger }
+    }
+
+    /// Runs until nothing is left to happen, with looks at the state in between.
+    fn play(&mut self, scenario: &Scenario) -> StopReason {
+        let offered: u64 = scenario
+            .hosts
+            .iter()
+            .flat_map(|host| &host.traffic)
+            .map(|m| m.size.div_ceil(LEAST_PAYLOAD) as u64)
+            .sum();
+        self.sim.set_event_limit(200_000 + 200 * offered);
+        let limit = scenario.curfew + limits::patience(scenario);
+        let mut step = Duration::from_millis(50);
+        loop {
+            let next = (self.sim.now() + step).min(limit);
+            let reason = self.sim.run(next);
+            self.inspect();
+            if reason != StopReason::Limit || next == limit {
+                return reason;
+            }
+            step = step.mul_f64(1.1);
+        }
+    }
+
+    /// What must hold at any moment.
+    fn inspect(&self) {
+        for host in self.hosts {
+            let (actor, endpoint) = (self.sim.app::<Actor>(host), self.sim.endpoint(host));
+            for id in endpoint.associations() {
+                if let Some(stats) = endpoint.stats(id) {
+                    actor.check(id, &stats);
+                }
+            }
+        }
+    }
+
+    fn judge(&self, scenario: &Scenario, reason: StopReason) {
+        let ledger = &mut *self.ledger.borrow_mut();
+        let crashed = self.crashed(scenario);
+        let stats = self.sim.stats();
+        if reason == StopReason::EventLimit {
+            let text = format!("{stats:?} at {:?}", self.sim.now());
+            ledger.violate(Kind::Spin, text);
+            return;
+        }
+        for (index, host) in self.hosts.into_iter().enumerate() {
+            if crashed[index] {
+                continue;
+            }
+            let endpoint = self.sim.endpoint(host);
+            let left = endpoint.associations().len();
+            let life = self.sim.app::<Actor>(host).life();
+            let open: Vec<String> = ledger
+                .ends
+                .iter()
+                .filter(|e| e.host == index && e.life == life && e.closed.is_none())
+                .map(|e| e.name.clone())
+                .collect();
+            if !open.is_empty() {
+                ledger.violate(Kind::Unfinished, format!("{open:?} at {:?}", self.sim.now()));
+            } else if left > 0 {
+                ledger.violate(Kind::Leak, format!("host {index}: {left} associations"));
+            } else if let Some(at) = endpoint.poll_timeout() {
+                ledger.violate(Kind::TimerLeft, format!("host {index}: for {at:?}"));
+            }
+        }
+        let lives = self.hosts.map(|host| self.sim.app::<Actor>(host).life());
+        ledger.settle(&|host, life| life < lives[host] || (life == lives[host] && crashed[host]));
+        if scenario.mild {
+            judge_mild(ledger);
+        }
+    }
+
+    /// Whether each host is down at the end.
+    fn crashed(&self, scenario: &Scenario) -> [bool; 2] {
+        let mut crashed = [false; 2];
+        for (_, fault) in &scenario.faults {
+            match fault {
+                Fault::Crash(host) => crashed[*host] = true,
+                Fault::Restart(host) => crashed[*host] = false,
+                _ => {}
+            }
+        }
+        crashed
+    }
+}
+
+/// Where nothing worse happens than some loss, everything that was accepted arrives, and every
+/// association ends gracefully.
+fn judge_mild(ledger: &mut Ledger) {
+    let mut texts = Vec::new();
+    for end in &ledger.ends {
+        match &end.closed {
+            Some((_, CloseReason::Shutdown)) => {}
+            closed => texts.push(format!("{}: {closed:?}", end.name)),
+        }
+    }
+    if ledger.ends.len() != 2 {
+        texts.push(format!("{} ends instead of 2", ledger.ends.len()));
+    }
+    let (accepted, delivered, failed) = ledger.totals();
+    if delivered + failed < accepted {
+        texts.push(format!("{accepted} accepted, {delivered} delivered, {failed} failed"));
+    }
+    for text in texts {
+        ledger.violate(Kind::NotGraceful, text);
+    }
+}
+
+fn changes(fault: &Fault, hosts: &[HostId; 2], links: &[LinkId]) -> Vec<Change> {
+    match fault {
+        Fault::Down(down) => down.iter().map(|i| Change::LinkDown(links[*i])).collect(),
+        Fault::Up(up) => up.iter().map(|i| Change::LinkUp(links[*i])).collect(),
+        Fault::Relink(link, config) => vec![Change::Link(links[*link], config.clone())],
+        Fault::Jump(host, by) => vec![Change::ClockJump(hosts[*host], *by)],
+        Fault::Crash(host) => vec![Change::Crash(hosts[*host])],
+        Fault::Restart(host) => vec![Change::Restart(hosts[*host])],
+    }
+}

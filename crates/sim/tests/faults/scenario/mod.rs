@@ -1,0 +1,291 @@
+//! Scenarios: two hosts, the network between them, what they do and what goes wrong.
+
+mod faults;
+mod network;
+mod profiles;
+mod traffic;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use tresse_core::{AssociationConfig, Time};
+use tresse_sim::LinkConfig;
+
+use crate::draw::Draw;
+
+pub(crate) use traffic::{PlannedMessage, Reading};
+
+/// SCTP port of both hosts.
+pub(crate) const PORT: u16 = 5000;
+
+/// All that happens in one test, drawn from one seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) seed: u64,
+    /// Nothing worse than some loss and reordering happens: everything must be delivered and
+    /// every association must end gracefully.
+    pub(crate) mild: bool,
+    pub(crate) hosts: [HostPlan; 2],
+    pub(crate) links: Vec<LinkPlan>,
+    /// In the order of time.
+    pub(crate) faults: Vec<(Time, Fault)>,
+    /// From then on both hosts shut down whatever association they have.
+    pub(crate) curfew: Time,
+    /// What is in it, to see that the generator covers everything.
+    pub(crate) features: BTreeSet<&'static str>,
+}
+
+/// What one host is and does.
+#[derive(Clone, Debug)]
+pub(crate) struct HostPlan {
+    pub(crate) addresses: Vec<IpAddr>,
+    pub(crate) accept: bool,
+    pub(crate) profile: String,
+    pub(crate) overrides: String,
+    pub(crate) config: AssociationConfig,
+    /// When it connects (simulation time), if it does.
+    pub(crate) connect_at: Option<Time>,
+    /// The peer's addresses that it knows when it connects.
+    pub(crate) remotes: Vec<IpAddr>,
+    /// How often it connects again after an association failed.
+    pub(crate) reconnects: u32,
+    /// It sends before the association is up.
+    pub(crate) early: bool,
+    pub(crate) traffic: Vec<PlannedMessage>,
+    pub(crate) reading: Reading,
+    pub(crate) ending: Ending,
+    /// Calls that change little: set primary path, request heartbeat.
+    pub(crate) calls: Vec<(Time, Call)>,
+    /// Where the host's clock stands at the beginning, in nanoseconds.
+    pub(crate) epoch: i64,
+}
+
+/// How a host ends its association before the curfew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Not at all.
+    Never,
+    /// Shuts down so many milliseconds after everything was accepted for sending.
+    WhenDone(u64),
+    /// Shuts down right after `connect` (a host that accepts: when it is up).
+    AtOnce,
+    /// Shuts down at that moment, whatever is going on.
+    At(Time),
+    /// Aborts at that moment.
+    AbortAt(Time),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    SetPrimary(u8),
+    RequestHeartbeat(u8),
+}
+
+/// One direction of the network: packets of a host to one address of the other.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkPlan {
+    pub(crate) from: usize,
+    pub(crate) to_address: IpAddr,
+    pub(crate) default_source: IpAddr,
+    pub(crate) config: LinkConfig,
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// These links go down, losing what is on them.
+    Down(Vec<usize>),
+    /// These links come up.
+    Up(Vec<usize>),
+    /// A link changes.
+    Relink(usize, Box<LinkConfig>),
+    /// The clock of a host jumps by so many nanoseconds.
+    Jump(usize, i64),
+    /// A host stops.
+    Crash(usize),
+    /// A host starts anew.
+    Restart(usize),
+}
+
+impl Scenario {
+    pub(crate) fn draw(seed: u64) -> Scenario {
+        let mut draw = Draw::new(seed ^ 0x5eed_0f7e_55e5_ce1e);
+        let mild = draw.chance(0.4);
+        let mut features = BTreeSet::new();
+        features.insert(if mild { "mild" } else { "harsh" });
+        let network = network::draw(&mut draw, mild, &mut features);
+        let mut hosts = network.addresses.map(|addresses| HostPlan {
+            accept: true,
+            profile: String::new(),
+            overrides: String::new(),
+            config: AssociationConfig::default(),
+            connect_at: None,
+            remotes: Vec::new(),
+            reconnects: 0,
+            early: false,
+            traffic: Vec::new(),
+            reading: Reading::Eager,
+            ending: Ending::Never,
+            calls: Vec::new(),
+            epoch: 0,
+            addresses,
+        });
+        for host in 0..2 {
+            let shared = (host == 1 && draw.chance(0.6)).then(|| hosts[0].clone());
+            profiles::draw(&mut draw, mild, shared.as_ref(), &mut hosts[host], &mut features);
+            settings(&mut draw, mild, &mut hosts[host], &mut features);
+        }
+        // Both sides speak in UDP or neither does.
+        let encapsulation = draw.chance(0.2).then_some(tresse_sim::ENCAPSULATION_PORT);
+        for host in &mut hosts {
+            host.config.encapsulation = encapsulation;
+        }
+        if encapsulation.is_some() {
+            features.insert("udp encapsulation");
+        }
+        traffic::draw(&mut draw, mild, network.slowest_kbps, &mut hosts, &mut features);
+        let mut scenario = Scenario {
+            seed,
+            mild,
+            hosts,
+            links: network.links,
+            faults: Vec::new(),
+            curfew: Time::ZERO,
+            features,
+        };
+        scenario.setup(&mut draw, network.round_trip_ms);
+        scenario.endings(&mut draw);
+        faults::draw(&mut draw, &mut scenario);
+        scenario
+    }
+
+    /// Who connects, and when.
+    fn setup(&mut self, draw: &mut Draw, round_trip_ms: f64) {
+        for host in 0..2 {
+            let known = draw.between(1, self.hosts[1 - host].addresses.len() as u64) as usize;
+            self.hosts[host].remotes = self.hosts[1 - host].addresses[..known].to_vec();
+            self.hosts[host].early = draw.chance(0.15);
+            if self.hosts[host].early {
+                self.features.insert("sends before it is up");
+            }
+            if !self.mild && draw.chance(0.1) {
+                self.hosts[host].reconnects = draw.between(1, 2) as u32;
+                self.features.insert("reconnects");
+            }
+        }
+        let first = Time::from_micros(draw.between(0, 100_000));
+        self.hosts[0].connect_at = Some(first);
+        match draw.between(0, 19) {
+            0..=4 => {
+                // Setup crossing: from the same instant to more than a round trip later.
+                let apart = draw.unit() * 1.5 * round_trip_ms * 1e6;
+                let apart = if draw.chance(0.3) { 0 } else { apart as u64 };
+                self.hosts[1].connect_at = Some(Time::from_nanos(first.as_nanos() + apart));
+                if !self.mild && draw.chance(0.3) {
+                    self.hosts[0].accept = draw.chance(0.5);
+                    self.hosts[1].accept = draw.chance(0.5);
+                }
+                self.features.insert("both connect");
+            }
+            5 | 6 => {
+                self.hosts[0].connect_at = Some(Time::from_millis(draw.between(100, 5000)));
+                self.features.insert("connects late");
+            }
+            7 if !self.mild => {
+                self.hosts[1].accept = false;
+                self.features.insert("not accepted");
+            }
+            _ => {}
+        }
+    }
+
+    fn endings(&mut self, draw: &mut Draw) {
+        let moment = |draw: &mut Draw| Time::from_micros(draw.log_whole(1_000, 8_000_000));
+        for host in 0..2 {
+            let ending = match draw.between(0, 19) {
+                0..=8 => Ending::WhenDone(if draw.chance(0.5) { 0 } else { draw.between(1, 2000) }),
+                9 | 10 => Ending::At(moment(draw)),
+                11 => Ending::AtOnce,
+                12 if !self.mild => Ending::AbortAt(moment(draw)),
+                _ => Ending::Never,
+            };
+            self.hosts[host].ending = ending;
+        }
+        if draw.chance(0.1) {
+            // Both at the same instant.
+            let at = Ending::At(moment(draw));
+            self.hosts[0].ending = at;
+            self.hosts[1].ending = at;
+            self.features.insert("both shut down at once");
+        }
+        for host in &mut self.hosts {
+            self.features.insert(match host.ending {
+                Ending::Never => "shut down at curfew",
+                Ending::WhenDone(_) => "shut down when done",
+                Ending::AtOnce => "shut down during setup",
+                Ending::At(_) => "shut down at some moment",
+                Ending::AbortAt(_) => "abort",
+            });
+            if draw.chance(0.1) {
+                let calls = draw.between(1, 4);
+                host.calls = (0..calls)
+                    .map(|_| {
+                        let path = draw.between(0, 3) as u8;
+                        let at = moment(draw);
+                        let heartbeat = draw.chance(0.5);
+                        let call = if heartbeat {
+                            Call::RequestHeartbeat(path)
+                        } else {
+                            Call::SetPrimary(path)
+                        };
+                        (at, call)
+                    })
+                    .collect();
+                self.features.insert("calls in between");
+            }
+        }
+    }
+}
+
+/// Sizes and switches of a host.
+fn settings(
+    draw: &mut Draw,
+    mild: bool,
+    host: &mut HostPlan,
+    features: &mut BTreeSet<&'static str>,
+) {
+    let config = &mut host.config;
+    let mut note = |condition: bool, name| {
+        if condition {
+            features.insert(name);
+        }
+    };
+    config.outbound_streams = draw.log_whole(1, 50) as u16;
+    if !mild && draw.chance(0.1) {
+        config.inbound_streams = draw.log_whole(1, 50) as u16;
+        note(true, "few inbound streams");
+    }
+    config.send_buffer = draw.log_whole(500, 1 << 20) as usize;
+    note(config.send_buffer < 4_000, "small send buffer");
+    config.receive_buffer =
+        if draw.chance(0.4) { draw.log_whole(4096, 20_000) } else { 1 << 20 } as u32;
+    note(config.receive_buffer < 20_000, "small receive buffer");
+    config.mtu = draw.pick(&[512, 576, 1280, 1500, 1500, 1500, 9000]);
+    if !mild && draw.chance(0.03) {
+        config.max_message_size = draw.log_whole(1_000, 50_000) as usize;
+        note(true, "small max_message_size");
+    }
+    config.no_delay = draw.chance(0.5);
+    config.fragmentation = mild || draw.chance(0.9);
+    config.bundling = draw.chance(0.8);
+    note(config.no_delay, "no delay");
+    note(!config.no_delay, "nagle");
+    note(!config.fragmentation, "no fragmentation");
+    note(!config.bundling, "no bundling");
+    host.epoch = match draw.between(0, 3) {
+        0 => 0,
+        1 => draw.between(0, 1 << 20) as i64,
+        2 => draw.between(0, 1 << 50) as i64,
+        _ => (1 << 62) - draw.between(0, 1 << 40) as i64,
+    };
+}

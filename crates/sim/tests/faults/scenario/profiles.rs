@@ -1,0 +1,124 @@
+//! Protocol behaviour: any built-in profile, any combination, and parameters of its own.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use tresse_core::Profile;
+
+use super::HostPlan;
+use crate::draw::Draw;
+
+/// Sets the profile of a host; `shared` is the host whose profile it takes over.
+pub(super) fn draw(
+    draw: &mut Draw,
+    mild: bool,
+    shared: Option<&HostPlan>,
+    host: &mut HostPlan,
+    features: &mut BTreeSet<&'static str>,
+) {
+    if let Some(other) = shared {
+        host.profile.clone_from(&other.profile);
+        host.overrides.clone_from(&other.overrides);
+        host.config.profile = Arc::clone(&other.config.profile);
+        return;
+    }
+    let names: Vec<&'static str> = Profile::names().collect();
+    let mut chosen = vec![draw.pick(&names)];
+    while draw.chance(0.4) {
+        let name = draw.pick(&names);
+        if !chosen.contains(&name) {
+            chosen.push(name);
+        }
+    }
+    if chosen.len() > 1 {
+        features.insert("profiles combined");
+    }
+    features.extend(&chosen);
+    host.profile = chosen.join("+");
+    let mut profile = Profile::named(&host.profile).expect("names are built-in ones");
+    if draw.chance(0.25) {
+        features.insert("parameters of its own");
+        host.overrides = overrides(draw, mild);
+        profile = profile
+            .with_overrides(&host.overrides)
+            .unwrap_or_else(|error| panic!("{error} in\n{}", host.overrides));
+    }
+    host.config.profile = Arc::new(profile);
+}
+
+/// Some parameters, in TOML. A mild scenario keeps those that decide when to give up.
+fn overrides(draw: &mut Draw, mild: bool) -> String {
+    let mut text = String::new();
+    let yes_or_no = |draw: &mut Draw| draw.chance(0.5).to_string();
+    if draw.chance(0.5) {
+        let max = if mild { 60_000 } else { draw.log_whole(1_000, 60_000) };
+        let initial = draw.log_whole(if mild { 200 } else { 10 }, 3_000);
+        let min = draw.log_whole(5, 1_000);
+        let _ = writeln!(text, "[rto]\ninitial_ms = {initial}\nmin_ms = {min}\nmax_ms = {max}");
+    }
+    let sack = [
+        ("delay_ms", draw.between(0, 500).to_string()),
+        ("packets", draw.log_whole(1, 20).to_string()),
+    ];
+    table(draw, &mut text, "sack", &sack);
+    let limits = [
+        ("association_max_retrans", draw.between(0, 12).to_string()),
+        ("path_max_retrans", draw.between(0, 6).to_string()),
+        ("max_init_retransmits", draw.between(0, 10).to_string()),
+        ("cookie_life_ms", draw.log_whole(20, 60_000).to_string()),
+        ("shutdown_guard_rto_max", format!("{:.2}", draw.log(0.2, 6.0))),
+    ];
+    if !mild {
+        table(draw, &mut text, "limits", &limits);
+    }
+    if !text.contains("[limits]") && draw.chance(0.3) {
+        let _ = writeln!(text, "[limits]\nmax_burst = {}", draw.between(0, 8));
+    }
+    let heartbeat = [
+        ("enabled", yes_or_no(draw)),
+        ("interval_ms", draw.log_whole(100, 30_000).to_string()),
+        ("max_burst", draw.between(0, 3).to_string()),
+    ];
+    table(draw, &mut text, "heartbeat", &heartbeat);
+    let congestion = [
+        ("initial_window", draw.pick(&["'rfc9260'", "'rfc2960'"]).to_string()),
+        ("ssthresh_floor", draw.between(1, 4).to_string()),
+        ("slow_start_limit", draw.between(1, 8).to_string()),
+        ("growth_needs_cumulative_advance", yes_or_no(draw)),
+        ("idle_decay", yes_or_no(draw)),
+    ];
+    table(draw, &mut text, "congestion", &congestion);
+    let fast_retransmit = [
+        ("threshold", draw.between(0, 6).to_string()),
+        ("htna", yes_or_no(draw)),
+        ("fast_recovery", yes_or_no(draw)),
+        ("repeat", yes_or_no(draw)),
+        ("restart_t3", yes_or_no(draw)),
+    ];
+    table(draw, &mut text, "fast_retransmit", &fast_retransmit);
+    let early = [
+        ("enabled", yes_or_no(draw)),
+        ("count", draw.pick(&["'in-flight'", "'not-cumulatively-acked'"]).to_string()),
+    ];
+    table(draw, &mut text, "early_retransmit_packets", &early);
+    let limited = [("enabled", yes_or_no(draw)), ("packets", draw.between(0, 4).to_string())];
+    table(draw, &mut text, "limited_transmit", &limited);
+    let least = if mild { 1.5 } else { 1.0 };
+    let backoff = format!("{:.2}", least + (3.0 - least) * draw.unit());
+    table(draw, &mut text, "t3_rtx", &[("backoff", backoff)]);
+    text
+}
+
+/// Writes a table with some of the settings, or none.
+fn table(draw: &mut Draw, text: &mut String, name: &str, settings: &[(&str, String)]) {
+    let mut lines = String::new();
+    for (key, value) in settings {
+        if draw.chance(0.3) {
+            let _ = writeln!(lines, "{key} = {value}");
+        }
+    }
+    if !lines.is_empty() {
+        let _ = write!(text, "[{name}]\n{lines}");
+    }
+}
