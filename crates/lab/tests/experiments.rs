@@ -118,6 +118,8 @@ fn values_that_cannot_work_are_refused() {
         ("size = 4", "size = { uniform = [7, 1] }", "workload.bursts.size"),
         ("gap_ms = 200", "gap_ms = nan", "workload.bursts.gap_ms"),
         ("message_bytes = 200", "message_bytes = 3", "workload.bursts.message_bytes"),
+        ("message_bytes = 200", "message_bytes = 1453", "workload.bursts.message_bytes"),
+        ("[topology]", "[association]\nbundling = true\n[topology]", "association.bundling"),
         ("file = \"fig2\"", "file = \"../fig2\"", "plot[0].file"),
         ("series = [\"Standard\", ", "series = [\"standard\", ", "plot[0].series"),
         ("forward.queue_packets = 50", "forward.loss = 2.0", "topology.forward.loss"),

@@ -220,3 +220,21 @@ fn captures_are_written_for_every_run() {
         assert_eq!(fs::read(&file).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a], "{}", file.display());
     }
 }
+
+#[test]
+fn the_right_packet_is_dropped_after_needless_retransmissions() {
+    let temp = tempfile::tempdir().unwrap();
+    // SACKs come later than the retransmission timer ever waits.
+    let text = SMALL
+        .replace("max_ms = 400", "max_ms = 100")
+        .replace("delay_ms = 40", "delay_ms = 250")
+        .replace("size = 3", "size = 1");
+    let finished = session(temp.path(), &text).run(temp.path(), quiet()).unwrap();
+    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
+    let runs = fs::read_to_string(temp.path().join("test/small").join(RUNS)).unwrap();
+    let no_loss = runs.lines().next().unwrap();
+    assert!(
+        no_loss.contains("\"dropped\":null") && !no_loss.contains("\"timeouts\":0"),
+        "{no_loss}"
+    );
+}

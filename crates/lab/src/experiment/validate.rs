@@ -10,6 +10,9 @@ pub(super) struct Mistake {
     pub(super) message: String,
 }
 
+/// Bytes of IPv4, SCTP common and DATA chunk header.
+const HEADERS: usize = 20 + 12 + 16;
+
 type Checked = Result<(), Mistake>;
 
 fn mistake(key: impl Into<String>, message: impl Into<String>) -> Mistake {
@@ -123,7 +126,20 @@ fn workload(e: &Experiment) -> Checked {
     require((0.0..=1e6).contains(&gap), key("gap_ms"), "must be 0 to 1000000")?;
     require((0.0..=1e6).contains(&b.spacing_ms), key("spacing_ms"), "must be 0 to 1000000")?;
     // The first four bytes of a message carry its number.
-    require((4..=1 << 20).contains(&b.message_bytes), key("message_bytes"), "must be 4 to 1048576")
+    require(
+        (4..=1 << 20).contains(&b.message_bytes),
+        key("message_bytes"),
+        "must be 4 to 1048576",
+    )?;
+    if e.loss.drop == Drop::EachDataPacket {
+        // Otherwise "the packet of a message" would mean nothing.
+        let one = "must be false when each packet is dropped in turn: one packet per message";
+        require(!e.association.bundling, "association.bundling", one)?;
+        let room = e.association.mtu.saturating_sub(HEADERS);
+        let message = format!("does not fit one packet: the MTU leaves room for {room} bytes");
+        require(b.message_bytes <= room, key("message_bytes"), message)?;
+    }
+    Ok(())
 }
 
 fn plots(e: &Experiment) -> Checked {

@@ -16,6 +16,8 @@ pub struct Figure {
     pub y_label: String,
     /// Range of the x axis.
     pub x_range: [f64; 2],
+    /// About how many labels the x axis has.
+    pub x_labels: usize,
     /// Range of the y axis; it begins at 0 unless there are negative values.
     pub y_range: [f64; 2],
     /// The lines, in the order of the legend.
@@ -100,8 +102,9 @@ fn mtt_by_message(plot: &Plot, experiment: &Experiment, measurements: &Measureme
         lines.push(Line { label: NO_LOSS.into(), style: NO_LOSS_STYLE, pieces });
     }
     let mut references = Vec::new();
-    for (index, series) in plot.series.iter().enumerate() {
-        let style = index + 1;
+    for series in &plot.series {
+        // A profile has the same colour in all plots of an experiment.
+        let style = 1 + experiment.profiles.iter().position(|p| p.label == *series).unwrap_or(0);
         let pieces = flow(series).map(|f| by_burst(&f.lost)).unwrap_or_default();
         lines.push(Line { label: series.clone(), style, pieces });
         for published in &experiment.published {
@@ -111,7 +114,8 @@ fn mtt_by_message(plot: &Plot, experiment: &Experiment, measurements: &Measureme
             }
         }
     }
-    finish(plot, "Message (TSN)", "Message transfer time (ms)", lines, references, 0.5)
+    let x = Axis { label: "Message (TSN)", margin: 0.7, labels: 12 };
+    finish(plot, &x, "Message transfer time (ms)", lines, references)
 }
 
 /// The messages of a burst are joined, different bursts are not.
@@ -155,7 +159,9 @@ fn reduction_by_delay(plot: &Plot, experiment: &Experiment, analysis: &Analysis)
             references.extend(published.filter_map(|p| point_of(p, series, bandwidth_kbps, style)));
         }
     }
-    finish(plot, "One-way delay (ms)", "Average reduction of MTT (%)", lines, references, 1.0)
+    let labels = experiment.topology.delay_ms.len() + 1;
+    let x = Axis { label: "One-way delay (ms)", margin: 1.0, labels };
+    finish(plot, &x, "Average reduction of MTT (%)", lines, references)
 }
 
 fn point_of(p: &Published, series: &str, bandwidth: f64, style: usize) -> Option<Reference> {
@@ -167,13 +173,18 @@ fn point_of(p: &Published, series: &str, bandwidth: f64, style: usize) -> Option
     Some(Reference { style, at: ReferenceAt::Point { x: m.delay_ms?, y: p.value } })
 }
 
+struct Axis {
+    label: &'static str,
+    margin: f64,
+    labels: usize,
+}
+
 fn finish(
     plot: &Plot,
-    x_label: &str,
+    x: &Axis,
     y_label: &str,
     lines: Vec<Line>,
     references: Vec<Reference>,
-    x_margin: f64,
 ) -> Figure {
     let points = || lines.iter().flat_map(|l| &l.pieces).flatten();
     let fold = |values: &mut dyn Iterator<Item = f64>| {
@@ -188,9 +199,10 @@ fn finish(
     let y_high = plot.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
     Figure {
         title: plot.title.clone(),
-        x_label: x_label.into(),
+        x_label: x.label.into(),
         y_label: y_label.into(),
-        x_range: [x_low - x_margin, x_high + x_margin],
+        x_range: [x_low - x.margin, x_high + x.margin],
+        x_labels: x.labels,
         y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
         lines,
         references,

@@ -66,7 +66,7 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
         .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
     chart
         .configure_mesh()
-        .x_labels(14)
+        .x_labels(figure.x_labels)
         .y_labels(9)
         .x_label_formatter(&|v| number(*v))
         .y_label_formatter(&|v| number(*v))
@@ -79,8 +79,8 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
         .light_line_style(TRANSPARENT)
         .draw()?;
     draw_references(&mut chart, figure)?;
-    for line in &figure.lines {
-        draw_line(&root, &mut chart, line)?;
+    for (line, size) in figure.lines.iter().zip(sizes(figure.lines.len())) {
+        draw_line(&root, &mut chart, line, size)?;
     }
     root.present()?;
     Ok(())
@@ -100,11 +100,16 @@ fn colour(style: usize) -> RGBColor {
     }
 }
 
-fn draw_line<'a>(root: &Area<'a>, chart: &mut Chart<'a, '_>, line: &Line) -> Result<(), Error> {
+fn draw_line<'a>(
+    root: &Area<'a>,
+    chart: &mut Chart<'a, '_>,
+    line: &Line,
+    size: u32,
+) -> Result<(), Error> {
     let colour = colour(line.style);
     for piece in &line.pieces {
         let points = piece.iter().map(|p| (p.x, p.y));
-        chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(points, colour.stroke_width(1 + size)))?;
         for Point { x, y, ci95 } in piece {
             if let Some(half) = ci95 {
                 let style = colour.stroke_width(1);
@@ -113,27 +118,34 @@ fn draw_line<'a>(root: &Area<'a>, chart: &mut Chart<'a, '_>, line: &Line) -> Res
             }
         }
         for p in piece {
-            draw_marker(root, chart.backend_coord(&(p.x, p.y)), line.style)?;
+            draw_marker(root, chart.backend_coord(&(p.x, p.y)), line.style, size)?;
         }
     }
     Ok(())
 }
 
+/// How thick the lines are: what is drawn first is thicker, so that it can be seen where a later
+/// line covers it.
+fn sizes(lines: usize) -> impl Iterator<Item = u32> {
+    (0..lines).map(move |index| 1 + (lines - index).min(5) as u32)
+}
+
 /// Draws the marker of a style, one of seven shapes, around a pixel.
-fn draw_marker(root: &Area<'_>, (x, y): (i32, i32), style: usize) -> Result<(), Error> {
+fn draw_marker(root: &Area<'_>, (x, y): (i32, i32), style: usize, size: u32) -> Result<(), Error> {
     let colour = colour(style);
     let filled = colour.filled();
+    let r = 2 + size as i32;
     let polygon = |corners: &[(i32, i32)]| {
         Polygon::new(corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect::<Vec<_>>(), filled)
     };
     match style % 7 {
-        0 => root.draw(&Circle::new((x, y), 3, filled))?,
-        1 => root.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], filled))?,
-        2 => root.draw(&Circle::new((x, y), 5, filled))?,
-        3 => root.draw(&polygon(&[(0, -6), (6, 5), (-6, 5)]))?,
-        4 => root.draw(&polygon(&[(0, -6), (6, 0), (0, 6), (-6, 0)]))?,
-        5 => root.draw(&polygon(&[(0, 6), (6, -5), (-6, -5)]))?,
-        _ => root.draw(&Cross::new((x, y), 5, colour.stroke_width(2)))?,
+        0 => root.draw(&Circle::new((x, y), r - 2, filled))?,
+        1 => root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], filled))?,
+        2 => root.draw(&Circle::new((x, y), r + 1, filled))?,
+        3 => root.draw(&polygon(&[(0, -r - 2), (r + 2, r + 1), (-r - 2, r + 1)]))?,
+        4 => root.draw(&polygon(&[(0, -r - 2), (r + 2, 0), (0, r + 2), (-r - 2, 0)]))?,
+        5 => root.draw(&polygon(&[(0, r + 2), (r + 2, -r - 1), (-r - 2, -r - 1)]))?,
+        _ => root.draw(&Cross::new((x, y), r + 1, colour.stroke_width(2)))?,
     }
     Ok(())
 }
@@ -163,24 +175,27 @@ fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
     let text = (FONT, 15).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     let level = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Level { .. }));
     let point = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Point { .. }));
-    let mut entries: Vec<(&str, Option<usize>)> =
-        figure.lines.iter().map(|l| (l.label.as_str(), Some(l.style))).collect();
+    let mut entries: Vec<(&str, Option<(usize, u32)>)> = figure
+        .lines
+        .iter()
+        .zip(sizes(figure.lines.len()))
+        .map(|(line, size)| (line.label.as_str(), Some((line.style, size))))
+        .collect();
     if level || point {
         entries.push(("paper", None));
     }
     let (mut x, mut y) = (24, TITLE_HEIGHT + LEGEND_ROW / 2);
     for (label, style) in entries {
         // Generous: the width of a character depends on the viewer's font.
-        let width = 48 + 9 * label.chars().count() as i32 + 14;
+        let width = 48 + 8 * label.chars().count() as i32 + 14;
         if x + width > SIZE.0 as i32 && x > 24 {
             (x, y) = (24, y + LEGEND_ROW);
         }
         match style {
-            Some(style) => {
-                let colour = colour(style);
+            Some((style, size)) => {
                 let ends = vec![(x, y), (x + 34, y)];
-                root.draw(&PathElement::new(ends, colour.stroke_width(2)))?;
-                draw_marker(root, (x + 17, y), style)?;
+                root.draw(&PathElement::new(ends, colour(style).stroke_width(1 + size)))?;
+                draw_marker(root, (x + 17, y), style, size)?;
             }
             None if level => {
                 for start in [x, x + 12, x + 24] {

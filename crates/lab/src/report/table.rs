@@ -118,8 +118,7 @@ fn reduction_tables(report: &Report, reductions: &[&Reduction], suffix: &str) ->
     if several_cells {
         heads.extend([">kbit/s", ">ms one way"]);
     }
-    let (means, positions) = (format!(">{OF_MEANS}"), format!(">{OF_POSITIONS}"));
-    heads.extend([means.as_str(), positions.as_str(), ">Largest", ">at TSN"]);
+    heads.extend([">Average, of means", ">Average, of positions", ">Largest", ">at TSN"]);
     let rows = reductions
         .iter()
         .map(|r| {
@@ -139,15 +138,22 @@ fn reduction_tables(report: &Report, reductions: &[&Reduction], suffix: &str) ->
     tables.push(Table {
         title: format!("Reduction of MTT{suffix}{}", if several_cells { ", all" } else { "" }),
         caption: format!(
-            "Two readings of \"average reduction\" over all loss positions; the comparison uses \
-             \"{}\".",
-            headline(report)
+            "Two readings of \"average reduction\" over all loss positions: of means is {OF_MEANS}, \
+             of positions is the {OF_POSITIONS}. The comparison uses the average {}.",
+            headline_word(report)
         ),
         columns: columns(&heads),
         rows,
         detail: several_cells,
     });
     tables
+}
+
+fn headline_word(report: &Report) -> &'static str {
+    match report.experiment.metric.average_reduction {
+        AverageReduction::OfMeans => "of means",
+        AverageReduction::OfPositions => "of positions",
+    }
 }
 
 fn headline(report: &Report) -> &'static str {

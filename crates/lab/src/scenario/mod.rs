@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tresse_core::{AssociationConfig, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
-use tresse_sim::{Capture, LinkId, LinkStats, Route, Simulation, StopReason};
+use tresse_sim::{Capture, HostId, LinkId, Route, Simulation, StopReason};
 
 use crate::plan::{RunSpec, Setup};
 use crate::record::{Counters, RunRecord, Sample};
@@ -37,109 +37,115 @@ const EVENT_LIMIT: u64 = 50_000_000;
 /// The invariant that was broken: a message lost, repeated, changed or out of order, an
 /// association that did not end gracefully, or a packet dropped that was not to be dropped.
 pub fn run(spec: &RunSpec, capture: Option<&Path>) -> Result<RunRecord, String> {
-    let setup = &spec.setup;
-    let seed_bytes = seed::derive(spec.seed, spec.replication, "network");
-    let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
-    let mut simulation = Simulation::new(simulation_seed);
-    simulation.set_event_limit(EVENT_LIMIT);
+    let Some(index) = spec.drop else {
+        let ended = Ended::simulate(spec, None, capture)?;
+        ended.check(0)?;
+        return Ok(ended.record(spec));
+    };
+    // Each message has a packet of its own, so message n is packet n, unless the sender has sent
+    // an earlier one again without need.
+    let mut packet = u64::from(index) + 1;
+    let mut ended = Ended::simulate(spec, Some(packet), capture)?;
+    if !ended.sender().first_packet_is(index, packet) {
+        // Up to the loss, a run without it goes the same way and shows which packet it is.
+        let rehearsal = Ended::simulate(spec, None, None)?;
+        packet = rehearsal
+            .sender()
+            .first_packet_of(index)
+            .ok_or_else(|| format!("message {index} was never sent"))?;
+        ended = Ended::simulate(spec, Some(packet), capture)?;
+        if !ended.sender().first_packet_is(index, packet) {
+            return Err(format!("packet {packet} is not the first one of message {index}"));
+        }
+    }
+    ended.check(1)?;
+    Ok(ended.record(spec))
+}
 
-    let association = association(setup);
-    let sender_config = AssociationConfig { trace: true, ..association.clone() };
-    let sender = simulation.add_host(
-        "sender",
-        EndpointConfig {
+/// A run after its end.
+struct Ended {
+    simulation: Simulation,
+    sender: HostId,
+    receiver: HostId,
+    forward: LinkId,
+    backward: LinkId,
+}
+
+impl Ended {
+    /// Runs the simulation, in which the forward link drops the packet with data numbered
+    /// `dropped`, counted from 1.
+    fn simulate(
+        spec: &RunSpec,
+        dropped: Option<u64>,
+        capture: Option<&Path>,
+    ) -> Result<Ended, String> {
+        let setup = &spec.setup;
+        let seed_bytes = seed::derive(spec.seed, spec.replication, "network");
+        let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
+        let mut simulation = Simulation::new(simulation_seed);
+        simulation.set_event_limit(EVENT_LIMIT);
+
+        let association = association(setup);
+        let bytes = setup.bursts.message_bytes;
+        let endpoint = |address| EndpointConfig {
             local_port: PORT,
-            local_addresses: vec![SENDER],
+            local_addresses: vec![address],
+            ..EndpointConfig::default()
+        };
+        let sender_config = EndpointConfig {
             accept: true,
-            association: sender_config,
-            ..EndpointConfig::default()
-        },
-        Box::new(Sender::new(Arc::clone(&spec.schedule), setup.bursts.message_bytes)),
-    );
-    let receiver = simulation.add_host(
-        "receiver",
-        EndpointConfig {
-            local_port: PORT,
-            local_addresses: vec![RECEIVER],
-            ..EndpointConfig::default()
-        },
-        Box::new(Receiver::new(SENDER, PORT, association, setup.bursts.message_bytes)),
-    );
-    let forward_config = LinkConfig {
-        // Packets with data are counted from 1, and each message has a packet of its own.
-        drop_data: spec.drop.map(|index| u64::from(index) + 1).into_iter().collect(),
-        ..setup.forward.clone()
-    };
-    let forward = simulation
-        .add_link(sender, receiver, Route::to(RECEIVER), forward_config)
-        .map_err(|e| format!("forward link: {e}"))?;
-    let backward = simulation
-        .add_link(receiver, sender, Route::to(SENDER), setup.backward.clone())
-        .map_err(|e| format!("backward link: {e}"))?;
+            association: AssociationConfig { trace: true, ..association.clone() },
+            ..endpoint(SENDER)
+        };
+        let program = Sender::new(Arc::clone(&spec.schedule), bytes);
+        let sender = simulation.add_host("sender", sender_config, Box::new(program));
+        let program = Receiver::new(SENDER, PORT, association, bytes);
+        let receiver = simulation.add_host("receiver", endpoint(RECEIVER), Box::new(program));
 
-    if let Some(folder) = capture {
-        let path = folder.join(format!("{}.pcapng", spec.name()));
-        let file =
-            File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-        simulation.capture(Capture::all(), BufWriter::new(file)).map_err(|e| e.to_string())?;
+        let config =
+            LinkConfig { drop_data: dropped.into_iter().collect(), ..setup.forward.clone() };
+        let forward = simulation
+            .add_link(sender, receiver, Route::to(RECEIVER), config)
+            .map_err(|e| format!("forward link: {e}"))?;
+        let backward = simulation
+            .add_link(receiver, sender, Route::to(SENDER), setup.backward.clone())
+            .map_err(|e| format!("backward link: {e}"))?;
+        if let Some(folder) = capture {
+            let path = folder.join(format!("{}.pcapng", spec.name()));
+            let file =
+                File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+            simulation
+                .capture(Capture::all(), BufWriter::new(file))
+                .map_err(|e| format!("cannot write the capture: {e}"))?;
+        }
+        let reason = simulation.run(LIMIT);
+        simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;
+        if reason != StopReason::Idle {
+            return Err(format!("did not come to an end: {reason:?} at {:?}", simulation.now()));
+        }
+        Ok(Ended { simulation, sender, receiver, forward, backward })
     }
-    let reason = simulation.run(LIMIT);
-    simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;
-    if reason != StopReason::Idle {
-        return Err(format!("did not come to an end: {reason:?} at {:?}", simulation.now()));
+
+    fn sender(&self) -> &Sender {
+        self.simulation.app(self.sender)
     }
-    let ends = Ends {
-        sender: simulation.app(sender),
-        receiver: simulation.app(receiver),
-        forward: link(&simulation, forward),
-        backward: link(&simulation, backward),
-    };
-    ends.check(spec)?;
-    Ok(ends.record(spec))
-}
 
-fn link(simulation: &Simulation, id: LinkId) -> LinkStats {
-    simulation.link_stats(id)
-}
-
-fn association(setup: &Setup) -> AssociationConfig {
-    let settings = &setup.association;
-    AssociationConfig {
-        profile: Arc::clone(&setup.profile),
-        send_buffer: settings.send_buffer,
-        receive_buffer: settings.receive_buffer,
-        mtu: settings.mtu,
-        no_delay: settings.no_delay,
-        bundling: settings.bundling,
-        ..AssociationConfig::default()
+    fn receiver(&self) -> &Receiver {
+        self.simulation.app(self.receiver)
     }
-}
 
-/// Both programs and both links after the end of a run.
-struct Ends<'a> {
-    sender: &'a Sender,
-    receiver: &'a Receiver,
-    forward: LinkStats,
-    backward: LinkStats,
-}
-
-impl Ends<'_> {
-    fn check(&self, spec: &RunSpec) -> Result<(), String> {
-        self.sender.check()?;
-        self.receiver.check(spec.schedule.len())?;
-        let planned = u64::from(spec.drop.is_some());
-        if self.forward.dropped() != planned || self.backward.dropped() != 0 {
+    fn check(&self, planned: u64) -> Result<(), String> {
+        self.sender().check()?;
+        self.receiver().check(self.sender().messages())?;
+        let forward = self.simulation.link_stats(self.forward).dropped();
+        let backward = self.simulation.link_stats(self.backward).dropped();
+        if forward != planned || backward != 0 {
             return Err(format!(
-                "{} packets were dropped on the way and {} on the way back, instead of {planned} \
-                 and 0: the premise of one loss does not hold",
-                self.forward.dropped(),
-                self.backward.dropped()
+                "{forward} packets were dropped on the way and {backward} on the way back, \
+                 instead of {planned} and 0: the premise of one loss does not hold"
             ));
         }
-        match spec.drop {
-            Some(index) => self.sender.check_dropped(index),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn record(&self, spec: &RunSpec) -> RunRecord {
@@ -149,8 +155,8 @@ impl Ends<'_> {
         });
         let samples = measured
             .filter_map(|m| {
-                let sent = self.sender.sent_at(m.index)?;
-                let delivered = self.receiver.delivered_at(m.index)?;
+                let sent = self.sender().sent_at(m.index)?;
+                let delivered = self.receiver().delivered_at(m.index)?;
                 Some(Sample {
                     tsn: m.tsn,
                     burst: m.burst,
@@ -166,13 +172,13 @@ impl Ends<'_> {
             replication: spec.replication,
             dropped: spec.dropped().map(|m| m.tsn),
             samples,
-            recovered_by: spec.drop.and_then(|index| self.sender.recovered_by(index)),
+            recovered_by: spec.drop.and_then(|index| self.sender().recovered_by(index)),
             counters: self.counters(),
         }
     }
 
     fn counters(&self) -> Counters {
-        let stats = self.sender.stats();
+        let stats = self.sender().stats();
         let retransmitted = tresse_core::LossCause::ALL
             .iter()
             .map(|cause| (cause.name().to_owned(), stats.retransmissions_by(*cause)))
@@ -184,5 +190,18 @@ impl Ends<'_> {
             timeouts: stats.timeouts,
             duplicates: stats.duplicates_reported,
         }
+    }
+}
+
+fn association(setup: &Setup) -> AssociationConfig {
+    let settings = &setup.association;
+    AssociationConfig {
+        profile: Arc::clone(&setup.profile),
+        send_buffer: settings.send_buffer,
+        receive_buffer: settings.receive_buffer,
+        mtu: settings.mtu,
+        no_delay: settings.no_delay,
+        bundling: settings.bundling,
+        ..AssociationConfig::default()
     }
 }

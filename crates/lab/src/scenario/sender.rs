@@ -82,17 +82,22 @@ impl Sender {
         }
     }
 
-    /// The packet that the network dropped must have been the first one of message `index`.
-    pub(super) fn check_dropped(&self, index: u32) -> Result<(), String> {
-        let dropped = self.transmissions.get(index as usize);
-        match dropped {
-            Some(t) if t.number == 1 && Some(t.tsn) == self.tsn_of(index) => Ok(()),
-            _ => Err(format!(
-                "needless retransmissions came first: packet {} is not the first one of its \
-                 message",
-                index + 1
-            )),
-        }
+    /// How many messages there are.
+    pub(super) fn messages(&self) -> usize {
+        self.schedule.len()
+    }
+
+    /// Number of the packet, counted from 1, that carried message `index` for the first time:
+    /// every packet with data carries one chunk.
+    pub(super) fn first_packet_of(&self, index: u32) -> Option<u64> {
+        let tsn = self.tsn_of(index)?;
+        let position = self.transmissions.iter().position(|t| t.tsn == tsn && t.number == 1)?;
+        Some(position as u64 + 1)
+    }
+
+    /// Whether `packet` carried message `index` for the first time.
+    pub(super) fn first_packet_is(&self, index: u32, packet: u64) -> bool {
+        self.first_packet_of(index) == Some(packet)
     }
 
     fn send(&mut self, cx: &mut Context<'_>, index: u32) {
