@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tresse_wire::{Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, UnknownAction};
+use tresse_wire::{Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, UnknownAction};
 
 use super::{Association, Control, MAX_PEER_EVENTS, State};
 use crate::ack::delayed::PacketFacts;
@@ -106,8 +106,7 @@ impl Association {
             Chunk::ShutdownAck => self.on_shutdown_ack(incoming.path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => {
-                let (cause, value) = first_cause(abort.causes);
-                self.close(CloseReason::PeerAborted { cause, value });
+                self.on_abort(abort);
                 return false;
             }
             Chunk::Error(error) => self.on_error(now, error.causes),
@@ -119,6 +118,19 @@ impl Association {
             }
         }
         true
+    }
+
+    fn on_abort(&mut self, abort: Abort<'_>) {
+        // §8.4 rule 8: the T bit says that the peer has no association (any more). Once it sent
+        // SHUTDOWN and all data of both sides was acknowledged, this means that our SHUTDOWN ACK
+        // arrived: a straggler was answered by ABORT, which overtook SHUTDOWN COMPLETE.
+        let reason = if abort.tag_reflected && self.state == State::ShutdownAckSent {
+            CloseReason::Shutdown
+        } else {
+            let (cause, value) = first_cause(abort.causes);
+            CloseReason::PeerAborted { cause, value }
+        };
+        self.close(reason);
     }
 
     /// RFC 9260 §3.2, Table 2: the highest two bits say what to do.
