@@ -215,10 +215,21 @@ impl Endpoint {
             self.replies.error(datagram, header, cookie.peer.tag, &causes);
             return None;
         }
-        match (known, tags) {
+        let opened = match (known, tags) {
             (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
+            _ if self.spent.contains(cookie.local_tag) => {
+                // §5.3.1: a new tag MUST be used each time an association is reestablished. This
+                // one is over, so the packet is out of the blue (§8.4 rule 8).
+                self.stats.out_of_the_blue += 1;
+                self.replies.abort(datagram, header, header.verification_tag, true, &[]);
+                None
+            }
             _ => self.open_association(now, datagram, header, &cookie),
+        };
+        if opened.is_some() {
+            self.spent.add(now, &cookie);
         }
+        opened
     }
 
     /// Table 12.

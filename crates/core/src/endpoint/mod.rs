@@ -4,6 +4,7 @@ mod cookie;
 mod demux;
 mod handshake;
 mod reply;
+mod spent;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -23,6 +24,7 @@ use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use cookie::CookieKeys;
 use reply::Replies;
+use spent::SpentCookies;
 use tresse_wire::{StreamId, Tsn};
 
 slotmap::new_key_type! {
@@ -82,6 +84,7 @@ pub struct Endpoint {
     /// Associations that may have a packet to send.
     ready: VecDeque<AssociationId>,
     replies: Replies,
+    spent: SpentCookies,
     events: VecDeque<(AssociationId, Event)>,
     traces: VecDeque<(AssociationId, Time, TraceEvent)>,
     /// Closed associations whose last event was polled.
@@ -103,6 +106,7 @@ impl Endpoint {
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),
             replies: Replies::default(),
+            spent: SpentCookies::default(),
             events: VecDeque::new(),
             traces: VecDeque::new(),
             leaving: Vec::new(),
@@ -186,6 +190,7 @@ impl Endpoint {
                 self.schedule(id);
             }
         }
+        self.reap(); // What a closed association still had to send has left.
         None
     }
 
@@ -234,7 +239,7 @@ impl Endpoint {
         let _ = now;
         let a = self.associations.get_mut(id)?;
         let message = a.recv()?;
-        if a.sack_is_due() {
+        if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
         }
         Some(message)
@@ -296,8 +301,8 @@ impl Endpoint {
     }
 
     /// Drops a closed association with its unread messages. Without this call it goes by itself at
-    /// the first `poll_event` after its `Closed` event, once its messages have been read: while
-    /// that event is handled, its counters and messages are still there.
+    /// the first `poll_event` or last `poll_transmit` after its `Closed` event, once its messages
+    /// have been read: while that event is handled, its counters and messages are still there.
     pub fn forget(&mut self, id: AssociationId) {
         if self.associations.get(id).is_some_and(Association::is_closed) {
             self.remove(id);
