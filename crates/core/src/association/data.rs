@@ -118,10 +118,15 @@ impl super::receiver::Receiver {
     /// a lower one, the largest TSN held for reordering SHOULD be dropped instead.
     fn make_room(&mut self, seq: u64, len: usize) -> bool {
         let promised = self.received_bytes + len as u64 <= self.promised_bytes;
+        // The application has read everything, and the next thing it gets begins with this chunk:
+        // if it does not fit now it never will, for example a fragment larger than half the buffer
+        // of a message larger than the buffer (§6.9).
+        let starved = self.inbound.ready() == 0 && seq == self.received.cumulative_seq() + 1;
         let hard_limit = HARD_LIMIT * self.buffer;
         let mut occupied = self.occupied();
         loop {
-            let fits = self.window.advertised(occupied) as usize >= len;
+            let window = self.window.advertised(occupied) as usize;
+            let fits = window >= len || (starved && window > 0);
             if (promised || fits) && occupied < hard_limit {
                 return true;
             }

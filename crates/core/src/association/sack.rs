@@ -243,7 +243,7 @@ impl Association {
     }
 
     /// Writable, once half of the send buffer is free again.
-    fn notify_writer(&mut self) {
+    pub(super) fn notify_writer(&mut self) {
         if self.sender.writer_waits && self.sender.buffered() <= self.sender.limit / 2 {
             self.sender.writer_waits = false;
             self.journal.event(Event::Writable);
@@ -275,6 +275,11 @@ impl Association {
             sender.zero_window.probe_at = None;
             sender.zero_window.probe_now = false;
             sender.zero_window.probes = 0;
+        } else if idle && sender.a_rwnd > 0 && sender.a_rwnd * 2 >= sender.peer_buffer {
+            // Not closed but too narrow for a chunk larger than half the peer's buffer: it will
+            // hardly open further, so there is nothing to wait an RTO for (§6.1 A: SHOULD).
+            sender.zero_window.probe_at = None;
+            sender.zero_window.probe_now = true;
         } else if idle && sender.zero_window.probe_at.is_none() && !sender.zero_window.probe_now {
             // The interval grows exponentially, bounded like any timeout.
             let wait = rto * (1 << sender.zero_window.probes.min(6));

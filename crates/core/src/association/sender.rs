@@ -36,6 +36,8 @@ pub(super) struct Sender {
     pub(super) fast_recovery_exit: Option<u64>,
     /// a_rwnd of the last SACK.
     pub(super) a_rwnd: usize,
+    /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
+    pub(super) peer_buffer: usize,
     /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
     /// RFC 9260 §6.1 D); a packet may begin while any are left.
     pub(super) burst_credit: usize,
@@ -59,6 +61,7 @@ impl Sender {
             outcome: AckOutcome::default(),
             fast_recovery_exit: None,
             a_rwnd: 0,
+            peer_buffer: 0,
             burst_credit: 0,
             extra_packets: 0,
             retransmit_now: false,

@@ -215,6 +215,7 @@ impl Association {
     fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
         self.sender.a_rwnd = peer.a_rwnd as usize;
+        self.sender.peer_buffer = peer.a_rwnd as usize;
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
@@ -228,6 +229,7 @@ impl Association {
             let config = &self.config;
             self.paths.add(*remote, |id| Path::new(id, *remote, local, encapsulation, config));
         }
+        self.notify_writer(); // What was refused for its stream left room.
     }
 
     /// COOKIE ACK (§5.1 E).
@@ -317,16 +319,17 @@ impl Association {
             ..self.identity
         };
         self.setup = Setup { accepted: self.setup.accepted, ..Setup::new(cookie.initial_tsn) };
-        self.sender = Sender::new(cookie.initial_tsn, &self.config);
+        let writer_waits = self.sender.writer_waits;
+        self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
         // Messages that were complete stay readable: DATA MAY be retained.
         if let Some(mut receiver) = self.receiver.take() {
             self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
         }
         self.paths.reset(&self.config);
-        self.adopt_peer(&cookie.peer);
         self.state = State::Established;
         self.errors = 0;
         self.journal.event(Event::Restarted);
+        self.adopt_peer(&cookie.peer);
         self.start_heartbeats(now);
         self.push_control(path, Control::CookieAck);
     }

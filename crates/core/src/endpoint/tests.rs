@@ -1,5 +1,6 @@
 //! Two endpoints in one test, joined by a wire with a fixed delay.
 
+mod faults;
 mod setup;
 mod transfer;
 
