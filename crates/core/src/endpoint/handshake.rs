@@ -171,6 +171,10 @@ impl Endpoint {
             created: now,
             life: life + extension,
         };
+        if self.by_tag.contains_key(&cookie.local_tag.0) {
+            // After a collision (§5.2.1) it belongs to the association that we are opening.
+            self.spent.add(now, &cookie);
+        }
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);

@@ -12,7 +12,7 @@ use crate::time::Time;
 /// its sender a whole handshake.
 const MAX_SPENT: usize = 65_536;
 
-/// Our verification tags in all cookies that opened an association, while they are valid.
+/// Our verification tags in all cookies that belong to an association, while they are valid.
 #[derive(Debug, Default)]
 pub(super) struct SpentCookies {
     tags: BTreeSet<u32>,
@@ -21,7 +21,7 @@ pub(super) struct SpentCookies {
 }
 
 impl SpentCookies {
-    /// The cookie was used.
+    /// The cookie was used, or can be used for an association that exists only.
     pub(super) fn add(&mut self, now: Time, cookie: &Cookie) {
         while let Some(&(until, tag)) = self.expiry.front()
             && (until < now || self.expiry.len() >= MAX_SPENT)
@@ -34,7 +34,7 @@ impl SpentCookies {
         }
     }
 
-    /// Whether a cookie with this tag of ours was used before.
+    /// Whether the association that a cookie with this tag of ours belongs to came before.
     pub(super) fn contains(&self, tag: VerificationTag) -> bool {
         self.tags.contains(&tag.0)
     }
