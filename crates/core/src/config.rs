@@ -4,6 +4,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::ConnectError;
 use crate::profile::Profile;
@@ -36,6 +37,14 @@ impl Default for EndpointConfig {
             max_associations: 65_536,
             association: AssociationConfig::default(),
         }
+    }
+}
+
+impl EndpointConfig {
+    /// Valid.Cookie.Life with the longest extension that is granted (RFC 9260 §5.2.6).
+    pub(crate) fn longest_cookie_life(&self) -> Duration {
+        // A longer life makes replay easier: it is at most doubled.
+        self.association.profile.limits.cookie_life() * 2
     }
 }
 

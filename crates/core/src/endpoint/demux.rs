@@ -162,7 +162,7 @@ impl Endpoint {
                 packet,
             );
         }
-        self.settle(id);
+        self.settle(now, id);
     }
 
     /// §8.4, rules 2 to 8; INIT and COOKIE ECHO were handled before.

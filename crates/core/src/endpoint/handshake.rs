@@ -43,7 +43,7 @@ impl Endpoint {
             }
         };
         let answer = match self.find_any(&init.peer.addresses, header.source_port) {
-            Some(id) => self.answer_known(id, datagram, header, &init),
+            Some(id) => self.answer_known(now, id, datagram, header, &init),
             None => self.answer_stranger(datagram, header, &init),
         };
         if let Some(answer) = answer {
@@ -100,6 +100,7 @@ impl Endpoint {
     /// An INIT for an association that exists (§5.2.1, §5.2.2, §9.2).
     fn answer_known(
         &mut self,
+        now: Time,
         id: AssociationId,
         datagram: &Datagram,
         header: CommonHeader,
@@ -122,7 +123,7 @@ impl Endpoint {
             // §9.2: discard the INIT and send SHUTDOWN ACK again.
             State::ShutdownAckSent => {
                 a.resend_shutdown_ack();
-                self.settle(id);
+                self.settle(now, id);
                 return None;
             }
             _ if added.is_empty() => {}
@@ -156,7 +157,8 @@ impl Endpoint {
     ) {
         let life = self.config.association.profile.limits.cookie_life();
         // A longer life makes replay easier: it is at most doubled.
-        let extension = Duration::from_millis(u64::from(init.preservative_ms)).min(life);
+        let extension = Duration::from_millis(u64::from(init.preservative_ms));
+        let life = (life + extension).min(self.config.longest_cookie_life());
         let peer_tag = init.peer.tag;
         let cookie = Cookie {
             local_port: header.destination_port,
@@ -169,12 +171,8 @@ impl Endpoint {
             outbound_streams: answer.fields.outbound_streams,
             inbound_streams: answer.fields.inbound_streams,
             created: now,
-            life: life + extension,
+            life,
         };
-        if self.by_tag.contains_key(&cookie.local_tag.0) {
-            // After a collision (§5.2.1) it belongs to the association that we are opening.
-            self.spent.add(now, &cookie);
-        }
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
@@ -219,9 +217,9 @@ impl Endpoint {
             self.replies.error(datagram, header, cookie.peer.tag, &causes);
             return None;
         }
-        let opened = match (known, tags) {
+        match (known, tags) {
             (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
-            _ if self.spent.contains(cookie.local_tag) => {
+            _ if self.past.include(&cookie) => {
                 // §5.3.1: a new tag MUST be used each time an association is reestablished. This
                 // one is over, so the packet is out of the blue (§8.4 rule 8).
                 self.stats.out_of_the_blue += 1;
@@ -229,11 +227,7 @@ impl Endpoint {
                 None
             }
             _ => self.open_association(now, datagram, header, &cookie),
-        };
-        if opened.is_some() {
-            self.spent.add(now, &cookie);
         }
-        opened
     }
 
     /// Table 12.
@@ -247,6 +241,7 @@ impl Endpoint {
     ) -> Option<AssociationId> {
         let a = self.associations.get_mut(id)?;
         let path = a.paths.find(datagram.source).unwrap_or_else(|| a.paths.data_path());
+        let before = a.identity;
         let ties = cookie.local_tie_tag == a.identity.local_tie_tag
             && cookie.peer_tie_tag == a.identity.peer_tie_tag;
         match tags {
@@ -256,7 +251,7 @@ impl Endpoint {
             (false, false) if ties => {
                 if a.state == State::ShutdownAckSent {
                     a.refuse_restart(path);
-                    self.settle(id);
+                    self.settle(now, id);
                     return None;
                 }
                 self.by_tag.remove(&a.identity.local_tag.0);
@@ -265,6 +260,9 @@ impl Endpoint {
             }
             // C, and everything that the table does not show.
             _ => return None,
+        }
+        if before.peer_tag != cookie.peer.tag {
+            self.past.add(now, before, self.config.longest_cookie_life());
         }
         Some(id)
     }

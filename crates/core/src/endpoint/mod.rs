@@ -3,8 +3,8 @@
 mod cookie;
 mod demux;
 mod handshake;
+mod past;
 mod reply;
-mod spent;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -23,8 +23,8 @@ use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use cookie::CookieKeys;
+use past::PastAssociations;
 use reply::Replies;
-use spent::SpentCookies;
 use tresse_wire::{StreamId, Tsn};
 
 slotmap::new_key_type! {
@@ -84,7 +84,7 @@ pub struct Endpoint {
     /// Associations that may have a packet to send.
     ready: VecDeque<AssociationId>,
     replies: Replies,
-    spent: SpentCookies,
+    past: PastAssociations,
     events: VecDeque<(AssociationId, Event)>,
     traces: VecDeque<(AssociationId, Time, TraceEvent)>,
     /// Closed associations whose last event was polled.
@@ -106,7 +106,7 @@ impl Endpoint {
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),
             replies: Replies::default(),
-            spent: SpentCookies::default(),
+            past: PastAssociations::default(),
             events: VecDeque::new(),
             traces: VecDeque::new(),
             leaving: Vec::new(),
@@ -149,7 +149,7 @@ impl Endpoint {
             rng: self.fork_rng(),
         };
         let id = self.insert(Association::connect(now, blueprint, remotes));
-        self.settle(id);
+        self.settle(now, id);
         Ok(id)
     }
 
@@ -169,7 +169,7 @@ impl Endpoint {
                 a.registered = None;
                 a.handle_timeout(now);
             }
-            self.settle(id);
+            self.settle(now, id);
         }
     }
 
@@ -250,7 +250,7 @@ impl Endpoint {
     /// # Errors
     /// [`AssociationError::NoAssociation`].
     pub fn shutdown(&mut self, now: Time, id: AssociationId) -> Result<(), AssociationError> {
-        self.with(id, |a| {
+        self.with(now, id, |a| {
             a.shutdown(now);
             Ok(())
         })
@@ -267,7 +267,7 @@ impl Endpoint {
         reason: &[u8],
     ) -> Result<(), AssociationError> {
         let _ = now;
-        self.with(id, |a| {
+        self.with(now, id, |a| {
             a.abort(reason);
             Ok(())
         })
@@ -284,7 +284,7 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), AssociationError> {
         let _ = now;
-        self.with(id, |a| a.set_primary(path))
+        self.with(now, id, |a| a.set_primary(path))
     }
 
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).
@@ -297,7 +297,7 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), AssociationError> {
-        self.with(id, |a| a.request_heartbeat(now, path))
+        self.with(now, id, |a| a.request_heartbeat(now, path))
     }
 
     /// Drops a closed association with its unread messages. Without this call it goes by itself at
@@ -336,12 +336,13 @@ impl Endpoint {
 
     fn with(
         &mut self,
+        now: Time,
         id: AssociationId,
         operation: impl FnOnce(&mut Association) -> Result<(), AssociationError>,
     ) -> Result<(), AssociationError> {
         let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
         let result = operation(a.ok_or(AssociationError::NoAssociation)?);
-        self.settle(id);
+        self.settle(now, id);
         result
     }
 
@@ -354,10 +355,12 @@ impl Endpoint {
 
     /// After anything happened to an association: passes on its events, and keeps the endpoint's
     /// lists in step with it.
-    fn settle(&mut self, id: AssociationId) {
+    fn settle(&mut self, now: Time, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
-            self.by_tag.remove(&a.identity.local_tag.0);
+            if self.by_tag.remove(&a.identity.local_tag.0).is_some() {
+                self.past.add(now, a.identity, self.config.longest_cookie_life());
+            }
             let port = a.identity.remote_port;
             for path in a.paths.iter() {
                 let key = (path.remote, port);

@@ -42,22 +42,32 @@ fn a_cookie_opens_no_second_association() {
 #[test]
 fn a_late_cookie_of_a_collision_opens_no_association() {
     let config = profile("rfc9260", "");
-    let mut pair = Pair::new(&config, 1);
-    // Z opens too, and its COOKIE ECHO is lost: the association is up by that of A.
-    pair.drop = Box::new(|p| p.from == Side::Z && p.carries(ChunkType::COOKIE_ECHO));
-    let now = pair.now;
-    let a = pair.end(Side::A).connect(now, &addresses(Side::Z, 1), 5000, config.clone()).unwrap();
-    pair.end(Side::Z).connect(now, &addresses(Side::A, 1), 5000, config.clone()).unwrap();
-    pair.run(Duration::from_millis(100));
-    shut_down(&mut pair, a);
-    let echo = |p: &&(Time, Side, Vec<u8>)| {
-        let first = Packet::parse(&p.2).unwrap().chunks().next().unwrap().unwrap().chunk_type;
-        p.1 == Side::Z && first == ChunkType::COOKIE_ECHO
-    };
-    let echo = pair.log.iter().find(echo).unwrap().2.clone();
-    pair.inject(Side::A, addresses(Side::Z, 1)[0], echo);
-    pair.run(Duration::from_millis(1));
-    assert!(pair.end(Side::A).associations().is_empty());
+    // Z opens too: at once, or when it has answered A (with tags that it gives up then). Its
+    // COOKIE ECHO or that of A is not needed, and comes after the end.
+    for (later, late) in [(0, Side::Z), (0, Side::A), (15, Side::A)] {
+        let mut pair = Pair::new(&config, 1);
+        pair.drop = Box::new(move |p| p.from == late && p.carries(ChunkType::COOKIE_ECHO));
+        let now = pair.now;
+        let remote = addresses(Side::Z, 1);
+        let a = pair.end(Side::A).connect(now, &remote, 5000, config.clone()).unwrap();
+        pair.run(Duration::from_millis(later));
+        let now = pair.now;
+        let remote = addresses(Side::A, 1);
+        pair.end(Side::Z).connect(now, &remote, 5000, config.clone()).unwrap();
+        pair.run(Duration::from_millis(100));
+        shut_down(&mut pair, a);
+        let other = late.other();
+        assert!(pair.saw(other, |e| matches!(e, Event::Closed(CloseReason::Shutdown))));
+        let echo = |p: &&(Time, Side, Vec<u8>)| {
+            let first = Packet::parse(&p.2).unwrap().chunks().next().unwrap().unwrap().chunk_type;
+            p.1 == late && first == ChunkType::COOKIE_ECHO
+        };
+        let echo = pair.log.iter().find(echo).unwrap().2.clone();
+        let source = addresses(late, 1)[0];
+        pair.inject(other, source, echo);
+        pair.run(Duration::from_millis(1));
+        assert!(pair.end(other).associations().is_empty(), "{later} ms, {late:?}");
+    }
 }
 
 #[test]
