@@ -7,6 +7,8 @@ use tresse_wire::{
     UnknownAction, VerificationTag,
 };
 
+use crate::association::MAX_PATHS;
+
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
 /// Bytes of unrecognised parameters that are reported at most; a reply must stay small.
@@ -39,8 +41,10 @@ pub(crate) struct PeerInit<'a> {
 /// Why an INIT or INIT ACK is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Discard without an answer.
-    Silent,
+    /// The Initiate Tag is 0.
+    ZeroTag,
+    /// a_rwnd is less than 1500 bytes: Invalid Mandatory Parameter.
+    SmallWindow,
     /// Answer with ABORT and these error causes.
     Abort(Vec<u8>),
 }
@@ -51,12 +55,14 @@ pub(crate) fn read_init<'a>(
     parameters: Parameters<'a>,
     source: IpAddr,
 ) -> Result<PeerInit<'a>, Refusal> {
-    // RFC 9260 §3.3.2: an Initiate Tag of 0 MUST be discarded silently.
     if fields.initiate_tag.0 == 0 {
-        return Err(Refusal::Silent);
+        return Err(Refusal::ZeroTag);
     }
-    // §3.3.2: OS = 0, MIS = 0 and a_rwnd < 1500 are answered with ABORT.
-    if fields.outbound_streams == 0 || fields.inbound_streams == 0 || fields.a_rwnd < MIN_RWND {
+    if fields.a_rwnd < MIN_RWND {
+        return Err(Refusal::SmallWindow);
+    }
+    // RFC 9260 §3.3.2, §3.3.3: OS = 0 and MIS = 0 are answered with ABORT.
+    if fields.outbound_streams == 0 || fields.inbound_streams == 0 {
         return Err(Refusal::Abort(CauseWriter::new().invalid_mandatory_parameter().finish()));
     }
     let mut init = PeerInit {
@@ -116,7 +122,9 @@ impl PeerInit<'_> {
         };
         // A host elsewhere cannot be reached over our loopback interface (RFC 5062 §3).
         let foreign_loopback = address.is_loopback() && !source.is_loopback();
-        if !unusable && !foreign_loopback && !self.peer.addresses.contains(&address) {
+        // A peer that lists more is believed for the first ones only.
+        let full = self.peer.addresses.len() >= MAX_PATHS;
+        if !(unusable || foreign_loopback || full || self.peer.addresses.contains(&address)) {
             self.peer.addresses.push(address);
         }
     }

@@ -57,12 +57,14 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.inbound.begin_packet(bytes.len());
         }
-        for raw in packet.chunks() {
+        for (i, raw) in packet.chunks().enumerate() {
             if self.is_closed() {
                 return;
             }
             let parsed = raw.and_then(Chunk::parse);
             match parsed {
+                // The endpoint has handled it.
+                Ok(Chunk::CookieEcho(_)) if i == 0 => {}
                 Ok(chunk) => {
                     if !self.handle_chunk(now, &mut incoming, chunk) {
                         break;
@@ -89,14 +91,13 @@ impl Association {
             Chunk::Data(data) => self.on_data(now, incoming, &data),
             Chunk::Sack(sack) => self.on_sack(now, &sack),
             Chunk::InitAck(init) => {
-                self.on_init_ack(now, init.fields(), init.parameters, incoming.source);
+                self.on_init_ack(now, init.fields(), init.parameters, incoming);
             }
             Chunk::CookieAck => self.on_cookie_ack(now),
             Chunk::Heartbeat(heartbeat) => {
-                // §8.3: answered from COOKIE-ECHOED or ESTABLISHED up to SHUTDOWN-SENT or
-                // SHUTDOWN-ACK-SENT; the parameters are copied unchanged.
-                let answered = !matches!(self.state, State::CookieWait | State::Closed);
-                if answered && self.state != State::CookieEchoed {
+                // §8.3: MUST be answered from COOKIE-ECHOED or ESTABLISHED on; the parameters are
+                // copied unchanged.
+                if self.state != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
                     self.push_control(incoming.path, Control::HeartbeatAck(echo));
                 }
@@ -153,7 +154,9 @@ impl Association {
                 return;
             };
             if let Ok(Cause::StaleCookie { .. }) = Cause::parse(raw) {
+                // §5.2.6: discarded unless in COOKIE-ECHOED; nothing to tell the application yet.
                 self.on_stale_cookie(now);
+                continue;
             }
             // §11.2.6: COMMUNICATION ERROR.
             if self.journal.events.len() < MAX_PEER_EVENTS && !self.is_closed() {

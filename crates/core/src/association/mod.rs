@@ -74,11 +74,20 @@ pub(crate) enum Control {
     HeartbeatAck(Bytes),
     Shutdown,
     ShutdownAck,
-    /// With the T bit if `true`; sent with the given tag.
     ShutdownComplete,
     /// Encoded error causes.
     Error(Vec<u8>),
-    Abort(Vec<u8>),
+    Abort(Abort),
+}
+
+/// An ABORT chunk that waits to be sent, with the tag of its packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Abort {
+    tag: VerificationTag,
+    /// The T bit: the tag is not the peer's (RFC 9260 §8.5.1 B).
+    reflected: bool,
+    /// Encoded error causes.
+    causes: Vec<u8>,
 }
 
 /// At most this many replies wait at once: a flood of requests is not answered in full.
@@ -224,8 +233,13 @@ impl Association {
     /// Sends ABORT with `causes` and ends the association.
     fn abort_with(&mut self, causes: Vec<u8>, reason: CloseReason) {
         self.outbox.clear();
-        let path = self.paths.data_path();
-        self.outbox.push_back((path, Control::Abort(causes)));
+        // Without a tag the peer would discard it; it has no association yet anyway.
+        let tag = self.identity.peer_tag;
+        if tag != VerificationTag(0) {
+            let path = self.paths.data_path();
+            let abort = Abort { tag, reflected: false, causes };
+            self.outbox.push_back((path, Control::Abort(abort)));
+        }
         self.close(reason);
     }
 

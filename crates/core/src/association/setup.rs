@@ -6,9 +6,10 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
+use super::input::Incoming;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use super::{Association, Blueprint, Control, Identity, Paths, State};
+use super::{Abort, Association, Blueprint, Control, Identity, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init, supported_address_types};
 use crate::path::{Path, PathId};
@@ -92,15 +93,26 @@ impl Association {
         local: IpAddr,
     ) -> Association {
         let config = blueprint.config.clone();
-        let first = Path::new(PathId(0), source, Some(local), config.encapsulation, &config);
+        // §5.4 rule 2: confirmed is only the address that the INIT ACK was sent to.
+        let confirmed = cookie.peer.addresses.first().copied().unwrap_or(source);
+        let mut first = Path::new(PathId(0), confirmed, Some(local), config.encapsulation, &config);
+        first.confirmed = true;
         let mut association = Association::new(blueprint, Paths::new(first));
         association.setup.accepted = true;
-        // §5.4 rule 2: confirmed is only the address that the INIT ACK was sent to.
-        association.paths[PathId(0)].confirmed = cookie.peer.addresses.first() == Some(&source);
         association.adopt_peer(&cookie.peer);
         association.establish(now);
-        association.push_control(PathId(0), Control::CookieAck);
+        let path = association.paths.find(source).unwrap_or_default();
+        association.send_cookie_ack(now, path);
         association
+    }
+
+    /// Queues a COOKIE ACK for `path`.
+    fn send_cookie_ack(&mut self, now: Time, path: PathId) {
+        self.push_control(path, Control::CookieAck);
+        // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk".
+        if !self.paths[path].confirmed {
+            self.send_heartbeat(now, path);
+        }
     }
 
     fn send_init(&mut self, now: Time) {
@@ -150,6 +162,7 @@ impl Association {
         if self.state == State::CookieWait {
             self.push_control(path, Control::Init);
         } else {
+            self.setup.cookie_sent = now;
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
             self.lose_all(now, LossCause::Timeout);
             self.push_control(path, Control::CookieEcho);
@@ -163,31 +176,26 @@ impl Association {
         now: Time,
         fields: InitFields,
         parameters: tresse_wire::Parameters<'_>,
-        source: IpAddr,
+        incoming: &Incoming<'_>,
     ) {
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
         if self.state != State::CookieWait {
             return;
         }
+        let source = incoming.source;
         let init = match read_init(fields, parameters, source) {
             Ok(init) => init,
-            Err(Refusal::Silent) => {
-                // §3.3.3: an Initiate Tag of 0 destroys the TCB.
-                self.close(CloseReason::ProtocolViolation("INIT ACK with tag 0"));
-                return;
-            }
-            Err(Refusal::Abort(causes)) => {
-                self.identity.peer_tag = fields.initiate_tag;
-                self.abort_with(causes, CloseReason::ProtocolViolation("unusable INIT ACK"));
+            Err(refusal) => {
+                self.refuse_init_ack(incoming.path, fields, refusal, "unusable INIT ACK");
                 return;
             }
         };
         let PeerInit { peer, cookie, report, .. } = init;
         let Some(cookie) = cookie else {
-            self.identity.peer_tag = peer.tag;
             let types = [ParameterType::STATE_COOKIE];
             let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
-            self.abort_with(causes, CloseReason::ProtocolViolation("INIT ACK without cookie"));
+            let refusal = Refusal::Abort(causes);
+            self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without cookie");
             return;
         };
         if let Some(sent) = self.setup.sent_once.take() {
@@ -209,6 +217,35 @@ impl Association {
         self.push_control(self.setup.path, Control::CookieEcho);
         self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
         self.opportunity();
+    }
+
+    /// Answers an INIT ACK that cannot be used with ABORT, and gives up where that is asked for.
+    fn refuse_init_ack(
+        &mut self,
+        path: PathId,
+        fields: InitFields,
+        refusal: Refusal,
+        what: &'static str,
+    ) {
+        let (tag, fatal) = (fields.initiate_tag, refusal != Refusal::SmallWindow);
+        let abort = match refusal {
+            // §3.3.3: with an Initiate Tag of 0, "it MUST destroy the TCB and SHOULD send an ABORT
+            // chunk with the T bit set".
+            Refusal::ZeroTag => {
+                Abort { tag: self.identity.local_tag, reflected: true, causes: Vec::new() }
+            }
+            // §3.3.3: a small a_rwnd "MUST NOT change the state of any existing association".
+            Refusal::SmallWindow => {
+                let causes = CauseWriter::new().invalid_mandatory_parameter().finish();
+                Abort { tag, reflected: false, causes }
+            }
+            // §5.1: the tag is the Initiate Tag of the INIT ACK.
+            Refusal::Abort(causes) => Abort { tag, reflected: false, causes },
+        };
+        self.push_control(path, Control::Abort(abort));
+        if fatal {
+            self.close(CloseReason::ProtocolViolation(what));
+        }
     }
 
     /// Takes over tag, TSN, window, streams and addresses of the peer.
@@ -302,12 +339,14 @@ impl Association {
         // B: the peer's tag MUST be updated from the cookie.
         self.identity.peer_tag = cookie.peer.tag;
         if self.state != State::Closed {
-            self.push_control(path, Control::CookieAck);
+            self.send_cookie_ack(now, path);
         }
     }
 
     /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on the same paths.
     pub(crate) fn restart(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
+        // The application asked once and will not ask again.
+        let shutdown = matches!(self.state, State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
         self.stop_timers();
         self.fail_unsent_messages();
@@ -331,7 +370,10 @@ impl Association {
         self.journal.event(Event::Restarted);
         self.adopt_peer(&cookie.peer);
         self.start_heartbeats(now);
-        self.push_control(path, Control::CookieAck);
+        self.send_cookie_ack(now, path);
+        if shutdown {
+            self.begin_shutdown(now);
+        }
     }
 
     /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph).

@@ -89,7 +89,11 @@ impl Association {
             writer.finish();
             return Some(path);
         }
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        let tag = match &first {
+            Control::Abort(abort) => abort.tag,
+            _ => self.identity.peer_tag,
+        };
+        let mut writer = PacketWriter::new(buffer, self.header(tag));
         let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
         let echo = matches!(first, Control::CookieEcho);
         let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
@@ -121,7 +125,11 @@ impl Association {
         if echo || data_fits {
             self.write_sack(&mut writer, path);
             let mut carried = Carried::default();
-            self.write_new(now, &mut writer, path, &mut carried);
+            // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
+            self.write_lost(now, &mut writer, path, &mut carried);
+            if self.sender.board.first_lost().is_none() {
+                self.write_new(now, &mut writer, path, &mut carried);
+            }
             self.after_data(now, path, &carried);
         }
         writer.finish();
@@ -133,8 +141,8 @@ impl Association {
             Control::Init => {} // Alone in its packet: written by the caller.
             Control::CookieEcho => {
                 writer.cookie_echo(self.setup.cookie.as_deref().unwrap_or_default());
-                if let Some(causes) = self.setup.error.take() {
-                    writer.error(&causes);
+                if let Some(causes) = &self.setup.error {
+                    writer.error(causes);
                 }
             }
             Control::CookieAck => writer.cookie_ack(),
@@ -148,8 +156,7 @@ impl Association {
             Control::ShutdownAck => writer.shutdown_ack(),
             Control::ShutdownComplete => writer.shutdown_complete(false),
             Control::Error(causes) => writer.error(&causes),
-            // The tag is the peer's, so the T bit is clear (§8.5.1 B).
-            Control::Abort(causes) => writer.abort(false, &causes),
+            Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }
     }
 
@@ -314,13 +321,13 @@ impl Association {
         carried: &mut Carried,
     ) {
         let max = self.paths[path].max_packet;
-        self.sender.board.begin_packet();
+        // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
+        let always_first = self.may_send_data();
         while let Some(seq) = self.sender.board.first_lost() {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = carried.retransmitted == 0;
-            // The first one always goes: a chunk made for a larger PMTU is left to IP (§6.9).
-            if !first && writer.len() + chunk.size() > max {
+            if !(first && always_first) && writer.len() + chunk.size() > max {
                 break;
             }
             if !first && self.retransmission_path(chunk.path, chunk.cause) != path {
@@ -336,6 +343,9 @@ impl Association {
                 data.flags,
                 &data.payload,
             );
+            if first {
+                self.sender.board.begin_packet();
+            }
             let repeat = self.config.profile.fast_retransmit.repeat;
             self.sender.board.record_retransmission(now, path, seq, repeat);
             // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
@@ -482,7 +492,7 @@ impl Control {
     fn len_bound(&self) -> usize {
         8 + match self {
             Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
-            Control::Error(b) | Control::Abort(b) => padded(b.len()),
+            Control::Error(b) => padded(b.len()),
             _ => 0,
         }
     }

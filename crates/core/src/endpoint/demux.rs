@@ -1,5 +1,7 @@
 //! Which association a packet is for, and whether its tag is right (RFC 9260 §8.4, §8.5).
 
+use std::net::IpAddr;
+
 use tresse_wire::{Cause, Causes, Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 use super::{AssociationId, Datagram, Endpoint};
@@ -15,6 +17,8 @@ struct Survey<'a> {
     abort: Option<bool>,
     shutdown_complete: Option<bool>,
     shutdown_ack: bool,
+    /// INIT ACK or SHUTDOWN COMPLETE.
+    loner: bool,
     silent: bool,
 }
 
@@ -27,11 +31,14 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         abort: None,
         shutdown_complete: None,
         shutdown_ack: false,
+        loner: false,
         silent: false,
     };
     for raw in packet.chunks().map_while(Result::ok) {
         survey.first.get_or_insert(raw.chunk_type);
         survey.chunks += 1;
+        survey.loner |=
+            matches!(raw.chunk_type, ChunkType::INIT_ACK | ChunkType::SHUTDOWN_COMPLETE);
         // Data and unknown chunks say nothing here; their contents are parsed later, once.
         if matches!(raw.chunk_type, ChunkType::DATA | ChunkType::SACK) {
             continue;
@@ -59,9 +66,14 @@ fn has_stale_cookie(causes: Causes<'_>) -> bool {
         .any(|raw| matches!(Cause::parse(raw), Ok(Cause::StaleCookie { .. })))
 }
 
+fn is_unicast(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(a) if a.is_broadcast());
+    !(broadcast || address.is_multicast() || address.is_unspecified())
+}
+
 impl Endpoint {
     pub(super) fn route(&mut self, now: Time, datagram: &Datagram) {
-        let unicast = !datagram.source.is_multicast() && !datagram.destination.is_multicast();
+        let unicast = is_unicast(datagram.source) && is_unicast(datagram.destination);
         let Ok(packet) = Packet::parse(&datagram.packet) else {
             self.stats.invalid_packets += 1;
             return;
@@ -86,12 +98,14 @@ impl Endpoint {
             }
             return;
         }
-        if header.verification_tag.0 == 0 {
+        // §8.5.1 A: only an INIT has the tag 0. §6.10: INIT ACK and SHUTDOWN COMPLETE are alone.
+        if header.verification_tag.0 == 0 || (survey.loner && survey.chunks > 1) {
             self.stats.invalid_packets += 1;
             return;
         }
         let id = self.find(datagram, header);
-        if let Some(cookie) = survey.cookie {
+        // §8.4: rule 2 comes before rule 4.
+        if let Some(cookie) = survey.cookie.filter(|_| survey.abort.is_none()) {
             let Some(id) = self.on_cookie_echo(now, datagram, header, cookie, id) else { return };
             // Chunks bundled behind the COOKIE ECHO are processed as usual (§5.1.5 rule 7).
             self.deliver(now, id, datagram, &packet);
@@ -146,7 +160,12 @@ impl Endpoint {
         let reflected = survey.abort.or(survey.shutdown_complete);
         match reflected {
             // ABORT and SHUTDOWN COMPLETE: with the T bit, the tag is the one that we send.
-            Some(true) => a.identity.peer_tag != VerificationTag(0) && tag == a.identity.peer_tag,
+            // What stands before that chunk would need our own tag.
+            Some(true) => {
+                matches!(survey.first, Some(ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE))
+                    && a.identity.peer_tag != VerificationTag(0)
+                    && tag == a.identity.peer_tag
+            }
             _ => tag == a.identity.local_tag,
         }
     }

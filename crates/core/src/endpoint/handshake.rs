@@ -33,11 +33,16 @@ impl Endpoint {
     ) {
         let init = match read_init(fields, parameters, datagram.source) {
             Ok(init) => init,
-            Err(Refusal::Silent) => {
+            // §3.3.2: "the receiver MUST silently discard the packet".
+            Err(Refusal::ZeroTag) => {
                 self.stats.invalid_packets += 1;
                 return;
             }
-            Err(Refusal::Abort(causes)) => {
+            Err(refusal) => {
+                let causes = match refusal {
+                    Refusal::Abort(causes) => causes,
+                    _ => CauseWriter::new().invalid_mandatory_parameter().finish(),
+                };
                 self.replies.abort(datagram, header, fields.initiate_tag, false, &causes);
                 return;
             }
@@ -46,7 +51,10 @@ impl Endpoint {
             Some(id) => self.answer_known(now, id, datagram, header, &init),
             None => self.answer_stranger(datagram, header, &init),
         };
-        if let Some(answer) = answer {
+        if let Some(mut answer) = answer {
+            // §3.3.3: OS "MUST NOT be greater than the MIS value sent in the INIT chunk".
+            let streams = &mut answer.fields.outbound_streams;
+            *streams = init.peer.inbound_streams.min(*streams);
             self.send_init_ack(now, datagram, header, init, &answer);
         }
     }
@@ -76,7 +84,7 @@ impl Endpoint {
 
     fn fresh_fields(&mut self) -> InitFields {
         let initiate_tag = self.fresh_tag();
-        let initial_tsn = Tsn(self.rng.next_u32());
+        let initial_tsn = self.fresh_tsn();
         let config = &self.config.association;
         InitFields {
             initiate_tag,
@@ -85,6 +93,14 @@ impl Endpoint {
             inbound_streams: config.inbound_streams,
             initial_tsn,
         }
+    }
+
+    /// A random initial TSN (§3.3.2).
+    pub(super) fn fresh_tsn(&mut self) -> Tsn {
+        let tsn = Tsn(self.rng.next_u32());
+        #[cfg(test)]
+        let tsn = self.first_tsn.unwrap_or(tsn);
+        tsn
     }
 
     /// A random tag that no association of this endpoint uses (§5.3.1).
@@ -143,7 +159,7 @@ impl Endpoint {
         }
         // §5.2.2: a new tag, the other parameters from the existing association.
         let fields = a.init_fields();
-        let (initiate_tag, initial_tsn) = (self.fresh_tag(), Tsn(self.rng.next_u32()));
+        let (initiate_tag, initial_tsn) = (self.fresh_tag(), self.fresh_tsn());
         Some(Answer { fields: InitFields { initiate_tag, initial_tsn, ..fields }, tie_tags })
     }
 
@@ -212,7 +228,9 @@ impl Endpoint {
         // Rule 4, §5.2.4 rule 3: stale, unless both tags match.
         if let Some(staleness) = cookie.staleness(now).filter(|_| tags != Some((true, true))) {
             self.stats.stale_cookies += 1;
-            let micros = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+            // §3.3.10.3: rounded up in microseconds.
+            let micros = staleness.as_nanos().div_ceil(1000);
+            let micros = u32::try_from(micros).unwrap_or(u32::MAX);
             let causes = CauseWriter::new().stale_cookie(micros).finish();
             self.replies.error(datagram, header, cookie.peer.tag, &causes);
             return None;

@@ -90,6 +90,9 @@ pub struct Endpoint {
     /// Closed associations whose last event was polled.
     leaving: Vec<AssociationId>,
     stats: EndpointStats,
+    /// What every association begins with, for tests of wrap-around.
+    #[cfg(test)]
+    first_tsn: Option<Tsn>,
 }
 
 impl Endpoint {
@@ -111,6 +114,8 @@ impl Endpoint {
             traces: VecDeque::new(),
             leaving: Vec::new(),
             stats: EndpointStats::default(),
+            #[cfg(test)]
+            first_tsn: None,
         }
     }
 
@@ -143,7 +148,7 @@ impl Endpoint {
             local_port: self.config.local_port,
             remote_port,
             local_tag: self.fresh_tag(),
-            initial_tsn: Tsn(self.rng.next_u32()),
+            initial_tsn: self.fresh_tsn(),
             local_addresses: self.config.local_addresses.clone(),
             config,
             rng: self.fork_rng(),
