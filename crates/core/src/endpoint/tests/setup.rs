@@ -1,31 +1,25 @@
-//! Setting up and shutting down.
+//! Setting up without accidents (RFC 9260 §5.1), and the packets that may be lost on the way.
 
 use super::*;
-use crate::event::CloseReason;
-
-fn config() -> AssociationConfig {
-    profile("rfc9260", "")
-}
+use script::peer_fields;
+use sent::{only, types};
 
 #[test]
 fn four_way_handshake_and_graceful_shutdown() {
-    let config = config();
-    let mut pair = Pair::new(&config, 1);
-    let (a, z) = pair.connect(&config);
+    let (mut pair, a, z) = Pair::connected(&standard(), 1);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Connected { accepted: false, .. })));
     assert!(pair.saw(Side::Z, |e| matches!(e, Event::Connected { accepted: true, .. })));
     pair.send(Side::A, a, 1, b"hello".to_vec());
     pair.send(Side::Z, z, 2, b"world".to_vec());
-    pair.run(Duration::from_millis(50));
+    pair.run(ms(50));
     assert_eq!(&pair.recv_all(Side::Z, z)[0].message.payload[..], b"hello");
     assert_eq!(&pair.recv_all(Side::A, a)[0].message.payload[..], b"world");
-    let now = pair.now;
-    pair.end(Side::A).shutdown(now, a).unwrap();
-    pair.run(Duration::from_secs(1));
+    pair.shutdown(Side::A, a);
+    pair.run(secs(1));
     for side in [Side::A, Side::Z] {
-        assert!(pair.saw(side, |e| *e == Event::Closed(CloseReason::Shutdown)), "{side:?}");
+        assert_eq!(pair.closed(side), Some(&CloseReason::Shutdown), "{side:?}");
     }
-    pair.run(Duration::from_secs(1));
+    pair.run(secs(1));
     assert!(pair.end(Side::A).associations().is_empty());
     assert!(pair.end(Side::Z).associations().is_empty());
     assert_eq!(pair.end(Side::A).poll_timeout(), None);
@@ -35,14 +29,11 @@ fn four_way_handshake_and_graceful_shutdown() {
 fn every_setup_packet_may_be_lost_once() {
     for lost in 1..=2 {
         for side in [Side::A, Side::Z] {
-            let config = config();
-            let mut pair = Pair::new(&config, 1);
+            let mut pair = Pair::new(&standard(), 1);
             pair.drop = Box::new(move |p| p.from == side && p.number == lost);
-            let now = pair.now;
-            let remote = addresses(Side::Z, 1);
-            let a = pair.end(Side::A).connect(now, &remote, 5000, config.clone()).unwrap();
+            let a = pair.open(Side::A, &standard());
             pair.send(Side::A, a, 0, b"early".to_vec());
-            pair.run(Duration::from_secs(10));
+            pair.run(secs(10));
             let z = pair.end(Side::Z).associations()[0];
             let got = pair.recv_all(Side::Z, z);
             assert_eq!(got.len(), 1, "lost packet {lost} of {side:?}");
@@ -52,33 +43,187 @@ fn every_setup_packet_may_be_lost_once() {
 }
 
 #[test]
-fn both_sides_open_at_once() {
-    let config = config();
-    let mut pair = Pair::new(&config, 1);
-    let now = pair.now;
-    let a = pair.end(Side::A).connect(now, &addresses(Side::Z, 1), 5000, config.clone()).unwrap();
-    let z = pair.end(Side::Z).connect(now, &addresses(Side::A, 1), 5000, config.clone()).unwrap();
-    pair.run(Duration::from_secs(5));
-    assert_eq!(pair.end(Side::A).associations(), [a]);
-    assert_eq!(pair.end(Side::Z).associations(), [z]);
-    pair.send(Side::A, a, 0, b"one".to_vec());
-    pair.send(Side::Z, z, 0, b"two".to_vec());
-    pair.run(Duration::from_secs(1));
-    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
-    assert_eq!(pair.recv_all(Side::A, a).len(), 1);
-}
-
-#[test]
 fn nobody_answers() {
     let config = profile("rfc9260", "[limits]\nmax_init_retransmits = 3");
     let mut pair = Pair::new(&config, 1);
     pair.drop = Box::new(|_| true);
-    let now = pair.now;
-    pair.end(Side::A).connect(now, &addresses(Side::Z, 1), 5000, config.clone()).unwrap();
+    pair.open(Side::A, &config);
     // 1 + 2 + 4 + 8 seconds.
-    pair.run(Duration::from_secs(14));
-    assert!(!pair.saw(Side::A, |e| matches!(e, Event::Closed(_))));
-    pair.run(Duration::from_secs(2));
-    assert!(pair.saw(Side::A, |e| *e == Event::Closed(CloseReason::SetupFailed)));
+    pair.run(secs(14));
+    assert_eq!(pair.closed(Side::A), None);
+    pair.run(secs(2));
+    assert_eq!(pair.closed(Side::A), Some(&CloseReason::SetupFailed));
     assert_eq!(pair.log.len(), 4);
+}
+
+#[test]
+fn an_init_is_alone_with_a_zero_tag_and_repeated_unchanged() {
+    // RFC 9260 §5.1, §8.5.1 A; §5.1.6: "the same INIT ... is retransmitted".
+    let mut script = Script::listening(&standard());
+    let first = script.connect(&standard(), &addresses(Side::Z, 1));
+    assert_eq!(only(&first).types(), [ChunkType::INIT]);
+    assert_eq!(only(&first).tag(), VerificationTag(0));
+    let again = script.wait(ms(1000));
+    assert_eq!(only(&again).bytes, only(&first).bytes);
+    assert_eq!(script.state(), State::CookieWait);
+}
+
+#[test]
+fn data_may_ride_behind_the_cookie_echo_and_nothing_else_leaves() {
+    // RFC 9260 §5.1 C: the COOKIE ECHO "MUST be the first chunk in the packet and, until the
+    // COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer".
+    let mut script = Script::connecting(&standard());
+    assert_eq!(types(&script.send(1000)), [] as [Vec<ChunkType>; 0]);
+    let echo = script.init_ack();
+    assert_eq!(only(&echo).types(), [ChunkType::COOKIE_ECHO, ChunkType::DATA]);
+    assert_eq!(only(&echo).tag(), script::PEER_TAG);
+    for _ in 0..5 {
+        assert!(script.send(1000).is_empty());
+    }
+    assert!(script.data(10).is_empty(), "no SACK either");
+    let acked = script.cookie_ack();
+    assert_eq!(script.state(), State::Established);
+    assert_eq!(script.numbers(&acked), [[1], [2], [3], [4]], "Max.Burst more");
+}
+
+#[test]
+fn a_repeated_cookie_echo_takes_its_data_along() {
+    // RFC 9260 §5.1.4: T1-cookie repeats the COOKIE ECHO; §6.1 C: lost data goes before new.
+    let mut script = Script::connecting(&standard());
+    script.send(700);
+    script.send(600);
+    script.send(700);
+    let first = script.init_ack();
+    let again = script.wait(ms(1000));
+    assert_eq!(only(&again).types(), only(&first).types());
+    assert_eq!(only(&again).tsns(), only(&first).tsns());
+    script.cookie_ack();
+    assert!(script.path(0).rto >= ms(1000));
+}
+
+#[test]
+fn data_behind_a_cookie_echo_is_taken_and_acknowledged_behind_the_cookie_ack() {
+    // RFC 9260 §5.1.5 rules 6 and 7: COOKIE ACK first, SACK at once.
+    let mut script = Script::listening(&standard());
+    let ack = script.give_bytes(script::init_packet(&peer_fields(), &[]));
+    let (tag, cookie) = (only(&ack).init().0.initiate_tag, only(&ack).cookie());
+    let sent = script.give_bytes(script::packet(tag, |w| {
+        w.cookie_echo(&cookie);
+        script::write_data(w, script::PEER_TSN, 5);
+    }));
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK, ChunkType::SACK]);
+    assert_eq!(only(&sent).sack().unwrap().cumulative_tsn_ack, script::PEER_TSN);
+    script.id = script.end.associations()[0];
+    assert_eq!(script.recv().unwrap().message.payload.len(), 5);
+}
+
+#[test]
+fn the_first_data_chunk_is_acknowledged_at_once() {
+    // RFC 9260 §5.1: "After the reception of the first DATA chunk in an association, the endpoint
+    // MUST immediately respond with a SACK".
+    for mut script in [Script::connected(&standard()), Script::accepted(&standard())] {
+        assert_eq!(only(&script.data(10)).types(), [ChunkType::SACK]);
+        assert!(script.data(10).is_empty(), "the second one may wait");
+    }
+}
+
+#[test]
+fn setup_is_retried_over_all_addresses() {
+    // RFC 9260 §5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use all
+    // addresses of the peer".
+    let remotes = addresses(Side::Z, 3);
+    let mut script = Script::listening(&standard());
+    let mut sent = script.connect(&standard(), &remotes);
+    sent.extend(script.wait(secs(6)));
+    let to: Vec<IpAddr> = sent.iter().map(|p| p.to.destination).collect();
+    assert_eq!(to[..4], [remotes[0], remotes[1], remotes[2], remotes[0]]);
+
+    let mut sent = script.init_ack();
+    sent.extend(script.wait(secs(8)));
+    assert!(sent.iter().all(|p| p.types() == [ChunkType::COOKIE_ECHO]));
+    let to: Vec<IpAddr> = sent.iter().map(|p| p.to.destination).collect();
+    assert_eq!(to[..4], [remotes[0], remotes[1], remotes[2], remotes[0]]);
+}
+
+#[test]
+fn a_cookie_echo_never_goes_to_an_address_that_only_the_peer_named() {
+    // RFC 9260 §5.4: an unconfirmed address gets no COOKIE ECHO without a HEARTBEAT.
+    let mut script = Script::connecting(&standard());
+    let mut parameters = ParameterWriter::new();
+    parameters.ipv4([10, 0, 1, 2].into()).state_cookie(b"cookie");
+    let mut sent = script.init_ack_with(&peer_fields(), &mut parameters);
+    sent.extend(script.wait(secs(20)));
+    assert!(sent.len() > 3);
+    assert!(sent.iter().all(|p| p.to.destination == addresses(Side::Z, 1)[0]));
+}
+
+#[test]
+fn each_direction_has_as_many_streams_as_both_allow() {
+    // RFC 9260 §5.1.1: min(local OS, remote MIS) outbound streams.
+    let config = AssociationConfig { outbound_streams: 9, inbound_streams: 7, ..standard() };
+    let fields = InitFields { outbound_streams: 20, inbound_streams: 5, ..peer_fields() };
+    let mut script = Script::connecting(&config);
+    for stream in [4, 5, 8] {
+        script.try_send(stream, 100, SendOptions::default()).unwrap();
+    }
+    script.init_ack_with(&fields, ParameterWriter::new().state_cookie(b"c"));
+    let refused = |e: &&Event| matches!(e, Event::SendFailed(_));
+    assert_eq!(script.events.iter().filter(refused).count(), 2);
+    script.cookie_ack();
+    let connected = script.events.iter().find(|e| matches!(e, Event::Connected { .. })).unwrap();
+    let expected = Event::Connected { outbound_streams: 5, inbound_streams: 7, accepted: false };
+    assert_eq!(*connected, expected);
+    let error = script.try_send(5, 1, SendOptions::default()).unwrap_err();
+    assert_eq!(error, crate::SendError::NoStream { stream: 5, streams: 5 });
+}
+
+#[test]
+fn an_init_ack_never_offers_more_streams_than_the_init_accepts() {
+    // RFC 9260 §3.3.3: OS of an INIT ACK "MUST NOT be greater than the MIS value sent in the INIT".
+    let mut script = Script::listening(&standard());
+    let fields = InitFields { inbound_streams: 3, ..peer_fields() };
+    let ack = script.give_bytes(script::init_packet(&fields, &[]));
+    assert_eq!(only(&ack).init().0.outbound_streams, 3);
+}
+
+#[test]
+fn an_init_ack_may_come_from_another_address() {
+    // RFC 9260 §5.1.2 C: the source address of an INIT ACK is one of the peer's addresses.
+    let mut script = Script::connecting(&standard());
+    let other = IpAddr::from([10, 9, 9, 9]);
+    let parameters = ParameterWriter::new().state_cookie(b"c").finish();
+    let ack = script::packet(script.tag, |w| w.init_ack(&peer_fields(), &parameters));
+    let echo = script.give_from(other, ack);
+    assert_eq!(only(&echo).types(), [ChunkType::COOKIE_ECHO]);
+    assert_eq!(only(&echo).to.destination, addresses(Side::Z, 1)[0]);
+    assert_eq!(script.path(1).remote, other);
+}
+
+#[test]
+fn an_unexpected_init_ack_or_cookie_ack_changes_nothing() {
+    // RFC 9260 §5.2.3 and §5.2.5.
+    for state in Script::STATES {
+        let mut script = Script::in_state(state);
+        if state != State::CookieWait {
+            let fields = InitFields { initiate_tag: VerificationTag(1), ..peer_fields() };
+            let sent = script.init_ack_with(&fields, ParameterWriter::new().state_cookie(b"other"));
+            assert!(sent.is_empty(), "{state:?}: {:?}", types(&sent));
+        }
+        if state != State::CookieEchoed {
+            let sent = script.cookie_ack();
+            assert!(sent.is_empty(), "{state:?}: {:?}", types(&sent));
+        }
+        assert_eq!(script.state(), state);
+        let a = &script.end.associations[script.id];
+        assert_ne!(a.identity.peer_tag, VerificationTag(1));
+    }
+}
+
+#[test]
+fn an_abort_before_the_peers_tag_is_known_is_not_sent() {
+    // RFC 9260 §8.5.1 A: a packet with tag 0 that is no INIT would be discarded anyway.
+    let mut script = Script::connecting(&standard());
+    script.end.abort(script.now, script.id, b"never mind").unwrap();
+    assert!(script.poll().is_empty());
+    assert_eq!(script.closed(), Some(&CloseReason::Aborted));
 }

@@ -12,8 +12,7 @@ fn transfer(
     len: usize,
     drop: Filter,
 ) -> (Pair, AssociationId, usize) {
-    let mut pair = Pair::new(config, 1);
-    let (a, z) = pair.connect(config);
+    let (mut pair, a, z) = Pair::connected(config, 1);
     pair.drop = drop;
     let mut next = 0;
     let mut got = 0;
@@ -27,7 +26,7 @@ fn transfer(
             }
             next += 1;
         }
-        pair.run(Duration::from_millis(100));
+        pair.run(ms(100));
         for m in pair.recv_all(Side::Z, z) {
             assert_eq!(m.message.payload, message(got, len), "message {got}");
             got += 1;
@@ -42,7 +41,7 @@ fn transfer(
 
 #[test]
 fn messages_of_all_sizes_arrive_in_order() {
-    let config = profile("rfc9260", "");
+    let config = standard();
     for len in [1, 3, 1452, 1453, 10_000, 100_000] {
         transfer(&config, 40, len, Box::new(|_| false));
     }
@@ -50,7 +49,7 @@ fn messages_of_all_sizes_arrive_in_order() {
 
 #[test]
 fn a_lossless_transfer_retransmits_nothing() {
-    let config = profile("rfc9260", "");
+    let config = standard();
     let (mut pair, a, _) = transfer(&config, 2000, 1000, Box::new(|_| false));
     let stats = pair.end(Side::A).stats(a).unwrap();
     assert_eq!(stats.retransmissions(), 0);

@@ -1,0 +1,263 @@
+//! INIT and COOKIE ECHO where an association exists already (RFC 9260 §5.2.1, §5.2.2, §5.2.4).
+
+use super::*;
+use crate::endpoint::cookie::Cookie;
+use crate::handshake::PeerParameters;
+use crate::rng::Rng;
+use script::{PEER_TAG, PEER_TSN, init_packet, packet, peer_fields};
+use sent::{only, types};
+
+/// An INIT of the peer with another tag than the one it used.
+fn other_init() -> InitFields {
+    InitFields { initiate_tag: VerificationTag(0x0ddba11), ..peer_fields() }
+}
+
+fn open_cookie(script: &Script, cookie: &[u8]) -> Cookie {
+    script.end.keys.open(cookie).unwrap()
+}
+
+#[test]
+fn both_sides_open_at_once() {
+    // RFC 9260 §5.2 B: one association comes of it, whoever is how far and whatever is lost once.
+    for head_start in [0, 5, 10, 15, 20, 25, 30] {
+        for lost in 0..5 {
+            for side in [Side::A, Side::Z] {
+                let mut pair = Pair::new(&standard(), 1);
+                pair.drop = Box::new(move |p| p.from == side && p.number == lost);
+                let a = pair.open(Side::A, &standard());
+                pair.run(ms(head_start));
+                let opened = pair.end(Side::Z).associations().is_empty();
+                if opened {
+                    pair.open(Side::Z, &standard());
+                }
+                pair.run(secs(10));
+                let what = format!("{head_start} ms, packet {lost} of {side:?} lost");
+                assert_eq!(pair.end(Side::A).associations(), [a], "{what}");
+                let z = only_id(pair.end(Side::Z));
+                pair.send(Side::A, a, 0, b"one".to_vec());
+                pair.send(Side::Z, z, 0, b"two".to_vec());
+                pair.run(secs(5));
+                assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "{what}");
+                assert_eq!(pair.recv_all(Side::A, a).len(), 1, "{what}");
+                assert!(!pair.saw(Side::A, |e| *e == Event::Restarted), "{what}");
+                assert!(!pair.saw(Side::Z, |e| *e == Event::Restarted), "{what}");
+            }
+        }
+    }
+}
+
+fn only_id(end: &Endpoint) -> AssociationId {
+    let ids = end.associations();
+    assert_eq!(ids.len(), 1);
+    ids[0]
+}
+
+#[test]
+fn an_init_during_setup_is_answered_with_the_parameters_of_our_init() {
+    // RFC 9260 §5.2.1: "using the same parameters it sent in its original INIT chunk (including
+    // its Initiate Tag, unchanged)", and "the endpoint MUST NOT change its state, the T1-init
+    // timer MUST be left running".
+    for state in [State::CookieWait, State::CookieEchoed] {
+        let mut script = Script::in_state(state);
+        let timer = script.end.poll_timeout();
+        let sent = script.give_bytes(init_packet(&other_init(), &[]));
+        let ack = only(&sent);
+        assert_eq!(ack.types(), [ChunkType::INIT_ACK]);
+        assert_eq!(ack.tag(), other_init().initiate_tag);
+        let fields = ack.init().0;
+        assert_eq!((fields.initiate_tag, fields.initial_tsn), (script.tag, script.first));
+        assert_eq!((script.state(), script.end.poll_timeout()), (state, timer));
+        // Tie-tags are only populated in COOKIE-ECHOED; those are not the tags.
+        let cookie = open_cookie(&script, &ack.cookie());
+        let ties = (cookie.local_tie_tag, cookie.peer_tie_tag);
+        assert_eq!(ties == (0, 0), state == State::CookieWait);
+        assert_ne!(ties, (script.tag.0, PEER_TAG.0));
+        // Its COOKIE ECHO establishes the association with the tag of that INIT (action B).
+        let echo = packet(script.tag, |w| w.cookie_echo(&ack.cookie()));
+        assert_eq!(types(&script.give_bytes(echo)), [[ChunkType::COOKIE_ACK]]);
+        assert_eq!(script.state(), State::Established);
+        assert_eq!(only(&script.send(1)).tag(), other_init().initiate_tag);
+    }
+}
+
+#[test]
+fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_not_answered() {
+    // RFC 9260 §5.2.1 rule 1: the INIT ACK "MUST only be sent to an address passed by the upper
+    // layer in the request to initialize the association".
+    let mut script = Script::connecting(&standard());
+    let parameters = ParameterWriter::new().ipv4([10, 0, 0, 2].into()).finish();
+    let sent = script.give_from([10, 5, 5, 5].into(), init_packet(&other_init(), &parameters));
+    assert!(sent.is_empty(), "{:?}", types(&sent));
+    assert_eq!(script.state(), State::CookieWait);
+    // With addresses beside the one we called it is a collision like any other.
+    let parameters = ParameterWriter::new().ipv4([10, 5, 5, 5].into()).finish();
+    let sent = script.give_bytes(init_packet(&other_init(), &parameters));
+    assert_eq!(types(&sent), [[ChunkType::INIT_ACK]]);
+}
+
+#[test]
+fn an_init_that_adds_addresses_to_an_association_is_aborted() {
+    // RFC 9260 §5.2.1 (COOKIE-ECHOED), §5.2.2: ABORT with the Initiate Tag, the error "SHOULD list
+    // the addresses that were added", and "the existing association ... MUST NOT be changed".
+    let states = Script::STATES.into_iter().filter(|s| *s != State::CookieWait);
+    for state in states.filter(|s| *s != State::ShutdownAckSent) {
+        let mut script = Script::in_state(state);
+        let before = format!("{:?}", script.end.associations[script.id]);
+        let mut parameters = ParameterWriter::new();
+        parameters.ipv4([10, 0, 0, 2].into()).ipv4([10, 5, 5, 5].into());
+        let sent = script.give_bytes(init_packet(&other_init(), &parameters.finish()));
+        let abort = only(&sent);
+        assert_eq!(abort.types(), [ChunkType::ABORT], "{state:?}");
+        assert_eq!((abort.tag(), abort.reflected()), (other_init().initiate_tag, false));
+        let list = vec![0, 5, 0, 8, 10, 5, 5, 5];
+        assert_eq!(abort.causes(), [(CauseCode::RESTART_WITH_NEW_ADDRESSES, list)]);
+        assert_eq!(format!("{:?}", script.end.associations[script.id]), before, "{state:?}");
+    }
+}
+
+#[test]
+fn an_unexpected_init_gets_a_new_tag_and_a_cookie_with_tie_tags() {
+    // RFC 9260 §5.2.2: "the INIT ACK chunk MUST contain a new Initiate Tag", the Tie-Tags go into
+    // the cookie, and the TCB "MUST NOT be changed".
+    for state in
+        [State::Established, State::ShutdownPending, State::ShutdownSent, State::ShutdownReceived]
+    {
+        let mut script = Script::in_state(state);
+        let before = format!("{:?}", script.end.associations[script.id]);
+        let sent = script.give_bytes(init_packet(&other_init(), &[]));
+        let ack = only(&sent);
+        assert_eq!(ack.types(), [ChunkType::INIT_ACK]);
+        assert_eq!(ack.tag(), other_init().initiate_tag);
+        assert_ne!(ack.init().0.initiate_tag, script.tag);
+        let cookie = open_cookie(&script, &ack.cookie());
+        let identity = script.end.associations[script.id].identity;
+        let ties = (identity.local_tie_tag, identity.peer_tie_tag);
+        assert_eq!((cookie.local_tie_tag, cookie.peer_tie_tag), ties);
+        assert_eq!(format!("{:?}", script.end.associations[script.id]), before, "{state:?}");
+    }
+}
+
+#[test]
+fn an_init_in_shutdown_ack_sent_is_met_with_shutdown_ack() {
+    // RFC 9260 §9.2: "it SHOULD discard the INIT chunk and retransmit the SHUTDOWN ACK chunk".
+    let mut script = Script::in_state(State::ShutdownAckSent);
+    let sent = script.give_bytes(init_packet(&other_init(), &[]));
+    assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+    assert_eq!(only(&sent).tag(), PEER_TAG);
+}
+
+/// A tag of a cookie beside that of the association, as in Table 12.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Tag {
+    Matches,
+    Differs,
+    Zero,
+}
+
+/// Gives the association a cookie with such tags, made by its own endpoint some time ago.
+fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Duration) -> Vec<Sent> {
+    let identity = script.end.associations[script.id].identity;
+    let pick = |tag: Tag, own: u32| match tag {
+        Tag::Matches => own,
+        Tag::Differs => own ^ 0x5555,
+        Tag::Zero => 0,
+    };
+    let local_tag = VerificationTag(pick(local, script.tag.0));
+    let cookie = Cookie {
+        local_port: PORT,
+        remote_port: PORT,
+        local_tag,
+        local_tie_tag: pick(ties, identity.local_tie_tag),
+        peer_tie_tag: pick(ties, identity.peer_tie_tag),
+        initial_tsn: Tsn(77),
+        peer: PeerParameters {
+            tag: VerificationTag(pick(peer, identity.peer_tag.0)),
+            initial_tsn: PEER_TSN,
+            a_rwnd: 100_000,
+            outbound_streams: 3,
+            inbound_streams: 3,
+            addresses: addresses(Side::Z, 1),
+        },
+        outbound_streams: 3,
+        inbound_streams: 3,
+        created: script.now - age,
+        life: secs(60),
+    };
+    let sealed = script.end.keys.seal(script.now, &mut Rng::from_seed([0; 32]), &cookie);
+    script.give_bytes(packet(local_tag, |w| w.cookie_echo(&sealed)))
+}
+
+#[test]
+fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
+    // RFC 9260 §5.2.4, Table 12; "For any case not shown in Table 12, the cookie SHOULD be
+    // silently discarded".
+    use Tag::{Differs, Matches, Zero};
+    for state in [State::CookieEchoed, State::Established, State::ShutdownReceived] {
+        for local in [Matches, Differs] {
+            for peer in [Matches, Differs] {
+                for ties in [Matches, Differs, Zero] {
+                    let mut script = Script::in_state(state);
+                    let before = format!("{:?}", script.end.associations[script.id]);
+                    let sent = give_cookie(&mut script, local, peer, ties, secs(1));
+                    let restarted = script.events.contains(&Event::Restarted);
+                    let a = &script.end.associations[script.id];
+                    let what = format!("{state:?} {local:?} {peer:?} {ties:?}: {:?}", types(&sent));
+                    match (local, peer, ties) {
+                        // A
+                        (Differs, Differs, Matches) => {
+                            assert!(restarted && a.state == State::Established, "{what}");
+                            assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK], "{what}");
+                            assert_eq!(a.identity.local_tag.0, script.tag.0 ^ 0x5555);
+                        }
+                        // B, D
+                        (Matches, ..) => {
+                            assert!(!restarted, "{what}");
+                            assert_eq!(only(&sent).types()[0], ChunkType::COOKIE_ACK, "{what}");
+                            let differs = if peer == Matches { 0 } else { 0x5555 };
+                            assert_eq!(a.identity.peer_tag.0, PEER_TAG.0 ^ differs, "{what}");
+                            assert_eq!(only(&sent).tag(), a.identity.peer_tag);
+                            let next = if state == State::CookieEchoed {
+                                State::Established
+                            } else {
+                                state
+                            };
+                            assert_eq!(a.state, next, "{what}");
+                        }
+                        // C and what is not shown
+                        _ => {
+                            assert!(sent.is_empty(), "{what}");
+                            assert_eq!(format!("{a:?}"), before, "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cookie_ends_cookie_wait_when_it_carries_our_tag() {
+    // RFC 9260 §5.2.4 B with "Peer's Tag not known yet": ESTABLISHED, T1-init stopped.
+    let mut script = Script::connecting(&standard());
+    script.send(10);
+    let sent = give_cookie(&mut script, Tag::Matches, Tag::Differs, Tag::Zero, secs(1));
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK, ChunkType::DATA]);
+    assert_eq!(script.state(), State::Established);
+    assert!(script.events.iter().any(|e| matches!(e, Event::Connected { accepted: false, .. })));
+    let later = script.wait(ms(3000));
+    assert!(later.iter().all(|p| !p.carries(ChunkType::INIT)));
+}
+
+#[test]
+fn a_stale_cookie_that_does_not_match_both_tags_is_an_error() {
+    // RFC 9260 §5.2.4 rule 3.
+    for (local, peer) in [(Tag::Differs, Tag::Differs), (Tag::Matches, Tag::Differs)] {
+        let mut script = Script::in_state(State::Established);
+        let before = format!("{:?}", script.end.associations[script.id]);
+        script.now += secs(61);
+        let sent = give_cookie(&mut script, local, peer, Tag::Matches, secs(61));
+        assert_eq!(only(&sent).types(), [ChunkType::ERROR]);
+        assert_eq!(only(&sent).cause_codes(), [CauseCode::STALE_COOKIE]);
+        assert_eq!(format!("{:?}", script.end.associations[script.id]), before);
+    }
+}
