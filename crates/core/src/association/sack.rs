@@ -63,6 +63,8 @@ impl Association {
         });
         if self.accepted(now, result) {
             self.after_acks(now);
+            // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
+            self.watch_window(now);
         }
     }
 

@@ -82,6 +82,28 @@ fn fragments_larger_than_half_the_receive_buffer_arrive() {
 }
 
 #[test]
+fn data_acknowledged_by_shutdown_alone_does_not_stop_the_sender() {
+    for lost in 1..40 {
+        let config =
+            AssociationConfig { mtu: 1280, receive_buffer: 4675, ..profile("rfc9260", "") };
+        let mut pair = Pair::new(&config, 1);
+        let (a, z) = pair.connect(&config);
+        pair.send(Side::Z, z, 0, vec![1; 30_000]);
+        // The SACK that comes with SHUTDOWN is lost, then T2 sends SHUTDOWN without one.
+        let mut count = 0;
+        pair.drop = Box::new(move |p| {
+            count += u32::from(p.from == Side::A && p.carries(ChunkType::SHUTDOWN));
+            count == lost && p.carries(ChunkType::SACK)
+        });
+        let now = pair.now;
+        pair.end(Side::A).shutdown(now, a).unwrap();
+        pair.run(Duration::from_secs(20));
+        assert_eq!(pair.recv_all(Side::A, a).len(), 1, "lost {lost}");
+        assert!(pair.saw(Side::Z, |e| *e == Event::Closed(CloseReason::Shutdown)));
+    }
+}
+
+#[test]
 fn refused_messages_let_the_writer_go_on() {
     let small = AssociationConfig { inbound_streams: 1, ..standard() };
     let config = AssociationConfig { send_buffer: 1000, ..standard() };
