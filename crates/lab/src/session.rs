@@ -68,8 +68,8 @@ impl Session {
     /// in the report.
     pub fn run(&self, out: &Path, execution: Execution) -> Result<Finished, LabError> {
         let start = Instant::now();
-        let folder = Folder::open(out, &self.experiment.id)?;
         let execution = self.prepare(execution)?;
+        let folder = Folder::open(out, &self.experiment.id)?;
         let executed = runner::execute(&self.plan, &self.experiment.id, &folder, &execution)?;
         let (changes, command) = (self.changes.clone(), self.command.clone());
         let (report, page) =

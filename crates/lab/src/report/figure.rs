@@ -20,6 +20,8 @@ pub struct Figure {
     pub x_labels: usize,
     /// Range of the y axis; it begins at 0 unless there are negative values.
     pub y_range: [f64; 2],
+    /// Lines can cover each other, so those drawn first are thicker.
+    pub layered: bool,
     /// The lines, in the order of the legend.
     pub lines: Vec<Line>,
     /// Published numbers, drawn in.
@@ -114,8 +116,14 @@ fn mtt_by_message(plot: &Plot, experiment: &Experiment, measurements: &Measureme
             }
         }
     }
-    let x = Axis { label: "Message (TSN)", margin: 0.7, labels: 12 };
-    finish(plot, &x, "Message transfer time (ms)", lines, references)
+    let axes = Axes {
+        x_label: "Message (TSN)",
+        x_margin: 0.7,
+        x_labels: 12,
+        y_label: "Message transfer time (ms)",
+        layered: true,
+    };
+    finish(plot, &axes, lines, references)
 }
 
 /// The messages of a burst are joined, different bursts are not.
@@ -159,9 +167,14 @@ fn reduction_by_delay(plot: &Plot, experiment: &Experiment, analysis: &Analysis)
             references.extend(published.filter_map(|p| point_of(p, series, bandwidth_kbps, style)));
         }
     }
-    let labels = experiment.topology.delay_ms.len() + 1;
-    let x = Axis { label: "One-way delay (ms)", margin: 1.0, labels };
-    finish(plot, &x, "Average reduction of MTT (%)", lines, references)
+    let axes = Axes {
+        x_label: "One-way delay (ms)",
+        x_margin: 1.0,
+        x_labels: experiment.topology.delay_ms.len() + 1,
+        y_label: "Average reduction of MTT (%)",
+        layered: false,
+    };
+    finish(plot, &axes, lines, references)
 }
 
 fn point_of(p: &Published, series: &str, bandwidth: f64, style: usize) -> Option<Reference> {
@@ -173,19 +186,15 @@ fn point_of(p: &Published, series: &str, bandwidth: f64, style: usize) -> Option
     Some(Reference { style, at: ReferenceAt::Point { x: m.delay_ms?, y: p.value } })
 }
 
-struct Axis {
-    label: &'static str,
-    margin: f64,
-    labels: usize,
+struct Axes {
+    x_label: &'static str,
+    x_margin: f64,
+    x_labels: usize,
+    y_label: &'static str,
+    layered: bool,
 }
 
-fn finish(
-    plot: &Plot,
-    x: &Axis,
-    y_label: &str,
-    lines: Vec<Line>,
-    references: Vec<Reference>,
-) -> Figure {
+fn finish(plot: &Plot, axes: &Axes, lines: Vec<Line>, references: Vec<Reference>) -> Figure {
     let points = || lines.iter().flat_map(|l| &l.pieces).flatten();
     let fold = |values: &mut dyn Iterator<Item = f64>| {
         values.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(v), h.max(v)])
@@ -199,10 +208,11 @@ fn finish(
     let y_high = plot.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
     Figure {
         title: plot.title.clone(),
-        x_label: x.label.into(),
-        y_label: y_label.into(),
-        x_range: [x_low - x.margin, x_high + x.margin],
-        x_labels: x.labels,
+        x_label: axes.x_label.into(),
+        y_label: axes.y_label.into(),
+        x_range: [x_low - axes.x_margin, x_high + axes.x_margin],
+        x_labels: axes.x_labels,
+        layered: axes.layered,
         y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
         lines,
         references,

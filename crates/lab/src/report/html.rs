@@ -104,7 +104,8 @@ fn header(out: &mut String, report: &Report) {
         let _ = writeln!(out, "<li class=\"bad\">{failed} of {} runs failed</li>", report.runs);
     }
     let r = &e.replications;
-    let _ = writeln!(out, "<li>{} replication(s), seed {}</li>", r.count, r.seed);
+    let plural = if r.count == 1 { "" } else { "s" };
+    let _ = writeln!(out, "<li>{} replication{plural}, seed {}</li>", r.count, r.seed);
     for change in &report.changes {
         let _ = writeln!(out, "<li class=\"bad\">changed: <code>{}</code></li>", escape(change));
     }

@@ -79,7 +79,7 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
         .light_line_style(TRANSPARENT)
         .draw()?;
     draw_references(&mut chart, figure)?;
-    for (line, size) in figure.lines.iter().zip(sizes(figure.lines.len())) {
+    for (line, size) in figure.lines.iter().zip(sizes(figure)) {
         draw_line(&root, &mut chart, line, size)?;
     }
     root.present()?;
@@ -124,10 +124,15 @@ fn draw_line<'a>(
     Ok(())
 }
 
-/// How thick the lines are: what is drawn first is thicker, so that it can be seen where a later
-/// line covers it.
-fn sizes(lines: usize) -> impl Iterator<Item = u32> {
-    (0..lines).map(move |index| 1 + (lines - index).min(5) as u32)
+/// How thick the lines are: in a layered figure, what is drawn first is thicker, so that it can be
+/// seen where a later line covers it.
+fn sizes(figure: &Figure) -> impl Iterator<Item = u32> {
+    let lines = figure.lines.len();
+    figure.lines.iter().enumerate().map(move |(index, line)| match (figure.layered, line.style) {
+        (true, 0) => 1,
+        (true, _) => 1 + (lines - index).min(5) as u32,
+        (false, _) => 2,
+    })
 }
 
 /// Draws the marker of a style, one of seven shapes, around a pixel.
@@ -178,7 +183,7 @@ fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
     let mut entries: Vec<(&str, Option<(usize, u32)>)> = figure
         .lines
         .iter()
-        .zip(sizes(figure.lines.len()))
+        .zip(sizes(figure))
         .map(|(line, size)| (line.label.as_str(), Some((line.style, size))))
         .collect();
     if level || point {

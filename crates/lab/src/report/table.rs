@@ -1,7 +1,7 @@
 //! The tables of a report, before they become HTML or text.
 
 use super::Report;
-use crate::analysis::{Comparison, Estimate, Reduction, TransferTimes};
+use crate::analysis::{Comparison, Estimate, Reduction, TransferTimes, Verdict};
 use crate::experiment::{AverageReduction, Relation};
 
 /// A table.
@@ -79,7 +79,11 @@ fn comparison(comparisons: &[Comparison]) -> Table {
         .collect();
     Table {
         title: COMPARISON.into(),
-        caption: String::new(),
+        caption: if comparisons.iter().any(|c| c.verdict == Verdict::Differs) {
+            "What the paper leaves open, and why numbers differ, stands in the notes below.".into()
+        } else {
+            String::new()
+        },
         columns: columns(&["What", ">Paper", ">Ours", ">Difference", "Verdict", "Where"]),
         rows,
         detail: false,

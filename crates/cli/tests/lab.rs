@@ -1,0 +1,192 @@
+//! `tresse lab` as a user meets it: output, exit codes, and nothing written when it refuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn lab(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tresse"))
+        .arg("lab")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The one line on standard error of a refused request.
+fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let before = fs::read_dir(folder).unwrap().count();
+    let output = lab(folder, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("tresse: "), "{error}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(fs::read_dir(folder).unwrap().count(), before, "{arguments:?} wrote something");
+    error
+}
+
+#[test]
+fn list_names_every_experiment() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = lab(temp.path(), &["list"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    for id in tresse_lab::experiment::ids() {
+        assert!(text.contains(id), "{id} is missing in:\n{text}");
+    }
+    assert!(text.contains("published numbers"));
+}
+
+#[test]
+fn a_figure_is_run_shown_and_resumed() {
+    let temp = tempfile::tempdir().unwrap();
+    let hint = refusal(temp.path(), &["show", "hurtig/fig2"]);
+    assert!(hint.contains("tresse lab run hurtig/fig2"), "{hint}");
+
+    let output = lab(temp.path(), &["run", "hurtig/fig2"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    let page = "results/hurtig/fig2/index.html";
+    for expected in ["Ours beside the paper", "41.0 %", "64.0 %", "205 runs in ", page] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+    assert!(temp.path().join(page).is_file());
+
+    let shown = stdout(&lab(temp.path(), &["show", "hurtig/fig2"]));
+    let tables = text.split("\n205 runs").next().unwrap();
+    assert!(shown.starts_with(tables), "{shown}\n---\n{tables}");
+
+    let again = stdout(&lab(temp.path(), &["run", "hurtig/fig2", "--jobs", "1"]));
+    assert!(again.contains("0 runs in ") && again.contains("205 were stored already"), "{again}");
+}
+
+#[test]
+fn options_change_what_is_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "hurtig/fig2",
+        "--out",
+        "elsewhere",
+        "--profile",
+        "rfc9260+limited-transmit",
+        "--set",
+        "rto.min_ms=150",
+        "--set",
+        "workload.bursts.count=4",
+        "--seed",
+        "7",
+        "--capture",
+        "packets",
+    ];
+    let output = lab(temp.path(), &arguments);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    for expected in [
+        "rfc9260+limited-transmit",
+        "changed: --set rto.min_ms=150",
+        "changed: --seed 7",
+        "elsewhere/hurtig/fig2/index.html",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+    assert!(!temp.path().join("results").exists());
+    // Two measured bursts of four and a run without loss for six senders.
+    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 6 * 9);
+
+    // Keys in rows.csv replay single runs.
+    let rows = fs::read_to_string(temp.path().join("elsewhere/hurtig/fig2/rows.csv")).unwrap();
+    let head: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    let key = head.iter().position(|name| *name == "run").unwrap();
+    let row: Vec<&str> = rows.lines().last().unwrap().split(',').collect();
+    let mut replay = arguments[..10].to_vec();
+    replay.extend(["--seed", "7", "--only", row[key]]);
+    let replayed = lab(temp.path(), &replay);
+    assert!(replayed.status.success(), "{replayed:?}");
+    assert!(stdout(&replayed).contains(row[key]));
+}
+
+#[test]
+fn a_users_own_file_is_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = include_str!("../../lab/experiments/hurtig/fig2.toml")
+        .replace("id = \"hurtig/fig2\"", "id = \"own/first\"")
+        .replace("count = 12", "count = 3");
+    fs::write(temp.path().join("own.toml"), text).unwrap();
+    let output = lab(temp.path(), &["run", "./own.toml"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(temp.path().join("results/own/first/summary.json").is_file());
+    assert!(stdout(&lab(temp.path(), &["show", "own.toml"])).starts_with("own/first: "));
+}
+
+#[test]
+fn wrong_requests_are_refused_in_one_line() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path();
+    fs::write(folder.join("file"), "").unwrap();
+    fs::write(folder.join("bad.toml"), "id = \"x/y\"\ntitel = \"?\"\n").unwrap();
+    for (arguments, words) in [
+        (vec!["run", "hurtig/fig22"], vec!["hurtig/fig22", "did you mean", "known: "]),
+        (vec!["run", "hurtig/fig2", "nothing"], vec!["unknown experiment \"nothing\""]),
+        (vec!["show", "nothing"], vec!["unknown experiment \"nothing\""]),
+        (vec!["run", "./missing.toml"], vec!["cannot read ./missing.toml"]),
+        (vec!["run", "bad.toml"], vec!["bad.toml:2: ", "unknown field `titel`", "(key titel)"]),
+        (
+            vec!["run", "hurtig/fig2", "--profile", "warp"],
+            vec!["unknown profile \"warp\"", "rfc9260"],
+        ),
+        (vec!["run", "hurtig/fig2", "--set", "rto.min=1"], vec!["--set rto.min=1", "min_ms"]),
+        (vec!["run", "hurtig/fig2", "--set", "rto"], vec!["key=value"]),
+        (vec!["run", "hurtig/fig2", "--out", "file"], vec!["cannot write file"]),
+        (vec!["run", "hurtig/fig2", "--only", "zz"], vec!["no run of hurtig/fig2"]),
+        (vec!["show", "hurtig/fig2"], vec!["no result", "tresse lab run hurtig/fig2"]),
+    ] {
+        let error = refusal(folder, &arguments);
+        for word in words {
+            assert!(error.contains(word), "{arguments:?}: {error}");
+        }
+    }
+    // Wrong usage is clap's: exit code 2 as well.
+    for arguments in [vec!["run"], vec!["run", "hurtig/fig2", "--jobs", "0"], vec!["walk"]] {
+        assert_eq!(lab(folder, &arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_capture_folder_that_cannot_be_made_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("file"), "").unwrap();
+    let error = refusal(temp.path(), &["run", "hurtig/fig2", "--capture", "file/in/it"]);
+    assert!(error.contains("cannot write file/in/it"), "{error}");
+}
+
+#[test]
+fn failed_runs_give_exit_code_1_and_a_command_to_repeat_them() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = include_str!("../../lab/experiments/hurtig/fig2.toml")
+        .replace("forward.queue_packets = 50", "forward.queue_packets = 1");
+    fs::write(temp.path().join("tight.toml"), text).unwrap();
+    let output = lab(temp.path(), &["run", "tight.toml"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = stdout(&output);
+    assert!(text.contains("205 of 205 runs failed"), "{text}");
+    let replay = text.lines().find_map(|l| l.split("again with: tresse lab ").nth(1)).unwrap();
+    let arguments: Vec<&str> = replay.split(' ').collect();
+    let again = lab(temp.path(), &arguments);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stdout(&again).contains("premise of one loss"));
+}
+
+#[test]
+fn help_shows_examples() {
+    let temp = tempfile::tempdir().unwrap();
+    let help = stdout(&lab(temp.path(), &["run", "--help"]));
+    for word in ["Examples:", "--capture", "--set", "tresse lab run hurtig/fig2"] {
+        assert!(help.contains(word), "{help}");
+    }
+}
