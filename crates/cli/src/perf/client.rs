@@ -1,0 +1,200 @@
+//! `tresse perf client`
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tresse::{Association, Config, Endpoint, Profile};
+
+use super::args::ClientArgs;
+use super::clock;
+use super::outcome::Failure;
+use super::protocol::{self, Control, DelayKind, Pace, Test, VERSION};
+use super::report::Summary;
+use super::session::{Interrupts, Outcome, Output, Session, print_json};
+use super::units::{Si, Time};
+use super::{receiver, sender, setup};
+
+/// Runs one test.
+pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
+    let profile = setup::profile(&args.common)?;
+    let peer = setup::resolve(&args.host, args.udp_port).await?;
+    let local = match &args.bind {
+        Some(bind) => setup::resolve(bind, 0).await?,
+        None => setup::route_to(peer),
+    };
+    let test = args.load.test();
+    let mut config = Config::client(local);
+    config.sctp.association = setup::association(&args.common, &profile);
+    let capture = setup::capture(&args.common, &mut config)?;
+    let endpoint =
+        Endpoint::bind(config).map_err(|e| Failure::Failed(format!("UDP {local}: {e}")))?;
+    let interrupts = Interrupts::listen();
+    let output = Output { json: args.common.json, prefix: String::new() };
+
+    let association = tokio::select! {
+        result = connect(&args, &endpoint, peer, &profile) => result,
+        () = interrupts.at_least(1) => Err(Failure::Interrupted),
+    };
+    let result = match association {
+        Ok(association) => {
+            let session = Session {
+                endpoint: endpoint.clone(),
+                association,
+                profile,
+                test,
+                delay: DelayKind::RoundTrip,
+                output,
+                interrupts,
+                timeout: args.common.timeout,
+            };
+            run_session(session, peer, args.sctp_port).await
+        }
+        Err(failure) => {
+            if output.json {
+                print_json(&failed_before(&test, &profile, peer, &failure));
+            }
+            Err(failure)
+        }
+    };
+    // Until here the driver may still have something to send.
+    let _ = timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    result.and(capture.map_or(Ok(()), |capture| capture.finish()))
+}
+
+async fn connect(
+    args: &ClientArgs,
+    endpoint: &Endpoint,
+    peer: SocketAddr,
+    profile: &Profile,
+) -> Result<Association, Failure> {
+    match timeout(args.connect_timeout, endpoint.connect(peer, args.sctp_port)).await {
+        Ok(Ok(association)) => Ok(association),
+        Ok(Err(tresse::ConnectError::Closed(closed))) => {
+            let failure = Failure::closed(&closed, profile);
+            Err(Failure::Failed(format!("UDP {peer}, SCTP port {}: {failure}", args.sctp_port)))
+        }
+        Ok(Err(refused)) => Err(Failure::Usage(refused.to_string())),
+        Err(_) => Err(Failure::Failed(format!(
+            "UDP {peer}, SCTP port {}: no answer within {} (--connect-timeout): is `tresse perf server` running there?",
+            args.sctp_port,
+            Time(args.connect_timeout)
+        ))),
+    }
+}
+
+async fn run_session(
+    mut session: Session,
+    peer: SocketAddr,
+    sctp_port: u16,
+) -> Result<(), Failure> {
+    let agreed = tokio::select! {
+        result = agree(&session) => result,
+        () = session.interrupts.at_least(1) => Err(Failure::Interrupted),
+    };
+    let (mut outcome, mut result) = (Outcome::default(), Ok(()));
+    match agreed {
+        Ok(delay) => session.delay = delay,
+        Err(failure) => result = Err(failure),
+    }
+    if result.is_ok() {
+        session.output.line(&headline(&session, peer, sctp_port));
+        (outcome, result) = if session.test.reverse {
+            receiver::run(&session).await
+        } else {
+            sender::run(&session).await
+        };
+    }
+    match result {
+        Ok(()) => {
+            session.print("client", peer.to_string(), &outcome);
+            tokio::select! {
+                ended = timeout(session.timeout, session.association.shutdown()) => match ended {
+                    Ok(result) => result.map_err(|closed| session.failed(&closed)),
+                    Err(_) => Err(Failure::Failed(format!(
+                        "the shutdown did not finish within {} (--timeout)",
+                        Time(session.timeout)
+                    ))),
+                },
+                () = session.interrupts.at_least(2) => {
+                    session.give_up(&Failure::Interrupted).await;
+                    Err(Failure::Interrupted)
+                }
+            }
+        }
+        Err(failure) => {
+            session.summary("client", peer.to_string(), &outcome, Some(&failure));
+            session.give_up(&failure).await;
+            Err(failure)
+        }
+    }
+}
+
+/// Tells the server what is wanted, and waits until it agrees.
+async fn agree(session: &Session) -> Result<DelayKind, Failure> {
+    let ours = clock::name();
+    let hello =
+        Control::Hello { version: VERSION, clock: ours.clone(), test: session.test.clone() };
+    session.tell(&hello).await?;
+    let answer = timeout(session.timeout, session.association.recv()).await.map_err(|_| {
+        Failure::Failed(format!("the server did not answer within {}", Time(session.timeout)))
+    })?;
+    let Some(answer) = answer else { return Err(session.ended().await) };
+    match protocol::parse(&answer.message.payload).map_err(Failure::Failed)? {
+        Control::Ready { version: VERSION, clock, profile } => {
+            let shared = !session.test.round_trip && clock.is_some() && clock == ours;
+            if session.test.reverse {
+                session.output.line(&format!("the server sends with its profile {profile}"));
+            }
+            Ok(if shared { DelayKind::OneWay } else { DelayKind::RoundTrip })
+        }
+        Control::Ready { version, .. } => Err(Failure::Failed(format!(
+            "the server speaks version {version} of the test protocol, not {VERSION}"
+        ))),
+        Control::Refused { reason } => {
+            Err(Failure::Failed(format!("the server refused: {reason}")))
+        }
+        other => Err(sender::unexpected(&other)),
+    }
+}
+
+fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
+    let Test { size, streams, unordered, reverse, pace, .. } = &session.test;
+    let pace = match pace {
+        Pace::Bulk => "in bulk".into(),
+        Pace::BitsPerSecond(rate) => format!("at {}", Si(*rate as f64, "bit/s")),
+        Pace::EveryMicros(micros) => {
+            format!("one every {}", Time(Duration::from_micros(*micros)))
+        }
+    };
+    format!(
+        "{} UDP {peer}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}",
+        if *reverse { "from" } else { "to" },
+        if *unordered { " unordered" } else { "" },
+        if *streams == 1 { "" } else { "s" },
+        session.profile.name,
+    )
+}
+
+/// The document of a client that never reached its server.
+fn failed_before<'a>(
+    test: &'a Test,
+    profile: &'a Arc<Profile>,
+    peer: SocketAddr,
+    failure: &Failure,
+) -> Summary<'a> {
+    Summary {
+        tresse: env!("CARGO_PKG_VERSION"),
+        side: "client",
+        peer: peer.to_string(),
+        profile: &profile.name,
+        test: Some(test),
+        delay_kind: None,
+        stopped: false,
+        error: Some(failure.to_string()),
+        sent: None,
+        received: None,
+        intervals: &[],
+    }
+}

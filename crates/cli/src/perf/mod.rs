@@ -1,0 +1,76 @@
+//! `tresse perf`: real traffic between two processes, verified and measured.
+//!
+//! The client says what it wants on a control stream ([`protocol`]); one side then runs
+//! [`sender`], the other [`receiver`]. Both watch themselves ([`monitor`]) and exchange their
+//! reports, so that the client shows both sides.
+
+mod args;
+mod capture;
+mod client;
+mod clock;
+mod monitor;
+mod outcome;
+mod payload;
+mod protocol;
+mod receiver;
+mod report;
+mod sender;
+mod server;
+mod session;
+mod setup;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use outcome::Failure;
+
+/// Arguments of `tresse perf`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Wait for clients and do what they ask for
+    Server(args::ServerArgs),
+    /// Connect to a server, move data and print what both sides saw
+    #[command(after_help = CLIENT_EXAMPLES)]
+    Client(args::ClientArgs),
+}
+
+const CLIENT_EXAMPLES: &str = "\
+Sizes take k, M, G (powers of 1000) and Ki, Mi, Gi (powers of 1024).
+
+Examples:
+  tresse perf client 192.0.2.1
+  tresse perf client 192.0.2.1 --bytes 1G --size 64Ki
+  tresse perf client '[2001:db8::1]:9899' --reverse --duration 30
+  tresse perf client localhost --thin 100:200 --profile early-retransmit-packets
+  tresse perf client localhost --rate 10M --streams 4 --json --capture run.pcapng";
+
+/// Runs `tresse perf`.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let result = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::Failed(format!("no runtime: {e}")))
+        .and_then(|runtime| {
+            runtime.block_on(async {
+                match args.command {
+                    Command::Server(args) => server::run(args).await,
+                    Command::Client(args) => client::run(args).await,
+                }
+            })
+        });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("tresse: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Figures: what each side reports, as JSON and as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use tresse::{AssociationStats, CarrierStats, LossCause};
+
+use super::protocol::{DelayKind, Test};
+use super::units::{Si, Time};
+
+/// Durations, collected in nanoseconds.
+#[derive(Debug)]
+pub(crate) struct Durations(Histogram<u64>);
+
+impl Durations {
+    pub(crate) fn new() -> Durations {
+        const HOUR: u64 = 3_600_000_000_000;
+        // These bounds are legal, so the fallback is not met; it is legal too.
+        let histogram = Histogram::new_with_bounds(1, HOUR, 3);
+        Durations(histogram.unwrap_or_else(|_| unreachable!("1 to an hour with 3 digits")))
+    }
+
+    pub(crate) fn record(&mut self, nanos: u64) {
+        self.0.saturating_record(nanos);
+    }
+
+    pub(crate) fn summary(&self) -> Option<Percentiles> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let micros = |nanos: u64| nanos as f64 / 1e3;
+        let quantile = |q| micros(self.0.value_at_quantile(q));
+        Some(Percentiles {
+            samples: self.0.len(),
+            min_us: micros(self.0.min()),
+            mean_us: self.0.mean() / 1e3,
+            p50_us: quantile(0.5),
+            p90_us: quantile(0.9),
+            p99_us: quantile(0.99),
+            p999_us: quantile(0.999),
+            max_us: micros(self.0.max()),
+        })
+    }
+}
+
+/// A distribution of times, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Percentiles {
+    pub(crate) samples: u64,
+    pub(crate) min_us: f64,
+    pub(crate) mean_us: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p90_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) p999_us: f64,
+    pub(crate) max_us: f64,
+}
+
+/// Amounts over a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Volume {
+    pub(crate) messages: u64,
+    /// User bytes.
+    pub(crate) bytes: u64,
+    pub(crate) seconds: f64,
+    /// User bits a second.
+    pub(crate) goodput_bit_s: f64,
+    pub(crate) messages_per_s: f64,
+}
+
+impl Volume {
+    pub(crate) fn new(messages: u64, bytes: u64, time: Duration) -> Volume {
+        let seconds = time.as_secs_f64();
+        let rate = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        Volume {
+            messages,
+            bytes,
+            seconds,
+            goodput_bit_s: rate(bytes as f64 * 8.0),
+            messages_per_s: rate(messages as f64),
+        }
+    }
+}
+
+/// What the sender saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SenderReport {
+    #[serde(flatten)]
+    pub(crate) volume: Volume,
+    pub(crate) packets_sent: u64,
+    /// Bytes of SCTP packets.
+    pub(crate) bytes_sent: u64,
+    pub(crate) data_chunks_sent: u64,
+    /// By cause; causes that did not occur are left out.
+    pub(crate) retransmitted_chunks: BTreeMap<String, u64>,
+    /// By the cause of the first retransmitted chunk in it.
+    pub(crate) retransmitted_packets: BTreeMap<String, u64>,
+    /// Retransmissions that the receiver reported as duplicates.
+    pub(crate) duplicates_reported: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) zero_window_probes: u64,
+    /// Round-trip times that the association measured, looked up every few milliseconds.
+    pub(crate) rtt: Option<Percentiles>,
+    /// Round-trip times of messages, by the receiver's echoes.
+    pub(crate) round_trip: Option<Percentiles>,
+    /// Processor time of the process, seconds.
+    pub(crate) cpu_s: f64,
+    /// Datagrams lost on the way to the system: too large, or refused.
+    pub(crate) datagrams_failed: u64,
+}
+
+/// What the receiver saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReceiverReport {
+    #[serde(flatten)]
+    pub(crate) volume: Volume,
+    /// Every message arrived once, complete, in order where order was asked for, and with every
+    /// byte as sent.
+    pub(crate) verified: bool,
+    /// Messages whose checksum or length was wrong.
+    pub(crate) damaged: u64,
+    /// Messages out of order on their stream.
+    pub(crate) out_of_order: u64,
+    /// One-way delays, if both sides share a clock.
+    pub(crate) delay: Option<Percentiles>,
+    pub(crate) packets_received: u64,
+    pub(crate) duplicate_chunks: u64,
+    /// Chunks dropped for want of room.
+    pub(crate) dropped_chunks: u64,
+    /// Processor time of the process, seconds.
+    pub(crate) cpu_s: f64,
+}
+
+/// One live line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Interval {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) bytes: u64,
+    pub(crate) messages: u64,
+    pub(crate) goodput_bit_s: f64,
+    pub(crate) retransmitted_chunks: u64,
+    pub(crate) srtt_us: Option<f64>,
+    pub(crate) cwnd: Option<usize>,
+}
+
+/// Everything known at the end of a test, in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary<'a> {
+    pub(crate) tresse: &'static str,
+    pub(crate) side: &'static str,
+    pub(crate) peer: String,
+    pub(crate) profile: &'a str,
+    pub(crate) test: Option<&'a Test>,
+    pub(crate) delay_kind: Option<DelayKind>,
+    /// Ended by Ctrl-C on either side before all was sent.
+    pub(crate) stopped: bool,
+    pub(crate) error: Option<String>,
+    pub(crate) sent: Option<&'a SenderReport>,
+    pub(crate) received: Option<&'a ReceiverReport>,
+    pub(crate) intervals: &'a [Interval],
+}
+
+impl SenderReport {
+    /// The figures of the protocol between two looks at it.
+    pub(crate) fn new(
+        volume: Volume,
+        before: &AssociationStats,
+        after: &AssociationStats,
+        carrier: [CarrierStats; 2],
+        cpu: Duration,
+    ) -> SenderReport {
+        let failed = |c: &CarrierStats| c.send_too_large + c.send_failed;
+        SenderReport {
+            volume,
+            packets_sent: after.packets_sent - before.packets_sent,
+            bytes_sent: after.bytes_sent - before.bytes_sent,
+            data_chunks_sent: after.data_chunks_sent - before.data_chunks_sent,
+            retransmitted_chunks: by_cause(&after.retransmitted_chunks),
+            retransmitted_packets: by_cause(&after.retransmitted_packets),
+            duplicates_reported: after.duplicates_reported,
+            fast_recoveries: after.fast_recoveries,
+            timeouts: after.timeouts,
+            zero_window_probes: after.zero_window_probes,
+            rtt: None,
+            round_trip: None,
+            cpu_s: cpu.as_secs_f64(),
+            datagrams_failed: failed(&carrier[1]) - failed(&carrier[0]),
+        }
+    }
+}
+
+fn by_cause(counts: &[u64]) -> BTreeMap<String, u64> {
+    let named = LossCause::ALL.iter().map(|cause| cause.name().to_owned()).zip(counts.iter());
+    named.filter(|(_, n)| **n > 0).map(|(name, n)| (name, *n)).collect()
+}
+
+impl Interval {
+    pub(crate) fn line(&self) -> String {
+        let mut line = format!(
+            "[{:7.2} -{:7.2} s] {:>9} {:>12} {:>13}",
+            self.from_s,
+            self.to_s,
+            Si(self.bytes as f64, "B"),
+            Si(self.goodput_bit_s, "bit/s"),
+            Si(self.messages as f64 / (self.to_s - self.from_s).max(1e-9), "msg/s"),
+        );
+        if let (Some(srtt), Some(cwnd)) = (self.srtt_us, self.cwnd) {
+            let srtt = Time(Duration::from_secs_f64(srtt / 1e6));
+            let _ = write!(
+                line,
+                "  {:>4} retransmitted  RTT {srtt:>8}  cwnd {:>8}",
+                self.retransmitted_chunks,
+                Si(cwnd as f64, "B"),
+            );
+        }
+        line
+    }
+}
+
+/// The lines at the end of a test.
+pub(crate) fn text(
+    sent: Option<&SenderReport>,
+    received: Option<&ReceiverReport>,
+    shared_clock: Option<DelayKind>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(sent) = sent {
+        lines.push(volume("sent", &sent.volume, sent.cpu_s, ""));
+    }
+    if let Some(received) = received {
+        let verdict = if received.verified { ", every byte verified" } else { ", NOT VERIFIED" };
+        lines.push(volume("received", &received.volume, received.cpu_s, verdict));
+    }
+    if let Some(sent) = sent {
+        lines.push(retransmissions(sent));
+        lines.extend(sent.rtt.map(|rtt| times("RTT (sampled)", &rtt)));
+        lines.extend(sent.round_trip.map(|t| times("message round trip (send to echo)", &t)));
+    }
+    if let Some(delay) = received.and_then(|r| r.delay)
+        && shared_clock == Some(DelayKind::OneWay)
+    {
+        lines
+            .push(times("delivery delay (one way, send to recv; both sides on one clock)", &delay));
+    }
+    lines
+}
+
+fn volume(what: &str, v: &Volume, cpu_s: f64, note: &str) -> String {
+    format!(
+        "{what:<9} {} in {:.2} s, {} messages: {} ({}), {}; CPU {cpu_s:.2} s{note}",
+        Si(v.bytes as f64, "B"),
+        v.seconds,
+        v.messages,
+        Si(v.goodput_bit_s, "bit/s"),
+        Si(v.goodput_bit_s / 8.0, "B/s"),
+        Si(v.messages_per_s, "msg/s"),
+    )
+}
+
+fn retransmissions(sent: &SenderReport) -> String {
+    let total: u64 = sent.retransmitted_chunks.values().sum();
+    let share = 100.0 * total as f64 / (sent.data_chunks_sent.max(1)) as f64;
+    let mut line = format!("retransmitted {total} of {} chunks", sent.data_chunks_sent);
+    if total > 0 {
+        let causes: Vec<String> =
+            sent.retransmitted_chunks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+        let _ = write!(
+            line,
+            " ({share:.3} %): {}; {} reported as duplicates, {} timeouts",
+            causes.join(", "),
+            sent.duplicates_reported,
+            sent.timeouts
+        );
+    }
+    if sent.datagrams_failed > 0 {
+        let _ = write!(line, "; {} datagrams were refused by the system", sent.datagrams_failed);
+    }
+    line
+}
+
+fn times(what: &str, p: &Percentiles) -> String {
+    let time = |us: f64| Time(Duration::from_secs_f64(us / 1e6));
+    format!(
+        "{what}: min {}, median {}, mean {}, 90 % {}, 99 % {}, 99.9 % {}, max {} ({} samples)",
+        time(p.min_us),
+        time(p.p50_us),
+        time(p.mean_us),
+        time(p.p90_us),
+        time(p.p99_us),
+        time(p.p999_us),
+        time(p.max_us),
+        p.samples
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sender() -> SenderReport {
+        let mut after = AssociationStats::default();
+        after.data_chunks_sent = 1_000;
+        after.retransmitted_chunks[0] = 9;
+        after.retransmitted_chunks[3] = 1;
+        let volume = Volume::new(1_000, 1_200_000, Duration::from_secs(2));
+        let carrier = [CarrierStats::default(); 2];
+        let before = AssociationStats::default();
+        SenderReport::new(volume, &before, &after, carrier, Duration::from_millis(70))
+    }
+
+    #[test]
+    fn percentiles_are_within_a_thousandth() {
+        let mut durations = Durations::new();
+        assert_eq!(durations.summary(), None);
+        (1..=1_000u64).for_each(|n| durations.record(n * 1_000));
+        let p = durations.summary().unwrap();
+        assert_eq!(p.samples, 1_000);
+        for (got, expected) in [(p.p50_us, 500.0), (p.p99_us, 990.0), (p.max_us, 1_000.0)] {
+            assert!((got / expected - 1.0_f64).abs() < 0.002, "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn the_text_names_causes_and_the_kind_of_delay() {
+        let received = ReceiverReport {
+            volume: Volume::new(1_000, 1_200_000, Duration::from_secs(2)),
+            verified: true,
+            damaged: 0,
+            out_of_order: 0,
+            delay: Some(Percentiles {
+                samples: 5,
+                min_us: 1.0,
+                mean_us: 2.0,
+                p50_us: 2.0,
+                p90_us: 3.0,
+                p99_us: 3.0,
+                p999_us: 3.0,
+                max_us: 4_000.0,
+            }),
+            packets_received: 0,
+            duplicate_chunks: 0,
+            dropped_chunks: 0,
+            cpu_s: 0.5,
+        };
+        let lines = text(Some(&sender()), Some(&received), Some(DelayKind::OneWay)).join("\n");
+        for part in [
+            "1.20 MB in 2.00 s",
+            "4.80 Mbit/s (600 kB/s)",
+            "every byte verified",
+            "retransmitted 10 of 1000 chunks (1.000 %): fast-retransmit 9, timeout 1",
+            "one way",
+            "max 4.00 ms (5 samples)",
+        ] {
+            assert!(lines.contains(part), "{part} is not in\n{lines}");
+        }
+        let json = serde_json::to_value(&received).unwrap();
+        assert_eq!(json["goodput_bit_s"], 4_800_000.0);
+        assert_eq!(serde_json::from_value::<ReceiverReport>(json).unwrap(), received);
+    }
+
+    #[test]
+    fn no_time_is_no_rate() {
+        assert_eq!(Volume::new(1, 1, Duration::ZERO).goodput_bit_s, 0.0);
+    }
+}

@@ -1,0 +1,200 @@
+//! `tresse perf server`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tresse::{Association, Config, Endpoint, Profile};
+
+use super::args::{Common, ServerArgs};
+use super::clock;
+use super::outcome::Failure;
+use super::protocol::{self, Control, DelayKind, Test, VERSION};
+use super::session::{Interrupts, Outcome, Output, Session};
+use super::{receiver, sender, setup};
+
+/// How long the client may take to say what it wants, and to end when all is done.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Serves until it is interrupted.
+pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
+    let common = Arc::new(args.common);
+    let profile = setup::profile(&common)?;
+    let local = setup::resolve(&args.listen, tresse::DEFAULT_UDP_PORT).await?;
+    let mut config = Config::server(local, args.sctp_port);
+    config.sctp.association = setup::association(&common, &profile);
+    let capture = setup::capture(&common, &mut config)?;
+    let endpoint =
+        Endpoint::bind(config).map_err(|e| Failure::Failed(format!("UDP {local}: {e}")))?;
+    let interrupts = Interrupts::listen();
+    let waiting = format!(
+        "waiting on UDP {}, SCTP port {}, profile {}",
+        endpoint.local_addr(),
+        args.sctp_port,
+        profile.name
+    );
+    if common.json {
+        eprintln!("{waiting}"); // Documents alone go to standard output.
+    } else {
+        Output { json: false, prefix: String::new() }.line(&waiting);
+    }
+
+    let mut tests = JoinSet::new();
+    let mut number = 0u64;
+    let mut result = Ok(());
+    loop {
+        tokio::select! {
+            biased;
+            () = interrupts.at_least(1) => break,
+            Some(ended) = tests.join_next() => {
+                result = ended.unwrap_or_else(|e| Err(Failure::Failed(format!("a test broke: {e}"))));
+                if args.once {
+                    break;
+                }
+                if let Err(failure) = &result {
+                    eprintln!("tresse: {failure}");
+                }
+                result = Ok(());
+            }
+            // One test at a time is all that is wanted with --once.
+            association = endpoint.accept(), if !args.once || tests.is_empty() => {
+                let Some(association) = association else {
+                    result = Err(Failure::Failed("the UDP socket failed".into()));
+                    break;
+                };
+                number += 1;
+                let prefix = if args.once { String::new() } else { format!("[{number}] ") };
+                let output = Output { json: common.json, prefix };
+                tests.spawn(serve(
+                    endpoint.clone(),
+                    association,
+                    Arc::clone(&profile),
+                    Arc::clone(&common),
+                    output,
+                    interrupts.clone(),
+                ));
+            }
+        }
+    }
+    // Interrupted: what runs is told to come to its end, and may.
+    while let Some(ended) = tests.join_next().await {
+        result = result.and(ended.unwrap_or(Ok(())));
+    }
+    let _ = timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    result.and(capture.map_or(Ok(()), |capture| capture.finish()))
+}
+
+/// One test.
+async fn serve(
+    endpoint: Endpoint,
+    association: Association,
+    profile: Arc<Profile>,
+    common: Arc<Common>,
+    output: Output,
+    interrupts: Interrupts,
+) -> Result<(), Failure> {
+    let peer = association
+        .path_stats()
+        .iter()
+        .find(|path| path.primary)
+        .map_or("?".into(), |path| path.remote.to_string());
+    let asked = tokio::select! {
+        asked = request(&association, &profile) => asked,
+        () = interrupts.at_least(1) => Err(Failure::Failed("the server is ending".into())),
+    };
+    let (test, delay) = match asked {
+        Ok(asked) => asked,
+        Err(failure) => {
+            association.abort(failure.to_string());
+            return Err(Failure::Failed(format!("{peer}: {failure}")));
+        }
+    };
+    output.line(&format!(
+        "{peer}: {} {}-byte messages",
+        if test.reverse { "sending" } else { "receiving" },
+        test.size
+    ));
+    let session = Session {
+        endpoint,
+        association,
+        profile,
+        test,
+        delay,
+        output,
+        interrupts,
+        timeout: common.timeout,
+    };
+    let (outcome, result) = run_session(&session).await;
+    match &result {
+        Ok(()) => session.print("server", peer.clone(), &outcome),
+        Err(failure) => {
+            session.summary("server", peer.clone(), &outcome, Some(failure));
+            session.give_up(failure).await;
+        }
+    }
+    result.map_err(|failure| match failure {
+        Failure::Failed(text) => Failure::Failed(format!("{peer}: {text}")),
+        other => other,
+    })
+}
+
+async fn run_session(session: &Session) -> (Outcome, Result<(), Failure>) {
+    let ready = Control::Ready {
+        version: VERSION,
+        clock: clock::name(),
+        profile: session.profile.name.clone(),
+    };
+    if let Err(failure) = session.tell(&ready).await {
+        return (Outcome::default(), Err(failure));
+    }
+    let (outcome, mut result) = if session.test.reverse {
+        sender::run(session).await
+    } else {
+        receiver::run(session).await
+    };
+    if result.is_ok()
+        && session.test.reverse
+        && let Some(sent) = &outcome.sent
+    {
+        result = session.tell(&Control::Sent(Box::new(sent.clone()))).await;
+    }
+    if result.is_ok() {
+        // The client ends the association. Its result stands already, so how it does is its
+        // own matter, but a client that forgets must not stay for ever.
+        if timeout(PATIENCE, session.association.closed()).await.is_err() {
+            session.association.abort("the test is over");
+        }
+    }
+    (outcome, result)
+}
+
+/// What the client asks for.
+async fn request(
+    association: &Association,
+    profile: &Profile,
+) -> Result<(Test, DelayKind), Failure> {
+    let hello = timeout(PATIENCE, association.recv())
+        .await
+        .map_err(|_| Failure::Failed("it asked for nothing".into()))?;
+    let Some(hello) = hello else {
+        return Err(Failure::closed(&association.closed().await, profile));
+    };
+    let (version, theirs, test) =
+        match protocol::parse(&hello.message.payload).map_err(Failure::Failed)? {
+            Control::Hello { version, clock, test } => (version, clock, test),
+            other => return Err(sender::unexpected(&other)),
+        };
+    let reason = if version == VERSION {
+        test.check().err()
+    } else {
+        Some(format!("version {version} of the test protocol is not spoken here, but {VERSION}"))
+    };
+    if let Some(reason) = reason {
+        let _ = protocol::send(association, &Control::Refused { reason: reason.clone() }).await;
+        let _ = timeout(PATIENCE, association.shutdown()).await;
+        return Err(Failure::Failed(format!("refused: {reason}")));
+    }
+    let shared = theirs.is_some() && theirs == clock::name() && !test.round_trip;
+    Ok((test, if shared { DelayKind::OneWay } else { DelayKind::RoundTrip }))
+}

@@ -1,0 +1,189 @@
+//! One test on one association, seen from one side.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tresse::{Association, Closed, Endpoint, Profile, SendError};
+
+use super::outcome::Failure;
+use super::protocol::{self, Control, DelayKind, Test};
+use super::report::{Interval, ReceiverReport, SenderReport, Summary, text};
+
+/// How often the user has asked to end.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupts(watch::Receiver<u32>);
+
+impl Interrupts {
+    /// Counts Ctrl-C, and on Unix also a request to terminate.
+    pub(crate) fn listen() -> Interrupts {
+        let (sender, receiver) = watch::channel(0);
+        tokio::spawn(async move {
+            // Kept from one signal to the next, so that none is missed in between.
+            let Ok(mut signals) = Signals::new() else { return };
+            while signals.next().await.is_some() {
+                sender.send_modify(|n| *n += 1);
+            }
+        });
+        Interrupts(receiver)
+    }
+
+    /// Waits until it was asked so often; for ever if nobody can ask any more.
+    pub(crate) async fn at_least(&self, times: u32) {
+        if self.0.clone().wait_for(|n| *n >= times).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::select! {
+            signal = self.interrupt.recv() => signal,
+            signal = self.terminate.recv() => signal,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::signal::ctrl_c().await.ok()
+    }
+}
+
+/// Where text goes, and whether there is any.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    /// Tells tests apart, such as "[3] ".
+    pub(crate) prefix: String,
+}
+
+impl Output {
+    pub(crate) fn line(&self, line: &str) {
+        if !self.json {
+            print(&format!("{}{line}", self.prefix));
+        }
+    }
+}
+
+/// One test on one association.
+pub(crate) struct Session {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) association: Association,
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) test: Test,
+    pub(crate) delay: DelayKind,
+    pub(crate) output: Output,
+    pub(crate) interrupts: Interrupts,
+    pub(crate) timeout: Duration,
+}
+
+/// What a test gave; parts are missing when it failed.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) sent: Option<SenderReport>,
+    pub(crate) received: Option<ReceiverReport>,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) stopped: bool,
+}
+
+impl Session {
+    pub(crate) fn failed(&self, closed: &Closed) -> Failure {
+        Failure::closed(closed, &self.profile)
+    }
+
+    /// The failure behind a message that was not accepted.
+    pub(crate) fn send_failed(&self, error: &SendError) -> Failure {
+        match error {
+            SendError::Closed(closed) => self.failed(closed),
+            other => Failure::Failed(other.to_string()),
+        }
+    }
+
+    pub(crate) async fn tell(&self, control: &Control) -> Result<(), Failure> {
+        protocol::send(&self.association, control).await.map_err(|e| self.send_failed(&e))
+    }
+
+    /// The failure when the association gave no further message.
+    pub(crate) async fn ended(&self) -> Failure {
+        self.failed(&self.association.closed().await)
+    }
+
+    /// Ends an association that is of no use any more. The ABORT spares the peer its timers.
+    pub(crate) async fn give_up(&self, why: &Failure) {
+        self.association.abort(why.to_string());
+        let _ = tokio::time::timeout(Duration::from_millis(500), self.association.closed()).await;
+    }
+
+    /// Prints the end of the test.
+    pub(crate) fn print(&self, side: &'static str, peer: String, outcome: &Outcome) {
+        self.summary(side, peer, outcome, None);
+        let delay = Some(self.delay);
+        for line in text(outcome.sent.as_ref(), outcome.received.as_ref(), delay) {
+            self.output.line(&line);
+        }
+    }
+
+    /// Prints the JSON document, if it is wanted.
+    pub(crate) fn summary(
+        &self,
+        side: &'static str,
+        peer: String,
+        outcome: &Outcome,
+        error: Option<&Failure>,
+    ) {
+        if !self.output.json {
+            return;
+        }
+        print_json(&Summary {
+            tresse: env!("CARGO_PKG_VERSION"),
+            side,
+            peer,
+            profile: &self.profile.name,
+            test: Some(&self.test),
+            delay_kind: Some(self.delay),
+            stopped: outcome.stopped,
+            error: error.map(ToString::to_string),
+            sent: outcome.sent.as_ref(),
+            received: outcome.received.as_ref(),
+            intervals: &outcome.intervals,
+        });
+    }
+}
+
+/// Prints one JSON document on one line.
+pub(crate) fn print_json(summary: &Summary<'_>) {
+    if let Ok(text) = serde_json::to_string(summary) {
+        print(&text);
+    }
+}
+
+/// Prints a line. Whoever reads may stop reading; the test goes on.
+fn print(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}

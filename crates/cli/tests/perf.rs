@@ -1,0 +1,397 @@
+//! `tresse perf` as two processes on the loopback interface.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Retransmission timers for hosts that are microseconds apart, and few tries.
+const IMPATIENT: [&str; 10] = [
+    "--set",
+    "rto.initial_ms=50",
+    "--set",
+    "rto.min_ms=50",
+    "--set",
+    "rto.max_ms=100",
+    "--set",
+    "limits.association_max_retrans=3",
+    "--set",
+    "limits.path_max_retrans=2",
+];
+
+fn tresse(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tresse"));
+    command.arg("perf").args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A process that does not outlive its test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Process {
+    fn start(arguments: &[&str]) -> Process {
+        Process(tresse(arguments).spawn().unwrap())
+    }
+
+    /// Waits for its end. Its output is small enough for the pipes.
+    fn end(mut self) -> Output {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            match self.0.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() > deadline => panic!("the process does not end"),
+                None => thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let mut output = Output { status, stdout: Vec::new(), stderr: Vec::new() };
+        if let Some(mut stdout) = self.0.stdout.take() {
+            stdout.read_to_end(&mut output.stdout).unwrap();
+        }
+        self.0.stderr.take().unwrap().read_to_end(&mut output.stderr).unwrap();
+        output
+    }
+
+    #[cfg(unix)]
+    fn interrupt(&self) {
+        let kill = format!("kill -INT {}", self.0.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    }
+}
+
+/// A server, and the address to give to clients.
+struct Server {
+    process: Process,
+    address: String,
+}
+
+impl Server {
+    /// Starts one on a free port and waits until it is ready.
+    fn start(arguments: &[&str]) -> Server {
+        let mut all = vec!["server", "--listen", "127.0.0.1:0"];
+        all.extend(arguments);
+        let mut process = Process::start(&all);
+        // Not through a buffered reader: the rest is read at the end.
+        let mut line = Vec::new();
+        let stdout = process.0.stdout.as_mut().unwrap();
+        while line.last() != Some(&b'\n') {
+            let mut byte = [0];
+            assert_eq!(stdout.read(&mut byte).unwrap(), 1, "the server ended");
+            line.push(byte[0]);
+        }
+        let line = String::from_utf8(line).unwrap();
+        let address = line.split("UDP ").nth(1).and_then(|rest| rest.split(',').next());
+        Server { process, address: address.unwrap().to_owned() }
+    }
+
+    fn client(&self, arguments: &[&str]) -> Process {
+        let mut all = vec!["client", &self.address];
+        all.extend(arguments);
+        Process::start(&all)
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The result of a client that succeeds, as JSON.
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line of a process that failed with this code.
+fn failure(output: &Output, code: i32) -> String {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("tresse: "), "{error}");
+    error
+}
+
+#[test]
+fn data_is_moved_and_every_byte_verified() {
+    let server = Server::start(&["--once"]);
+    let client = server.client(&["--bytes", "6M", "--streams", "3", "--json"]);
+    let result = json(&client.end());
+    assert_eq!(result["received"]["verified"], true);
+    for side in ["sent", "received"] {
+        assert_eq!(result[side]["messages"], 5_000);
+        assert_eq!(result[side]["bytes"], 6_000_000);
+        assert!(result[side]["goodput_bit_s"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(result["error"], Value::Null);
+    assert_eq!(result["profile"], "rfc9260");
+    let round_trip = &result["sent"]["rtt"];
+    assert!(round_trip.is_null() || round_trip["p50_us"].as_f64().unwrap() > 0.0);
+    if cfg!(target_os = "linux") {
+        assert_eq!(result["delay_kind"], "one-way");
+        assert_eq!(result["received"]["delay"]["samples"], 5_000);
+    }
+    let server = server.process.end();
+    assert!(server.status.success());
+    assert!(text(&server.stdout).contains("every byte verified"));
+}
+
+#[test]
+fn the_server_sends_as_well() {
+    let server = Server::start(&["--profile", "limited-transmit"]);
+    let load = ["--reverse", "--messages", "700", "--size", "5k", "--unordered", "--streams", "4"];
+    let output = server.client(&load).end();
+    let lines = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for part in [
+        "the server sends with its profile limited-transmit",
+        "5000-byte unordered messages in bulk on 4 streams",
+        "sent      3.50 MB",
+        "received  3.50 MB",
+        "every byte verified",
+        "retransmitted ",
+    ] {
+        assert!(lines.contains(part), "{part} is not in\n{lines}");
+    }
+    // It goes on to serve others, at the same time.
+    let clients: Vec<_> = (0..3).map(|_| server.client(&["--bytes", "1M", "--json"])).collect();
+    for client in clients {
+        assert_eq!(json(&client.end())["received"]["verified"], true);
+    }
+}
+
+#[test]
+fn messages_of_all_sizes() {
+    let server = Server::start(&[]);
+    for (size, messages) in [("24", "2000"), ("64Ki", "40"), ("3Mi", "3")] {
+        let client = server.client(&["--size", size, "--messages", messages, "--json"]);
+        assert_eq!(json(&client.end())["received"]["verified"], true, "{size}");
+    }
+}
+
+#[test]
+fn paced_messages_and_round_trips() {
+    let server = Server::start(&[]);
+    let thin = server.client(&["--thin", "100:20", "--duration", "400ms", "--json"]);
+    let thin = json(&thin.end());
+    assert_eq!(thin["test"]["pace"]["every-micros"], 20_000);
+    let messages = thin["sent"]["messages"].as_u64().unwrap();
+    assert!((15..=20).contains(&messages), "{messages}");
+
+    let load = ["--rate", "2M", "--messages", "100", "--round-trip", "--json"];
+    let rate = json(&server.client(&load).end());
+    assert_eq!(rate["delay_kind"], "round-trip");
+    assert_eq!(rate["received"]["delay"], Value::Null);
+    assert!(rate["sent"]["round_trip"]["samples"].as_u64().unwrap() > 10);
+    let goodput = rate["sent"]["goodput_bit_s"].as_f64().unwrap();
+    assert!(goodput < 2_100_000.0, "{goodput}");
+}
+
+#[test]
+fn a_killed_server_is_noticed_by_the_limit_of_the_profile() {
+    let server = Server::start(&[]);
+    let mut client =
+        server.client(&[&["--duration", "60", "--window", "64Ki"], &IMPATIENT[..]].concat());
+    let mut lines = BufReader::new(client.0.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap(); // It has begun.
+    thread::sleep(Duration::from_millis(100));
+    drop(server);
+    let killed = Instant::now();
+    let error = failure(&client.end(), 1);
+    assert!(error.contains("limits.association_max_retrans = 3"), "{error}");
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+}
+
+#[test]
+fn a_killed_client_is_noticed_by_its_silence() {
+    let server = Server::start(&["--once", "--timeout", "500ms"]);
+    let mut client = server.client(&["--duration", "60"]);
+    let mut lines = BufReader::new(client.0.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    thread::sleep(Duration::from_millis(100));
+    drop(client);
+    let error = failure(&server.process.end(), 1);
+    assert!(error.contains("no progress for 500 ms (--timeout)"), "{error}");
+}
+
+#[test]
+fn nobody_there() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let client = Process::start(&["client", &address, "--connect-timeout", "200ms"]);
+    let error = failure(&client.end(), 1);
+    assert!(error.contains("200 ms (--connect-timeout)"), "{error}");
+
+    let mut arguments =
+        vec!["client", &address, "--set", "limits.max_init_retransmits=2", "--json"];
+    arguments.extend(IMPATIENT);
+    let output = Process::start(&arguments).end();
+    let error = failure(&output, 1);
+    assert!(error.contains("limits.max_init_retransmits = 2"), "{error}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(document["error"].as_str().unwrap().contains("Max.Init.Retransmits"));
+}
+
+#[test]
+fn another_sctp_port_is_named() {
+    let server = Server::start(&[]);
+    let client = server.client(&["--sctp-port", "77", "--connect-timeout", "300ms"]);
+    let error = failure(&client.end(), 1);
+    assert!(error.contains("SCTP port 77"), "{error}");
+}
+
+#[test]
+fn strangers_do_not_disturb_the_server() {
+    let server = Server::start(&[]);
+    let address = server.address.parse().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        use tresse::{Config, Endpoint, SendOptions, StreamId};
+        let stranger = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap();
+        let association = stranger.connect(address, 5001).await.unwrap();
+        let hello = "GET / HTTP/1.1\r\n\r\n";
+        association.send(StreamId(0), hello, SendOptions::default()).await.unwrap();
+        let closed = association.closed().await.to_string();
+        assert!(closed.contains("does not speak our language"), "{closed}");
+
+        let association = stranger.connect(address, 5001).await.unwrap();
+        let hello = r#"{"hello":{"version":99,"clock":null,"test":{"size":1,"streams":0,
+            "unordered":false,"reverse":false,"pace":"bulk","messages":1,"duration_ms":null,
+            "round_trip":false}}}"#;
+        association.send(StreamId(0), hello, SendOptions::default()).await.unwrap();
+        let refusal = association.recv().await.unwrap().message.payload;
+        assert!(text(&refusal).contains("version 99"), "{}", text(&refusal));
+    });
+    assert_eq!(json(&server.client(&["--bytes", "100k", "--json"]).end())["error"], Value::Null);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_gracefully_on_both_sides() {
+    for interrupt_server in [false, true] {
+        let server = Server::start(&["--once"]);
+        let client = server.client(&["--duration", "60", "--size", "1000"]);
+        thread::sleep(Duration::from_millis(400));
+        if interrupt_server {
+            server.process.interrupt();
+        } else {
+            client.interrupt();
+        }
+        let (client, server) = (client.end(), server.process.end());
+        let lines = text(&client.stdout);
+        assert!(client.status.success(), "{lines}{}", text(&client.stderr));
+        assert!(lines.contains("every byte verified"), "{lines}");
+        assert!(server.status.success(), "{}", text(&server.stderr));
+        assert!(text(&server.stdout).contains("every byte verified"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_aborts() {
+    let server = Server::start(&["--once"]);
+    // The first interrupt would come to an end by itself, so the server is made unable to answer.
+    let client = server.client(&["--duration", "60"]);
+    thread::sleep(Duration::from_millis(300));
+    let stop = format!("kill -STOP {}", server.process.0.id());
+    assert!(Command::new("sh").args(["-c", &stop]).status().unwrap().success());
+    thread::sleep(Duration::from_millis(100));
+    client.interrupt();
+    thread::sleep(Duration::from_millis(200));
+    client.interrupt();
+    let error = failure(&client.end(), 130);
+    assert!(error.contains("interrupted"), "{error}");
+    let resume = format!("kill -CONT {}", server.process.0.id());
+    assert!(Command::new("sh").args(["-c", &resume]).status().unwrap().success());
+    let error = failure(&server.process.end(), 1);
+    assert!(error.contains("aborted") && error.contains("interrupted"), "{error}");
+}
+
+#[test]
+fn wrong_requests_do_nothing() {
+    for (arguments, word) in [
+        (&["client", "host.invalid"][..], "host.invalid"),
+        (&["client", "a:b:c"], "HOST:PORT"),
+        (&["client", "localhost", "--profile", "reno"], "known: rfc9260"),
+        (&["client", "localhost", "--set", "rto.min_ms"], "key=value"),
+        (&["client", "localhost", "--set", "rto.speed=1"], "rto.speed=1"),
+        (&["client", "localhost", "--set", "rto.min_ms=1e9"], "out of range"),
+        (&["client", "localhost", "--capture", "/nonexistent/x.pcapng"], "/nonexistent"),
+        (&["server", "--listen", "192.0.2.1:x"], "192.0.2.1:x"),
+    ] {
+        let error = failure(&Process::start(arguments).end(), 2);
+        assert!(error.contains(word), "{word}: {error}");
+    }
+    for arguments in [
+        &["client"][..],
+        &["client", "localhost", "--size", "3"],
+        &["client", "localhost", "--thin", "100"],
+        &["server", "--sctp-port", "0"],
+    ] {
+        assert_eq!(Process::start(arguments).end().status.code(), Some(2), "{arguments:?}");
+    }
+    // An address of another host.
+    let error = failure(&Process::start(&["server", "--listen", "192.0.2.1:0"]).end(), 1);
+    assert!(error.contains("192.0.2.1"), "{error}");
+}
+
+#[test]
+fn captures_hold_real_packets() {
+    use pcap_file::pcapng::{Block, PcapNgReader};
+    use tresse_core::wire::Packet;
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("client.pcapng");
+    let server = Server::start(&[]);
+    let load = ["--bytes", "300k", "--json", "--capture", file.to_str().unwrap()];
+    let result = json(&server.client(&load).end());
+    let mut reader = PcapNgReader::new(std::fs::File::open(&file).unwrap()).unwrap();
+    let port: u16 = server.address.rsplit(':').next().unwrap().parse().unwrap();
+    let (mut sent, mut received) = (0u64, 0u64);
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        // IPv4 and UDP headers, 28 bytes together.
+        let ports: Vec<u16> =
+            packet.data[20..24].chunks(2).map(|p| u16::from_be_bytes([p[0], p[1]])).collect();
+        match ports[..] {
+            [_, to] if to == port => sent += 1,
+            [from, _] if from == port => received += 1,
+            _ => panic!("{ports:?}"),
+        }
+        let sctp = Packet::parse(&packet.data[28..]).unwrap();
+        assert!(sctp.chunks().all(|chunk| chunk.is_ok()));
+    }
+    let counted = result["sent"]["packets_sent"].as_u64().unwrap();
+    assert!(sent > counted && received > 4, "{sent} {counted} {received}");
+    dissect(&file, port);
+}
+
+/// An independent opinion on a capture: nothing malformed, every checksum good.
+fn dissect(file: &Path, port: u16) {
+    let output = Command::new("tshark")
+        .args(["-o", "sctp.checksum:CRC 32c", "-o", "udp.check_checksum:TRUE"])
+        .args(["-d", &format!("udp.port=={port},sctp"), "-T", "fields"])
+        .args(["-e", "sctp.checksum.status", "-e", "udp.checksum.status", "-e", "_ws.malformed"])
+        .arg("-r")
+        .arg(file)
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: tshark is not installed");
+        return;
+    };
+    let lines = text(&output.stdout);
+    assert!(lines.lines().count() > 100, "{}", text(&output.stderr));
+    for line in lines.lines() {
+        assert_eq!(line.trim_end(), "1\t1", "a packet that tshark finds wrong");
+    }
+}
