@@ -36,7 +36,7 @@ impl Progress {
             return Progress::Lines { id, total, done: 0, failed: 0, last };
         }
         let bar = ProgressBar::new(total);
-        let template = "{prefix}  {bar:32}  {pos}/{len} runs  {per_sec}  {eta} left {msg}";
+        let template = "{prefix}  {bar:32}  {pos}/{len} runs  {eta} left {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╸─"));
         }
