@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
-    AssociationId, AssociationStats, CloseReason, ConnectError, Event, Message, SendError,
-    SendOptions, Time,
+    AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Message,
+    SendError, SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
@@ -35,11 +35,14 @@ pub(crate) enum Lie {
     Swap,
     OtherStream,
     Invent,
+    Reflect,
     DenyFailure,
     RepeatFailure,
     NeverReads,
     NeverShutsDown,
     MissesWritable,
+    Busy,
+    Panic,
 }
 
 /// What the application knows of one association.
@@ -181,8 +184,10 @@ impl Actor {
         local.shut_down = true;
         let result = cx.shutdown(id);
         self.note(cx, || format!("shutdown {id:?}: {result:?}"));
-        if let Err(error) = result {
-            self.violate(Kind::Refused, format!("host {}: shutdown: {error}", self.host));
+        // It may be gone already, with Closed behind the event that is being handled. Without
+        // Closed it would count as unfinished.
+        if result.is_err_and(|error| error != AssociationError::NoAssociation) {
+            self.violate(Kind::Refused, format!("host {}: shutdown of {id:?}", self.host));
         }
     }
 
@@ -320,6 +325,12 @@ impl Actor {
             Some(Lie::Truncate) if first => message.payload.truncate(message.payload.len() - 1),
             Some(Lie::OtherStream) if first => message.stream = StreamId(message.stream.0 + 1),
             Some(Lie::Invent) if first => message.ppid = Ppid(u32::MAX),
+            Some(Lie::Reflect) if first => {
+                if let Some(own) = ledger.first_of(self.host) {
+                    message.ppid = Ppid(own);
+                }
+            }
+            Some(Lie::Panic) => panic!("a lie"),
             Some(Lie::Swap) if self.held.is_none() => {
                 self.held = Some(message);
                 return;
@@ -411,9 +422,14 @@ impl Actor {
     }
 
     /// What holds between events.
-    pub(crate) fn check(&self, id: AssociationId, stats: &AssociationStats) {
+    pub(crate) fn check(&self, endpoint: &Endpoint, id: AssociationId) {
         let Some(local) = self.locals.get(&id) else { return };
-        limits::check_memory(&mut self.ledger.borrow_mut(), local.end, stats, &self.plan.config);
+        let Some(stats) = endpoint.stats(id) else { return };
+        let config = &self.plan.config;
+        limits::check_memory(&mut self.ledger.borrow_mut(), local.end, &stats, config);
+        for path in endpoint.path_stats(id) {
+            limits::check_path(&mut self.ledger.borrow_mut(), local.end, &path, config);
+        }
         // Writable comes once half of the buffer is free.
         if local.blocked && !local.closed && stats.send_buffered == 0 {
             self.violate(Kind::LostWakeup, format!("host {}: nothing buffered", self.host));
@@ -472,7 +488,6 @@ impl Application for Actor {
             }
             Event::Restarted => {
                 // Whatever was under way, the association is a new one.
-                local.blocked = false;
                 local.shut_down = false;
                 self.ledger.borrow_mut().restarted(end);
                 self.ledger.borrow_mut().seen.insert("restarted");
@@ -506,6 +521,11 @@ impl Application for Actor {
         self.inspect(cx);
     }
 
+    fn on_trace(&mut self, now: Time, _: AssociationId, event: &TraceEvent) {
+        let text = || format!("host {}: {event:?}", self.host);
+        self.ledger.borrow_mut().note(now, text);
+    }
+
     fn on_timer(&mut self, cx: &mut Context<'_>, token: u64) {
         self.tick(cx);
         match token {
@@ -523,8 +543,8 @@ impl Application for Actor {
                     if let Ending::AbortAt(_) = self.plan.ending {
                         self.note(cx, || "abort".into());
                         let result = cx.abort(id, b"enough");
-                        if result.is_err() {
-                            self.violate(Kind::Refused, format!("abort: {result:?}"));
+                        if let Err(error) = result {
+                            self.violate(Kind::Refused, format!("host {}: {error}", self.host));
                         }
                     } else {
                         self.shutdown_once(cx, id);
@@ -532,6 +552,9 @@ impl Application for Actor {
                 }
             }
             CURFEW => {
+                if self.lie == Some(Lie::Busy) {
+                    cx.set_simulation_timer(cx.simulation_time(), CURFEW);
+                }
                 for id in self.locals.keys().copied().collect::<Vec<_>>() {
                     self.shutdown(cx, id);
                 }

@@ -47,8 +47,8 @@ pub(crate) enum Kind {
     Chatter,
     /// Too much happened at one instant, or altogether.
     Spin,
-    /// Two runs of the same seed differ.
-    NotRepeatable,
+    /// A congestion window, timeout or error counter out of its range.
+    Range,
     /// The code panicked.
     Panic,
 }
@@ -228,7 +228,11 @@ impl Ledger {
         {
             return self.violate(Kind::Altered, describe());
         }
-        if sent.delivered {
+        if self.goes_to_new_life(end, flow) {
+            self.seen.insert("delivered to two lives");
+            self.begin_again(flow);
+        }
+        if self.messages[id as usize].delivered {
             return self.violate(Kind::Duplicated, describe());
         }
         self.messages[id as usize].delivered = true;
@@ -241,6 +245,31 @@ impl Ledger {
                 let text = format!("{} before message {:?}", describe(), ids.get(*next));
                 self.violate(Kind::Misordered, text);
             }
+        }
+    }
+
+    /// Whether a peer crashed during the setup and `end` is the association of its new life.
+    ///
+    /// Data may travel with COOKIE ECHO (RFC 9260 §5.1), before the sender knows of an
+    /// association. A peer that takes it, crashes, and connects anew before its COOKIE ACK
+    /// arrived cannot be told from one that connects at the same time (§5.2.4, Table 12 B): what
+    /// was not acknowledged is sent to its new life, which cannot know what the old one read.
+    fn goes_to_new_life(&self, end: usize, flow: usize) -> bool {
+        let Some(receiver) = self.flows[flow].receiver else { return false };
+        let (old, new) = (&self.ends[receiver], &self.ends[end]);
+        let sender = &self.ends[self.flows[flow].end];
+        old.life < new.life && sender.connected.is_none_or(|at| at >= new.opened)
+    }
+
+    /// Nothing of this flow was delivered, as far as the new life of the receiver knows.
+    fn begin_again(&mut self, flow: usize) {
+        let Flow { messages, streams, receiver, .. } = &mut self.flows[flow];
+        *receiver = None;
+        for id in messages {
+            self.messages[*id as usize].delivered = false;
+        }
+        for (_, next) in streams.values_mut() {
+            *next = 0;
         }
     }
 
@@ -317,6 +346,12 @@ impl Ledger {
         }
         found.truncate(5);
         self.violations.extend(found);
+    }
+
+    /// Some message that the host sent.
+    pub(crate) fn first_of(&self, host: usize) -> Option<u32> {
+        let own = |m: &Sent| self.ends[self.flows[m.flow].end].host == host;
+        self.messages.iter().position(own).map(|id| id as u32)
     }
 
     /// Messages accepted, of these delivered, and of these reported as failed.

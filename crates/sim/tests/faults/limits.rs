@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, AssociationStats, Profile};
+use tresse_core::{AssociationConfig, AssociationStats, PathStats, Profile};
 
 use crate::ledger::{Kind, Ledger};
 use crate::scenario::{Fault, Reading, Scenario};
@@ -44,6 +44,26 @@ pub(crate) fn check_memory(
     }
 }
 
+/// What holds for a path at any moment.
+pub(crate) fn check_path(
+    ledger: &mut Ledger,
+    end: usize,
+    path: &PathStats,
+    config: &AssociationConfig,
+) {
+    let profile = &config.profile;
+    // RFC 9260 §6.3.1 C6, C7 and §6.3.3 E2: RTO.Min <= RTO <= RTO.Max.
+    let rto = (profile.rto.min()..=profile.rto.max()).contains(&path.rto);
+    // §7.2.3: a window is never smaller than one PMDCS, which is more than half the MTU here.
+    let window = path.cwnd > config.mtu / 2;
+    // §8.2: counting stops when the path is inactive.
+    let errors = path.errors <= profile.limits.path_max_retrans + 1;
+    if !(rto && window && errors) {
+        let text = format!("{}: {path:?}", ledger.ends[end].name);
+        ledger.violate(Kind::Range, text);
+    }
+}
+
 /// What the counters of an association must say when it has closed.
 pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &AssociationStats) {
     let seen = &ledger.ends[end];
@@ -81,6 +101,41 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     note(stats.reneged > 0, "reneging");
     note(stats.duplicates_reported > 0, "duplicates reported");
     note(stats.data_chunks_dropped > 0, "chunks dropped by a full receiver");
+}
+
+/// The most packets of both hosts together.
+///
+/// Each chunk can be lost a few times on its way there and back, and be sent again without need;
+/// acknowledgements are no more than packets with data. Besides, each path of each host may send
+/// a heartbeat, and get its answer, once in the shortest RTO; the timers of setup and shutdown
+/// expire less often than that.
+pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> u64 {
+    let mut packets = 300 + 30 * chunks;
+    for (host, plan) in scenario.hosts.iter().enumerate() {
+        let profile = &plan.config.profile;
+        let paths = scenario.hosts[1 - host].addresses.len() as f64;
+        let rto = profile.rto.min().max(Duration::from_millis(1)).as_secs_f64();
+        packets += (2.0 * (paths + 1.0) * span.as_secs_f64() / rto) as u64;
+    }
+    packets
+}
+
+/// How long after the curfew, or after the last message was due, a mild scenario must be over:
+/// the readers may be slow, the network may need some times the time that the data takes by
+/// itself, and a handful of RTOs may expire in a row, however unlucky.
+pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
+    let mut span = Duration::from_secs(70);
+    for host in 0..2 {
+        let incoming = &scenario.hosts[1 - host].traffic;
+        span += scenario.hosts[host].reading.slowness(incoming.len());
+        let bits = incoming.iter().map(|m| 8.0 * (m.size + 100) as f64).sum::<f64>();
+        let rates = scenario.links.iter().filter(|link| link.from != host);
+        let slowest = rates.filter_map(|link| link.config.bandwidth_kbps).fold(1e6, f64::min);
+        span += Duration::from_secs_f64(8.0 * bits / (slowest * 1000.0));
+        let delays = scenario.links.iter().map(|link| link.config.delay_ms).fold(0.0, f64::max);
+        span += Duration::from_secs_f64(incoming.len() as f64 * 2.0 * delays / 1000.0 / 10.0);
+    }
+    span
 }
 
 /// How long after the curfew everything must be over.

@@ -21,8 +21,10 @@ pub(crate) struct Options {
     pub(crate) verbose: bool,
     /// Compute a digest of all packets.
     pub(crate) digest: bool,
-    /// A host that lies, and how.
-    pub(crate) lie: Option<(usize, Lie)>,
+    /// Have associations record what loss recovery does.
+    pub(crate) trace: bool,
+    /// A host that lies (`None`: both), and how.
+    pub(crate) lie: Option<(Option<usize>, Lie)>,
 }
 
 /// How a run went.
@@ -102,8 +104,12 @@ impl Run {
         ledger.borrow_mut().log = options.verbose.then(Vec::new);
         let mut sim = Simulation::new(scenario.seed);
         let hosts = [0, 1].map(|host| {
-            let plan = &scenario.hosts[host];
-            let lie = options.lie.filter(|(liar, _)| *liar == host).map(|(_, lie)| lie);
+            let mut plan = scenario.hosts[host].clone();
+            plan.config.trace = options.trace || options.verbose;
+            let lie = options
+                .lie
+                .filter(|(liar, _)| liar.is_none_or(|liar| liar == host))
+                .map(|(_, lie)| lie);
             let config = EndpointConfig {
                 local_port: PORT,
                 local_addresses: plan.addresses.clone(),
@@ -111,7 +117,7 @@ impl Run {
                 association: plan.config.clone(),
                 ..EndpointConfig::default()
             };
-            let actor = Actor::new(host, plan.clone(), scenario.curfew, Rc::clone(&ledger), lie);
+            let actor = Actor::new(host, plan, scenario.curfew, Rc::clone(&ledger), lie);
             sim.add_host(["a", "b"][host], config, Box::new(actor))
         });
         for (host, plan) in hosts.into_iter().zip(&scenario.hosts) {
@@ -161,9 +167,7 @@ impl Run {
         for host in self.hosts {
             let (actor, endpoint) = (self.sim.app::<Actor>(host), self.sim.endpoint(host));
             for id in endpoint.associations() {
-                if let Some(stats) = endpoint.stats(id) {
-                    actor.check(id, &stats);
-                }
+                actor.check(endpoint, id);
             }
         }
     }
@@ -182,26 +186,23 @@ impl Run {
                 continue;
             }
             let endpoint = self.sim.endpoint(host);
-            let left = endpoint.associations().len();
+            let (left, timer) = (endpoint.associations().len(), endpoint.poll_timeout());
             let life = self.sim.app::<Actor>(host).life();
-            let open: Vec<String> = ledger
-                .ends
-                .iter()
-                .filter(|e| e.host == index && e.life == life && e.closed.is_none())
-                .map(|e| e.name.clone())
-                .collect();
-            if !open.is_empty() {
-                ledger.violate(Kind::Unfinished, format!("{open:?} at {:?}", self.sim.now()));
-            } else if left > 0 {
-                ledger.violate(Kind::Leak, format!("host {index}: {left} associations"));
-            } else if let Some(at) = endpoint.poll_timeout() {
-                ledger.violate(Kind::TimerLeft, format!("host {index}: for {at:?}"));
-            }
+            judge_host(ledger, index, life, left, timer);
+        }
+        let most = limits::most_packets(
+            scenario,
+            ledger.chunks(LEAST_PAYLOAD),
+            self.sim.now().since(Time::ZERO),
+        );
+        if stats.packets_sent > most {
+            let text = format!("{} packets instead of {most}", stats.packets_sent);
+            ledger.violate(Kind::Chatter, text);
         }
         let lives = self.hosts.map(|host| self.sim.app::<Actor>(host).life());
         ledger.settle(&|host, life| life < lives[host] || (life == lives[host] && crashed[host]));
         if scenario.mild {
-            judge_mild(ledger);
+            judge_mild(scenario, ledger);
         }
     }
 
@@ -219,9 +220,29 @@ impl Run {
     }
 }
 
+/// A host whose last association has ended keeps nothing.
+pub(crate) fn judge_host(
+    ledger: &mut Ledger,
+    host: usize,
+    life: u32,
+    left: usize,
+    timer: Option<Time>,
+) {
+    let here = ledger.ends.iter().filter(|e| e.host == host && e.life == life);
+    let open: Vec<&str> = here.filter(|e| e.closed.is_none()).map(|e| e.name.as_str()).collect();
+    if !open.is_empty() {
+        let text = format!("{open:?}");
+        ledger.violate(Kind::Unfinished, text);
+    } else if left > 0 {
+        ledger.violate(Kind::Leak, format!("host {host}: {left} associations"));
+    } else if let Some(at) = timer {
+        ledger.violate(Kind::TimerLeft, format!("host {host}: for {at:?}"));
+    }
+}
+
 /// Where nothing worse happens than some loss, everything that was accepted arrives, and every
 /// association ends gracefully.
-fn judge_mild(ledger: &mut Ledger) {
+pub(crate) fn judge_mild(scenario: &Scenario, ledger: &mut Ledger) {
     let mut texts = Vec::new();
     for end in &ledger.ends {
         match &end.closed {
@@ -229,12 +250,20 @@ fn judge_mild(ledger: &mut Ledger) {
             closed => texts.push(format!("{}: {closed:?}", end.name)),
         }
     }
-    if ledger.ends.len() != 2 {
-        texts.push(format!("{} ends instead of 2", ledger.ends.len()));
+    // The second one to connect may do so when the association that the first one opened is over.
+    let connects = scenario.hosts.iter().filter(|host| host.connect_at.is_some()).count();
+    if !ledger.ends.len().is_multiple_of(2) || ledger.ends.len() > 2 * connects {
+        texts.push(format!("{} ends for {connects} connects", ledger.ends.len()));
     }
     let (accepted, delivered, failed) = ledger.totals();
     if delivered + failed < accepted {
         texts.push(format!("{accepted} accepted, {delivered} delivered, {failed} failed"));
+    }
+    let due = scenario.hosts.iter().filter_map(|host| host.traffic.last()).map(|m| m.at).max();
+    let limit = scenario.curfew.max(due.unwrap_or(Time::ZERO)) + limits::mild_patience(scenario);
+    let late = ledger.ends.iter().filter_map(|e| Some(e.closed.as_ref()?.0)).max();
+    if late.is_some_and(|at| at > limit) {
+        texts.push(format!("closed at {late:?} instead of {limit:?}"));
     }
     for text in texts {
         ledger.violate(Kind::NotGraceful, text);

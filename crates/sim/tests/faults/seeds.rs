@@ -15,7 +15,7 @@ use crate::run::{Options, Report, run};
 use crate::scenario::Scenario;
 
 /// Seeds that every test run covers.
-const DEFAULT: Range<u64> = 0..10_000;
+const DEFAULT: Range<u64> = 0..20_000;
 /// A run that fails collects so many failing seeds.
 const MAX_FAILURES: usize = 10;
 /// A scenario takes milliseconds; one that takes so long will not end.

@@ -20,7 +20,13 @@ pub(super) fn draw(draw: &mut Draw, scenario: &mut Scenario) {
 }
 
 fn one(draw: &mut Draw, scenario: &mut Scenario) {
-    let at = Time::from_micros(draw.log_whole(1_000, 6_000_000));
+    // Mostly while something is going on.
+    let at = if draw.chance(0.5) {
+        draw.log_whole(1_000, 6_000_000)
+    } else {
+        draw.between(100_000, 2_000_000)
+    };
+    let at = Time::from_micros(at);
     let links = scenario.links.len();
     match draw.between(0, 9) {
         0 | 1 => {

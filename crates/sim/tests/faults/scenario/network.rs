@@ -78,6 +78,10 @@ pub(super) fn link(
         delay_ms: if draw.chance(0.1) { 0.0 } else { draw.log(0.05, 200.0) },
         ..LinkConfig::default()
     };
+    if note(draw.chance(0.04), "instantaneous link") {
+        link.bandwidth_kbps = None;
+        link.delay_ms = 0.0;
+    }
     match draw.between(0, 5) {
         0 | 1 => link.queue_packets = Some(draw.log_whole(3, 100) as u32),
         2 => link.queue_bytes = Some(draw.log_whole(10_000, 200_000)),

@@ -58,8 +58,8 @@ pub(super) fn draw(
     hosts: &mut [HostPlan; 2],
     features: &mut BTreeSet<&'static str>,
 ) {
-    // At most some 20 s of the slowest path, so that scenarios stay short.
-    let most = (slowest_kbps * 1000.0 / 8.0 * 20.0).min(300_000.0) as u64;
+    // At most some 30 s of the slowest path, so that scenarios stay short.
+    let most = (slowest_kbps * 1000.0 / 8.0 * 30.0).min(600_000.0) as u64;
     let silent = draw.between(0, 9);
     for host in 0..2 {
         // One side may have nothing to say.
@@ -67,9 +67,11 @@ pub(super) fn draw(
             features.insert("one side is silent");
             continue;
         }
-        let mut budget = draw.log_whole(1, most);
-        if !mild && draw.chance(0.02) {
-            budget *= 3;
+        let least = if draw.chance(0.3) { 1 } else { most / 30 };
+        let mut budget = draw.log_whole(least, most);
+        if draw.chance(0.03) {
+            budget *= 8;
+            features.insert("much data");
         }
         let streams = hosts[host].config.outbound_streams;
         // Now and then a stream that does not exist.
