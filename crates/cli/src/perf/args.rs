@@ -10,8 +10,7 @@ use super::units;
 /// What both sides have.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Common {
-    /// Protocol behaviour of this side; join parts with + (see the error for the known names)
-    #[arg(long, value_name = "NAME", default_value = "rfc9260")]
+    #[arg(long, value_name = "NAME", default_value = "rfc9260", help = profile_help())]
     pub(crate) profile: String,
     /// Change a parameter of the profile, such as rto.min_ms=100 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -39,9 +38,9 @@ pub(crate) struct Common {
 /// `tresse perf server`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerArgs {
-    /// Local address and UDP port; [::] serves IPv6 and IPv4
-    #[arg(long, value_name = "ADDR[:PORT]", default_value = "0.0.0.0:9899")]
-    pub(crate) listen: String,
+    /// Local address and UDP port [default: all addresses, IPv6 and IPv4, port 9899]
+    #[arg(long, value_name = "ADDR[:PORT]")]
+    pub(crate) listen: Option<String>,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value = "5001", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) sctp_port: u16,
@@ -143,6 +142,11 @@ impl Load {
             round_trip: self.round_trip,
         }
     }
+}
+
+fn profile_help() -> String {
+    let known: Vec<&str> = tresse::Profile::names().collect();
+    format!("Protocol behaviour of this side: {}; join parts with +", known.join(", "))
 }
 
 fn message_size(text: &str) -> Result<u64, String> {

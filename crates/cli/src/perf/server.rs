@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tresse::{Association, Config, Endpoint, Profile};
+use tresse::{Association, Config, DEFAULT_UDP_PORT, Endpoint, Profile};
 
 use super::args::{Common, ServerArgs};
 use super::clock;
@@ -21,7 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let common = Arc::new(args.common);
     let profile = setup::profile(&common)?;
-    let local = setup::resolve(&args.listen, tresse::DEFAULT_UDP_PORT).await?;
+    let local = match &args.listen {
+        Some(listen) => setup::resolve(listen, DEFAULT_UDP_PORT).await?,
+        None => setup::all_addresses(DEFAULT_UDP_PORT),
+    };
     let mut config = Config::server(local, args.sctp_port);
     config.sctp.association = setup::association(&common, &profile);
     let capture = setup::capture(&common, &mut config)?;

@@ -92,6 +92,15 @@ pub(crate) async fn resolve(text: &str, default_port: u16) -> Result<SocketAddr,
     found.next().ok_or_else(|| wrong("has no address".into()))
 }
 
+/// The address that serves IPv6 and IPv4, or IPv4 alone on a host without IPv6.
+pub(crate) fn all_addresses(port: u16) -> SocketAddr {
+    if UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok() {
+        (Ipv6Addr::UNSPECIFIED, port).into()
+    } else {
+        (Ipv4Addr::UNSPECIFIED, port).into()
+    }
+}
+
 /// The local address from which packets to `peer` leave, with a free port. Found by connecting a
 /// UDP socket, which sends nothing.
 pub(crate) fn route_to(peer: SocketAddr) -> SocketAddr {
