@@ -160,8 +160,11 @@ async fn a_dead_peer_is_noticed_in_bounded_time() {
     let client = Endpoint::bind(config).unwrap();
     let a = soon("connecting", client.connect(address, PORT)).await.unwrap();
     server_runtime.shutdown_background();
-    let unheard = server.accept().await;
-    assert!(unheard.is_none(), "its driver is gone");
+    // Held, not dropped: a driver that still runs would shut a dropped association down.
+    let mut unheard = Vec::new();
+    while let Some(association) = soon("the server's end", server.accept()).await {
+        unheard.push(association);
+    }
 
     for n in 0..10 {
         a.send(StreamId(0), numbered(n, 100), SendOptions::default()).await.unwrap();
