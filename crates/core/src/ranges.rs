@@ -23,16 +23,8 @@ pub(crate) struct RangeSet {
 }
 
 impl RangeSet {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
-
     pub(crate) fn first(&self) -> Option<u64> {
         self.ranges.front().map(|r| r.start)
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.ranges.clear();
     }
 
     /// Index of the first range that ends at or after `n`.

@@ -30,8 +30,6 @@ pub(crate) trait CongestionControl {
     fn on_timeout(&mut self);
     /// Nothing was sent for one RTO.
     fn on_idle(&mut self);
-    /// The path's PMDCS changed.
-    fn set_pmdcs(&mut self, pmdcs: usize);
 }
 
 /// The registry of congestion controllers.

@@ -115,11 +115,6 @@ impl CongestionControl for Rfc9260 {
             self.cwnd = decayed;
         }
     }
-
-    fn set_pmdcs(&mut self, pmdcs: usize) {
-        self.pmdcs = pmdcs;
-        self.cwnd = self.cwnd.max(pmdcs);
-    }
 }
 
 #[cfg(test)]

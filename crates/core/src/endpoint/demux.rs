@@ -79,12 +79,18 @@ impl Endpoint {
             return;
         };
         let header = packet.header();
-        if header.destination_port != self.config.local_port || !unicast {
-            // §8.4 rule 1: to or from a non-unicast address: silently discarded.
+        let foreign = header.destination_port != self.config.local_port;
+        if !unicast || (foreign && datagram.encapsulation.is_none()) {
+            // §8.4 rule 1: to or from a non-unicast address: silently discarded. On raw IP,
+            // another port is another endpoint's.
             self.stats.out_of_the_blue += 1;
             return;
         }
         let survey = survey(&packet);
+        if foreign {
+            self.wrong_port(datagram, header, &survey);
+            return;
+        }
         if survey.chunks == 0 {
             self.stats.invalid_packets += 1;
             return;
@@ -133,6 +139,19 @@ impl Endpoint {
                 }
             }
             None => self.out_of_the_blue(datagram, header, &survey),
+        }
+    }
+
+    /// Behind a UDP port of ours no other endpoint can answer for this SCTP port (RFC 6951).
+    fn wrong_port(&mut self, datagram: &Datagram, header: CommonHeader, survey: &Survey<'_>) {
+        match &survey.init {
+            Some(Chunk::Init(init)) if survey.chunks == 1 && init.initiate_tag.0 != 0 => {
+                // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
+                self.stats.out_of_the_blue += 1;
+                self.replies.abort(datagram, header, init.initiate_tag, false, &[]);
+            }
+            Some(_) => self.stats.invalid_packets += 1,
+            None => self.out_of_the_blue(datagram, header, survey),
         }
     }
 

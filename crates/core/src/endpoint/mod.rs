@@ -25,7 +25,9 @@ use crate::time::Time;
 use cookie::CookieKeys;
 use past::PastAssociations;
 use reply::Replies;
-use tresse_wire::{StreamId, Tsn};
+use tresse_wire::StreamId;
+#[cfg(test)]
+use tresse_wire::Tsn;
 
 slotmap::new_key_type! {
     /// Handle of an association; never reused for another one.
@@ -159,6 +161,8 @@ impl Endpoint {
     }
 
     /// Takes a received packet. Bad ones are dropped and counted, or answered as the RFC says.
+    // By value: payloads go on sharing the packet's bytes, so the caller gives them up.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
         self.route(now, &datagram);
     }

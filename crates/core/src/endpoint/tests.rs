@@ -28,7 +28,6 @@ use super::{AssociationId, Datagram, Endpoint, Transmit};
 use crate::association::State;
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions};
-use crate::path::PathId;
 use crate::profile::Profile;
 use crate::time::Time;
 use pair::Filter;

@@ -31,7 +31,7 @@ impl RttEstimator {
             rttvar: Duration::ZERO,
             last: None,
             // C1: until a measurement has been made, RTO is RTO.Initial.
-            rto: parameters.initial().clamp(parameters.min(), parameters.max()),
+            rto: parameters.initial().min(parameters.max()),
         }
     }
 

@@ -44,11 +44,11 @@ impl Scenario<'_> {
             pair.run(Duration::from_millis(200));
         }
         let warm_up = traces(&mut pair);
-        let sent = warm_up.iter().filter_map(|(_, e)| match e {
+        let mut sent = warm_up.iter().filter_map(|(_, e)| match e {
             TraceEvent::Sent { tsn, .. } => Some(tsn.0),
             _ => None,
         });
-        let first = sent.last().expect("the warm-up sent something").wrapping_add(1);
+        let first = sent.next_back().expect("the warm-up sent something").wrapping_add(1);
         let mut lost: Vec<u32> =
             self.lost.iter().map(|n| first.wrapping_add(*n as u32 - 1)).collect();
         pair.drop = Box::new(move |packet| {

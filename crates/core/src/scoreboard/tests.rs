@@ -76,12 +76,11 @@ impl Model {
     /// Applies a SACK; returns (newly acked bytes, HTNA, reneged).
     fn sack(&mut self, cumulative: usize, acked: &[bool]) -> (usize, Option<usize>, Vec<usize>) {
         let (mut bytes, mut highest, mut reneged) = (0, None, Vec::new());
-        for i in 0..self.chunks.len() {
-            let c = &mut self.chunks[i];
+        for (i, (c, acked)) in self.chunks.iter_mut().zip(acked).enumerate() {
             if c.cumulative {
                 continue;
             }
-            let gap = i >= cumulative && acked[i];
+            let gap = i >= cumulative && *acked;
             if i < cumulative || gap {
                 if c.state != ChunkState::GapAcked && !c.ever_acked {
                     bytes += c.size;
