@@ -12,6 +12,8 @@ use crate::streams::inbound::Inbound;
 /// The receiving half of an association.
 #[derive(Debug)]
 pub(super) struct Receiver {
+    /// What the peer said in INIT or INIT ACK.
+    pub(super) initial_tsn: Tsn,
     pub(super) received: ReceivedTsns,
     pub(super) inbound: Inbound,
     pub(super) delayed: DelayedAck,
@@ -34,6 +36,7 @@ impl Receiver {
         let received = ReceivedTsns::new(peer_initial_tsn);
         let first = received.cumulative_seq() + 1;
         Receiver {
+            initial_tsn: peer_initial_tsn,
             inbound: Inbound::new(streams, config.max_message_size, first),
             received,
             delayed: DelayedAck::new(&config.profile.sack),

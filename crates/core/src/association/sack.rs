@@ -252,17 +252,33 @@ impl Association {
         }
     }
 
-    /// The window opened while a probe is outstanding: the receiver had to drop the probe
-    /// (RFC 9260 §6.2), so it leaves again now and not after a backed-off T3-rtx.
+    /// The window opened while probes are outstanding, or what was sent again after a timeout: the
+    /// receiver had to drop them (RFC 9260 §6.2), so they leave again now and not after a
+    /// backed-off T3-rtx.
     fn resend_dropped_probe(&mut self, now: Time) {
-        let probe = self.sender.board.cumulative() + 1;
-        let fits = |len| len <= self.sender.a_rwnd;
-        if self.sender.zero_window.probing
-            && self.sender.board.get(probe).is_some_and(|c| fits(c.chunk.payload.len()))
-        {
-            self.sender.zero_window.probing = false;
-            self.lose(now, probe, LossCause::ZeroWindowProbe);
+        let board = &self.sender.board;
+        let first = board.cumulative() + 1;
+        let closed = self.is_window_closed() || board.get(first).is_none();
+        if !self.sender.zero_window.probing || closed {
+            return;
         }
+        self.sender.zero_window.probing = false;
+        let probe = |seq: &u64| {
+            *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
+        };
+        let mut dropped = Vec::new();
+        for path in self.paths.iter() {
+            board.for_each_in_flight(path.id, |seq| dropped.extend(Some(seq).filter(probe)));
+        }
+        for seq in dropped {
+            self.lose(now, seq, LossCause::ZeroWindowProbe);
+        }
+    }
+
+    /// The peer has no room for the first chunk that is outstanding.
+    pub(super) fn is_window_closed(&self) -> bool {
+        let first = self.sender.board.get(self.sender.board.cumulative() + 1);
+        first.is_some_and(|c| c.chunk.payload.len() > self.sender.a_rwnd)
     }
 
     /// Notices a closed window: the first probe leaves after one RTO (RFC 9260 §6.1 A).

@@ -343,6 +343,15 @@ impl Association {
         }
     }
 
+    /// Whether a cookie with our tag is from another life of the peer than the one that we are
+    /// associated with: it crashed and connected anew while we were setting up, so that the cookie
+    /// looks like one of a collision.
+    pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
+        !matches!(self.state, State::CookieWait | State::CookieEchoed)
+            && cookie.peer.tag != self.identity.peer_tag
+            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn != cookie.peer.initial_tsn)
+    }
+
     /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on the same paths.
     pub(crate) fn restart(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
         // The application asked once and will not ask again.

@@ -76,21 +76,26 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].timeouts += 1;
+        // §6.1 A: a peer that answers and keeps its window closed lives: that is no error. What is
+        // sent again before the window opens is a probe like any other.
+        let closed = self.is_window_closed() && self.sender.zero_window.answered;
         let zero_window = &mut self.sender.zero_window;
         let probe_answered = zero_window.probing && zero_window.answered;
         zero_window.answered = false;
+        zero_window.probing |= closed;
         // E2
         self.paths[path].rtt.back_off(&profile);
         let rto = self.paths[path].rto();
         self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
         if probe_answered {
-            // §6.1 A: the peer lives and keeps its window closed: that is no error, and probing
-            // does not affect cwnd.
+            // Nor does probing affect cwnd.
             self.sender.zero_window.probes += 1;
         } else {
             // E1
             self.paths[path].control.get_mut().on_timeout();
             self.trace_window(now, path, WindowCause::Timeout);
+        }
+        if !(probe_answered || closed) {
             if self.paths[path].count_error(&profile) {
                 self.path_changed(path);
             }

@@ -262,11 +262,14 @@ impl Endpoint {
         let before = a.identity;
         let ties = cookie.local_tie_tag == a.identity.local_tie_tag
             && cookie.peer_tie_tag == a.identity.peer_tie_tag;
+        // Table 12 takes this for B, where the tag of the peer is all that changes. But its TSNs
+        // begin anew too, so it is a restart.
+        let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
         match tags {
             // B and D
-            (true, _) => a.on_matching_cookie(now, &cookie.accepted(), path),
+            (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), path),
             // A
-            (false, false) if ties => {
+            (_, false) if reborn || (ties && !tags.0) => {
                 if a.state == State::ShutdownAckSent {
                     a.refuse_restart(path);
                     self.settle(now, id);

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::error::SendError;
-use script::packet;
+use script::{init_packet, packet, peer_fields};
+use sent::only;
 
 /// Shuts `a` down gracefully from side A.
 fn shut_down(pair: &mut Pair, a: AssociationId) {
@@ -135,4 +136,54 @@ fn a_closed_association_goes_when_its_last_message_is_read() {
         assert!(pair.end(Side::Z).poll_event().is_none());
     }
     assert!(pair.end(Side::Z).associations().is_empty());
+}
+
+#[test]
+fn a_peer_that_crashed_during_the_setup_is_met_by_a_restart() {
+    let mut script = Script::connecting(&standard());
+    // The INIT of the second life comes before the INIT ACK of the first one.
+    let fields = InitFields {
+        initiate_tag: VerificationTag(0x0bad_cafe),
+        initial_tsn: Tsn(1_000_000),
+        ..peer_fields()
+    };
+    let ack = only(&script.give_bytes(init_packet(&fields, &[]))).clone();
+    script.init_ack();
+    script.cookie_ack();
+    script.send(100);
+    script.sack(1, &[]);
+    script.send(200);
+    let sent = script.give(|w| w.cookie_echo(&ack.cookie()));
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK]);
+    assert_eq!(only(&sent).tag(), fields.initiate_tag);
+    assert!(script.events.contains(&Event::Restarted));
+    let failed = |e: &Event| matches!(e, Event::SendFailed(m) if m.payload.len() == 200);
+    assert!(script.events.iter().any(failed));
+    // Both directions begin anew.
+    let sent = script.data_at(fields.initial_tsn, 10);
+    assert_eq!(only(&sent).sack().unwrap().cumulative_tsn_ack, fields.initial_tsn);
+    let sent = script.send(50);
+    assert_eq!(script.numbers(&sent), [[0]]);
+}
+
+#[test]
+fn what_a_full_receiver_drops_is_no_error() {
+    let config = AssociationConfig { no_delay: true, ..standard() };
+    let mut script = Script::connected(&config);
+    for _ in 0..10 {
+        script.send(10);
+    }
+    // The peer had no room for the last five after all, and answers each packet.
+    script.sack_with(5, &[], 0);
+    for _ in 0..30 {
+        let rto = script.path(0).rto;
+        let sent = script.wait(rto);
+        assert_eq!(script.numbers(&sent), [[5, 6, 7, 8, 9]]);
+        script.sack_with(5, &[], 0);
+    }
+    assert_eq!(script.state(), State::Established);
+    assert_eq!(script.path(0).errors, 0);
+    // All of it leaves again once there is room.
+    let sent = script.sack_with(5, &[], 10_000);
+    assert_eq!(script.numbers(&sent), [[5, 6, 7, 8, 9]]);
 }
