@@ -228,8 +228,8 @@ impl Ledger {
         {
             return self.violate(Kind::Altered, describe());
         }
-        if self.goes_to_new_life(end, flow) {
-            self.seen.insert("delivered to two lives");
+        if self.takes_the_place(end, flow) {
+            self.seen.insert("delivered to two associations");
             self.begin_again(flow);
         }
         if self.messages[id as usize].delivered {
@@ -248,20 +248,26 @@ impl Ledger {
         }
     }
 
-    /// Whether a peer crashed during the setup and `end` is the association of its new life.
+    /// Whether the peer lost an association during the setup, and `end` takes its place.
     ///
     /// Data may travel with COOKIE ECHO (RFC 9260 §5.1), before the sender knows of an
-    /// association. A peer that takes it, crashes, and connects anew before its COOKIE ACK
-    /// arrived cannot be told from one that connects at the same time (§5.2.4, Table 12 B): what
-    /// was not acknowledged is sent to its new life, which cannot know what the old one read.
-    fn goes_to_new_life(&self, end: usize, flow: usize) -> bool {
+    /// association. A peer may take it and crash before its COOKIE ACK arrives; when it connects
+    /// anew, that cannot be told from a collision (§5.2.4, Table 12 B). Or it gives the
+    /// association up, its ABORT is lost, and the sender asks for another cookie because the
+    /// first one is stale (§5.2.6). In both cases what was not acknowledged is sent to the new
+    /// association of the peer, which cannot know what was read from the old one.
+    fn takes_the_place(&self, end: usize, flow: usize) -> bool {
         let Some(receiver) = self.flows[flow].receiver else { return false };
         let (old, new) = (&self.ends[receiver], &self.ends[end]);
         let sender = &self.ends[self.flows[flow].end];
-        old.life < new.life && sender.connected.is_none_or(|at| at >= new.opened)
+        let lost = match &old.closed {
+            Some((at, reason)) => *at <= new.opened && *reason != CloseReason::Shutdown,
+            None => old.life < new.life,
+        };
+        lost && sender.connected.is_none_or(|at| at >= new.opened)
     }
 
-    /// Nothing of this flow was delivered, as far as the new life of the receiver knows.
+    /// Nothing of this flow was delivered, as far as the new association of the receiver knows.
     fn begin_again(&mut self, flow: usize) {
         let Flow { messages, streams, receiver, .. } = &mut self.flows[flow];
         *receiver = None;

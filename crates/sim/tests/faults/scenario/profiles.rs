@@ -54,7 +54,9 @@ fn overrides(draw: &mut Draw, mild: bool) -> String {
     if draw.chance(0.5) {
         let max = if mild { 60_000 } else { draw.log_whole(1_000, 60_000) };
         let initial = draw.log_whole(if mild { 200 } else { 10 }, 3_000);
-        let min = draw.log_whole(5, 1_000);
+        // One side alone with a tiny RTO.Min repeats its SHUTDOWN Association.Max.Retrans times
+        // while the other one waits for its T3-rtx; then the peer is rightly unreachable (§9.2).
+        let min = draw.log_whole(if mild { 100 } else { 5 }, 1_000);
         let _ = writeln!(text, "[rto]\ninitial_ms = {initial}\nmin_ms = {min}\nmax_ms = {max}");
     }
     let sack = [

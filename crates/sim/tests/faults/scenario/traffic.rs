@@ -61,7 +61,7 @@ pub(super) fn draw(
     // At most some 30 s of the slowest path, so that scenarios stay short.
     let most = (slowest_kbps * 1000.0 / 8.0 * 30.0).min(600_000.0) as u64;
     let silent = draw.between(0, 9);
-    for host in 0..2 {
+    for (host, plan) in hosts.iter_mut().enumerate() {
         // One side may have nothing to say.
         if silent == host as u64 || (host == 1 && silent < 4) {
             features.insert("one side is silent");
@@ -73,14 +73,14 @@ pub(super) fn draw(
             budget *= 8;
             features.insert("much data");
         }
-        let streams = hosts[host].config.outbound_streams;
+        let streams = plan.config.outbound_streams;
         // Now and then a stream that does not exist.
         let streams = if !mild && draw.chance(0.03) { streams + 3 } else { streams };
-        hosts[host].traffic = messages(draw, budget, streams, features);
+        plan.traffic = messages(draw, budget, streams, features);
     }
-    for host in 0..2 {
-        let incoming = hosts[1 - host].traffic.len();
-        hosts[host].reading = reading(draw, incoming, features);
+    let incoming = [1, 0].map(|peer: usize| hosts[peer].traffic.len());
+    for (plan, incoming) in hosts.iter_mut().zip(incoming) {
+        plan.reading = reading(draw, incoming, features);
     }
 }
 
