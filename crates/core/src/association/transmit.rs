@@ -290,9 +290,8 @@ impl Association {
     /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
     /// §4.2.3.4), unless the application turned that off.
     fn nagle_holds(&self) -> bool {
-        // Without bundling there is nothing to wait for: the packet would not become any fuller.
-        let off = self.config.no_delay || !self.config.bundling;
-        if off || self.sender.board.total_flight() == 0 {
+        // Without bundling a packet would not become any fuller.
+        if self.config.no_delay || !self.config.bundling || self.sender.board.total_flight() == 0 {
             return false;
         }
         let queue = &self.sender.queue;
