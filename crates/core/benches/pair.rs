@@ -52,11 +52,11 @@ impl Pair {
     fn exchange(&mut self) {
         loop {
             let mut quiet = true;
-            for from in 0..2 {
+            for (from, source) in ADDRESSES.into_iter().enumerate() {
                 while let Some(t) = self.ends[from].poll_transmit(self.now, &mut self.buffer) {
                     quiet = false;
                     let datagram = Datagram {
-                        source: ADDRESSES[from],
+                        source,
                         destination: t.destination,
                         encapsulation: None,
                         packet: Bytes::copy_from_slice(&self.buffer),

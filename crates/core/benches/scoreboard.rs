@@ -83,7 +83,7 @@ impl Steady {
             self.sack(end);
         } else {
             self.highest += 1;
-            if self.highest % 10 == 0 {
+            if self.highest.is_multiple_of(10) {
                 self.highest += 1;
             }
             match self.runs.back_mut() {

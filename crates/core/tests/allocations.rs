@@ -25,12 +25,12 @@ impl Pair {
         let mut quiet = false;
         while !quiet {
             quiet = true;
-            for from in 0..2 {
+            for (from, source) in ADDRESSES.into_iter().enumerate() {
                 while let Some(t) = self.ends[from].poll_transmit(self.now, &mut self.buffer) {
                     quiet = false;
                     self.packets += 1;
                     let datagram = Datagram {
-                        source: ADDRESSES[from],
+                        source,
                         destination: t.destination,
                         encapsulation: None,
                         packet: Bytes::copy_from_slice(&self.buffer),

@@ -2,8 +2,6 @@
 //!
 //! Inside, TSNs are unwrapped to `u64` ("seq"), so that their order is plain.
 
-#![allow(dead_code)]
-
 pub(crate) mod delayed;
 pub(crate) mod received;
 pub(crate) mod window;

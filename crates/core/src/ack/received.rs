@@ -168,24 +168,10 @@ impl ReceivedTsns {
         self.duplicates.clear();
     }
 
-    /// Reneges on the highest seq beyond the cumulative one, and returns it.
-    ///
-    /// RFC 9260 §6.2: dropped chunks MUST NOT be in Gap Ack Blocks until they are received again.
-    /// Only a chunk that was not delivered may be dropped; where that is not known to be the
-    /// highest one, use [`forget`](Self::forget).
-    pub(crate) fn forget_highest(&mut self) -> Option<u64> {
-        let last = self.runs.back_mut()?;
-        let seq = last.end;
-        if last.start == last.end {
-            self.runs.pop_back();
-        } else {
-            last.end -= 1;
-        }
-        Some(seq)
-    }
-
     /// Reneges on `seq`. False if it is not recorded beyond the cumulative one: what is
     /// acknowledged cumulatively is never taken back.
+    ///
+    /// RFC 9260 §6.2: dropped chunks MUST NOT be in Gap Ack Blocks until they are received again.
     pub(crate) fn forget(&mut self, seq: u64) -> bool {
         let Some(index) = self.runs.partition_point(|run| run.start <= seq).checked_sub(1) else {
             return false;

@@ -26,11 +26,6 @@ impl ReceiveWindow {
         ReceiveWindow { size, told: size }
     }
 
-    /// The size of the buffer.
-    pub(crate) fn size(&self) -> u32 {
-        self.size
-    }
-
     /// The a_rwnd to put into a SACK now, when `buffered` bytes are held.
     pub(crate) fn advertised(&self, buffered: usize) -> u32 {
         let free = self.size.saturating_sub(u32::try_from(buffered).unwrap_or(u32::MAX));
@@ -65,15 +60,6 @@ impl ReceiveWindow {
             quarter
         };
         opened >= needed
-    }
-
-    /// Whether new data beyond the highest TSN must be dropped.
-    ///
-    /// RFC 9260 §6.2: when the advertised window is 0, the receiver MUST drop any new DATA chunk
-    /// with a TSN larger than the largest received so far. The last chunk accepted may exceed the
-    /// buffer by its own length.
-    pub(crate) fn is_full(&self, buffered: usize) -> bool {
-        self.advertised(buffered) == 0
     }
 }
 

@@ -44,22 +44,26 @@ impl Association {
         if !monitored {
             return;
         }
-        if self.paths[path].heartbeat.outstanding.take().is_some() {
+        let lost = self.paths[path].heartbeat.outstanding.take();
+        if lost.is_some() {
             self.heartbeat_lost(path);
             if self.is_closed() {
                 return;
             }
         }
-        let probing = !self.paths[path].confirmed;
-        if !probing && !self.config.profile.heartbeat.enabled {
+        if self.paths[path].confirmed && !self.config.profile.heartbeat.enabled {
             return;
         }
-        let wait = self.heartbeat_wait(path);
+        // §5.4: an active unconfirmed address is probed once per RTO, which has passed.
         let p = &self.paths[path];
-        // §8.3: idle is a path over which nothing that can measure the RTT was sent lately.
-        let since_data = now.since(p.last_data_sent);
-        if p.active && !probing && p.last_data_sent != Time::ZERO && since_data < wait {
-            self.paths[path].heartbeat.next = Some(now + (wait - since_data));
+        let probing = !p.confirmed && p.active;
+        // §8.3: idle is a path over which nothing that can measure the RTT was sent within the
+        // heartbeat period; a heartbeat can, answered or not.
+        let last = p.last_measurable.max(lost.map_or(Time::ZERO, |info| info.sent));
+        let wait = self.heartbeat_wait(path);
+        let idle = now.since(last);
+        if !probing && last != Time::ZERO && idle < wait {
+            self.paths[path].heartbeat.next = Some(now + (wait - idle));
             return;
         }
         self.send_heartbeat(now, path);

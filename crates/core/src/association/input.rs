@@ -16,7 +16,9 @@ pub(super) struct Incoming<'a> {
     /// Its bytes, for payloads that share them.
     pub(super) bytes: &'a Bytes,
     pub(super) source: IpAddr,
-    /// The path it came over; the primary path if the address is not one of the peer's.
+    /// The path it came over; the data path if the address is not one of the peer's.
+    arrival: PathId,
+    /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
     pub(super) path: PathId,
     /// What the acknowledgement rules need to know of its DATA chunks.
     pub(super) facts: PacketFacts,
@@ -47,10 +49,14 @@ impl Association {
             }
         }
         let gap = self.receiver.as_ref().is_some_and(|r| r.received.has_gaps());
+        let arrival = known.unwrap_or_else(|| self.paths.data_path());
+        // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
+        let confirmed = self.paths[arrival].confirmed;
         let mut incoming = Incoming {
             bytes,
             source,
-            path: known.unwrap_or_else(|| self.paths.data_path()),
+            arrival,
+            path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
             has_data: false,
         };
@@ -99,7 +105,7 @@ impl Association {
                 // copied unchanged.
                 if self.state != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
-                    self.push_control(incoming.path, Control::HeartbeatAck(echo));
+                    self.push_control(incoming.arrival, Control::HeartbeatAck(echo));
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info),

@@ -109,6 +109,7 @@ impl Association {
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
+                self.paths[path].one_packet = false;
                 // §8.2: the ack of a retransmission may belong to another path: it does not count.
                 if ack.unambiguous {
                     self.path_answered(path);
@@ -239,7 +240,13 @@ impl Association {
     }
 
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
-        let at = now + self.paths[path].rto();
+        let mut wait = self.paths[path].rto();
+        if self.sender.zero_window.probing {
+            // §6.1 A: the probe interval increases exponentially.
+            let doublings = self.sender.zero_window.probes.saturating_sub(1).min(6);
+            wait = (wait * (1 << doublings)).min(self.profile().rto.max());
+        }
+        let at = now + wait;
         self.paths[path].t3 = Some(at);
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
@@ -292,7 +299,9 @@ impl Association {
         if !closed {
             sender.zero_window.probe_at = None;
             sender.zero_window.probe_now = false;
-            sender.zero_window.probes = 0;
+            if !sender.zero_window.probing {
+                sender.zero_window.probes = 0;
+            }
         } else if idle && sender.a_rwnd > 0 && sender.a_rwnd * 2 >= sender.peer_buffer {
             // Not closed but too narrow for a chunk larger than half the peer's buffer: it will
             // hardly open further, so there is nothing to wait an RTO for (§6.1 A: SHOULD).

@@ -37,6 +37,7 @@ impl Association {
         let profile = self.profile();
         let guard = profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max);
         self.shutdown.t5 = Some(now + guard);
+        self.opportunity(); // What Nagle held back is last now.
         self.shutdown_progress(now);
     }
 

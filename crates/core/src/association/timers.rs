@@ -83,16 +83,19 @@ impl Association {
         let probe_answered = zero_window.probing && zero_window.answered;
         zero_window.answered = false;
         zero_window.probing |= closed;
-        // E2
-        self.paths[path].rtt.back_off(&profile);
+        if !probe_answered {
+            // E2
+            self.paths[path].rtt.back_off(&profile);
+        }
         let rto = self.paths[path].rto();
         self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
         if probe_answered {
-            // Nor does probing affect cwnd.
+            // Nor does probing affect cwnd; the probes alone become rarer.
             self.sender.zero_window.probes += 1;
         } else {
             // E1
             self.paths[path].control.get_mut().on_timeout();
+            self.paths[path].one_packet = true;
             self.trace_window(now, path, WindowCause::Timeout);
         }
         if !(probe_answered || closed) {

@@ -3,9 +3,11 @@
 //! Order: control chunks, then SACK, then DATA. Of DATA, what is lost comes first, then what is
 //! new. One call writes one packet.
 
+mod control;
+
 use tresse_wire::{CommonHeader, DATA_HEADER_LEN, DataFlags, PacketWriter, data_chunk_len, padded};
 
-use super::{Association, Control, State};
+use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
 use crate::path::{PathId, RttProbe};
@@ -78,133 +80,13 @@ impl Association {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
-    fn write_control_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let (path, first) = self.outbox.pop_front()?;
-        if let Control::Init = first {
-            // §5.1: INIT MUST be alone; its packet has the tag 0.
-            let (fields, parameters) = self.init_chunk();
-            let mut writer =
-                PacketWriter::new(buffer, self.header(tresse_wire::VerificationTag(0)));
-            writer.init(&fields, &parameters);
-            writer.finish();
-            return Some(path);
-        }
-        let tag = match &first {
-            Control::Abort(abort) => abort.tag,
-            _ => self.identity.peer_tag,
-        };
-        let mut writer = PacketWriter::new(buffer, self.header(tag));
-        let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
-        let echo = matches!(first, Control::CookieEcho);
-        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
-        // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
-        if ends {
-            self.write_sack(&mut writer, path);
-        }
-        self.write_control(&mut writer, first);
-        if alone {
-            writer.finish();
-            return Some(path);
-        }
-        let max = self.paths[path].max_packet;
-        while let Some((next_path, next)) = self.outbox.front() {
-            let fits = writer.len() + next.len_bound() <= max;
-            let bundles =
-                !matches!(next, Control::Init | Control::ShutdownComplete | Control::Abort(_));
-            if *next_path != path || !fits || !bundles || echo {
-                break;
-            }
-            let Some((_, next)) = self.outbox.pop_front() else { break };
-            self.write_control(&mut writer, next);
-        }
-        // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
-        let data_fits = !ends
-            && self.may_send_data()
-            && path == self.paths.data_path()
-            && self.sender.board.first_lost().is_none();
-        if echo || data_fits {
-            self.write_sack(&mut writer, path);
-            let mut carried = Carried::default();
-            // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
-            self.write_lost(now, &mut writer, path, &mut carried);
-            if self.sender.board.first_lost().is_none() {
-                self.write_new(now, &mut writer, path, &mut carried);
-            }
-            self.after_data(now, path, &carried);
-        }
-        writer.finish();
-        Some(path)
-    }
-
-    fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
-        match control {
-            Control::Init => {} // Alone in its packet: written by the caller.
-            Control::CookieEcho => {
-                writer.cookie_echo(self.setup.cookie.as_deref().unwrap_or_default());
-                if let Some(causes) = &self.setup.error {
-                    writer.error(causes);
-                }
-            }
-            Control::CookieAck => writer.cookie_ack(),
-            Control::Heartbeat(info) => writer.heartbeat(&info),
-            Control::HeartbeatAck(parameters) => writer.heartbeat_ack(&parameters),
-            Control::Shutdown => {
-                if let Some(receiver) = &self.receiver {
-                    writer.shutdown(receiver.received.cumulative());
-                }
-            }
-            Control::ShutdownAck => writer.shutdown_ack(),
-            Control::ShutdownComplete => writer.shutdown_complete(false),
-            Control::Error(causes) => writer.error(&causes),
-            Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
-        }
-    }
-
-    /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
-    fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
-        let max = self.paths[path].max_packet;
-        let Some(receiver) = &mut self.receiver else { return };
-        let wanted = receiver.delayed.pending() || receiver.delayed.due();
-        if !wanted || receiver.ack_path != path {
-            return;
-        }
-        let Some(room) = max.checked_sub(writer.len() + SACK_LEN) else { return };
-        // §6.7: blocks from the lowest, as many as the PMTU has room for.
-        let gaps = receiver.received.gap_blocks(room / 4);
-        let room = room / 4 - gaps.len();
-        let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
-        let cumulative = receiver.received.cumulative();
-        let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
-        writer.sack(cumulative, a_rwnd, gaps, duplicates);
-        receiver.note_advertised(a_rwnd);
-        receiver.received.clear_duplicates();
-        receiver.delayed.on_sent();
-        self.journal.stats.sacks_sent += 1;
-    }
-
-    fn write_sack_packet(&mut self, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let receiver = self.receiver.as_ref().filter(|r| r.delayed.due())?;
-        let open = self.may_send_data() || self.state == State::ShutdownSent;
-        if !open {
-            return None;
-        }
-        let path = receiver.ack_path;
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
-        self.write_sack(&mut writer, path);
-        debug_assert!(!writer.is_empty());
-        writer.finish();
-        Some(path)
-    }
-
     /// A packet of lost chunks, or of new ones.
     fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
         if !self.may_send_data() {
             return None;
         }
-        let lost = self.lost_path().filter(|path| {
-            self.sender.retransmit_now
-                || self.sender.board.flight(*path) < self.paths[*path].control.get().cwnd()
-        });
+        let lost =
+            self.lost_path().filter(|path| self.sender.retransmit_now || self.cwnd_allows(*path));
         let path = lost.unwrap_or_else(|| self.paths.data_path());
         self.decay_idle(now, path);
         if lost.is_none() && (self.lost_path().is_some() || !self.may_send_new(path)) {
@@ -273,18 +155,25 @@ impl Association {
         self.paths.amdcs() - DATA_HEADER_LEN
     }
 
+    /// §6.1 B: a packet may breach cwnd if flight has not reached it.
+    fn cwnd_allows(&self, path: PathId) -> bool {
+        let (flight, path) = (self.sender.board.flight(path), &self.paths[path]);
+        // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
+        // address until the endpoint receives acknowledgement".
+        flight == 0 || (flight < path.control.get().cwnd() && !path.one_packet)
+    }
+
     /// Whether a packet may begin with a new chunk on `path`.
     fn may_send_new(&self, path: PathId) -> bool {
         let sender = &self.sender;
         let Some(len) = sender.queue.next_len(self.max_payload()) else { return false };
-        let flight = sender.board.flight(path);
         // §6.1 A: no new data beyond the peer's window, except zero window probes.
         let window = len <= sender.peer_window()
             || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
-        // §6.1 B: a packet may breach cwnd if flight has not reached it.
-        let cwnd = flight < self.paths[path].control.get().cwnd() || sender.extra_packets > 0;
+        let cwnd = self.cwnd_allows(path) || sender.extra_packets > 0;
         let burst = sender.burst_credit > 0;
-        window && cwnd && burst && !self.nagle_holds()
+        // Once the application shuts down, it can add nothing that would be worth waiting for.
+        window && cwnd && burst && !(self.state == State::Established && self.nagle_holds())
     }
 
     /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
@@ -458,6 +347,7 @@ impl Association {
         self.journal.stats.data_chunks_sent += 1;
         // §6.3.1 C4: one measurement per round trip.
         self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });
+        self.paths[path].last_measurable = now;
         let running = self.paths[path].t3.is_some();
         let action = t3_rtx::after_transmission(&self.config.profile, None, false, running);
         carried.restart_t3 |= action == TimerAction::Restart;
@@ -484,17 +374,6 @@ impl Association {
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && self.may_send_data() {
             self.arm_t3(now, path);
-        }
-    }
-}
-
-impl Control {
-    /// An upper bound of the bytes that it takes.
-    fn len_bound(&self) -> usize {
-        8 + match self {
-            Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
-            Control::Error(b) => padded(b.len()),
-            _ => 0,
         }
     }
 }

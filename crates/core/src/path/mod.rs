@@ -64,6 +64,10 @@ pub(crate) struct Path {
     /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
     pub(crate) flight_at_send: usize,
     pub(crate) last_data_sent: Time,
+    /// When a chunk that can measure the RTT was sent last: then the path is not idle.
+    pub(crate) last_measurable: Time,
+    /// T3-rtx expired, and nothing that was sent here has been acknowledged since.
+    pub(crate) one_packet: bool,
     pub(crate) heartbeat: HeartbeatState,
     pub(crate) timeouts: u64,
 }
@@ -93,6 +97,8 @@ impl Path {
             t3: None,
             flight_at_send: 0,
             last_data_sent: Time::ZERO,
+            last_measurable: Time::ZERO,
+            one_packet: false,
             heartbeat: HeartbeatState::default(),
             timeouts: 0,
         }

@@ -1,0 +1,142 @@
+//! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
+
+use tresse_wire::{PacketWriter, VerificationTag, padded};
+
+use super::super::{Association, Control, State};
+use super::{Carried, MAX_DUPLICATES, SACK_LEN};
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Association {
+    pub(super) fn write_control_packet(
+        &mut self,
+        now: Time,
+        buffer: &mut Vec<u8>,
+    ) -> Option<PathId> {
+        let (path, first) = self.outbox.pop_front()?;
+        if let Control::Init = first {
+            // §5.1: INIT MUST be alone; its packet has the tag 0.
+            let (fields, parameters) = self.init_chunk();
+            let mut writer = PacketWriter::new(buffer, self.header(VerificationTag(0)));
+            writer.init(&fields, &parameters);
+            writer.finish();
+            return Some(path);
+        }
+        let tag = match &first {
+            Control::Abort(abort) => abort.tag,
+            _ => self.identity.peer_tag,
+        };
+        let mut writer = PacketWriter::new(buffer, self.header(tag));
+        let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
+        let echo = matches!(first, Control::CookieEcho);
+        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
+        // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
+        if ends {
+            self.write_sack(&mut writer, path);
+        }
+        self.write_control(&mut writer, first);
+        if alone {
+            writer.finish();
+            return Some(path);
+        }
+        let max = self.paths[path].max_packet;
+        while let Some((next_path, next)) = self.outbox.front() {
+            let fits = writer.len() + next.len_bound() <= max;
+            let bundles =
+                !matches!(next, Control::Init | Control::ShutdownComplete | Control::Abort(_));
+            if *next_path != path || !fits || !bundles || echo {
+                break;
+            }
+            let Some((_, next)) = self.outbox.pop_front() else { break };
+            self.write_control(&mut writer, next);
+        }
+        // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
+        let data_fits = !ends
+            && self.may_send_data()
+            && path == self.paths.data_path()
+            && self.sender.board.first_lost().is_none();
+        if echo || data_fits {
+            self.write_sack(&mut writer, path);
+            let mut carried = Carried::default();
+            // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
+            self.write_lost(now, &mut writer, path, &mut carried);
+            if self.sender.board.first_lost().is_none() {
+                self.write_new(now, &mut writer, path, &mut carried);
+            }
+            self.after_data(now, path, &carried);
+        }
+        writer.finish();
+        Some(path)
+    }
+
+    fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
+        match control {
+            Control::Init => {} // Alone in its packet: written by the caller.
+            Control::CookieEcho => {
+                writer.cookie_echo(self.setup.cookie.as_deref().unwrap_or_default());
+                if let Some(causes) = &self.setup.error {
+                    writer.error(causes);
+                }
+            }
+            Control::CookieAck => writer.cookie_ack(),
+            Control::Heartbeat(info) => writer.heartbeat(&info),
+            Control::HeartbeatAck(parameters) => writer.heartbeat_ack(&parameters),
+            Control::Shutdown => {
+                if let Some(receiver) = &self.receiver {
+                    writer.shutdown(receiver.received.cumulative());
+                }
+            }
+            Control::ShutdownAck => writer.shutdown_ack(),
+            Control::ShutdownComplete => writer.shutdown_complete(false),
+            Control::Error(causes) => writer.error(&causes),
+            Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
+        }
+    }
+
+    /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
+    pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
+        let max = self.paths[path].max_packet;
+        let Some(receiver) = &mut self.receiver else { return };
+        let wanted = receiver.delayed.pending() || receiver.delayed.due();
+        if !wanted || receiver.ack_path != path {
+            return;
+        }
+        let Some(room) = max.checked_sub(writer.len() + SACK_LEN) else { return };
+        // §6.7: blocks from the lowest, as many as the PMTU has room for.
+        let gaps = receiver.received.gap_blocks(room / 4);
+        let room = room / 4 - gaps.len();
+        let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
+        let cumulative = receiver.received.cumulative();
+        let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
+        writer.sack(cumulative, a_rwnd, gaps, duplicates);
+        receiver.note_advertised(a_rwnd);
+        receiver.received.clear_duplicates();
+        receiver.delayed.on_sent();
+        self.journal.stats.sacks_sent += 1;
+    }
+
+    pub(super) fn write_sack_packet(&mut self, buffer: &mut Vec<u8>) -> Option<PathId> {
+        let receiver = self.receiver.as_ref().filter(|r| r.delayed.due())?;
+        let open = self.may_send_data() || self.state == State::ShutdownSent;
+        if !open {
+            return None;
+        }
+        let path = receiver.ack_path;
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        self.write_sack(&mut writer, path);
+        debug_assert!(!writer.is_empty());
+        writer.finish();
+        Some(path)
+    }
+}
+
+impl Control {
+    /// An upper bound of the bytes that it takes.
+    fn len_bound(&self) -> usize {
+        8 + match self {
+            Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
+            Control::Error(b) => padded(b.len()),
+            _ => 0,
+        }
+    }
+}
