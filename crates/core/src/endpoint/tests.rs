@@ -5,15 +5,23 @@ mod pair;
 mod script;
 mod sent;
 
+mod acks;
 mod collision;
 mod cookies;
+mod data;
+mod fast_retransmit;
 mod faults;
+mod heartbeat;
 mod init;
+mod multihoming;
 mod ootb;
 mod restart;
 mod setup;
+mod shutdown;
 mod tags;
+mod timers;
 mod transfer;
+mod window;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -27,7 +35,8 @@ use tresse_wire::{
 use super::{AssociationId, Datagram, Endpoint, Transmit};
 use crate::association::State;
 use crate::config::{AssociationConfig, EndpointConfig};
-use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions};
+use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
+use crate::path::PathId;
 use crate::profile::Profile;
 use crate::time::Time;
 use pair::Filter;
@@ -50,9 +59,14 @@ pub(crate) fn profile(name: &str, overrides: &str) -> AssociationConfig {
     AssociationConfig { profile: profile.into(), trace: true, ..AssociationConfig::default() }
 }
 
-/// RFC 9260 as it stands.
+/// RFC 9260 as it stands, without Nagle's algorithm.
 fn standard() -> AssociationConfig {
-    profile("rfc9260", "")
+    AssociationConfig { no_delay: true, ..profile("rfc9260", "") }
+}
+
+/// The same without Max.Burst, where tests count packets.
+fn bursty() -> AssociationConfig {
+    AssociationConfig { no_delay: true, ..profile("rfc9260", "[limits]\nmax_burst = 0") }
 }
 
 fn ms(n: u64) -> Duration {

@@ -8,6 +8,10 @@ pub(super) const RWND: u32 = 1 << 20;
 pub(super) const PEER_TAG: VerificationTag = VerificationTag(0x5ca1_ab1e);
 pub(super) const PEER_TSN: Tsn = Tsn(u32::MAX - 2);
 
+/// Bytes of chunks that fit a packet of 1500 bytes over IPv4, and of user data in one chunk.
+pub(super) const PMDCS: usize = 1500 - 20 - 12;
+pub(super) const FULL: usize = PMDCS - 16;
+
 /// The endpoint is A, the peer is Z.
 pub(super) struct Script {
     pub(super) now: Time,
@@ -125,6 +129,44 @@ impl Script {
         sent
     }
 
+    /// The same with `remotes` given by the application, so that all of them are confirmed.
+    pub(super) fn multihomed(config: &AssociationConfig, addresses_each: u8) -> Script {
+        let mut script = Script::connecting_to(config, &addresses(Side::Z, addresses_each));
+        script.init_ack();
+        script.cookie_ack();
+        script
+    }
+
+    /// An association whose cwnd has grown to so many full packets at least, with nothing
+    /// outstanding. Chunks are numbered from 0 again.
+    pub(super) fn grown(config: &AssociationConfig, packets: usize) -> Script {
+        let mut script = Script::connected(config);
+        let mut sent = 0;
+        let mut acked = 0;
+        while acked < sent || script.path(0).cwnd < packets * PMDCS {
+            if script.path(0).cwnd < packets * PMDCS {
+                script.try_send(0, FULL, SendOptions::default()).unwrap();
+                script.try_send(0, FULL, SendOptions::default()).unwrap();
+                sent += 2;
+            }
+            script.poll();
+            acked += 1;
+            script.sack(acked, &[]);
+        }
+        script.first = script.tsn(acked);
+        script
+    }
+
+    /// Such an association with `n` full packets in flight, all sent now.
+    pub(super) fn flying(config: &AssociationConfig, n: usize) -> Script {
+        let mut script = Script::grown(config, n);
+        for _ in 0..n {
+            script.try_send(0, FULL, SendOptions::default()).unwrap();
+        }
+        assert_eq!(script.poll().len(), n);
+        script
+    }
+
     /// An association that the peer opened, established.
     pub(super) fn accepted(config: &AssociationConfig) -> Script {
         let mut script = Script::listening(config);
@@ -199,6 +241,17 @@ impl Script {
         }
         self.now = end;
         sent
+    }
+
+    /// Lets time pass until the endpoint sends DATA by itself.
+    pub(super) fn wait_for_data(&mut self) -> Vec<Sent> {
+        for _ in 0..1000 {
+            let sent = self.wait(ms(100));
+            if sent.iter().any(|p| p.carries(ChunkType::DATA)) {
+                return sent;
+            }
+        }
+        panic!("no DATA for 100 seconds");
     }
 
     /// A packet of the peer, with the right tag and from its first address.
@@ -292,6 +345,16 @@ impl Script {
 
     pub(super) fn path(&self, path: u8) -> crate::stats::PathStats {
         self.end.path_stats(self.id).swap_remove(usize::from(path))
+    }
+
+    /// Numbers of the chunks declared lost since the last call.
+    pub(super) fn lost(&mut self) -> Vec<u32> {
+        let first = self.first;
+        let lost = |event| match event {
+            TraceEvent::Lost { tsn, .. } => Some(tsn.0.wrapping_sub(first.0)),
+            _ => None,
+        };
+        std::iter::from_fn(|| self.end.poll_trace()).filter_map(|(_, _, e)| lost(e)).collect()
     }
 
     /// How the association ended.

@@ -4,8 +4,7 @@ use tresse_wire::{Cause, Causes, Chunk, Data, Packet, Parameter, RawChunk, Sack}
 
 use super::*;
 
-/// A packet that an endpoint sent. Tests use what they need of it.
-#[allow(dead_code)]
+/// A packet that an endpoint sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) from: Side,
@@ -16,7 +15,6 @@ pub(crate) struct Sent {
     pub(crate) bytes: Bytes,
 }
 
-#[allow(dead_code)]
 impl Sent {
     fn packet(&self) -> Packet<'_> {
         Packet::parse(&self.bytes).unwrap()

@@ -1,0 +1,232 @@
+//! Heartbeats and path verification (RFC 9260 §8.3, §5.4).
+
+use super::*;
+use crate::PathState;
+use sent::only;
+
+/// Destination and time of the heartbeats among packets.
+fn beats(sent: &[Sent]) -> Vec<(u8, Time)> {
+    let beats = sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT));
+    beats.map(|p| (p.to.path.unwrap().0, p.at)).collect()
+}
+
+/// The parameters of the heartbeat in a packet.
+fn info(packet: &Sent) -> Vec<u8> {
+    packet.find(ChunkType::HEARTBEAT).unwrap().value.to_vec()
+}
+
+/// An association that a peer with so many addresses opened: only the first is confirmed.
+fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>) {
+    let mut script = Script::listening(config);
+    let mut parameters = ParameterWriter::new();
+    for net in 1..addresses {
+        parameters.ipv4([10, 0, net, 2].into());
+    }
+    let sent = script.join(&script::peer_fields(), &parameters.finish());
+    (script, sent)
+}
+
+#[test]
+fn a_heartbeat_is_returned_unchanged_to_where_it_came_from() {
+    // §8.3: "that contains the Heartbeat Information TLV, together with any other received TLVs,
+    // copied unchanged"; §5.4: also to an UNCONFIRMED address.
+    let (mut script, _) = unconfirmed(&standard(), 2);
+    let value = [0, 1, 0, 7, 1, 2, 3, 0, 0xc0, 9, 0, 5, 4];
+    let chunk = [&[4, 0, 0, 17][..], &value].concat();
+    let beat = script::packet(script.tag, |w| w.raw(&chunk));
+    let sent = script.give_from([10, 0, 1, 2].into(), beat);
+    let ack = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT_ACK)).unwrap();
+    assert_eq!(ack.find(ChunkType::HEARTBEAT_ACK).unwrap().value, value);
+    assert_eq!(ack.to.destination, IpAddr::from([10, 0, 1, 2]));
+}
+
+#[test]
+fn an_idle_path_is_probed_every_rto_and_interval_with_jitter() {
+    // §8.3: "once per RTO of that destination address plus the protocol parameter 'HB.interval',
+    // with jittering of +/- 50% of the RTO value".
+    let mut script = Script::connected(&standard());
+    let mut last = script.now;
+    let mut gaps = Vec::new();
+    for _ in 0..6500 {
+        let sent = script.wait(ms(100));
+        for packet in sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT)) {
+            gaps.push(packet.at.since(last));
+            last = packet.at;
+            let info = info(packet);
+            script.give(|w| w.heartbeat_ack(&info));
+        }
+    }
+    assert!(gaps.len() > 15);
+    // The test answers up to 100 ms late, when the next interval begins.
+    assert!(gaps.iter().all(|g| (30_500..=31_600).contains(&g.as_millis())), "{gaps:?}");
+    assert!(gaps.iter().any(|g| *g != gaps[0]));
+    assert_eq!(script.path(0).errors, 0);
+}
+
+#[test]
+fn data_makes_heartbeats_needless() {
+    // §8.3: idle is a path over which no new chunk was sent that can measure the RTT.
+    let mut script = Script::connected(&standard());
+    for n in 1..50 {
+        let mut sent = script.wait(secs(5));
+        sent.extend(script.send(10));
+        assert_eq!(beats(&sent), []);
+        script.sack(n, &[]);
+    }
+}
+
+#[test]
+fn receiving_is_no_reason_not_to_probe() {
+    // An endpoint that only acknowledges sends nothing that measures the RTT: its path is idle.
+    let mut script = Script::connected(&standard());
+    script.send(10);
+    script.sack(1, &[]);
+    let mut sent = Vec::new();
+    for _ in 0..40 {
+        sent.extend(script.data(10));
+        sent.extend(script.wait(secs(1)));
+    }
+    assert_eq!(beats(&sent).len(), 1);
+}
+
+#[test]
+fn an_unanswered_heartbeat_counts_an_error_after_one_rto_and_waits_for_the_next_interval() {
+    // §8.3: the error counter is incremented "each time a HEARTBEAT chunk is sent to that address
+    // and not acknowledged within one RTO"; the next one leaves after RTO and HB.interval, "and
+    // exponential backoff of the RTO if the previous HEARTBEAT chunk is unanswered".
+    let mut script = Script::connected(&standard());
+    let sent = script.wait(secs(33));
+    let (_, first) = beats(&sent)[0];
+    script.wait(first.since(script.now) + secs(1));
+    script.wait(secs(2));
+    assert_eq!((script.path(0).errors, script.path(0).rto), (1, secs(2)));
+    let sent = script.wait(secs(60));
+    let times = beats(&sent);
+    let gap = times[0].1.since(first);
+    assert!(gap >= secs(31) && gap <= secs(33), "HB.interval and 2 s +- 50 %: {gap:?}");
+}
+
+#[test]
+fn a_dead_idle_path_becomes_inactive_and_is_probed_on() {
+    // §8.3: "After this, the endpoint SHOULD continue sending HEARTBEAT chunks on this destination
+    // address but SHOULD stop increasing the counter"; §8.1: on a path that does not carry data
+    // they do not count for the association.
+    let mut script = Script::multihomed(&standard(), 2);
+    let mut probes = 0;
+    for _ in 0..1500 {
+        for packet in script.wait(secs(1)) {
+            if packet.carries(ChunkType::HEARTBEAT) && packet.to.path == Some(PathId(0)) {
+                let info = info(&packet);
+                script.give(|w| w.heartbeat_ack(&info));
+            } else {
+                probes += 1;
+            }
+        }
+    }
+    assert_eq!(script.state(), State::Established);
+    assert_eq!((script.path(1).state, script.path(1).errors), (PathState::Inactive, 6));
+    assert!((14..40).contains(&probes), "{probes}");
+    assert_eq!(script.path(0).state, PathState::Active);
+}
+
+#[test]
+fn a_dead_idle_association_ends() {
+    // §8.1: heartbeats on the path that is used for data count.
+    let mut script = Script::connected(&standard());
+    script.wait(secs(1000));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+}
+
+#[test]
+fn unconfirmed_addresses_are_probed_from_the_start_a_few_per_rto() {
+    // §5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path"; "The number of
+    // packets containing HEARTBEAT chunks sent at each RTO SHOULD be limited by 'HB.Max.Burst'".
+    let (mut script, mut sent) = unconfirmed(&standard(), 4);
+    let start = script.now;
+    sent.extend(script.wait(ms(2500)));
+    let firsts: Vec<_> = (1..4).map(|p| beats(&sent).into_iter().find(|b| b.0 == p)).collect();
+    let at = |s: u64| start + secs(s);
+    assert_eq!(firsts, [Some((1, at(0))), Some((2, at(1))), Some((3, at(2)))]);
+    for second in 0..2 {
+        let in_rto = |t: &Time| t.since(start).as_secs() == second;
+        assert!(beats(&sent).iter().filter(|b| in_rto(&b.1)).count() <= 2);
+    }
+    assert!(
+        sent.iter().all(|p| p.to.path == Some(PathId(0)) || p.types() == [ChunkType::HEARTBEAT])
+    );
+}
+
+#[test]
+fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
+    // §5.4: "If during this probing the path becomes inactive, this rate is lowered to the normal
+    // HEARTBEAT rate"; "the association overall error count is not incremented".
+    let (mut script, _) = unconfirmed(&standard(), 2);
+    let sent = script.wait(secs(600));
+    let probes = beats(&sent).iter().filter(|b| b.0 == 1).count();
+    assert!((10..20).contains(&probes), "{probes}");
+    assert!(!script.end.associations[script.id].paths[PathId(1)].confirmed);
+    assert_eq!(script.path(1).state, PathState::Inactive);
+    assert!(
+        sent.iter().all(|p| p.to.path != Some(PathId(1)) || p.types() == [ChunkType::HEARTBEAT])
+    );
+}
+
+#[test]
+fn the_right_nonce_confirms_an_address() {
+    // §5.4: "a verification is made that the nonce included in the Heartbeat Info parameter is the
+    // one sent to the address indicated inside the Heartbeat Info parameter".
+    let (mut script, sent) = unconfirmed(&standard(), 3);
+    let first =
+        sent.iter().chain(&script.wait(ms(0))).find(|p| p.to.path == Some(PathId(1))).cloned();
+    let good = info(&first.unwrap());
+    let mut forgeries: Vec<Vec<u8>> = (4..good.len())
+        .map(|i| {
+            let mut bad = good.clone();
+            bad[i] ^= 1;
+            bad
+        })
+        .collect();
+    forgeries.push(vec![0, 1, 0, 4]);
+    forgeries.push(vec![0, 1, 0, 24, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    for bad in forgeries {
+        assert!(script.give(|w| w.heartbeat_ack(&bad)).is_empty());
+        assert_eq!(script.path(1).state, PathState::Unconfirmed);
+        assert_eq!(script.path(2).state, PathState::Unconfirmed);
+    }
+    script.now += ms(70);
+    script.events.clear();
+    script.give(|w| w.heartbeat_ack(&good));
+    assert_eq!(script.path(1).state, PathState::Active);
+    assert_eq!(script.path(1).last_rtt, Some(ms(70)), "§8.3: an RTT measurement");
+    let told = |e: &Event| {
+        matches!(e, Event::PathChanged { path: PathId(1), state: PathState::Active, .. })
+    };
+    assert!(script.events.iter().any(told));
+    script.events.clear();
+    script.now += ms(500);
+    script.give(|w| w.heartbeat_ack(&good));
+    assert_eq!(script.path(1).last_rtt, Some(ms(70)), "an answer counts once");
+}
+
+#[test]
+fn a_heartbeat_can_be_asked_for() {
+    // §8.3 D, §11.1.10.
+    let mut script = Script::multihomed(&standard(), 2);
+    script.end.request_heartbeat(script.now, script.id, PathId(1)).unwrap();
+    let sent = script.poll();
+    assert_eq!(only(&sent).to.path, Some(PathId(1)));
+    assert_eq!(only(&sent).types(), [ChunkType::HEARTBEAT]);
+    assert!(script.end.request_heartbeat(script.now, script.id, PathId(2)).is_err());
+    let mut script = Script::connecting(&standard());
+    assert!(script.end.request_heartbeat(script.now, script.id, PathId(0)).is_err());
+}
+
+#[test]
+fn heartbeats_can_be_switched_off_but_unconfirmed_addresses_are_probed() {
+    let config = profile("rfc9260", "[heartbeat]\nenabled = false");
+    let mut script = Script::connected(&config);
+    assert!(script.wait(secs(1000)).is_empty());
+    let (mut script, _) = unconfirmed(&config, 2);
+    let sent = script.wait(secs(10));
+    assert!(beats(&sent).iter().all(|b| b.0 == 1) && !sent.is_empty());
+}

@@ -1,0 +1,276 @@
+//! Ending gracefully (RFC 9260 §9.2).
+
+use super::*;
+use crate::SendError;
+use script::{PEER_TAG, PEER_TSN};
+use sent::{only, types};
+
+const SHUTDOWN_STATES: [State; 4] =
+    [State::ShutdownPending, State::ShutdownSent, State::ShutdownReceived, State::ShutdownAckSent];
+
+/// Two ends with data under way in both directions; who shuts down does so after a head start.
+fn crossing(z_after: Option<u64>, lost: (Side, u64)) {
+    let (mut pair, a, z) = Pair::connected(&standard(), 1);
+    let counts = pair.log.iter().filter(|p| p.from == lost.0).count() as u64;
+    pair.drop = Box::new(move |p| (p.from, p.number) == (lost.0, counts + lost.1));
+    for _ in 0..6 {
+        pair.send(Side::A, a, 0, vec![1; 1000]);
+        pair.send(Side::Z, z, 0, vec![2; 1000]);
+    }
+    pair.shutdown(Side::A, a);
+    if let Some(after) = z_after {
+        pair.run(ms(after));
+        let now = pair.now;
+        // It may be gone already.
+        let _ = pair.end(Side::Z).shutdown(now, z);
+    }
+    let what = format!("Z after {z_after:?} ms, lost {lost:?}");
+    pair.run(secs(30));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 6, "{what}");
+    assert_eq!(pair.recv_all(Side::A, a).len(), 6, "{what}");
+    for side in [Side::A, Side::Z] {
+        assert_eq!(pair.closed(side), Some(&CloseReason::Shutdown), "{what}");
+        assert!(!pair.saw(side, |e| matches!(e, Event::SendFailed(_))), "{what}");
+    }
+    pair.run(ms(1));
+    for side in [Side::A, Side::Z] {
+        assert!(pair.end(side).associations().is_empty(), "{what}");
+        assert_eq!(pair.end(side).poll_timeout(), None, "{what}");
+    }
+    for packet in &pair.log {
+        let ends = packet.carries(ChunkType::SHUTDOWN) || packet.carries(ChunkType::SHUTDOWN_ACK);
+        assert!(!(ends && packet.carries(ChunkType::DATA)), "RFC 9260 §6.10: {what}");
+    }
+}
+
+#[test]
+fn all_data_arrives_however_shutdowns_cross_and_whatever_is_lost_once() {
+    for z_after in [None, Some(0), Some(5), Some(15), Some(25), Some(35), Some(45)] {
+        for number in 0..14 {
+            for side in [Side::A, Side::Z] {
+                crossing(z_after, (side, number));
+            }
+        }
+    }
+}
+
+#[test]
+fn shutdown_waits_for_all_data_to_be_acknowledged() {
+    // "remains there until all outstanding data has been acknowledged by its peer ... but
+    // retransmits data to the peer endpoint if necessary to fill gaps."
+    let mut script = Script::connected(&standard());
+    script.send(1000);
+    script.send(1000);
+    script.data(10);
+    assert!(script.shutdown().is_empty());
+    assert_eq!(script.state(), State::ShutdownPending);
+    script.sack(1, &[]);
+    assert_eq!(script.state(), State::ShutdownPending);
+    let again = script.wait(ms(1100));
+    assert_eq!(script.numbers(&again), [[1]], "T3-rtx");
+    let sent = script.sack(2, &[]);
+    assert_eq!(only(&sent).types(), [ChunkType::SHUTDOWN]);
+    assert_eq!(script.state(), State::ShutdownSent);
+    let cumulative = only(&sent).find(ChunkType::SHUTDOWN).unwrap().value;
+    assert_eq!(cumulative, PEER_TSN.0.to_be_bytes());
+}
+
+#[test]
+fn the_last_chunk_before_a_shutdown_asks_for_an_immediate_sack() {
+    // §6.1: the I bit MAY be set in SHUTDOWN-PENDING.
+    let mut script = Script::connecting(&standard());
+    script.send(1000);
+    script.send(1000);
+    script.shutdown();
+    script.init_ack();
+    let sent = script.cookie_ack();
+    let flags: Vec<bool> = sent.iter().flat_map(|p| p.data()).map(|d| d.flags.immediate).collect();
+    assert_eq!(flags, [true]);
+    assert_eq!(script.state(), State::ShutdownPending, "asked for before it was established");
+    script.sack(2, &[]);
+    assert_eq!(script.state(), State::ShutdownSent);
+}
+
+#[test]
+fn no_new_data_is_accepted_once_a_side_shuts_down() {
+    // "An endpoint SHOULD reject any new data request from its upper layer."
+    for state in SHUTDOWN_STATES {
+        let mut script = Script::in_state(state);
+        let refused = script.try_send(0, 1, SendOptions::default());
+        assert_eq!(refused, Err(SendError::ShuttingDown), "{state:?}");
+    }
+    let mut script = Script::connecting(&standard());
+    script.shutdown();
+    let refused = script.try_send(0, 1, SendOptions::default());
+    assert_eq!(refused, Err(SendError::ShuttingDown));
+}
+
+#[test]
+fn the_application_is_told_that_the_peer_shuts_down() {
+    let mut script = Script::in_state(State::ShutdownReceived);
+    let told = |s: &Script| s.events.iter().filter(|e| **e == Event::PeerShutdown).count();
+    assert_eq!(told(&script), 1);
+    let cumulative = script.first.wrapping_sub(1);
+    script.give(|w| w.shutdown(cumulative));
+    assert_eq!(told(&script), 1, "once");
+    // "it MUST ignore ULP shutdown requests".
+    script.shutdown();
+    assert_eq!(script.state(), State::ShutdownReceived);
+}
+
+#[test]
+fn t2_repeats_shutdown_with_the_current_tsn_and_then_gives_up() {
+    // "If the timer expires, the endpoint MUST resend the SHUTDOWN chunk with the updated last
+    // sequential TSN"; more than Association.Max.Retrans times: unreachable.
+    for state in [State::ShutdownSent, State::ShutdownAckSent] {
+        let mut script = Script::in_state(state);
+        let start = script.now;
+        let sent = script.wait(secs(1000));
+        let kind = match state {
+            State::ShutdownSent => ChunkType::SHUTDOWN,
+            _ => ChunkType::SHUTDOWN_ACK,
+        };
+        let repeated = sent.iter().take_while(|p| p.types() == [kind]);
+        let times: Vec<u64> = repeated.map(|p| p.at.since(start).as_secs()).collect();
+        let all = [1, 3, 7, 15, 31, 63, 123, 183, 243, 303];
+        if state == State::ShutdownAckSent {
+            assert_eq!(times, all);
+            assert_eq!(sent.len(), times.len(), "no heartbeats either (§8.3)");
+            assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+        } else {
+            // T5-shutdown-guard, 5 times RTO.Max, ends it before.
+            assert_eq!(times, all[..9]);
+            assert_eq!(types(&sent[9..]), [[ChunkType::ABORT]]);
+            assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+        }
+    }
+}
+
+#[test]
+fn t5_aborts_a_shutdown_that_takes_too_long() {
+    // "At the expiration of this timer, the sender SHOULD abort the association by sending an
+    // ABORT chunk"; recommended: 5 times RTO.Max.
+    let mut script = Script::connected(&profile("rfc9260", "[heartbeat]\nenabled = false"));
+    script.send(100);
+    script.shutdown();
+    script.wait(secs(299));
+    assert_eq!(script.state(), State::ShutdownPending);
+    let sent = script.wait(secs(1));
+    assert_eq!(sent.last().unwrap().types(), [ChunkType::ABORT]);
+    assert_eq!(sent.last().unwrap().tag(), PEER_TAG);
+    assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+}
+
+#[test]
+fn in_shutdown_sent_each_packet_with_data_is_answered_by_shutdown() {
+    // "MUST immediately respond to each received packet containing one or more DATA chunks with a
+    // SHUTDOWN chunk and restart the T2-shutdown timer"; with gaps or duplicates "a SACK chunk
+    // MUST also be sent".
+    let mut script = Script::in_state(State::ShutdownSent);
+    for tsn in [PEER_TSN, PEER_TSN, PEER_TSN.wrapping_add(2)] {
+        assert!(script.wait(ms(900)).is_empty(), "T2 was restarted");
+        let sent = script.data_at(tsn, 10);
+        assert_eq!(only(&sent).types(), [ChunkType::SACK, ChunkType::SHUTDOWN]);
+        let cumulative = only(&sent).find(ChunkType::SHUTDOWN).unwrap().value;
+        assert_eq!(cumulative, PEER_TSN.0.to_be_bytes());
+    }
+    assert!(script.wait(ms(999)).is_empty());
+    assert_eq!(types(&script.wait(ms(1))), [[ChunkType::SHUTDOWN]]);
+}
+
+#[test]
+fn any_packet_of_the_peer_gives_it_more_time() {
+    // "The reception of any packet from its peer ... SHOULD clear the endpoint's retransmission
+    // count and restart the T2-shutdown timer".
+    let config = profile(
+        "rfc9260",
+        "[limits]\nassociation_max_retrans = 1\nshutdown_guard_rto_max = 100\n[rto]\nmax_ms = 1000",
+    );
+    let mut script = Script::connected(&config);
+    script.shutdown();
+    for _ in 0..3 {
+        assert_eq!(types(&script.wait(ms(1500))), [[ChunkType::SHUTDOWN]]);
+        script.give(|w| w.raw(&[0xbe, 0, 0, 4]));
+    }
+    script.wait(ms(2100));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+}
+
+#[test]
+fn shutdown_acknowledges_data() {
+    // "verify, by checking the Cumulative TSN Ack field of the chunk, that all its outstanding
+    // DATA chunks have been received".
+    let mut script = Script::connected(&standard());
+    script.send(1000);
+    script.send(1000);
+    let first = script.first;
+    assert!(script.give(|w| w.shutdown(first)).is_empty());
+    assert_eq!(script.state(), State::ShutdownReceived);
+    let again = script.wait(ms(1100));
+    assert_eq!(script.numbers(&again), [[1]]);
+    let sent = script.give(|w| w.shutdown(first.wrapping_add(1)));
+    assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+    // One that acknowledges what was never sent is a violation.
+    let mut script = Script::in_state(State::ShutdownReceived);
+    let unsent = script.tsn(1);
+    assert_eq!(types(&script.give(|w| w.shutdown(unsent))), [[ChunkType::ABORT]]);
+}
+
+#[test]
+fn shutdown_complete_has_the_peers_tag_and_no_t_bit_while_there_is_an_association() {
+    // RFC 9260 §8.5.1 C.
+    for state in [State::ShutdownSent, State::ShutdownAckSent] {
+        let mut script = Script::in_state(state);
+        let sent = script.give(|w| w.shutdown_ack());
+        assert_eq!(only(&sent).types(), [ChunkType::SHUTDOWN_COMPLETE]);
+        assert_eq!((only(&sent).tag(), only(&sent).reflected()), (PEER_TAG, false));
+        assert_eq!(script.closed(), Some(&CloseReason::Shutdown));
+        // Once it is gone, out of the blue: the tag comes back, with the T bit.
+        let sent = script.give(|w| w.shutdown_ack());
+        assert_eq!(only(&sent).types(), [ChunkType::SHUTDOWN_COMPLETE]);
+        assert_eq!((only(&sent).tag(), only(&sent).reflected()), (script.tag, true));
+    }
+}
+
+#[test]
+fn a_shutdown_ack_during_setup_leaves_the_setup_alone() {
+    // §9.2: "lets T1-init continue running and remains in the COOKIE-WAIT or COOKIE-ECHOED state".
+    for state in [State::CookieWait, State::CookieEchoed] {
+        let mut script = Script::in_state(state);
+        let timer = script.end.poll_timeout();
+        script.give(|w| w.shutdown_ack());
+        assert_eq!((script.state(), script.end.poll_timeout()), (state, timer));
+    }
+}
+
+#[test]
+fn shutdowns_that_cross_are_acknowledged_at_once() {
+    // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its peer,
+    // the endpoint SHOULD respond immediately with a SHUTDOWN ACK chunk".
+    let mut script = Script::in_state(State::ShutdownSent);
+    let last = script.first.wrapping_sub(1);
+    assert_eq!(types(&script.give(|w| w.shutdown(last))), [[ChunkType::SHUTDOWN_ACK]]);
+    assert_eq!(script.state(), State::ShutdownAckSent);
+    assert!(script.wait(ms(999)).is_empty(), "T2 was restarted");
+    script.give(|w| w.shutdown_complete(false));
+    assert_eq!(script.closed(), Some(&CloseReason::Shutdown));
+    assert_eq!(script.end.poll_timeout(), None);
+}
+
+#[test]
+fn an_abort_by_the_application_carries_its_reason() {
+    // RFC 9260 §9.1, §3.3.10.12.
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.end.abort(script.now, script.id, b"enough").unwrap();
+    let sent = script.poll();
+    assert_eq!(only(&sent).types(), [ChunkType::ABORT], "no DATA is bundled with it");
+    assert_eq!(only(&sent).causes(), [(CauseCode::USER_INITIATED_ABORT, b"enough".to_vec())]);
+    assert!(matches!(script.events[..], [.., Event::SendFailed(_), Event::Closed(_)]));
+
+    let mut script = Script::connected(&standard());
+    let causes = CauseWriter::new().user_initiated_abort(b"you too").finish();
+    assert!(script.give(|w| w.abort(false, &causes)).is_empty(), "no answer to an ABORT");
+    let reason = CloseReason::PeerAborted { cause: 12, value: Bytes::from_static(b"you too") };
+    assert_eq!(script.closed(), Some(&reason));
+}

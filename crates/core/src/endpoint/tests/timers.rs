@@ -1,0 +1,233 @@
+//! T3-rtx and round-trip times (RFC 9260 §6.3), and windows after a timeout or a pause (§7.2).
+
+use super::*;
+use script::{FULL, PMDCS};
+use sent::{only, types};
+
+/// RTO.Min out of the way.
+fn quick() -> AssociationConfig {
+    AssociationConfig { no_delay: true, ..profile("rfc9260", "[rto]\nmin_ms = 10") }
+}
+
+#[test]
+fn r1_sending_starts_the_timer() {
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.now += ms(600);
+    script.send(100);
+    assert!(script.wait(ms(399)).is_empty(), "it is not restarted by the second chunk");
+    let sent = script.wait(ms(1));
+    assert_eq!(script.numbers(&sent), [[0, 1]]);
+}
+
+#[test]
+fn r2_the_timer_stops_when_all_is_acknowledged() {
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.send(100);
+    script.sack(2, &[]);
+    assert!(script.wait(secs(20)).is_empty());
+    assert_eq!(script.stats().timeouts, 0);
+}
+
+#[test]
+fn r3_the_timer_restarts_when_the_earliest_chunk_is_acknowledged() {
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.send(100);
+    script.now += ms(600);
+    script.sack(1, &[]);
+    assert!(script.wait(ms(999)).is_empty());
+    let sent = script.wait(ms(1));
+    assert_eq!(script.numbers(&sent), [[1]]);
+    // Not by a later chunk.
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.send(100);
+    script.now += ms(600);
+    script.sack(0, &[(2, 2)]);
+    assert!(script.wait(ms(399)).is_empty());
+    let sent = script.wait(ms(1));
+    assert_eq!(script.numbers(&sent), [[0]]);
+}
+
+#[test]
+fn r4_reneging_starts_the_timer_of_the_path() {
+    // Chunk 0 goes to the second path; the first one has nothing outstanding, until the receiver
+    // reneges on chunk 1.
+    let mut script = Script::multihomed(&standard(), 2);
+    script.send(1000);
+    script.send(1000);
+    script.now += ms(900);
+    script.sack(0, &[(2, 2)]);
+    let sent = script.wait(ms(100));
+    assert_eq!(only(&sent).to.path, Some(PathId(1)));
+    let first = &script.end.associations[script.id].paths[PathId(0)];
+    assert_eq!(first.t3, None);
+    script.now += ms(500);
+    script.sack(0, &[]);
+    assert_eq!(script.stats().reneged, 1);
+    let first = &script.end.associations[script.id].paths[PathId(0)];
+    assert_eq!(first.t3, Some(script.now + secs(2)), "its RTO was doubled");
+}
+
+#[test]
+fn e1_e2_a_timeout_sets_cwnd_to_one_packet_and_doubles_rto() {
+    // §7.2.3: ssthresh = max(cwnd / 2, 4 * PMDCS), cwnd = PMDCS; §6.3.3 E2, bounded by RTO.Max.
+    let mut script = Script::flying(&bursty(), 20);
+    let before = script.path(0);
+    script.wait(secs(1));
+    let after = script.path(0);
+    assert_eq!((after.cwnd, after.ssthresh), (PMDCS, before.cwnd / 2));
+    assert_eq!((after.rto, after.timeouts), (secs(2), 1));
+    let mut times = Vec::new();
+    for rto in [2, 4, 8, 16, 32, 60, 60] {
+        assert_eq!(script.path(0).rto, secs(rto));
+        let sent = script.wait(secs(rto));
+        times.push(sent[0].at);
+    }
+    assert_eq!(script.path(0).ssthresh, 4 * PMDCS, "the floor");
+    assert!(times.windows(2).all(|w| w[0] < w[1]));
+}
+
+#[test]
+fn e3_one_packet_is_in_flight_after_a_timeout() {
+    // §6.3.3 E3: the earliest chunks that fit one packet; §7.2.3: "no more than one SCTP packet
+    // will be in flight for that address until the endpoint receives acknowledgement".
+    for (len, first) in [(600, vec![0, 1]), (1000, vec![0]), (FULL, vec![0])] {
+        let mut script = Script::grown(&bursty(), 20);
+        for _ in 0..10 {
+            script.send(len);
+        }
+        let sent = script.wait(secs(1));
+        assert_eq!(script.numbers(&sent), std::slice::from_ref(&first), "{len}");
+        assert!(script.poll().is_empty());
+        assert!(script.send(10).is_empty(), "nor does new data leave");
+        // "Any DATA chunks that ... did not fit ... SHOULD be ... sent as soon as cwnd allows."
+        let sent = script.sack(first.len() as u32, &[]);
+        assert_eq!(script.numbers(&sent)[0][0], first.len() as u32);
+    }
+}
+
+#[test]
+fn karn_retransmitted_chunks_are_not_measured() {
+    // §6.3.1 C5; §6.3.3: RTO stays doubled until new data is measured, which collapses it.
+    let mut script = Script::connected(&standard());
+    let srtt = script.path(0).srtt;
+    script.send(100);
+    script.wait(secs(1));
+    script.now += ms(300);
+    script.sack(1, &[]);
+    assert_eq!((script.path(0).srtt, script.path(0).rto), (srtt, secs(2)));
+    script.send(100);
+    script.now += ms(40);
+    script.sack(2, &[]);
+    assert_eq!(script.path(0).last_rtt, Some(ms(40)));
+    assert_eq!(script.path(0).rto, secs(1));
+}
+
+#[test]
+fn chunks_behind_a_retransmitted_one_are_not_measured_either() {
+    // §6.3.1 C5: "only ... using a DATA chunk with TSN r if no DATA chunk with TSN less than or
+    // equal to r was retransmitted since the DATA chunk with TSN r was sent first".
+    let mut script = Script::flying(&bursty(), 8);
+    script.now += ms(10);
+    script.sack(1, &[]); // A sample; the next one is due.
+    script.send(FULL);
+    let last = script.path(0).last_rtt;
+    script.now += ms(20);
+    for end in 2..5 {
+        script.sack(1, &[(2, end)]);
+    }
+    script.now += ms(20);
+    script.sack(9, &[]);
+    assert_eq!(script.path(0).last_rtt, last);
+}
+
+#[test]
+fn one_measurement_per_round_trip() {
+    // §6.3.1 C4.
+    let mut script = Script::connected(&quick());
+    for _ in 0..3 {
+        script.send(100);
+        script.now += ms(10);
+    }
+    script.now += ms(70);
+    script.sack(1, &[]);
+    assert_eq!(script.path(0).last_rtt, Some(ms(100)));
+    script.now += ms(50);
+    script.sack(3, &[]);
+    assert_eq!(script.path(0).last_rtt, Some(ms(100)));
+    script.send(100);
+    script.now += ms(30);
+    script.sack(4, &[]);
+    assert_eq!(script.path(0).last_rtt, Some(ms(30)));
+}
+
+#[test]
+fn the_handshake_gives_the_first_measurement_unless_it_was_repeated() {
+    // §6.3.1 C2, C5.
+    let mut script = Script::connecting(&quick());
+    script.now += ms(80);
+    script.init_ack();
+    assert_eq!(script.path(0).srtt, Some(ms(80)));
+    assert_eq!(script.path(0).rto, ms(240), "SRTT + 4 RTTVAR, with RTTVAR = R / 2");
+    let mut script = Script::connecting(&quick());
+    script.wait(ms(1500));
+    script.init_ack();
+    assert_eq!(script.path(0).srtt, None);
+}
+
+#[test]
+fn cwnd_decays_while_nothing_is_sent() {
+    // §7.2.1: "adjusted to max(cwnd / 2, 4 * PMDCS) once per RTO. Before the first cwnd adjustment,
+    // the ssthresh of the transport address SHOULD be set to the cwnd."
+    let mut script = Script::grown(&bursty(), 20);
+    let before = script.path(0).cwnd;
+    script.wait(ms(999));
+    script.send(100);
+    assert_eq!(script.path(0).cwnd, before);
+    script.sack(1, &[]);
+    script.wait(ms(2500));
+    script.send(100);
+    assert_eq!((script.path(0).cwnd, script.path(0).ssthresh), (before / 4, before));
+    script.sack(2, &[]);
+    script.wait(secs(25));
+    script.send(100);
+    assert_eq!(script.path(0).cwnd, 4 * PMDCS);
+}
+
+#[test]
+fn too_many_errors_end_the_association_and_report_what_was_lost() {
+    // RFC 9260 §8.1: more than Association.Max.Retrans.
+    let config =
+        profile("rfc9260", "[limits]\nassociation_max_retrans = 3\n[heartbeat]\nenabled = false");
+    let mut script = Script::connected(&config);
+    script.send(100);
+    script.wait(secs(14)); // 1 + 2 + 4 seconds, and the last one of 8.
+    assert_eq!(script.closed(), None);
+    let sent = script.wait(secs(2));
+    assert!(types(&sent).concat().iter().all(|kind| *kind == ChunkType::ABORT));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+    assert!(script.events.iter().any(|e| matches!(e, Event::SendFailed(_))));
+    assert!(script.wait(secs(100)).is_empty());
+}
+
+#[test]
+fn the_error_counter_is_reset_by_an_acknowledgement() {
+    // RFC 9260 §8.1: "MUST be reset each time a DATA chunk sent to that peer endpoint is
+    // acknowledged".
+    let config =
+        profile("rfc9260", "[limits]\nassociation_max_retrans = 2\n[heartbeat]\nenabled = false");
+    let mut script = Script::connected(&config);
+    for n in 1..10 {
+        script.send(100);
+        script.wait(script.path(0).rto * 3);
+        script.sack(n, &[]);
+        script.send(1);
+        script.sack(n, &[]);
+        assert_eq!(script.closed(), None, "{n}");
+        script.first = script.first.wrapping_add(1);
+        script.sack(n, &[]);
+    }
+}
