@@ -236,6 +236,8 @@ impl Endpoint {
             return None;
         }
         match (known, tags) {
+            // C: the peer has left this tag behind, by a restart, since the cookie was made.
+            (Some(_), Some((_, false))) if self.past.include(&cookie) => None,
             (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
             _ if self.past.include(&cookie) => {
                 // §5.3.1: a new tag MUST be used each time an association is reestablished. This
