@@ -142,14 +142,12 @@ impl Run {
 
     /// Runs until nothing is left to happen, with looks at the state in between.
     fn play(&mut self, scenario: &Scenario) -> StopReason {
-        let offered: u64 = scenario
-            .hosts
-            .iter()
-            .flat_map(|host| &host.traffic)
-            .map(|m| m.size.div_ceil(LEAST_PAYLOAD) as u64)
-            .sum();
-        self.sim.set_event_limit(200_000 + 200 * offered);
+        let messages = scenario.hosts.iter().flat_map(|host| &host.traffic);
+        let chunks = messages.map(|m| m.size.div_ceil(LEAST_PAYLOAD) as u64).sum();
         let limit = scenario.curfew + limits::patience(scenario);
+        // A packet is sent, waits, arrives and may wake a timer.
+        let span = limit.since(Time::ZERO);
+        self.sim.set_event_limit(1000 + 5 * limits::most_packets(scenario, chunks, span));
         let mut step = Duration::from_millis(50);
         loop {
             let next = (self.sim.now() + step).min(limit);
