@@ -305,8 +305,10 @@ impl Association {
         } else if idle && sender.a_rwnd > 0 && sender.a_rwnd * 2 >= sender.peer_buffer {
             // Not closed but too narrow for a chunk larger than half the peer's buffer: it will
             // hardly open further, so there is nothing to wait an RTO for (§6.1 A: SHOULD).
+            // The last one was taken, or there was none: the interval does not grow.
             sender.zero_window.probe_at = None;
             sender.zero_window.probe_now = true;
+            sender.zero_window.probes = 0;
         } else if idle && sender.zero_window.probe_at.is_none() && !sender.zero_window.probe_now {
             // The interval grows exponentially, bounded like any timeout.
             let wait = rto * (1 << sender.zero_window.probes.min(6));
