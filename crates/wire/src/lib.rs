@@ -1,4 +1,5 @@
-//! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260.
+//! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, and the TIMESTAMP chunk
+//! and retransmit bits by which a sender recognises spurious retransmissions.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -56,9 +57,10 @@ pub use chunk::heartbeat::Heartbeat;
 pub use chunk::heartbeat_ack::HeartbeatAck;
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
-pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack};
+pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack, SackFlags};
 pub use chunk::shutdown::Shutdown;
 pub use chunk::shutdown_complete::ShutdownComplete;
+pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
 pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};

@@ -4,7 +4,7 @@ use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
     COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
-    InitFields, Ppid, Shutdown, ShutdownComplete, Ssn, StreamId, Tsn,
+    InitFields, Ppid, SackFlags, Shutdown, ShutdownComplete, Ssn, StreamId, Timestamp, Tsn,
 };
 
 /// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
@@ -66,7 +66,7 @@ impl<'b> PacketWriter<'b> {
         fields.emit(self.buffer, ChunkType::INIT_ACK, params);
     }
 
-    /// Appends a SACK chunk (RFC 9260 §3.3.4) of `16 + 4 * (gaps + duplicates)` bytes.
+    /// Appends a SACK chunk (RFC 9260 §3.3.4) of `16 + 4 * (gaps + duplicates)` bytes, without flags.
     ///
     /// A chunk holds 16379 Gap Ack Blocks and Duplicate TSNs together; what is beyond that is left
     /// out, duplicates first.
@@ -77,7 +77,26 @@ impl<'b> PacketWriter<'b> {
         gaps: impl ExactSizeIterator<Item = GapAckBlock>,
         duplicates: impl ExactSizeIterator<Item = Tsn>,
     ) {
-        chunk::sack::emit(self.buffer, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
+        let flags = SackFlags::default();
+        self.sack_with_flags(flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
+    }
+
+    /// Appends a SACK chunk as [`sack`](Self::sack) does, with these flags.
+    pub fn sack_with_flags(
+        &mut self,
+        flags: SackFlags,
+        cumulative_tsn_ack: Tsn,
+        a_rwnd: u32,
+        gaps: impl ExactSizeIterator<Item = GapAckBlock>,
+        duplicates: impl ExactSizeIterator<Item = Tsn>,
+    ) {
+        chunk::sack::emit(self.buffer, flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
+    }
+
+    /// Appends a TIMESTAMP chunk of [`TIMESTAMP_CHUNK_LEN`](crate::TIMESTAMP_CHUNK_LEN) bytes, see
+    /// [`Timestamp`](crate::Timestamp).
+    pub fn timestamp(&mut self, tsval: u32, tsecr: u32) {
+        Timestamp { tsval, tsecr }.emit(self.buffer);
     }
 
     /// Appends a HEARTBEAT chunk (RFC 9260 §3.3.5) with this Heartbeat Info.

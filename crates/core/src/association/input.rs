@@ -120,6 +120,8 @@ impl Association {
             // INIT and COOKIE ECHO never get here: the endpoint handles them. Anywhere but at the
             // head of a packet they MUST NOT be (§6.10, §5.1).
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
+            // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
+            Chunk::Timestamp(_) => {}
             Chunk::Unknown(raw) => {
                 return self.on_unknown_chunk(raw.chunk_type, raw.bytes, incoming);
             }

@@ -170,6 +170,7 @@ impl SendQueue {
             unordered: options.unordered,
             beginning,
             ending,
+            ..DataFlags::default()
         };
         Some(OutChunk { stream, ssn: self.ssn, ppid: options.ppid, flags, payload })
     }

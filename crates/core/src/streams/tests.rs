@@ -309,7 +309,7 @@ proptest! {
         let mut sent = 0;
         for (ahead, stream, ssn, [unordered, beginning, ending], len, other) in chunks {
             let seq = (1 << 32) + ahead;
-            let flags = DataFlags { immediate: false, unordered, beginning, ending };
+            let flags = DataFlags { unordered, beginning, ending, ..DataFlags::default() };
             let result = inbound.receive(Time::ZERO, InChunk {
                 seq,
                 tsn: Tsn(seq as u32),

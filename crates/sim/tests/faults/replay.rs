@@ -127,14 +127,16 @@ fn summary(ip: &[u8]) -> String {
     for raw in packet.chunks().map_while(Result::ok) {
         let _ = match Chunk::parse(raw) {
             Ok(Chunk::Data(data)) => {
-                let DataFlags { immediate, unordered, beginning, ending } = data.flags;
+                let DataFlags { retransmission, immediate, unordered, beginning, ending } =
+                    data.flags;
                 let flag = |set: bool, letter| if set { letter } else { '-' };
                 write!(
                     text,
-                    " DATA({} s{}:{} {}{}{}{} {}B m{})",
+                    " DATA({} s{}:{} {}{}{}{}{} {}B m{})",
                     data.tsn.0,
                     data.stream.0,
                     data.ssn.0,
+                    flag(retransmission, 'R'),
                     flag(immediate, 'I'),
                     flag(unordered, 'U'),
                     flag(beginning, 'B'),

@@ -67,6 +67,9 @@ chunk_types! {
     RE_CONFIG = 130, "RE-CONFIG";
     /// Padding (RFC 4820 §3); carried as unknown.
     PAD = 132, "PAD";
+    /// Timestamp for the Eifel algorithm (Ladha et al.); not assigned by IANA but this project's own
+    /// choice, see [`Timestamp`](crate::Timestamp).
+    TIMESTAMP = 160, "TIMESTAMP";
     /// Forward cumulative TSN (RFC 3758 §3.2); carried as unknown.
     FORWARD_TSN = 192, "FORWARD TSN";
     /// Address configuration change (RFC 5061 §4.1.1); carried as unknown.

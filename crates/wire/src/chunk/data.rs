@@ -1,10 +1,11 @@
-//! Payload Data (DATA, 0), RFC 9260 §3.3.1; I bit from RFC 7053.
+//! Payload Data (DATA, 0), RFC 9260 §3.3.1; I bit from RFC 7053, R bit from
+//! draft-proshin-tsvwg-sctp-rtx-bit-03 §3.1.
 //!
 //! ```text
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 0    |  Res  |I|U|B|E|            Length             |
+//! |   Type = 0    | Res |R|I|U|B|E|            Length             |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                              TSN                              |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -31,6 +32,10 @@ pub const fn data_chunk_len(payload: usize) -> usize {
 /// Flags of a DATA chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct DataFlags {
+    /// R bit: the chunk has been sent before (draft-proshin-tsvwg-sctp-rtx-bit-03 §3.1; Ladha et
+    /// al., Figure 6, "Retransmit Bit Rules"). To be set only if both peers have announced
+    /// [`RETRANSMIT_BIT_SUPPORTED`](crate::ParameterType::RETRANSMIT_BIT_SUPPORTED).
+    pub retransmission: bool,
     /// I bit: the sender asks for a SACK without delay (RFC 7053).
     pub immediate: bool,
     /// U bit: unordered, the Stream Sequence Number means nothing.
@@ -43,13 +48,19 @@ pub struct DataFlags {
 
 impl DataFlags {
     /// An ordered user message in one piece: B and E set.
-    pub const UNFRAGMENTED: Self =
-        Self { immediate: false, unordered: false, beginning: true, ending: true };
+    pub const UNFRAGMENTED: Self = Self {
+        retransmission: false,
+        immediate: false,
+        unordered: false,
+        beginning: true,
+        ending: true,
+    };
 
     /// Reads the Chunk Flags; the reserved bits are ignored.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self {
+            retransmission: bits & 16 != 0,
             immediate: bits & 8 != 0,
             unordered: bits & 4 != 0,
             beginning: bits & 2 != 0,
@@ -60,7 +71,8 @@ impl DataFlags {
     /// The Chunk Flags with the reserved bits 0.
     #[must_use]
     pub const fn bits(self) -> u8 {
-        (self.immediate as u8) << 3
+        (self.retransmission as u8) << 4
+            | (self.immediate as u8) << 3
             | (self.unordered as u8) << 2
             | (self.beginning as u8) << 1
             | self.ending as u8
@@ -133,7 +145,7 @@ mod tests {
         stream: StreamId(3),
         ssn: Ssn(0x0102),
         ppid: Ppid(51),
-        flags: DataFlags { immediate: true, unordered: true, beginning: true, ending: true },
+        flags: DataFlags { immediate: true, unordered: true, ..DataFlags::UNFRAGMENTED },
         payload: b"hello",
     };
 
@@ -149,7 +161,7 @@ mod tests {
     #[test]
     fn reserved_flags_and_padding_are_ignored() {
         let mut bytes = BYTES;
-        bytes[1] |= 0xf0;
+        bytes[1] |= 0xe0;
         bytes[21..].fill(0xff);
         assert_eq!(parse(&bytes), Ok(Chunk::Data(DATA)));
         assert_eq!(parse(&bytes[..21]), Ok(Chunk::Data(DATA)));
@@ -173,7 +185,8 @@ mod tests {
     #[test]
     fn flags_keep_their_bits() {
         for bits in 0..=255 {
-            assert_eq!(DataFlags::from_bits(bits).bits(), bits & 0x0f);
+            assert_eq!(DataFlags::from_bits(bits).bits(), bits & 0x1f);
+            assert_eq!(DataFlags::from_bits(bits).retransmission, bits & 0x10 != 0);
         }
         assert_eq!(DataFlags::UNFRAGMENTED.bits(), 0b0011);
         assert_eq!(DataFlags::default().bits(), 0);

@@ -23,6 +23,7 @@ pub(crate) mod sack;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_ack;
 pub(crate) mod shutdown_complete;
+pub(crate) mod timestamp;
 
 mod chunk_type;
 
@@ -30,7 +31,7 @@ pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
     Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck, Sack,
-    Shutdown, ShutdownComplete, padded,
+    Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -96,6 +97,8 @@ pub enum Chunk<'a> {
     CookieAck,
     /// Ends the graceful close (RFC 9260 §3.3.13).
     ShutdownComplete(ShutdownComplete),
+    /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
+    Timestamp(Timestamp),
     /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
     Unknown(RawChunk<'a>),
 }
@@ -130,6 +133,7 @@ impl<'a> Chunk<'a> {
                 Self::CookieAck
             }
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
         })
     }
@@ -151,6 +155,7 @@ impl<'a> Chunk<'a> {
             Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
             Self::CookieAck => ChunkType::COOKIE_ACK,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,
         }
     }

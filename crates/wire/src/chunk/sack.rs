@@ -1,10 +1,11 @@
-//! Selective Acknowledgement (SACK, 3), RFC 9260 §3.3.4.
+//! Selective Acknowledgement (SACK, 3), RFC 9260 §3.3.4; R bit from
+//! draft-proshin-tsvwg-sctp-rtx-bit-03 §3.3.
 //!
 //! ```text
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 3    |  Chunk Flags  |         Chunk Length          |
+//! |   Type = 3    |  Reserved   |R|         Chunk Length          |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                      Cumulative TSN Ack                       |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -49,9 +50,35 @@ pub struct GapAckBlock {
     pub end: u16,
 }
 
+/// Flags of a SACK chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct SackFlags {
+    /// R bit: the chunk answers DATA chunks with the R bit, retransmissions
+    /// (draft-proshin-tsvwg-sctp-rtx-bit-03 §3.3; Ladha et al., Figure 6, "Retransmit Bit Rules").
+    /// To be set only if both peers have announced
+    /// [`RETRANSMIT_BIT_SUPPORTED`](crate::ParameterType::RETRANSMIT_BIT_SUPPORTED).
+    pub retransmission: bool,
+}
+
+impl SackFlags {
+    /// Reads the Chunk Flags; the reserved bits are ignored.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self { retransmission: bits & 1 != 0 }
+    }
+
+    /// The Chunk Flags with the reserved bits 0.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.retransmission as u8
+    }
+}
+
 /// A SACK chunk whose counts agree with its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sack<'a> {
+    /// Flags.
+    pub flags: SackFlags,
     /// All TSNs up to and including this one have been received.
     pub cumulative_tsn_ack: Tsn,
     /// Advertised Receiver Window Credit: buffer space left at the receiver, in bytes.
@@ -76,7 +103,13 @@ impl<'a> Sack<'a> {
         if duplicates.len() != usize::from(dups) || !remainder.is_empty() {
             return Err(counts);
         }
-        Ok(Self { cumulative_tsn_ack: Tsn(cumulative_tsn_ack), a_rwnd, gap_ack_blocks, duplicates })
+        Ok(Self {
+            flags: SackFlags::from_bits(raw.flags),
+            cumulative_tsn_ack: Tsn(cumulative_tsn_ack),
+            a_rwnd,
+            gap_ack_blocks,
+            duplicates,
+        })
     }
 
     /// The Gap Ack Blocks in the order of the chunk, unjudged.
@@ -134,6 +167,7 @@ impl ExactSizeIterator for DuplicateTsns<'_> {}
 /// TSNs first: they are optional knowledge, and a shorter list of blocks is still true.
 pub(crate) fn emit(
     buffer: &mut Vec<u8>,
+    flags: SackFlags,
     cumulative_tsn_ack: Tsn,
     a_rwnd: u32,
     gaps: impl ExactSizeIterator<Item = GapAckBlock>,
@@ -143,7 +177,7 @@ pub(crate) fn emit(
     buffer.reserve(
         FIXED_LEN + ENTRY_LEN * gaps.len().saturating_add(duplicates.len()).min(MAX_ENTRIES),
     );
-    buffer.extend_from_slice(&[ChunkType::SACK.0, 0, 0, 0]);
+    buffer.extend_from_slice(&[ChunkType::SACK.0, flags.bits(), 0, 0]);
     buffer.extend_from_slice(&cumulative_tsn_ack.0.to_be_bytes());
     buffer.extend_from_slice(&a_rwnd.to_be_bytes());
     buffer.extend_from_slice(&[0; 4]);
@@ -199,6 +233,23 @@ mod tests {
         let written =
             emitted(|writer| writer.sack(Tsn(12), 4660, sack.gap_blocks(), sack.duplicates()));
         assert_eq!(written, BYTES);
+    }
+
+    #[test]
+    fn flags_keep_their_bits() {
+        for bits in 0..=255 {
+            let mut bytes = BYTES;
+            bytes[1] = bits;
+            let Ok(Chunk::Sack(sack)) = parse(&bytes) else { panic!("a SACK chunk") };
+            assert_eq!(sack.flags.retransmission, bits & 1 != 0);
+            let (gaps, duplicates) = (sack.gap_blocks(), sack.duplicates());
+            let written = emitted(|writer| {
+                writer.sack_with_flags(sack.flags, Tsn(12), 4660, gaps, duplicates);
+            });
+            assert_eq!(written[1], bits & 1);
+            assert_eq!(written[2..], BYTES[2..]);
+        }
+        assert_eq!(SackFlags::default().bits(), 0);
     }
 
     #[test]

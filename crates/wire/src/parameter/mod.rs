@@ -196,6 +196,9 @@ pub enum Parameter<'a> {
     ForwardTsnSupported,
     /// Supported Extensions (0x8008): chunk types, one byte each (RFC 5061 §4.2.7).
     SupportedExtensions(&'a [u8]),
+    /// Retransmit Bit Supported (0x8100): the sender knows the R bits of DATA and SACK chunks
+    /// (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1). Its value, if any, is ignored.
+    RetransmitBitSupported,
     /// Any other type; [`ParameterType::unknown_action`] tells what to do with it.
     Unknown(RawParameter<'a>),
 }
@@ -231,6 +234,7 @@ impl<'a> Parameter<'a> {
             ParameterType::ECN_CAPABLE => Some(Self::EcnCapable),
             ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),
             ParameterType::SUPPORTED_EXTENSIONS => Some(Self::SupportedExtensions(raw.value)),
+            ParameterType::RETRANSMIT_BIT_SUPPORTED => Some(Self::RetransmitBitSupported),
             _ => Some(Self::Unknown(raw)),
         };
         parsed.ok_or(raw.invalid())

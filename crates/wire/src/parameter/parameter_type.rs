@@ -49,6 +49,8 @@ parameter_types! {
     ECN_CAPABLE = 0x8000, "ECN Capable";
     /// Supported Extensions (RFC 5061 §4.2.7).
     SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions";
+    /// Retransmit Bit Supported (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1).
+    RETRANSMIT_BIT_SUPPORTED = 0x8100, "Retransmit Bit Supported";
     /// Forward-TSN-Supported (RFC 3758 §3.1).
     FORWARD_TSN_SUPPORTED = 0xc000, "Forward-TSN-Supported";
 }
@@ -80,6 +82,11 @@ mod tests {
         assert_eq!(ParameterType(0x3fff).unknown_action(), UnknownAction::Stop);
         assert_eq!(ParameterType(0x4000).unknown_action(), UnknownAction::StopAndReport);
         assert_eq!(ParameterType::ECN_CAPABLE.unknown_action(), UnknownAction::Skip);
+        // Announcements to a peer that does not know them go unnoticed.
+        let extensions = ParameterType::SUPPORTED_EXTENSIONS;
+        assert_eq!(extensions.unknown_action(), UnknownAction::Skip);
+        let retransmit_bit = ParameterType::RETRANSMIT_BIT_SUPPORTED;
+        assert_eq!(retransmit_bit.unknown_action(), UnknownAction::Skip);
         let forward = ParameterType::FORWARD_TSN_SUPPORTED;
         assert_eq!(forward.unknown_action(), UnknownAction::SkipAndReport);
     }

@@ -1,6 +1,7 @@
 //! Tests of parameters.
 
 use super::*;
+use crate::ChunkType;
 
 /// Validates the first parameter of a list.
 fn parse(bytes: &[u8]) -> Result<Parameter<'_>, ChunkError> {
@@ -22,6 +23,8 @@ fn every_parameter_reads_its_bytes() {
     assert_eq!(parse(&[0x80, 0, 0, 4]), Ok(Parameter::EcnCapable));
     assert_eq!(parse(&[0xc0, 0, 0, 4]), Ok(Parameter::ForwardTsnSupported));
     assert_eq!(parse(&[0x80, 8, 0, 6, 1, 2]), Ok(Parameter::SupportedExtensions(&[1, 2])));
+    assert_eq!(parse(&[0x81, 0, 0, 4]), Ok(Parameter::RetransmitBitSupported));
+    assert_eq!(parse(&[0x81, 0, 0, 6, 1, 2]), Ok(Parameter::RetransmitBitSupported));
 }
 
 #[test]
@@ -125,6 +128,19 @@ fn the_writer_writes_what_is_read() {
         Parameter::HostName(b"x\0"),
     ];
     assert_eq!(parsed, Ok(expected));
+}
+
+#[test]
+fn extensions_are_announced() {
+    let timestamp = ChunkType::TIMESTAMP.0;
+    let list = ParameterWriter::new()
+        .supported_extensions(&[timestamp])
+        .retransmit_bit_supported()
+        .finish();
+    assert_eq!(list, [0x80, 8, 0, 5, 160, 0, 0, 0, 0x81, 0, 0, 4]);
+    let parsed: Result<Vec<_>, _> = Parameters::new(&list).parsed().collect();
+    let extensions = Parameter::SupportedExtensions(&[160]);
+    assert_eq!(parsed, Ok(vec![extensions, Parameter::RetransmitBitSupported]));
 }
 
 #[test]

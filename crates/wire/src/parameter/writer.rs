@@ -95,6 +95,11 @@ impl ParameterWriter {
         self.raw(ParameterType::FORWARD_TSN_SUPPORTED, &[])
     }
 
+    /// Adds Retransmit Bit Supported (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1).
+    pub fn retransmit_bit_supported(&mut self) -> &mut Self {
+        self.raw(ParameterType::RETRANSMIT_BIT_SUPPORTED, &[])
+    }
+
     /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).
     pub fn ecn_capable(&mut self) -> &mut Self {
         self.raw(ParameterType::ECN_CAPABLE, &[])

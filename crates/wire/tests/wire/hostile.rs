@@ -104,7 +104,7 @@ proptest! {
 /// Every length field of every chunk, parameter and cause takes every small and some large values.
 #[test]
 fn every_length_takes_every_value() {
-    let chunk_kinds: Vec<u8> = (0..=15).chain([0x40, 0x80, 0xc0, 0xff]).collect();
+    let chunk_kinds: Vec<u8> = (0..=15).chain([0x40, 0x80, 0xa0, 0xc0, 0xff]).collect();
     for kind in chunk_kinds {
         for chunk_length in (0..=44).chain([0x7fff, 0xffff_u16]) {
             for inner_length in (0..=24).chain([0xffff_u16]) {

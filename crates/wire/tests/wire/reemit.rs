@@ -59,7 +59,8 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         }
         Ok(Chunk::Sack(sack)) => {
             let (gaps, duplicates) = (sack.gap_blocks(), sack.duplicates());
-            writer.sack(sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates);
+            let (cumulative_tsn_ack, a_rwnd) = (sack.cumulative_tsn_ack, sack.a_rwnd);
+            writer.sack_with_flags(sack.flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
         }
         Ok(Chunk::Heartbeat(heartbeat)) => writer.heartbeat(heartbeat.info),
         Ok(Chunk::HeartbeatAck(ack)) => writer.heartbeat_ack(ack.parameters),
@@ -72,6 +73,7 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::CookieEcho(echo)) => writer.cookie_echo(echo.cookie),
         Ok(Chunk::CookieAck) => writer.cookie_ack(),
         Ok(Chunk::ShutdownComplete(complete)) => writer.shutdown_complete(complete.tag_reflected),
+        Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }
 }
@@ -100,6 +102,7 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::EcnCapable) => writer.ecn_capable(),
             Ok(Parameter::ForwardTsnSupported) => writer.forward_tsn_supported(),
             Ok(Parameter::SupportedExtensions(types)) => writer.supported_extensions(types),
+            Ok(Parameter::RetransmitBitSupported) => writer.retransmit_bit_supported(),
             Ok(
                 Parameter::HeartbeatInfo(_)
                 | Parameter::Ipv6Address(_)

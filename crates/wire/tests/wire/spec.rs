@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
     Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock, InitFields,
-    Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid, Ssn,
-    StreamId, Tsn, VerificationTag,
+    Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid, SackFlags,
+    Ssn, StreamId, Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub(crate) enum ChunkSpec {
     Data(Tsn, StreamId, Ssn, Ppid, DataFlags, Vec<u8>),
     Init(InitFields, Vec<ParameterSpec>),
     InitAck(InitFields, Vec<ParameterSpec>),
-    Sack(Tsn, u32, Vec<GapAckBlock>, Vec<Tsn>),
+    Sack(SackFlags, Tsn, u32, Vec<GapAckBlock>, Vec<Tsn>),
     Heartbeat(Vec<u8>),
     HeartbeatAck(Vec<u8>),
     Abort(bool, Vec<CauseSpec>),
@@ -25,6 +25,7 @@ pub(crate) enum ChunkSpec {
     CookieEcho(Vec<u8>),
     CookieAck,
     ShutdownComplete(bool),
+    Timestamp(u32, u32),
     Unknown(Vec<u8>),
 }
 
@@ -41,6 +42,7 @@ pub(crate) enum ParameterSpec {
     EcnCapable,
     ForwardTsnSupported,
     SupportedExtensions(Vec<u8>),
+    RetransmitBitSupported,
     Unknown(u16, Vec<u8>),
 }
 
@@ -92,8 +94,9 @@ impl ChunkSpec {
             Self::InitAck(fields, parameters) => {
                 writer.init_ack(fields, &encode_parameters(parameters));
             }
-            Self::Sack(tsn, a_rwnd, gaps, duplicates) => {
-                writer.sack(*tsn, *a_rwnd, gaps.iter().copied(), duplicates.iter().copied());
+            Self::Sack(flags, tsn, a_rwnd, gaps, duplicates) => {
+                let (gaps, duplicates) = (gaps.iter().copied(), duplicates.iter().copied());
+                writer.sack_with_flags(*flags, *tsn, *a_rwnd, gaps, duplicates);
             }
             Self::Heartbeat(info) => writer.heartbeat(info),
             Self::HeartbeatAck(info) => {
@@ -108,6 +111,7 @@ impl ChunkSpec {
             Self::CookieEcho(cookie) => writer.cookie_echo(cookie),
             Self::CookieAck => writer.cookie_ack(),
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
+            Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Unknown(bytes) => writer.raw(bytes),
         }
     }
@@ -124,7 +128,7 @@ impl ChunkSpec {
                 assert_eq!(gaps.len(), gaps.clone().count());
                 assert_eq!(duplicates.len(), duplicates.clone().count());
                 let (gaps, duplicates) = (gaps.collect(), duplicates.collect());
-                Self::Sack(sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates)
+                Self::Sack(sack.flags, sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates)
             }
             Chunk::Heartbeat(heartbeat) => Self::Heartbeat(heartbeat.info.to_vec()),
             Chunk::HeartbeatAck(ack) => Self::HeartbeatAck(ack.info.to_vec()),
@@ -135,6 +139,7 @@ impl ChunkSpec {
             Chunk::CookieEcho(echo) => Self::CookieEcho(echo.cookie.to_vec()),
             Chunk::CookieAck => Self::CookieAck,
             Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
+            Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
             Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
         }
     }
@@ -155,6 +160,7 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             ParameterSpec::EcnCapable => writer.ecn_capable(),
             ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
             ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
+            ParameterSpec::RetransmitBitSupported => writer.retransmit_bit_supported(),
             ParameterSpec::Unknown(number, value) => writer.raw(ParameterType(*number), value),
         };
     }
@@ -179,6 +185,7 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::EcnCapable => ParameterSpec::EcnCapable,
         Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
         Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
+        Parameter::RetransmitBitSupported => ParameterSpec::RetransmitBitSupported,
         Parameter::Unknown(raw) => ParameterSpec::Unknown(raw.parameter_type.0, raw.value.to_vec()),
     };
     parameters.parsed().map(|parsed| spec(parsed.expect("a sound parameter"))).collect()
@@ -289,6 +296,7 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         Just(ParameterSpec::EcnCapable),
         Just(ParameterSpec::ForwardTsnSupported),
         bytes().prop_map(ParameterSpec::SupportedExtensions),
+        Just(ParameterSpec::RetransmitBitSupported),
         (any::<u16>().prop_filter("known", move |number| !known(number)), bytes())
             .prop_map(|(number, value)| ParameterSpec::Unknown(number, value)),
     ]
@@ -324,15 +332,16 @@ fn data() -> impl Strategy<Value = ChunkSpec> {
 
 fn sack() -> impl Strategy<Value = ChunkSpec> {
     let block = any::<(u16, u16)>().prop_map(|(start, end)| GapAckBlock { start, end });
-    (tsn(), any::<u32>(), vec(block, 0..300), vec(tsn(), 0..20)).prop_map(
-        |(cumulative_tsn_ack, a_rwnd, gaps, duplicates)| {
-            ChunkSpec::Sack(cumulative_tsn_ack, a_rwnd, gaps, duplicates)
+    let flags = any::<u8>().prop_map(SackFlags::from_bits);
+    (flags, tsn(), any::<u32>(), vec(block, 0..300), vec(tsn(), 0..20)).prop_map(
+        |(flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates)| {
+            ChunkSpec::Sack(flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates)
         },
     )
 }
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
-    let number = any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14));
+    let number = any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 160));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -355,6 +364,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         bytes().prop_map(ChunkSpec::CookieEcho),
         Just(ChunkSpec::CookieAck),
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
+        any::<(u32, u32)>().prop_map(|(tsval, tsecr)| ChunkSpec::Timestamp(tsval, tsecr)),
         unknown(),
     ]
 }

@@ -8,7 +8,13 @@ const FIRST: u64 = (1 << 32) + 1000;
 /// Flags from letters, such as "UB".
 fn flags(letters: &str) -> DataFlags {
     let has = |letter| letters.contains(letter);
-    DataFlags { immediate: has('I'), unordered: has('U'), beginning: has('B'), ending: has('E') }
+    DataFlags {
+        retransmission: has('R'),
+        immediate: has('I'),
+        unordered: has('U'),
+        beginning: has('B'),
+        ending: has('E'),
+    }
 }
 
 /// A chunk of stream `stream`, `n` TSNs after the first one.

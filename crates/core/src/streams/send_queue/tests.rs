@@ -16,7 +16,7 @@ fn next(queue: &mut SendQueue, max: usize) -> Option<(u16, u16, String, Bytes)> 
     let chunk = queue.next(max);
     assert_eq!(announced, chunk.as_ref().map(|chunk| chunk.payload.len()));
     let chunk = chunk?;
-    let DataFlags { immediate, unordered, beginning, ending } = chunk.flags;
+    let DataFlags { immediate, unordered, beginning, ending, .. } = chunk.flags;
     let flags = [(immediate, 'I'), (unordered, 'U'), (beginning, 'B'), (ending, 'E')];
     let flags = flags.iter().filter(|(set, _)| *set).map(|(_, letter)| letter).collect();
     Some((chunk.stream.0, chunk.ssn.0, flags, chunk.payload))
