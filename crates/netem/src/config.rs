@@ -3,6 +3,11 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::changes::LinkChange;
+use crate::loss::gilbert_elliott::GilbertElliottConfig;
+use crate::queue::red::RedConfig;
+use crate::spikes::SpikesConfig;
+
 /// Everything that one direction of a link does to packets. The default is a perfect link:
 /// unlimited bandwidth, no delay, no impairment.
 ///
@@ -72,6 +77,15 @@ pub struct LinkConfig {
     /// `false` loses every packet. Going down also loses what is queued and on the way, like a
     /// cable that is cut. Default `true`.
     pub up: bool,
+    /// Loss in bursts, in the place of `loss`. Absent (default): none.
+    pub gilbert_elliott: Option<GilbertElliottConfig>,
+    /// Random early detection before the queue. Absent (default): none. `queue_packets` and
+    /// `queue_bytes` limit the queue all the same.
+    pub red: Option<RedConfig>,
+    /// Delay spikes. Absent (default): none.
+    pub spikes: Option<SpikesConfig>,
+    /// Changes of settings that the link makes by itself. Default: none.
+    pub changes: Vec<LinkChange>,
 }
 
 /// Where on a link packets are lost.
@@ -114,6 +128,10 @@ impl Default for LinkConfig {
             reorder_after: None,
             reorder_hold_ms: None,
             up: true,
+            gilbert_elliott: None,
+            red: None,
+            spikes: None,
+            changes: Vec::new(),
         }
     }
 }
@@ -130,6 +148,21 @@ impl LinkConfig {
     /// # Errors
     /// The first fault found, as one line that begins with the key.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        self.validate_values()?;
+        self.validate_lists()?;
+        self.validate_reordering()?;
+        if let Some(gilbert_elliott) = &self.gilbert_elliott {
+            if self.loss > 0.0 {
+                return fault("gilbert_elliott", "excludes loss".to_string());
+            }
+            gilbert_elliott.validate()?;
+        }
+        self.red.as_ref().map_or(Ok(()), RedConfig::validate)?;
+        self.spikes.as_ref().map_or(Ok(()), SpikesConfig::validate)?;
+        self.validate_changes()
+    }
+
+    fn validate_values(&self) -> Result<(), ConfigError> {
         for (key, value) in [
             ("loss", self.loss),
             ("duplicate", self.duplicate),
@@ -167,6 +200,10 @@ impl LinkConfig {
         if self.corrupt_bits == 0 {
             return fault("corrupt_bits", "at least 1 is needed".to_string());
         }
+        Ok(())
+    }
+
+    fn validate_lists(&self) -> Result<(), ConfigError> {
         for (key, list) in [
             ("drop_packets", &self.drop_packets),
             ("drop_data", &self.drop_data),
@@ -180,7 +217,20 @@ impl LinkConfig {
                 return fault(key, "packets are counted from 1".to_string());
             }
         }
-        self.validate_reordering()
+        Ok(())
+    }
+
+    /// Every change is checked with the settings that it leaves alone.
+    fn validate_changes(&self) -> Result<(), ConfigError> {
+        for (index, change) in self.changes.iter().enumerate() {
+            change.validate()?;
+            let mut changed = LinkConfig { changes: Vec::new(), ..self.clone() };
+            change.apply(&mut changed);
+            if let Err(ConfigError { key, reason }) = changed.validate() {
+                return fault("changes", format!("change {}: {key}: {reason}", index + 1));
+            }
+        }
+        Ok(())
     }
 
     fn validate_reordering(&self) -> Result<(), ConfigError> {
@@ -201,9 +251,9 @@ impl LinkConfig {
 }
 
 /// The longest delay that can be configured: some 11 days.
-const MAX_MILLIS: f64 = 1e9;
+pub(crate) const MAX_MILLIS: f64 = 1e9;
 
-fn fault(key: &'static str, reason: String) -> Result<(), ConfigError> {
+pub(crate) fn fault(key: &'static str, reason: String) -> Result<(), ConfigError> {
     Err(ConfigError { key, reason })
 }
 

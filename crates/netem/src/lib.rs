@@ -13,17 +13,21 @@
 //! | | stage | file | keys of [`LinkConfig`] |
 //! |---|---|---|---|
 //! | 1 | up or down | `link.rs` | `up` |
-//! | 2 | loss, when at the entry (default) | `loss/` | `drop_*`, `loss`, `loss_stage` |
+//! | 2 | loss, when at the entry (default) | `loss/` | `drop_*`, `loss`, `gilbert_elliott`, `loss_stage` |
 //! | 3 | duplication | `duplication.rs` | `duplicate*` |
-//! | 4 | queue | `queue/` | `queue_packets`, `queue_bytes` |
-//! | 5 | serialisation | `rate.rs` | `bandwidth_kbps`, `overhead_bytes` |
-//! | 6 | loss, when on the wire | `loss/` | as 2 |
-//! | 7 | corruption | `corruption.rs` | `corrupt*` |
-//! | 8 | propagation delay and jitter | `delay.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders` |
-//! | 9 | reordering | `reordering.rs` | `reorder*` |
+//! | 4 | delay spikes at the sender | `spikes.rs` | `spikes` |
+//! | 5 | queue | `queue/` | `red`, `queue_packets`, `queue_bytes` |
+//! | 6 | serialisation | `rate.rs` | `bandwidth_kbps`, `overhead_bytes` |
+//! | | delay spikes at the link | `spikes.rs` | `spikes` |
+//! | 7 | loss, when on the wire | `loss/` | as 2 |
+//! | 8 | corruption | `corruption.rs` | `corrupt*` |
+//! | 9 | propagation delay and jitter | `delay.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders` |
+//! | 10 | reordering | `reordering.rs` | `reorder*` |
+//! | 11 | delay spikes at the receiver | `spikes.rs` | `spikes` |
 //!
 //! A link keeps the order of its packets unless `reorder*` or `jitter_reorders` says otherwise.
-//! Whatever is asked of stages 5 to 9 for a packet is settled when its serialisation starts.
+//! Whatever is asked of stages 6 to 11 for a packet is settled when its serialisation starts.
+//! The link itself makes the changes of settings that `changes` lists (`changes.rs`).
 //!
 //! ```
 //! use tresse_netem::{Class, Link, LinkConfig, Nanos};
@@ -50,10 +54,12 @@
 
 #![forbid(unsafe_code)]
 
+mod changes;
 mod config;
 mod corruption;
 mod delay;
 mod duplication;
+mod flying;
 mod link;
 mod loss;
 mod packet;
@@ -62,12 +68,17 @@ mod queue;
 mod random;
 mod rate;
 mod reordering;
+mod spikes;
 mod stats;
 mod time;
 
+pub use changes::LinkChange;
 pub use config::{ConfigError, LinkConfig, LossStage};
 pub use corruption::Corruption;
 pub use link::{Delivery, Link, Verdict};
+pub use loss::gilbert_elliott::GilbertElliottConfig;
 pub use packet::Class;
+pub use queue::red::RedConfig;
+pub use spikes::{Spike, SpikePlace, SpikesConfig};
 pub use stats::{DropCause, LinkStats};
 pub use time::Nanos;

@@ -1,18 +1,21 @@
 //! One direction of a link: the stages put together.
 
-use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::changes::{Changes, LinkChange};
 use crate::config::{ConfigError, LinkConfig, LossStage};
 use crate::corruption::{Corrupter, Corruption};
 use crate::delay::Delay;
 use crate::duplication::Duplication;
+use crate::flying::Flying;
 use crate::loss::Loss;
 use crate::packet::{Class, Entry, Numbers};
 use crate::queue::Queue;
+use crate::queue::red::Red;
 use crate::random::{Random, Stage};
 use crate::rate::Rate;
 use crate::reordering::{Detour, Held, Reordering};
+use crate::spikes::{SpikePlace, Spikes};
 use crate::stats::{DropCause, LinkStats};
 use crate::time::Nanos;
 
@@ -42,40 +45,14 @@ pub struct Delivery<T> {
     pub corruption: Option<Corruption>,
 }
 
-/// A packet on the way, ordered by arrival and then by departure.
-#[derive(Debug)]
-struct Flying<T> {
-    at: Nanos,
-    sequence: u64,
-    entry: Entry<T>,
-    corruption: Option<Corruption>,
-}
-
-impl<T> Flying<T> {
-    const fn key(&self) -> (Nanos, u64) {
-        (self.at, self.sequence)
-    }
-}
-
-impl<T> PartialEq for Flying<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<T> Eq for Flying<T> {}
-
-impl<T> PartialOrd for Flying<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Flying<T> {
-    /// Reversed: the heap's greatest element is the first to arrive.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
+/// What a link does by itself.
+enum Step {
+    /// The next packet of the queue is serialised.
+    Serialise,
+    /// Settings change.
+    Change,
+    /// The packets that a spike has kept outside enter the queue.
+    Enter,
 }
 
 /// One direction of a link. See the crate documentation for the stages.
@@ -86,13 +63,19 @@ pub struct Link<T> {
     config: LinkConfig,
     loss: Loss,
     duplication: Duplication,
+    spikes: Spikes,
+    red: Red,
     queue: Queue<T>,
     rate: Rate,
     corrupter: Corrupter,
     delay: Delay,
     reordering: Reordering,
+    changes: Changes,
     /// The latest moment known.
     now: Nanos,
+    /// Packets that a spike keeps outside the queue, and until when.
+    outside: VecDeque<Entry<T>>,
+    outside_until: Nanos,
     /// When the packet being serialised has left.
     busy_until: Nanos,
     /// Packets on the way that keep their order.
@@ -118,12 +101,17 @@ impl<T: Clone> Link<T> {
         Ok(Link {
             loss: Loss::new(&config, Random::new(seed, Stage::Loss)),
             duplication: Duplication::new(&config, Random::new(seed, Stage::Duplication)),
+            spikes: Spikes::new(config.spikes.as_ref(), Random::new(seed, Stage::Spikes)),
+            red: Red::new(&config, Random::new(seed, Stage::Red)),
             queue: Queue::new(&config),
             rate: Rate::new(&config),
             corrupter: Corrupter::new(&config, Random::new(seed, Stage::Corruption)),
             delay: Delay::new(&config, Random::new(seed, Stage::Jitter)),
             reordering: Reordering::new(&config, Random::new(seed, Stage::Reordering)),
+            changes: Changes::new(Nanos::ZERO, &config.changes),
             now: Nanos::ZERO,
+            outside: VecDeque::new(),
+            outside_until: Nanos::ZERO,
             busy_until: Nanos::ZERO,
             in_order: VecDeque::new(),
             out_of_order: BinaryHeap::new(),
@@ -157,10 +145,10 @@ impl<T: Clone> Link<T> {
             return self.drop_at_entry(cause);
         }
         let copy = self.duplication.judge(&numbers).then(|| Entry { copy: true, ..entry.clone() });
-        let verdict = self.enqueue(entry);
+        let verdict = self.enter(entry);
         if let Some(copy) = copy {
             self.stats.duplicated += 1;
-            self.enqueue(copy);
+            self.enter(copy);
         }
         verdict
     }
@@ -200,11 +188,21 @@ impl<T: Clone> Link<T> {
             let departure = self.busy_until + self.rate.time_for(entry.bytes);
             first = first.min(departure + self.delay.least());
         }
+        if !self.outside.is_empty() {
+            first = first.min(self.outside_until + self.delay.least());
+        }
+        // New settings may be faster for those that still wait.
+        if let Some(at) = self.changes.next()
+            && !(self.queue.len() == 0 && self.outside.is_empty())
+        {
+            first = first.min(at);
+        }
         (first != Nanos::MAX).then_some(first)
     }
 
     /// Replaces all settings from `now` on. Packets on the way are not affected, unless the link
-    /// goes down. Packet numbers go on, and so do the streams of random numbers.
+    /// goes down. Packet numbers go on, and so do the streams of random numbers; spikes, too, if
+    /// their settings are the same. Of the `changes` those before `now` are left out.
     ///
     /// # Errors
     /// The first fault of `config`; the link is then unchanged.
@@ -213,15 +211,19 @@ impl<T: Clone> Link<T> {
         self.advance(now);
         self.loss.reconfigure(&config);
         self.duplication.reconfigure(&config);
+        self.spikes.reconfigure(self.now, config.spikes.as_ref());
+        self.outside_until = self.calm_at(SpikePlace::Sender, self.now);
+        self.red.reconfigure(&config);
         self.queue.reconfigure(&config);
         self.rate = Rate::new(&config);
         self.corrupter.reconfigure(&config);
         self.delay.reconfigure(&config);
         self.reordering.reconfigure(&config);
+        self.changes = Changes::new(self.now, &config.changes);
         let goes_down = self.config.up && !config.up;
         self.config = config;
         if goes_down {
-            self.cut();
+            self.cut(self.now);
         }
         Ok(())
     }
@@ -232,7 +234,7 @@ impl<T: Clone> Link<T> {
         let goes_down = self.config.up && !up;
         self.config.up = up;
         if goes_down {
-            self.cut();
+            self.cut(self.now);
         }
     }
 
@@ -246,22 +248,84 @@ impl<T: Clone> Link<T> {
         self.stats
     }
 
-    /// Starts to serialise every waiting packet whose turn has come by `now`.
+    /// Does everything that is due by `now`, above all serialising packets whose turn has come.
     ///
     /// This may run late: what happens to a packet depends only on what the link knew at the
     /// moment its turn came, because every call that changes anything runs this first.
     fn advance(&mut self, now: Nanos) {
+        self.spikes.forget(self.now);
         self.now = self.now.max(now);
-        while self.busy_until <= self.now {
-            let start = self.busy_until;
-            let Some(entry) = self.queue.pop(start, &mut self.stats) else { break };
-            self.serialise(start, entry);
+        while let Some(step) = self.next_step() {
+            match step {
+                Step::Serialise => {
+                    let start = self.busy_until;
+                    let Some(entry) = self.queue.pop(start, &mut self.stats) else { break };
+                    self.serialise(start, entry);
+                }
+                Step::Change => {
+                    let Some((at, change)) = self.changes.take() else { break };
+                    self.change(at, &change);
+                }
+                Step::Enter => {
+                    let at = self.outside_until;
+                    for entry in std::mem::take(&mut self.outside) {
+                        self.stats.in_transit -= 1;
+                        self.enqueue(at, entry);
+                    }
+                }
+            }
         }
-        if self.held.next_deadline().is_some_and(|at| at <= self.now) {
-            let out_of_order = &mut self.out_of_order;
-            self.held.expire(self.now, |at, packet| out_of_order.push(Flying { at, ..packet }));
-        }
+        self.expire_held(self.now);
         self.queue.integrate(self.now, &mut self.stats);
+    }
+
+    /// The first step that is due. At one moment packets leave the queue, then settings change, then
+    /// packets enter.
+    fn next_step(&self) -> Option<Step> {
+        let (mut due, mut step) = (self.now, None);
+        if !self.outside.is_empty() && self.outside_until <= due {
+            (due, step) = (self.outside_until, Some(Step::Enter));
+        }
+        if let Some(at) = self.changes.next()
+            && at <= due
+        {
+            (due, step) = (at, Some(Step::Change));
+        }
+        if self.queue.len() > 0 && self.busy_until <= due {
+            step = Some(Step::Serialise);
+        }
+        step
+    }
+
+    fn change(&mut self, at: Nanos, change: &LinkChange) {
+        let was_up = self.config.up;
+        change.apply(&mut self.config);
+        self.rate = Rate::new(&self.config);
+        self.red.reconfigure(&self.config);
+        self.delay.reconfigure(&self.config);
+        self.loss.reconfigure(&self.config);
+        if was_up && !self.config.up {
+            self.expire_held(at);
+            self.cut(at);
+        }
+    }
+
+    /// Lets go of the packets that have been held back long enough.
+    fn expire_held(&mut self, now: Nanos) {
+        if self.held.next_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        let (out_of_order, spikes) = (&mut self.out_of_order, &mut self.spikes);
+        let waits = spikes.at(SpikePlace::Receiver);
+        self.held.expire(now, |at, packet| {
+            let at = if waits { spikes.next_calm(at) } else { at };
+            out_of_order.push(Flying { at, ..packet });
+        });
+    }
+
+    /// The first moment from `at` on at which no spike stops packets at `place`.
+    fn calm_at(&mut self, place: SpikePlace, at: Nanos) -> Nanos {
+        if self.spikes.at(place) { self.spikes.next_calm(at) } else { at }
     }
 
     fn number(&mut self, size: u32, class: Class) -> Numbers {
@@ -282,11 +346,31 @@ impl<T: Clone> Link<T> {
         Verdict::Dropped(cause)
     }
 
-    fn enqueue(&mut self, entry: Entry<T>) -> Verdict {
-        if self.queue.len() == 0 && self.busy_until <= self.now {
+    /// Stage 4: into the queue, unless a spike keeps the packet outside.
+    fn enter(&mut self, entry: Entry<T>) -> Verdict {
+        let until = self.calm_at(SpikePlace::Sender, self.now);
+        if until > self.now {
             self.stats.in_transit += 1;
-            self.serialise(self.now, entry);
-        } else if self.queue.push(self.now, entry, &mut self.stats) {
+            self.outside.push_back(entry);
+            self.outside_until = until;
+            return Verdict::Accepted;
+        }
+        self.enqueue(self.now, entry)
+    }
+
+    /// Stage 5.
+    fn enqueue(&mut self, at: Nanos, entry: Entry<T>) -> Verdict {
+        let idle = self.queue.len() == 0 && self.busy_until <= at;
+        if self.config.red.is_some() {
+            let idle = idle.then(|| at - self.busy_until);
+            if self.red.drops(self.queue.len(), idle) {
+                return self.drop_at_entry(DropCause::Red);
+            }
+        }
+        if idle {
+            self.stats.in_transit += 1;
+            self.serialise(at, entry);
+        } else if self.queue.push(at, entry, &mut self.stats) {
             self.stats.in_transit += 1;
         } else {
             return self.drop_at_entry(DropCause::Queue);
@@ -294,9 +378,14 @@ impl<T: Clone> Link<T> {
         Verdict::Accepted
     }
 
-    /// Stages 5 to 9 for a packet whose serialisation starts at `start`.
+    /// Stages 6 to 11 for a packet whose serialisation starts at `start`.
     fn serialise(&mut self, start: Nanos, entry: Entry<T>) {
-        let departure = start + self.rate.time_for(entry.bytes);
+        let span = self.rate.time_for(entry.bytes);
+        let departure = if self.spikes.at(SpikePlace::Link) {
+            self.spikes.finish(start, span)
+        } else {
+            start + span
+        };
         self.busy_until = departure;
         if self.config.loss_stage == LossStage::Wire
             && let Some(cause) = self.loss.judge(&entry.numbers, entry.copy)
@@ -312,17 +401,20 @@ impl<T: Clone> Link<T> {
         let mut flying = Flying { at: arrival, sequence: self.departures, entry, corruption };
         match detour {
             Some(Detour::Delay(delay)) => {
-                flying.at = arrival + delay;
+                flying.at = self.calm_at(SpikePlace::Receiver, arrival + delay);
                 self.out_of_order.push(flying);
             }
             Some(Detour::After(count, hold)) => self.held.push(flying, count, arrival + hold),
             None if self.config.jitter_reorders => {
+                flying.at = self.calm_at(SpikePlace::Receiver, arrival);
+                let arrival = flying.at;
                 self.out_of_order.push(flying);
                 self.release_held(arrival);
             }
             None => {
                 // Also after the delay became shorter, nobody overtakes.
-                flying.at = arrival.max(self.last_arrival);
+                let arrival = arrival.max(self.last_arrival);
+                flying.at = self.calm_at(SpikePlace::Receiver, arrival);
                 self.last_arrival = flying.at;
                 self.in_order.push_back(flying);
                 self.release_held(self.last_arrival);
@@ -332,10 +424,15 @@ impl<T: Clone> Link<T> {
 
     /// A packet that arrives at `arrival` passes those held back.
     fn release_held(&mut self, arrival: Nanos) {
+        if self.held.is_empty() {
+            return;
+        }
         let departures = &mut self.departures;
-        let out_of_order = &mut self.out_of_order;
+        let (out_of_order, spikes) = (&mut self.out_of_order, &mut self.spikes);
+        let waits = spikes.at(SpikePlace::Receiver);
         self.held.passed(arrival, |at, packet| {
             *departures += 1; // Right behind the packet that passed.
+            let at = if waits { spikes.next_calm(at) } else { at };
             out_of_order.push(Flying { at, sequence: *departures, ..packet });
         });
     }
@@ -360,14 +457,17 @@ impl<T: Clone> Link<T> {
         }
     }
 
-    fn cut(&mut self) {
-        self.queue.clear(self.now, &mut self.stats);
-        self.in_order.clear();
-        self.out_of_order.clear();
+    /// Loses everything that has not arrived before `at`.
+    fn cut(&mut self, at: Nanos) {
+        self.outside.clear();
+        self.queue.clear(at, &mut self.stats);
+        self.in_order.retain(|flying| flying.at < at);
+        self.out_of_order.retain(|flying| flying.at < at);
         self.held.clear();
-        self.stats.dropped_down += self.stats.in_transit;
-        self.stats.in_transit = 0;
-        self.busy_until = self.now;
-        self.last_arrival = self.now;
+        let arrived = (self.in_order.len() + self.out_of_order.len()) as u64;
+        self.stats.dropped_down += self.stats.in_transit - arrived;
+        self.stats.in_transit = arrived;
+        self.busy_until = at;
+        self.last_arrival = at;
     }
 }

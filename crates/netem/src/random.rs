@@ -11,6 +11,8 @@ pub(crate) enum Stage {
     Corruption = 3,
     Jitter = 4,
     Reordering = 5,
+    Spikes = 6,
+    Red = 7,
 }
 
 /// Random numbers for one stage of one link.

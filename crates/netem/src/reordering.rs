@@ -80,6 +80,10 @@ impl<T> Held<T> {
         self.packets.push(HeldPacket { packet, remaining, deadline });
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
     }

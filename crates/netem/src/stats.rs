@@ -8,6 +8,8 @@ use crate::time::Nanos;
 pub enum DropCause {
     /// The queue was full.
     Queue,
+    /// Random early detection ([`RedConfig`](crate::RedConfig)) dropped it.
+    Red,
     /// Random loss.
     Random,
     /// A `drop_*` list named it.
@@ -21,6 +23,7 @@ impl DropCause {
     pub const fn name(self) -> &'static str {
         match self {
             DropCause::Queue => "queue",
+            DropCause::Red => "red",
             DropCause::Random => "random",
             DropCause::Pattern => "pattern",
             DropCause::Down => "down",
@@ -48,6 +51,8 @@ pub struct LinkStats {
     pub delivered_bytes: u64,
     /// Packets lost because the queue was full.
     pub dropped_queue: u64,
+    /// Packets dropped by random early detection.
+    pub dropped_red: u64,
     /// Packets lost at random.
     pub dropped_random: u64,
     /// Packets lost because a list named them.
@@ -75,7 +80,11 @@ pub struct LinkStats {
 impl LinkStats {
     /// Packets lost for any cause.
     pub const fn dropped(&self) -> u64 {
-        self.dropped_queue + self.dropped_random + self.dropped_pattern + self.dropped_down
+        self.dropped_queue
+            + self.dropped_red
+            + self.dropped_random
+            + self.dropped_pattern
+            + self.dropped_down
     }
 
     /// Average number of waiting packets over `span`, normally the age of the link.
@@ -91,6 +100,7 @@ impl LinkStats {
     pub(crate) const fn count_drop(&mut self, cause: DropCause) {
         match cause {
             DropCause::Queue => self.dropped_queue += 1,
+            DropCause::Red => self.dropped_red += 1,
             DropCause::Random => self.dropped_random += 1,
             DropCause::Pattern => self.dropped_pattern += 1,
             DropCause::Down => self.dropped_down += 1,

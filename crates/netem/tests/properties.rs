@@ -1,7 +1,10 @@
 //! What holds for every link and every load.
 
 use proptest::prelude::*;
-use tresse_netem::{Class, Delivery, Link, LinkConfig, LossStage, Nanos, Verdict};
+use tresse_netem::{
+    Class, Delivery, GilbertElliottConfig, Link, LinkChange, LinkConfig, LossStage, Nanos,
+    RedConfig, Spike, SpikePlace, SpikesConfig, Verdict,
+};
 
 /// An offered packet: pause before it in microseconds, size, class.
 type Load = Vec<(u64, u32, u8)>;
@@ -20,6 +23,62 @@ fn numbers() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(1u64..150, 0..5)
 }
 
+/// Random or listed, within the seconds that a load takes.
+fn spikes() -> impl Strategy<Value = SpikesConfig> {
+    let place =
+        prop_oneof![Just(SpikePlace::Sender), Just(SpikePlace::Link), Just(SpikePlace::Receiver)];
+    let spike =
+        (0.0..500.0, 0.0..80.0).prop_map(|(start_ms, length_ms)| Spike { start_ms, length_ms });
+    let listed = prop::collection::vec(spike, 1..6)
+        .prop_map(|list| SpikesConfig { list, ..SpikesConfig::default() });
+    let random = (0.0..0.1, 0.0..0.1).prop_map(|(interval, length)| SpikesConfig {
+        interval_s: Some([interval, interval + 0.1]),
+        length_s: Some([length, length + 0.1]),
+        ..SpikesConfig::default()
+    });
+    (prop_oneof![listed, random], place)
+        .prop_map(|(config, place)| SpikesConfig { place, ..config })
+}
+
+fn red() -> impl Strategy<Value = RedConfig> {
+    (0.0..5.0, 0.1..10.0, 0.01..1.0, 0.01..1.0, any::<bool>()).prop_map(
+        |(min, more, max_probability, weight, gentle)| RedConfig {
+            max_probability,
+            weight,
+            gentle,
+            ..RedConfig::new(min, min + more)
+        },
+    )
+}
+
+/// Bursts instead of independent losses.
+fn gilbert_elliott() -> impl Strategy<Value = GilbertElliottConfig> {
+    (0.0..0.3, 0.1..1.0).prop_map(|(p, r)| GilbertElliottConfig {
+        p,
+        r,
+        loss_good: 0.01,
+        loss_bad: 0.9,
+    })
+}
+
+/// Some change of bandwidth and up, which suits all settings.
+fn changes() -> impl Strategy<Value = Vec<LinkChange>> {
+    let change = (
+        0.0..300.0,
+        prop::option::of(1.0..100.0),
+        100.0..20_000.0,
+        prop::option::of(any::<bool>()),
+    )
+        .prop_map(|(at_ms, every_ms, kbps, up)| LinkChange {
+            at_ms,
+            every_ms,
+            bandwidth_kbps: Some(kbps),
+            up,
+            ..LinkChange::default()
+        });
+    prop::collection::vec(change, 0..4)
+}
+
 prop_compose! {
     /// Bandwidth, queue, delay and loss: nothing that changes the order.
     fn orderly()(
@@ -32,6 +91,9 @@ prop_compose! {
         (drop_packets, drop_data, drop_acks) in (numbers(), numbers(), numbers()),
         (duplicate, duplicate_packets) in (0.0..0.2, numbers()),
         (corrupt, corrupt_packets, corrupt_bits) in (0.0..0.2, numbers(), 1u32..9),
+        spikes in prop::option::of(spikes()),
+        red in prop::option::of(red()),
+        gilbert_elliott in prop::option::of(gilbert_elliott()),
     ) -> LinkConfig {
         LinkConfig {
             bandwidth_kbps,
@@ -40,7 +102,10 @@ prop_compose! {
             jitter_ms: delay_ms * jitter,
             queue_packets,
             queue_bytes,
-            loss,
+            loss: if gilbert_elliott.is_some() { 0.0 } else { loss },
+            gilbert_elliott,
+            red,
+            spikes,
             loss_stage: if wire { LossStage::Wire } else { LossStage::Entry },
             drop_packets,
             drop_data,
@@ -66,8 +131,16 @@ prop_compose! {
         after in 1u32..6,
         delay in 0.0..20.0,
         hold in prop::option::of(0.0..20.0),
+        (changes, shorter) in (changes(), prop::option::of((0.0..300.0, 0.0..1.0_f64))),
     ) -> LinkConfig {
+        let mut changes = changes;
+        if let Some((at_ms, share)) = shorter {
+            let delay_ms: f64 = config.jitter_ms + (config.delay_ms - config.jitter_ms) * share;
+            let delay_ms = Some(delay_ms.max(config.jitter_ms));
+            changes.push(LinkChange { at_ms, delay_ms, ..LinkChange::default() });
+        }
         LinkConfig {
+            changes,
             jitter_reorders,
             reorder,
             reorder_packets,
@@ -156,7 +229,9 @@ proptest! {
     #[test]
     fn rate_is_never_exceeded(config in orderly(), load in load(), kbps in 100.0..20_000.0) {
         let overhead_bytes = config.overhead_bytes;
-        let config = LinkConfig { bandwidth_kbps: Some(kbps), jitter_ms: 0.0, ..config };
+        // What a spike has kept behind the link arrives all at once.
+        let spikes = config.spikes.filter(|spikes| spikes.place != SpikePlace::Receiver);
+        let config = LinkConfig { bandwidth_kbps: Some(kbps), jitter_ms: 0.0, spikes, ..config };
         let mut link = Link::new(config, 1).expect("valid");
         let (_, deliveries) = run(&mut link, &load, true);
         for pair in deliveries.windows(2) {

@@ -1,5 +1,6 @@
 //! Loss: which packets vanish. A new model is a file of its own and a variant of [`Model`].
 
+pub(crate) mod gilbert_elliott;
 mod random;
 
 use crate::config::LinkConfig;
@@ -7,18 +8,28 @@ use crate::packet::Numbers;
 use crate::pattern::Pattern;
 use crate::random::Random;
 use crate::stats::DropCause;
+use gilbert_elliott::GilbertElliott;
 use random::RandomLoss;
 
 /// A model that decides packet by packet.
 #[derive(Clone, Debug)]
 enum Model {
     Random(RandomLoss),
+    GilbertElliott(GilbertElliott),
 }
 
 impl Model {
+    fn new(config: &LinkConfig) -> Model {
+        match config.gilbert_elliott {
+            Some(gilbert_elliott) => Model::GilbertElliott(GilbertElliott::new(gilbert_elliott)),
+            None => Model::Random(RandomLoss::new(config)),
+        }
+    }
+
     fn drops(&mut self, random: &mut Random) -> bool {
         match self {
             Model::Random(model) => model.drops(random),
+            Model::GilbertElliott(model) => model.drops(random),
         }
     }
 }
@@ -39,14 +50,18 @@ impl Loss {
             packets: Pattern::new(&config.drop_packets),
             data: Pattern::new(&config.drop_data),
             acks: Pattern::new(&config.drop_acks),
-            model: Model::Random(RandomLoss::new(config)),
+            model: Model::new(config),
             random,
         }
     }
 
-    /// The same stream of random numbers under other settings.
+    /// The same stream of random numbers under other settings. A channel that is bad stays bad.
     pub(crate) fn reconfigure(&mut self, config: &LinkConfig) {
+        let was_bad = matches!(&self.model, Model::GilbertElliott(model) if model.bad);
         *self = Loss::new(config, self.random.clone());
+        if let Model::GilbertElliott(model) = &mut self.model {
+            model.bad = was_bad;
+        }
     }
 
     /// Whether and why the packet is lost. Copies are exempt from lists, which name each packet

@@ -1,7 +1,8 @@
-//! The queue before the bottleneck. A new discipline is a file of its own and a variant of
-//! [`Discipline`].
+//! The queue before the bottleneck. What limits it is a file of its own and a variant of
+//! [`Discipline`]; what keeps packets out before that, [`red`], comes before it.
 
 mod drop_tail;
+pub(crate) mod red;
 
 use std::collections::VecDeque;
 
