@@ -134,17 +134,29 @@ pub enum LossCause {
     PathFailure,
     /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
     ZeroWindowProbe,
+    /// One miss indication in a thin stream (Pedersen 2006 §4.2.1).
+    ThinFastRetransmit,
+    /// A chunk sent later was acknowledged and the reordering window has passed (RFC 8985 §6).
+    Rack,
+    /// Not lost: the last chunk is sent again to elicit a SACK (RFC 8985 §7).
+    TailLossProbe,
+    /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
+    Bundled,
 }
 
 impl LossCause {
     /// All causes, in the order in which statistics count them.
-    pub const ALL: [LossCause; 6] = [
+    pub const ALL: [LossCause; 10] = [
         LossCause::FastRetransmit,
         LossCause::EarlyRetransmitBytes,
         LossCause::EarlyRetransmitPackets,
         LossCause::Timeout,
         LossCause::PathFailure,
         LossCause::ZeroWindowProbe,
+        LossCause::ThinFastRetransmit,
+        LossCause::Rack,
+        LossCause::TailLossProbe,
+        LossCause::Bundled,
     ];
 
     /// A short name for tables, such as `fast-retransmit`.
@@ -156,6 +168,10 @@ impl LossCause {
             LossCause::Timeout => "timeout",
             LossCause::PathFailure => "path-failure",
             LossCause::ZeroWindowProbe => "zero-window-probe",
+            LossCause::ThinFastRetransmit => "thin-fast-retransmit",
+            LossCause::Rack => "rack",
+            LossCause::TailLossProbe => "tail-loss-probe",
+            LossCause::Bundled => "bundled",
         }
     }
 }
@@ -243,6 +259,21 @@ pub enum TraceEvent {
         /// RTO after backing off.
         rto: Duration,
     },
+    /// What was declared lost had arrived: the retransmission was unnecessary, and what it cost
+    /// the congestion window is given back.
+    Spurious {
+        /// The path that had been cut.
+        path: PathId,
+        /// Whether T3-rtx had expired; otherwise SACKs had declared the loss.
+        timeout: bool,
+        /// What found it out.
+        by: SpuriousCause,
+    },
+    /// The bound that RTO.Min sets on the timers of the association changed.
+    RtoMin {
+        /// The new bound.
+        rto_min: Duration,
+    },
     /// T3-rtx was (re)started.
     TimerArmed {
         /// The path.
@@ -250,6 +281,32 @@ pub enum TraceEvent {
         /// When it will expire.
         at: Time,
     },
+}
+
+/// What detected a spurious retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SpuriousCause {
+    /// The echoed timestamp is that of the original (RFC 3522; Ladha et al., Figure 6 I).
+    EifelTimestamp,
+    /// The SACK carries no retransmit bit (Ladha et al., Figure 6 II).
+    EifelRetransmitBit,
+    /// Every retransmitted TSN was reported as a duplicate (RFC 3708).
+    DupTsn,
+    /// SACKs acknowledge what was sent before the timeout (RFC 5682).
+    FRto,
+}
+
+impl SpuriousCause {
+    /// A short name for tables, such as `dup-tsn`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SpuriousCause::EifelTimestamp => "eifel-timestamp",
+            SpuriousCause::EifelRetransmitBit => "eifel-retransmit-bit",
+            SpuriousCause::DupTsn => "dup-tsn",
+            SpuriousCause::FRto => "f-rto",
+        }
+    }
 }
 
 /// What changed a congestion window.
@@ -262,6 +319,10 @@ pub enum WindowCause {
     Loss,
     /// Loss found by T3-rtx.
     Timeout,
+    /// A loss turned out to be none (RFC 4015).
+    Undo,
+    /// Proportional Rate Reduction during fast recovery (RFC 6937).
+    RateReduction,
     /// Nothing was sent for a while (RFC 9260 §7.2.1).
     Idle,
 }

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    CauseWriter, InitFields, Parameter, ParameterType, ParameterWriter, Parameters, Tsn,
+    CauseWriter, ChunkType, InitFields, Parameter, ParameterType, ParameterWriter, Parameters, Tsn,
     UnknownAction, VerificationTag,
 };
 
 use crate::association::MAX_PATHS;
+use crate::profile::Profile;
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
@@ -24,6 +25,54 @@ pub(crate) struct PeerParameters {
     pub(crate) inbound_streams: u16,
     /// The source address of the packet first, then those listed, without repetition.
     pub(crate) addresses: Vec<IpAddr>,
+    pub(crate) extensions: Extensions,
+}
+
+/// Extensions of the protocol that an endpoint offers, or that both ends have agreed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extensions {
+    /// TIMESTAMP chunks (Ladha et al. §4).
+    pub(crate) timestamp: bool,
+    /// R bits of DATA and SACK (draft-proshin-tsvwg-sctp-rtx-bit-03).
+    pub(crate) retransmit_bit: bool,
+}
+
+impl Extensions {
+    /// What a profile offers.
+    pub(crate) fn of(profile: &Profile) -> Extensions {
+        Extensions {
+            timestamp: profile.eifel_timestamp.enabled,
+            retransmit_bit: profile.eifel_retransmit_bit.enabled,
+        }
+    }
+
+    /// What both ends offer; the rest is silently off.
+    pub(crate) fn and(self, other: Extensions) -> Extensions {
+        Extensions {
+            timestamp: self.timestamp && other.timestamp,
+            retransmit_bit: self.retransmit_bit && other.retransmit_bit,
+        }
+    }
+
+    /// Writes the offer into INIT or INIT ACK.
+    pub(crate) fn write(self, writer: &mut ParameterWriter) {
+        if self.timestamp {
+            writer.supported_extensions(&[ChunkType::TIMESTAMP.0]);
+        }
+        if self.retransmit_bit {
+            writer.retransmit_bit_supported();
+        }
+    }
+
+    /// One byte for the State Cookie.
+    pub(crate) fn to_bits(self) -> u8 {
+        u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1
+    }
+
+    /// The inverse of [`to_bits`](Self::to_bits).
+    pub(crate) fn from_bits(bits: u8) -> Extensions {
+        Extensions { timestamp: bits & 1 != 0, retransmit_bit: bits & 2 != 0 }
+    }
 }
 
 /// A peer's INIT or INIT ACK, read.
@@ -73,6 +122,7 @@ pub(crate) fn read_init<'a>(
             outbound_streams: fields.outbound_streams,
             inbound_streams: fields.inbound_streams,
             addresses: vec![source],
+            extensions: Extensions::default(),
         },
         cookie: None,
         preservative_ms: 0,
@@ -94,9 +144,12 @@ pub(crate) fn read_init<'a>(
                 let causes = CauseWriter::new().unresolvable_address(raw.bytes).finish();
                 return Err(Refusal::Abort(causes));
             }
+            Parameter::SupportedExtensions(types) => {
+                init.peer.extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
+            }
+            Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
             Parameter::SupportedAddressTypes(_)
             | Parameter::EcnCapable
-            | Parameter::SupportedExtensions(_)
             | Parameter::HeartbeatInfo(_)
             | Parameter::UnrecognizedParameter(_) => {}
             // Extensions that we do not speak are as good as unknown.

@@ -28,7 +28,8 @@ pub use config::{AssociationConfig, EndpointConfig};
 pub use endpoint::{AssociationId, Datagram, Endpoint, Transmit};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
-    CloseReason, Event, LossCause, Message, ReceivedMessage, SendOptions, TraceEvent, WindowCause,
+    CloseReason, Event, LossCause, Message, ReceivedMessage, SendOptions, SpuriousCause,
+    TraceEvent, WindowCause,
 };
 pub use path::{PathId, PathState};
 pub use profile::{Profile, ProfileError};

@@ -16,7 +16,15 @@
 //! # Ok::<(), tresse_core::ProfileError>(())
 //! ```
 
+/// Pairs each name with its file.
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
+    };
+}
+
 mod parameters;
+mod recovery;
 #[cfg(test)]
 mod tests;
 
@@ -26,15 +34,57 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use parameters::*;
+pub use recovery::*;
 
 /// The profiles that are built in: name and TOML text.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("rfc9260", include_str!("../profiles/rfc9260.toml")),
-    ("rfc2960", include_str!("../profiles/rfc2960.toml")),
-    ("lksctp-2.6.15", include_str!("../profiles/lksctp-2.6.15.toml")),
-    ("early-retransmit-bytes", include_str!("../profiles/early-retransmit-bytes.toml")),
-    ("early-retransmit-packets", include_str!("../profiles/early-retransmit-packets.toml")),
-    ("limited-transmit", include_str!("../profiles/limited-transmit.toml")),
+const BUILT_IN: &[(&str, &str)] = &built_in![
+    // Whole senders and receivers.
+    "rfc9260",
+    "rfc2960",
+    "lksctp-2.6.15",
+    "lksctp-2.6.32",
+    "ns2",
+    "tresse",
+    // The rows of the papers' comparisons.
+    "pedersen-original",
+    "pedersen-rto-fr",
+    "pedersen-restart",
+    "pedersen-nodelay",
+    "pedersen-fr-bundling",
+    "hurtig-standard",
+    "hurtig-early-retransmit",
+    "gonzalez-static",
+    "gonzalez-dynamic",
+    "gonzalez-dynamic-float",
+    "ladha-plain",
+    "ladha-eifel-ts",
+    "ladha-eifel-rbit",
+    "ladha-dup-tsn",
+    "ladha-combined",
+    "ladha-f-rto",
+    // Mechanisms, to be joined to any of them.
+    "early-retransmit-bytes",
+    "early-retransmit-packets",
+    "early-retransmit-switch-off",
+    "limited-transmit",
+    "thin-estimate",
+    "thin-fast-retransmit",
+    "thin-bundle-fast-retransmit",
+    "thin-bundle-new",
+    "thin-rto-min",
+    "thin-no-backoff",
+    "rto-restart",
+    "no-sack-delay",
+    "dynamic-rto-min",
+    "dynamic-rto-min-float",
+    "eifel-timestamp",
+    "eifel-retransmit-bit",
+    "dup-tsn",
+    "f-rto",
+    "rack",
+    "tail-loss-probe",
+    "rack-tlp",
+    "prr",
 ];
 
 /// Everything that decides how an association recovers from loss and controls congestion.
@@ -65,6 +115,40 @@ pub struct Profile {
     pub early_retransmit_packets: EarlyRetransmitPacketsParameters,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: LimitedTransmitParameters,
+    /// Early Retransmit turned off after it was wrong (Hurtig & Brunstrom §2.2).
+    pub early_retransmit_switch_off: EarlyRetransmitSwitchOffParameters,
+    /// RACK loss detection (RFC 8985 §6).
+    pub rack: RackParameters,
+    /// Tail loss probes (RFC 8985 §7).
+    pub tail_loss_probe: TailLossProbeParameters,
+    /// Proportional Rate Reduction (RFC 6937).
+    pub prr: PrrParameters,
+    /// What makes a stream thin (Pedersen 2006 §4.1).
+    pub thin_stream: ThinStreamParameters,
+    /// Fast retransmit after one SACK while thin (Pedersen 2006 §4.2.1).
+    pub thin_fast_retransmit: ThinFastRetransmitParameters,
+    /// Outstanding chunks in fast retransmissions while thin (Pedersen 2006 §4.2.2).
+    pub bundle_fast_retransmit: BundleFastRetransmitParameters,
+    /// Outstanding chunks in packets of new data while thin (Pedersen 2006 §4.4).
+    pub bundle_new: BundleNewParameters,
+    /// A lower RTO.Min while thin (Pedersen 2006 §4.3.1).
+    pub thin_rto_min: ThinRtoMinParameters,
+    /// No exponential backoff while thin (Pedersen 2006 §4.3.4).
+    pub thin_no_backoff: ThinNoBackoffParameters,
+    /// RTO restart (Pedersen 2006 §4.3.3; RFC 7765).
+    pub rto_restart: RtoRestartParameters,
+    /// Dynamic RTO.Min (Gonzalez, Peng & McClellan 2015 §6).
+    pub dynamic_rto_min: DynamicRtoMinParameters,
+    /// Eifel detection by TIMESTAMP chunks (Ladha et al. §4; RFC 3522).
+    pub eifel_timestamp: EifelTimestampParameters,
+    /// Eifel detection by retransmit bits (Ladha et al. §4).
+    pub eifel_retransmit_bit: EifelRetransmitBitParameters,
+    /// Detection by duplicate TSN reports (RFC 3708).
+    pub dup_tsn: DupTsnParameters,
+    /// Forward RTO-Recovery (RFC 5682).
+    pub f_rto: FRtoParameters,
+    /// What is done about a spurious retransmission (RFC 4015).
+    pub spurious_response: SpuriousResponseParameters,
     /// The T3-rtx timer (RFC 9260 §6.3.2).
     pub t3_rtx: T3RtxParameters,
 }
@@ -83,6 +167,23 @@ impl Default for Profile {
             early_retransmit_bytes: EarlyRetransmitBytesParameters::default(),
             early_retransmit_packets: EarlyRetransmitPacketsParameters::default(),
             limited_transmit: LimitedTransmitParameters::default(),
+            early_retransmit_switch_off: EarlyRetransmitSwitchOffParameters::default(),
+            rack: RackParameters::default(),
+            tail_loss_probe: TailLossProbeParameters::default(),
+            prr: PrrParameters::default(),
+            thin_stream: ThinStreamParameters::default(),
+            thin_fast_retransmit: ThinFastRetransmitParameters::default(),
+            bundle_fast_retransmit: BundleFastRetransmitParameters::default(),
+            bundle_new: BundleNewParameters::default(),
+            thin_rto_min: ThinRtoMinParameters::default(),
+            thin_no_backoff: ThinNoBackoffParameters::default(),
+            rto_restart: RtoRestartParameters::default(),
+            dynamic_rto_min: DynamicRtoMinParameters::default(),
+            eifel_timestamp: EifelTimestampParameters::default(),
+            eifel_retransmit_bit: EifelRetransmitBitParameters::default(),
+            dup_tsn: DupTsnParameters::default(),
+            f_rto: FRtoParameters::default(),
+            spurious_response: SpuriousResponseParameters::default(),
             t3_rtx: T3RtxParameters::default(),
         }
     }
@@ -213,7 +314,17 @@ impl Profile {
             100.0,
             "0.1 to 100",
         )?;
-        range("t3_rtx.backoff", self.t3_rtx.backoff, 1.0, 10.0, "1 to 10")
+        range("t3_rtx.backoff", self.t3_rtx.backoff, 1.0, 10.0, "1 to 10")?;
+        range("thin_rto_min.min_ms", self.thin_rto_min.min_ms, 0.0, HOUR_MS, hour)?;
+        let dynamic = &self.dynamic_rto_min;
+        range("dynamic_rto_min.tick_ms", dynamic.tick_ms, 0.001, 1000.0, "0.001 to 1000")?;
+        range("dynamic_rto_min.bootstrap", dynamic.bootstrap, 0.0, 1e6, "0 to 1000000")?;
+        range("dynamic_rto_min.start_ms", dynamic.start_ms, 0.0, HOUR_MS, hour)?;
+        range("dynamic_rto_min.floor_ms", dynamic.floor_ms, 0.0, HOUR_MS, hour)?;
+        range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
+        range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
+        let probe = &self.tail_loss_probe;
+        range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
     }
 }
 
@@ -230,7 +341,9 @@ fn merge_built_in(table: &mut toml::Table, name: &str) -> Result<(), ProfileErro
     let mut own: toml::Table =
         text.parse().map_err(|e: toml::de::Error| ProfileError::Toml(one_line(&e)))?;
     if let Some(toml::Value::String(base)) = own.remove("base") {
-        merge_built_in(table, &base)?;
+        for part in base.split('+') {
+            merge_built_in(table, part)?;
+        }
     }
     merge(table, own);
     Ok(())

@@ -70,6 +70,16 @@ impl RangeSet {
         }
     }
 
+    /// Whether `n` is a member.
+    pub(crate) fn contains(&self, n: u64) -> bool {
+        self.ranges.get(self.find(n)).is_some_and(|r| r.start <= n)
+    }
+
+    /// The lowest member above `n`.
+    pub(crate) fn next_after(&self, n: u64) -> Option<u64> {
+        self.ranges.get(self.find(n + 1)).map(|r| r.start.max(n + 1))
+    }
+
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.ranges.iter().flat_map(|r| r.start..=r.end)

@@ -39,6 +39,12 @@ pub struct AssociationStats {
     pub fast_recoveries: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
+    /// T3-rtx expirations found to be spurious.
+    pub spurious_timeouts: u64,
+    /// Loss declarations by SACKs found to be spurious.
+    pub spurious_fast_retransmits: u64,
+    /// Tail loss probes sent (RFC 8985 §7).
+    pub tail_loss_probes: u64,
     /// New packets sent beyond cwnd by Limited Transmit.
     pub limited_transmits: u64,
     /// Zero-window probes sent.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::no_delay::NoDelayRule;
 use crate::profile::SackParameters;
 use crate::time::Time;
 
@@ -33,6 +34,7 @@ pub(crate) struct DelayedAck {
     pending: bool,
     due: bool,
     deadline: Option<Time>,
+    no_delay: NoDelayRule,
 }
 
 impl DelayedAck {
@@ -48,6 +50,7 @@ impl DelayedAck {
             pending: false,
             due: false,
             deadline: None,
+            no_delay: NoDelayRule::new(parameters.no_delay),
         }
     }
 
@@ -69,7 +72,8 @@ impl DelayedAck {
         // RFC 9260 §6.7: while there is a gap, a SACK goes after each packet that does not fill
         // it. RFC 5681 §4.2, which §6.2 follows: and for what fills in all or part of a gap.
         // RFC 9260 §6.2: the I bit asks not to delay the SACK.
-        let now_or_never = first || only_duplicates || dropped || gap || immediate;
+        let undelayed = self.no_delay.applies(now, self.delay);
+        let now_or_never = undelayed || first || only_duplicates || dropped || gap || immediate;
         // RFC 9260 §6.2: at least for every second packet (not every second DATA chunk).
         if now_or_never || self.packets >= self.every || self.delay.is_zero() {
             self.due = true;

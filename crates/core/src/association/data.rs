@@ -24,7 +24,11 @@ impl Association {
         };
         incoming.has_data = true;
         incoming.facts.immediate |= data.flags.immediate;
-        let seq = match receiver.received.classify(data.tsn) {
+        incoming.retransmission |= data.flags.retransmission;
+        let arrival = receiver.received.classify(data.tsn);
+        let seq = if let Arrival::New { seq } = arrival { seq } else { 0 };
+        incoming.lowest = Some(incoming.lowest.map_or(seq, |lowest| lowest.min(seq)));
+        let seq = match arrival {
             Arrival::New { seq } => seq,
             Arrival::Duplicate => {
                 // §6.2: duplicates SHOULD be reported.

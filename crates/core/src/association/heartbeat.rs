@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::{Association, Control, State};
 use crate::path::{HeartbeatInfo, PathId, heartbeat_interval};
+use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
 impl Association {
@@ -127,8 +128,24 @@ impl Association {
     /// Takes a round-trip time sample.
     pub(super) fn sample_rtt(&mut self, now: Time, path: PathId, sent: Time) {
         let sample = now.since(sent);
+        let thin = self.sender.is_thin();
+        let profile = std::sync::Arc::clone(&self.config.profile);
         let rtt = &mut self.paths[path].rtt;
         rtt.sample(sample);
+        if let Some(probe) = &mut self.sender.recovery.probe {
+            probe.on_rtt();
+        }
+        let mut min = profile.rto.min();
+        if let Some(dynamic) = &mut self.sender.recovery.dynamic_rto_min {
+            let before = dynamic.rto_min();
+            dynamic.on_rtt(sample, rtt.srtt().unwrap_or(sample));
+            min = dynamic.rto_min();
+            if min != before {
+                self.journal.trace(now, || crate::TraceEvent::RtoMin { rto_min: min });
+            }
+        }
+        rtt.set_min(thin_rto_min::rto_min(&profile, min, thin));
+        rtt.bound();
         let (srtt, rto) = (rtt.srtt().unwrap_or(sample), rtt.rto());
         self.journal.trace(now, || crate::TraceEvent::Rtt { path, sample, srtt, rto });
     }

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tresse_wire::{Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, UnknownAction};
+use tresse_wire::{
+    Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, Timestamp, UnknownAction,
+};
 
 use super::{Association, Control, MAX_PEER_EVENTS, State};
 use crate::ack::delayed::PacketFacts;
@@ -23,6 +25,12 @@ pub(super) struct Incoming<'a> {
     /// What the acknowledgement rules need to know of its DATA chunks.
     pub(super) facts: PacketFacts,
     pub(super) has_data: bool,
+    /// The lowest TSN of its DATA chunks, unwrapped; 0 for one received before.
+    pub(super) lowest: Option<u64>,
+    /// A DATA chunk had the R bit.
+    pub(super) retransmission: bool,
+    /// Its TIMESTAMP chunk, if timestamps were agreed on.
+    pub(super) timestamp: Option<Timestamp>,
 }
 
 impl Association {
@@ -59,6 +67,9 @@ impl Association {
             path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
             has_data: false,
+            lowest: None,
+            retransmission: false,
+            timestamp: None,
         };
         if let Some(receiver) = &mut self.receiver {
             receiver.inbound.begin_packet(bytes.len());
@@ -95,7 +106,7 @@ impl Association {
     fn handle_chunk(&mut self, now: Time, incoming: &mut Incoming<'_>, chunk: Chunk<'_>) -> bool {
         match chunk {
             Chunk::Data(data) => self.on_data(now, incoming, &data),
-            Chunk::Sack(sack) => self.on_sack(now, &sack),
+            Chunk::Sack(sack) => self.on_sack(now, &sack, incoming.timestamp.map(|t| t.tsecr)),
             Chunk::InitAck(init) => {
                 self.on_init_ack(now, init.fields(), init.parameters, incoming);
             }
@@ -121,6 +132,10 @@ impl Association {
             // head of a packet they MUST NOT be (§6.10, §5.1).
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
+            // One that was not agreed on is skipped, as its type says.
+            Chunk::Timestamp(t) if self.sender.extensions.timestamp => {
+                incoming.timestamp = Some(t);
+            }
             Chunk::Timestamp(_) => {}
             Chunk::Unknown(raw) => {
                 return self.on_unknown_chunk(raw.chunk_type, raw.bytes, incoming);
@@ -182,6 +197,12 @@ impl Association {
             let gap = incoming.facts.gap || receiver.received.has_gaps();
             receiver.delayed.on_packet(now, PacketFacts { gap, ..incoming.facts });
             receiver.ack_path = incoming.path;
+            receiver.retransmission |= incoming.retransmission;
+        }
+        if let Some(timestamp) = incoming.timestamp
+            && let Some(receiver) = &mut self.receiver
+        {
+            receiver.timestamps.on_packet(timestamp.tsval, incoming.lowest);
         }
         self.shutdown_after_packet(now, incoming.has_data);
     }

@@ -7,6 +7,7 @@ mod api;
 mod data;
 mod heartbeat;
 mod input;
+mod loss;
 mod paths;
 mod receiver;
 mod sack;

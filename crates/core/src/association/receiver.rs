@@ -4,6 +4,7 @@ use tresse_wire::Tsn;
 
 use crate::ack::delayed::DelayedAck;
 use crate::ack::received::ReceivedTsns;
+use crate::ack::timestamps::TimestampEcho;
 use crate::ack::window::ReceiveWindow;
 use crate::config::AssociationConfig;
 use crate::path::PathId;
@@ -29,6 +30,10 @@ pub(super) struct Receiver {
     pub(super) streams: u16,
     /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
     pub(super) ack_path: PathId,
+    /// Timestamps of the peer (Ladha et al. §4).
+    pub(super) timestamps: TimestampEcho,
+    /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
+    pub(super) retransmission: bool,
 }
 
 impl Receiver {
@@ -46,6 +51,8 @@ impl Receiver {
             promised_bytes: u64::from(config.receive_buffer),
             streams,
             ack_path: PathId(0),
+            timestamps: TimestampEcho::default(),
+            retransmission: false,
         }
     }
 

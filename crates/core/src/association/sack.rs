@@ -1,19 +1,30 @@
 //! SACK chunks received: facts into the scoreboard, decisions out of the recovery algorithms,
 //! and what follows from both (RFC 9260 §6.2.1, §6.3, §7.2).
 
+use std::time::Duration;
+
 use tresse_wire::{Sack, Tsn};
 
 use super::{Association, State};
 use crate::congestion::AckFacts;
 use crate::event::{Event, LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
-use crate::recovery::SackFacts;
-use crate::recovery::t3_rtx::{self, TimerAction};
+use crate::recovery::timer::rto_restart;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 use crate::time::Time;
 
+/// What a SACK carries beside acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SackMarks {
+    /// TSecr of the packet's TIMESTAMP chunk.
+    pub(super) timestamp_echo: Option<u32>,
+    /// The R bit.
+    pub(super) retransmit_bit: bool,
+}
+
 impl Association {
-    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack<'_>) {
+    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack<'_>, timestamp_echo: Option<u32>) {
         let open = matches!(
             self.state,
             State::Established | State::ShutdownPending | State::ShutdownReceived
@@ -26,6 +37,8 @@ impl Association {
         let blocks = sack.gap_blocks();
         let gap_blocks = blocks.len();
         let sender = &mut self.sender;
+        sender.duplicates.clear();
+        sender.duplicates.extend(sack.duplicates().map(|tsn| sender.board.unwrap(tsn)));
         let queue = &mut sender.queue;
         let result =
             sender.board.on_sack(sack.cumulative_tsn_ack, blocks, &mut sender.outcome, |chunk| {
@@ -44,7 +57,8 @@ impl Association {
             newly_acked,
             a_rwnd: sack.a_rwnd,
         });
-        self.after_acks(now);
+        let retransmit_bit = sack.flags.retransmission;
+        self.after_acks(now, SackMarks { timestamp_echo, retransmit_bit });
         if self.is_closed() {
             return;
         }
@@ -57,12 +71,15 @@ impl Association {
     /// The Cumulative TSN Ack of a SHUTDOWN chunk acknowledges too (RFC 9260 §9.2).
     pub(super) fn on_cumulative_ack(&mut self, now: Time, cumulative: Tsn) {
         let sender = &mut self.sender;
+        sender.duplicates.clear();
         let queue = &mut sender.queue;
         let result = sender.board.on_cumulative_ack(cumulative, &mut sender.outcome, |chunk| {
             queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
         });
         if self.accepted(now, result) {
-            self.after_acks(now);
+            // A SHUTDOWN has no room for marks: as if it answered a retransmission.
+            let marks = SackMarks { timestamp_echo: None, retransmit_bit: true };
+            self.after_acks(now, marks);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
             self.watch_window(now);
         }
@@ -93,7 +110,7 @@ impl Association {
         }
     }
 
-    fn after_acks(&mut self, now: Time) {
+    fn after_acks(&mut self, now: Time, marks: SackMarks) {
         let outcome = std::mem::take(&mut self.sender.outcome);
         if outcome.newly_acked > 0 {
             // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
@@ -104,21 +121,29 @@ impl Association {
         let cumulative = self.sender.board.cumulative();
         let in_recovery = self.sender.fast_recovery_exit.is_some();
         if self.sender.fast_recovery_exit.is_some_and(|exit| cumulative >= exit) {
-            self.sender.fast_recovery_exit = None;
+            self.end_fast_recovery(now);
         }
+        self.sender.recovery.thin.on_sack(cumulative, outcome.has_gaps);
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
                 self.paths[path].one_packet = false;
+                self.paths[path].timeouts_in_a_row = 0;
                 // §8.2: the ack of a retransmission may belong to another path: it does not count.
                 if ack.unambiguous {
                     self.path_answered(path);
                 }
                 self.take_rtt_sample(now, path);
-                self.grow_window(now, path, ack.bytes, &outcome);
             }
         }
-        self.find_losses(now, &outcome, in_recovery);
+        let verdict = self.recover(now, &outcome, marks, in_recovery);
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
+            if ack.chunks > 0 && !verdict {
+                self.grow_window(now, PathId(i as u8), ack.bytes, &outcome);
+            }
+        }
+        self.act_on_losses(now);
         self.update_timers(now, &outcome);
         self.sender.outcome = outcome;
         self.sender.zero_window.probing &= !self.sender.board.is_empty();
@@ -131,12 +156,31 @@ impl Association {
         if self.sender.board.is_acked(probe.seq) {
             self.paths[path].rtt_probe = None;
             self.sample_rtt(now, path, probe.sent);
+            // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
+            if let Some(adaption) = self.sender.timer_adaption.filter(|a| probe.seq >= a.from) {
+                self.sender.timer_adaption = None;
+                let (srtt, rttvar) = adaption.estimate(now.since(probe.sent));
+                self.paths[path].rtt.adapt(srtt, rttvar);
+            }
         }
     }
 
-    fn grow_window(&mut self, now: Time, path: PathId, bytes: usize, outcome: &AckOutcome) {
+    pub(super) fn grow_window(
+        &mut self,
+        now: Time,
+        path: PathId,
+        bytes: usize,
+        outcome: &AckOutcome,
+    ) {
         let flight = self.sender.board.flight(path);
         let p = &mut self.paths[path];
+        if let Some(prr) = &mut p.prr {
+            let ssthresh = p.control.get().ssthresh();
+            let cwnd = prr.on_ack(bytes, flight, ssthresh, p.max_packet);
+            p.control.get_mut().set_window(cwnd, ssthresh);
+            self.trace_window(now, path, WindowCause::RateReduction);
+            return;
+        }
         let before = p.control.get().cwnd();
         p.control.get_mut().on_ack(&AckFacts {
             bytes,
@@ -157,74 +201,6 @@ impl Association {
         self.journal.trace(now, || TraceEvent::Window { path, cwnd, ssthresh, flight, cause });
     }
 
-    /// Miss indications and what the recovery algorithms make of them (RFC 9260 §7.2.4).
-    fn find_losses(&mut self, now: Time, outcome: &AckOutcome, was_in_recovery: bool) {
-        let sender = &mut self.sender;
-        let struck = strike(
-            &mut sender.board,
-            outcome,
-            self.config.profile.fast_retransmit.htna,
-            was_in_recovery,
-        );
-        if sender.board.missing().is_empty() && !outcome.cumulative_advanced {
-            return;
-        }
-        let smss = self.paths[self.paths.data_path()].pmdcs();
-        let next = sender.queue.next_len(self.paths.amdcs() - tresse_wire::DATA_HEADER_LEN);
-        let mut decisions = std::mem::take(&mut sender.decisions);
-        decisions.clear();
-        let facts = SackFacts {
-            board: &sender.board,
-            struck: struck || !outcome.reneged.is_empty(),
-            new_data_ready: next.is_some_and(|len| len <= sender.peer_window()),
-            smss,
-            in_fast_recovery: sender.fast_recovery_exit.is_some(),
-        };
-        sender.recovery.on_sack(&facts, &mut decisions);
-        sender.extra_packets += decisions.send_new;
-        let mut cut = 0u32; // Bit set of paths that lost something.
-        for (start, end, cause) in decisions.lost.drain(..) {
-            for seq in start..=end {
-                cut |= self.lose(now, seq, cause);
-            }
-        }
-        self.sender.decisions = decisions;
-        if cut != 0 {
-            self.start_fast_recovery(now, cut);
-        }
-    }
-
-    /// Declares `seq` lost; returns the bit of its path, 0 if it was not in flight.
-    pub(super) fn lose(&mut self, now: Time, seq: u64, cause: LossCause) -> u32 {
-        if !self.sender.board.mark_lost(seq, cause) {
-            return 0;
-        }
-        let Some(chunk) = self.sender.board.get(seq) else { return 0 };
-        let (path, misses) = (chunk.path, chunk.misses);
-        let tsn = Scoreboard::tsn(seq);
-        self.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
-        1 << path.0
-    }
-
-    /// RFC 9260 §7.2.4 rules 2, 3 and 6.
-    fn start_fast_recovery(&mut self, now: Time, cut: u32) {
-        if self.sender.fast_recovery_exit.is_some() {
-            return; // What is marked leaves as cwnd allows; cwnd is not cut again.
-        }
-        for i in 0..self.paths.len() {
-            if cut & (1 << i) != 0 {
-                let path = PathId(i as u8);
-                self.paths[path].control.get_mut().on_loss();
-                self.trace_window(now, path, WindowCause::Loss);
-            }
-        }
-        self.sender.retransmit_now = true;
-        self.journal.stats.fast_recoveries += 1;
-        if self.config.profile.fast_retransmit.fast_recovery {
-            self.sender.fast_recovery_exit = Some(self.sender.board.next_seq() - 1);
-        }
-    }
-
     /// RFC 9260 §6.3.2 R2 to R4.
     fn update_timers(&mut self, now: Time, outcome: &AckOutcome) {
         for i in 0..self.paths.len() {
@@ -234,9 +210,27 @@ impl Association {
             match t3_rtx::after_sack(outstanding, earliest, self.paths[path].t3.is_some()) {
                 TimerAction::Keep => {}
                 TimerAction::Stop => self.paths[path].t3 = None,
-                TimerAction::Restart => self.arm_t3(now, path),
+                TimerAction::Restart => self.restart_t3(now, path),
             }
         }
+    }
+
+    /// Starts T3-rtx anew because of a SACK, with the age of what is outstanding (RFC 7765).
+    fn restart_t3(&mut self, now: Time, path: PathId) {
+        let parameters = &self.config.profile.rto_restart;
+        let board = &self.sender.board;
+        let earliest = board.earliest(path).and_then(|seq| board.get(seq));
+        if !parameters.enabled || self.sender.zero_window.probing {
+            self.arm_t3(now, path);
+            return;
+        }
+        let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
+        let packets = board.packets_outstanding() + self.sender.queue.messages();
+        let granularity = self.profile().rto.granularity();
+        let rto = self.paths[path].rto();
+        let at = now + rto_restart::wait(parameters, rto, age, packets, granularity);
+        self.paths[path].t3 = Some(at);
+        self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
@@ -316,20 +310,4 @@ impl Association {
             sender.zero_window.probe_at = Some(now + wait);
         }
     }
-}
-
-/// Adds the miss indications of one SACK; returns whether any chunk was struck.
-fn strike(board: &mut Scoreboard, outcome: &AckOutcome, htna: bool, in_recovery: bool) -> bool {
-    if !htna {
-        // RFC 2960 §7.2.4: every SACK strikes every TSN that it reports missing.
-        return outcome.has_gaps && board.strike(board.highest_acked(), Time::FAR_FUTURE);
-    }
-    let Some(highest) = outcome.highest_newly_acked else { return false };
-    if in_recovery && outcome.cumulative_advanced && outcome.has_gaps {
-        // In Fast Recovery, a SACK that advances the Cumulative TSN Ack Point strikes all TSNs
-        // reported missing.
-        return board.strike(board.highest_acked(), outcome.latest_sent);
-    }
-    // Highest TSN Newly Acknowledged.
-    board.strike(highest, outcome.latest_sent)
 }

@@ -4,6 +4,8 @@ use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
 use crate::event::Message;
+use crate::handshake::Extensions;
+use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::streams::send_queue::SendQueue;
@@ -49,6 +51,14 @@ pub(super) struct Sender {
     /// The application saw WouldBlock and waits for Writable.
     pub(super) writer_waits: bool,
     pub(super) limit: usize,
+    /// What was agreed with the peer.
+    pub(super) extensions: Extensions,
+    /// TSNs that the SACK being processed reported as duplicates, unwrapped.
+    pub(super) duplicates: Vec<u64>,
+    /// A chunk in flight that leaves again as a tail loss probe (RFC 8985 §7.3).
+    pub(super) probe: Option<u64>,
+    /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
+    pub(super) timer_adaption: Option<TimerAdaption>,
 }
 
 impl Sender {
@@ -56,7 +66,7 @@ impl Sender {
         Sender {
             queue: SendQueue::new(config.outbound_streams),
             board: Scoreboard::new(initial_tsn),
-            recovery: Recovery::new(&config.profile),
+            recovery: Recovery::new(&config.profile, false, false),
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
             fast_recovery_exit: None,
@@ -68,7 +78,23 @@ impl Sender {
             zero_window: ZeroWindow::default(),
             writer_waits: false,
             limit: config.send_buffer,
+            extensions: Extensions::default(),
+            duplicates: Vec::new(),
+            probe: None,
+            timer_adaption: None,
         }
+    }
+
+    /// The handshake has agreed on these extensions.
+    pub(super) fn agree(&mut self, extensions: Extensions, config: &AssociationConfig) {
+        self.extensions = extensions;
+        self.recovery =
+            Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
+    }
+
+    /// The stream is thin.
+    pub(super) fn is_thin(&self) -> bool {
+        self.recovery.thin.is_thin(&self.board)
     }
 
     /// User bytes queued or not cumulatively acknowledged.

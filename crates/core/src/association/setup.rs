@@ -11,7 +11,9 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{Abort, Association, Blueprint, Control, Identity, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
-use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init, supported_address_types};
+use crate::handshake::{
+    Extensions, PeerInit, PeerParameters, Refusal, read_init, supported_address_types,
+};
 use crate::path::{Path, PathId};
 use crate::time::Time;
 
@@ -128,6 +130,7 @@ impl Association {
         let mut writer = ParameterWriter::new();
         PeerParameters::write_addresses(&self.local_addresses, &mut writer);
         writer.supported_address_types(&supported_address_types());
+        Extensions::of(self.profile()).write(&mut writer);
         if self.setup.preservative_ms > 0 {
             writer.cookie_preservative(self.setup.preservative_ms);
         }
@@ -260,6 +263,7 @@ impl Association {
             self.journal.event(Event::SendFailed(message));
         }
         self.receiver = Some(Receiver::new(peer.initial_tsn, inbound, &self.config));
+        self.sender.agree(Extensions::of(self.profile()).and(peer.extensions), &self.config);
         let encapsulation = self.paths[PathId(0)].encapsulation;
         for (i, remote) in peer.addresses.iter().enumerate() {
             let local = source_for(&self.local_addresses, *remote, i);

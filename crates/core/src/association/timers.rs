@@ -3,6 +3,7 @@
 use super::{Association, State};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
+use crate::recovery::timer::thin_no_backoff;
 use crate::time::Time;
 
 impl Association {
@@ -17,6 +18,10 @@ impl Association {
         consider(self.shutdown.t2);
         consider(self.shutdown.t5);
         consider(self.sender.zero_window.probe_at);
+        if !self.is_closed() {
+            consider(self.sender.recovery.deadline());
+            consider(self.probe_deadline());
+        }
         if !self.is_closed() {
             consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
         }
@@ -52,6 +57,9 @@ impl Association {
         {
             receiver.delayed.on_timeout(now);
         }
+        if due(self.sender.recovery.deadline()) || due(self.probe_deadline()) {
+            self.on_recovery_timer(now);
+        }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
             if due(self.paths[path].t3) {
@@ -84,8 +92,16 @@ impl Association {
         zero_window.answered = false;
         zero_window.probing |= closed;
         if !probe_answered {
-            // E2
-            self.paths[path].rtt.back_off(&profile);
+            let thin = self.sender.is_thin();
+            let p = &mut self.paths[path];
+            p.timeouts_in_a_row = p.timeouts_in_a_row.saturating_add(1);
+            p.prr = None;
+            self.note_timeout(path);
+            let p = &mut self.paths[path];
+            if !thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row) {
+                // E2
+                p.rtt.back_off(&profile);
+            }
         }
         let rto = self.paths[path].rto();
         self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
@@ -114,8 +130,13 @@ impl Association {
         let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
         in_flight.clear();
         self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
+        let earliest = self.sender.board.earliest(path);
         for seq in &in_flight {
-            self.lose(now, *seq, LossCause::Timeout);
+            // RFC 8985 §6.3: what was sent just now is not lost yet.
+            let sent = self.sender.board.get(*seq).map_or(now, |c| c.last_sent);
+            if Some(*seq) == earliest || !self.sender.recovery.spares(now, path, sent) {
+                self.lose(now, *seq, LossCause::Timeout);
+            }
         }
         self.sender.outcome.reneged = in_flight;
         self.sender.retransmit_now = true;

@@ -3,15 +3,20 @@
 //! Order: control chunks, then SACK, then DATA. Of DATA, what is lost comes first, then what is
 //! new. One call writes one packet.
 
+mod bundle;
 mod control;
 
-use tresse_wire::{CommonHeader, DATA_HEADER_LEN, DataFlags, PacketWriter, data_chunk_len, padded};
+use tresse_wire::{
+    CommonHeader, DATA_HEADER_LEN, DataFlags, PacketWriter, TIMESTAMP_CHUNK_LEN, data_chunk_len,
+    padded,
+};
 
 use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
 use crate::path::{PathId, RttProbe};
-use crate::recovery::t3_rtx::{self, TimerAction};
+use crate::recovery::Sent;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
 use crate::time::Time;
 
@@ -25,8 +30,20 @@ const MAX_DUPLICATES: usize = 64;
 struct Carried {
     new: u32,
     retransmitted: u32,
+    /// Chunks in flight, sent once more.
+    copies: u32,
     cause: Option<LossCause>,
     restart_t3: bool,
+    /// Bytes of DATA chunks.
+    bytes: usize,
+    /// The highest sequence number.
+    highest: u64,
+}
+
+impl Carried {
+    fn is_empty(&self) -> bool {
+        self.new + self.retransmitted + self.copies == 0
+    }
 }
 
 impl Association {
@@ -35,7 +52,7 @@ impl Association {
         let path = self
             .write_control_packet(now, buffer)
             .or_else(|| self.write_data_packet(now, buffer))
-            .or_else(|| self.write_sack_packet(buffer));
+            .or_else(|| self.write_sack_packet(now, buffer));
         let Some(path) = path else {
             // The opportunity is over: what Max.Burst left is not saved up (§6.1 D).
             self.sender.burst_credit = 0;
@@ -85,32 +102,56 @@ impl Association {
         if !self.may_send_data() {
             return None;
         }
-        let lost =
-            self.lost_path().filter(|path| self.sender.retransmit_now || self.cwnd_allows(*path));
+        // F-RTO sends new data first, to learn whether the rest is lost at all.
+        let held = self.holds_retransmissions();
+        let lost = self
+            .lost_path()
+            .filter(|path| self.sender.retransmit_now || (!held && self.cwnd_allows(*path)));
+        if lost.is_none()
+            && let Some(path) = self.write_probe(now, buffer)
+        {
+            return Some(path);
+        }
         let path = lost.unwrap_or_else(|| self.paths.data_path());
         self.decay_idle(now, path);
-        if lost.is_none() && (self.lost_path().is_some() || !self.may_send_new(path)) {
+        let waiting = self.lost_path().is_some() && !held;
+        if lost.is_none() && (waiting || !self.may_send_new(path)) {
             // §6.1 C: what is lost goes before what is new.
             return None;
         }
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        self.write_timestamp(now, &mut writer, path);
+        let before_sack = writer.len();
         if self.sack_leaves_room(path, lost.is_some()) {
             self.write_sack(&mut writer, path);
         }
+        let sacks = writer.len() > before_sack;
         let mut carried = Carried::default();
         if lost.is_some() {
             self.write_lost(now, &mut writer, path, &mut carried);
             self.sender.retransmit_now = false;
+            self.fill_retransmission(now, &mut writer, path, &mut carried);
+        } else {
+            self.bundle_before_new(now, &mut writer, path, &mut carried);
         }
-        if self.sender.board.first_lost().is_none() && (lost.is_none() || self.may_send_new(path)) {
+        let all_sent = self.sender.board.first_lost().is_none();
+        if lost.is_none() || (all_sent && self.may_send_new(path)) {
             self.write_new(now, &mut writer, path, &mut carried);
         }
-        let empty = writer.is_empty();
+        let empty = carried.is_empty() && !sacks;
         writer.finish();
         self.after_data(now, path, &carried);
         // An empty packet would be offered for ever; the rules above never agree on one.
         debug_assert!(!empty);
         (!empty).then_some(path)
+    }
+
+    /// F-RTO waits for a SACK. If none can come it waits for nothing.
+    fn holds_retransmissions(&self) -> bool {
+        self.sender.recovery.spurious.holds_retransmissions()
+            && (self.sender.board.total_flight() > 0
+                || self.sender.retransmit_now
+                || self.may_send_new(self.paths.data_path()))
     }
 
     /// Where the first lost chunk goes.
@@ -123,6 +164,8 @@ impl Association {
     fn retransmission_path(&self, last: PathId, cause: Option<LossCause>) -> PathId {
         match cause {
             Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
+            // RFC 2960 §6.4 made no difference.
+            Some(_) if self.profile().fast_retransmit.alternate_path => self.paths.alternate(last),
             _ if self.paths[last].usable() => last,
             _ => self.paths.data_path(),
         }
@@ -151,8 +194,9 @@ impl Association {
     }
 
     /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
-    fn max_payload(&self) -> usize {
-        self.paths.amdcs() - DATA_HEADER_LEN
+    pub(super) fn max_payload(&self) -> usize {
+        let timestamp = if self.sender.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 };
+        self.paths.amdcs() - DATA_HEADER_LEN - timestamp
     }
 
     /// §6.1 B: a packet may breach cwnd if flight has not reached it.
@@ -199,7 +243,8 @@ impl Association {
         };
         let duplicates = receiver.received.duplicates(MAX_DUPLICATES).len();
         let sack = SACK_LEN + 4 * (receiver.received.gap_count() + duplicates);
-        let room = self.paths[path].pmdcs();
+        let timestamp = if self.sender.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 };
+        let room = self.paths[path].pmdcs() - timestamp;
         chunk.is_none_or(|chunk| chunk + sack <= room)
     }
 
@@ -230,12 +275,18 @@ impl Association {
                 data.stream,
                 data.ssn,
                 data.ppid,
-                data.flags,
+                // Ladha et al., Figure 6, rule a.
+                DataFlags { retransmission: self.sender.extensions.retransmit_bit, ..data.flags },
                 &data.payload,
             );
+            let size = chunk.size();
             if first {
                 self.sender.board.begin_packet();
             }
+            carried.bytes += size;
+            carried.highest = carried.highest.max(seq);
+            self.sender.recovery.on_sent(&Sent { now, path, seq });
+            self.sender.recovery.spurious.on_retransmission(now, seq);
             let repeat = self.config.profile.fast_retransmit.repeat;
             self.sender.board.record_retransmission(now, path, seq, repeat);
             // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
@@ -278,7 +329,7 @@ impl Association {
             if !allowed || !window || writer.len() + data_chunk_len(len) > max {
                 break;
             }
-            if carried.new == 0 && carried.retransmitted == 0 {
+            if carried.is_empty() {
                 self.sender.board.begin_packet();
             }
             if carried.new > 0 && !self.config.bundling {
@@ -344,6 +395,9 @@ impl Association {
         }
         self.sender.burst_credit = self.sender.burst_credit.saturating_sub(data_chunk_len(bytes));
         carried.new += 1;
+        carried.bytes += data_chunk_len(bytes);
+        carried.highest = carried.highest.max(seq);
+        self.sender.recovery.on_sent(&Sent { now, path, seq });
         self.journal.stats.data_chunks_sent += 1;
         // §6.3.1 C4: one measurement per round trip.
         self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });
@@ -361,7 +415,7 @@ impl Association {
     }
 
     fn after_data(&mut self, now: Time, path: PathId, carried: &Carried) {
-        if carried.new + carried.retransmitted == 0 {
+        if carried.is_empty() {
             return;
         }
         if let Some(i) = LossCause::ALL.iter().position(|c| Some(*c) == carried.cause) {
@@ -371,6 +425,22 @@ impl Association {
         let p = &mut self.paths[path];
         p.last_data_sent = now;
         p.flight_at_send = flight;
+        if let Some(prr) = &mut p.prr {
+            prr.on_sent(carried.bytes);
+        }
+        let srtt = p.rtt.srtt();
+        let sender = &mut self.sender;
+        sender.recovery.thin.on_sent(carried.highest);
+        if carried.new > 0
+            && let Some(probe) = &mut sender.recovery.probe
+        {
+            // RFC 8985 §7.2: unless other mechanisms are at work.
+            let board = &sender.board;
+            let quiet = sender.fast_recovery_exit.is_none()
+                && board.first_lost().is_none()
+                && board.packets_gap_acked() == 0;
+            probe.on_new_data(now, board.packets_in_flight(), srtt, quiet);
+        }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && self.may_send_data() {
             self.arm_t3(now, path);

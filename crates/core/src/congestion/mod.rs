@@ -1,5 +1,6 @@
 //! Congestion control: one controller per path decides how much may be in flight there.
 
+pub(crate) mod prr;
 mod rfc9260;
 
 use rfc9260::Rfc9260;
@@ -30,6 +31,10 @@ pub(crate) trait CongestionControl {
     fn on_timeout(&mut self);
     /// Nothing was sent for one RTO.
     fn on_idle(&mut self);
+    /// Sets both from outside: the answer to a spurious loss, and rate reduction.
+    fn set_window(&mut self, cwnd: usize, ssthresh: usize);
+    /// The window of a new association.
+    fn initial_window(&self) -> usize;
 }
 
 /// The registry of congestion controllers.

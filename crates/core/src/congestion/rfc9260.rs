@@ -20,6 +20,7 @@ pub(crate) struct Rfc9260 {
     parameters: CongestionParameters,
     pmdcs: usize,
     cwnd: usize,
+    initial: usize,
     ssthresh: usize,
     partial_bytes_acked: usize,
     /// The path has decayed since it was last used.
@@ -39,6 +40,7 @@ impl Rfc9260 {
             parameters: parameters.clone(),
             pmdcs,
             cwnd,
+            initial: cwnd,
             // RFC 9260 §7.2.1: ssthresh SHOULD be arbitrarily high at first.
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
@@ -99,6 +101,16 @@ impl CongestionControl for Rfc9260 {
         self.ssthresh = self.halved();
         self.cwnd = self.pmdcs;
         self.partial_bytes_acked = 0;
+    }
+
+    fn set_window(&mut self, cwnd: usize, ssthresh: usize) {
+        self.cwnd = cwnd.max(self.pmdcs);
+        self.ssthresh = ssthresh;
+        self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
+    }
+
+    fn initial_window(&self) -> usize {
+        self.initial
     }
 
     fn on_idle(&mut self) {

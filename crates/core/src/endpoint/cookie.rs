@@ -3,7 +3,8 @@
 //!
 //! Layout, big-endian: version 1 byte, key number 1, ports 2 + 2, local tag 4, peer tag 4,
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
-//! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ns 8, number of addresses 1,
+//! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ns 8, extensions that the
+//! peer offers 1, number of addresses 1,
 //! addresses (family 1, 4 or 16 bytes), HMAC-SHA-256 32 bytes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,11 +15,11 @@ use sha2::Sha256;
 use tresse_wire::{Tsn, VerificationTag};
 
 use crate::association::{AcceptedCookie, MAX_PATHS};
-use crate::handshake::PeerParameters;
+use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const MAC_LEN: usize = 32;
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -88,6 +89,7 @@ impl Cookie {
         b.extend(self.created.as_nanos().to_be_bytes());
         let life = u64::try_from(self.life.as_nanos()).unwrap_or(u64::MAX);
         b.extend(life.to_be_bytes());
+        b.push(p.extensions.to_bits());
         let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
         b.push(addresses.len() as u8);
         for address in addresses {
@@ -117,7 +119,7 @@ impl Cookie {
         let (outbound_streams, inbound_streams) = (r.u16()?, r.u16()?);
         let created = Time::from_nanos(u64::from_be_bytes(r.array()?));
         let life = Duration::from_nanos(u64::from_be_bytes(r.array()?));
-        let [n] = r.array()?;
+        let [extensions, n] = r.array()?;
         let mut addresses = Vec::with_capacity(usize::from(n).min(MAX_PATHS));
         for _ in 0..n {
             addresses.push(match r.array()? {
@@ -140,6 +142,7 @@ impl Cookie {
                 outbound_streams: peer_os,
                 inbound_streams: peer_mis,
                 addresses,
+                extensions: Extensions::from_bits(extensions),
             },
             outbound_streams,
             inbound_streams,
@@ -248,6 +251,7 @@ mod tests {
                 outbound_streams: 10,
                 inbound_streams: 20,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
+                extensions: Extensions { timestamp: false, retransmit_bit: true },
             },
             outbound_streams: 16,
             inbound_streams: 65_535,

@@ -11,7 +11,7 @@ use super::cookie::Cookie;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, State};
 use crate::config::AssociationConfig;
-use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
+use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -193,6 +193,7 @@ impl Endpoint {
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
         PeerParameters::write_addresses(&self.config.local_addresses, &mut parameters);
+        Extensions::of(&self.config.association.profile).write(&mut parameters);
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);

@@ -10,6 +10,7 @@ use tresse_wire::COMMON_HEADER_LEN;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
+use crate::congestion::prr::Prr;
 use crate::profile::Profile;
 use crate::stats::PathStats;
 use crate::time::Time;
@@ -70,6 +71,10 @@ pub(crate) struct Path {
     pub(crate) one_packet: bool,
     pub(crate) heartbeat: HeartbeatState,
     pub(crate) timeouts: u64,
+    /// T3-rtx expirations since data sent here was last acknowledged.
+    pub(crate) timeouts_in_a_row: u32,
+    /// Proportional Rate Reduction, during fast recovery (RFC 6937).
+    pub(crate) prr: Option<Prr>,
 }
 
 impl Path {
@@ -101,6 +106,8 @@ impl Path {
             one_packet: false,
             heartbeat: HeartbeatState::default(),
             timeouts: 0,
+            timeouts_in_a_row: 0,
+            prr: None,
         }
     }
 

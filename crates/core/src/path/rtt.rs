@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
-use crate::recovery::t3_rtx;
+use crate::recovery::timer::t3_rtx;
 
 /// RTT estimate and RTO of one path.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct RttEstimator {
     rttvar: Duration,
     last: Option<Duration>,
     rto: Duration,
+    /// RTO.Min as it is now: mechanisms may move it.
+    min: Duration,
 }
 
 impl RttEstimator {
@@ -32,6 +34,7 @@ impl RttEstimator {
             last: None,
             // C1: until a measurement has been made, RTO is RTO.Initial.
             rto: parameters.initial().min(parameters.max()),
+            min: parameters.min(),
         }
     }
 
@@ -50,6 +53,26 @@ impl RttEstimator {
     /// The retransmission timeout, with any backoff.
     pub(crate) fn rto(&self) -> Duration {
         self.rto
+    }
+
+    /// Sets RTO.Min; it holds from the next measurement on.
+    pub(crate) fn set_min(&mut self, min: Duration) {
+        self.min = min;
+    }
+
+    /// Replaces the estimate after a spurious timeout (RFC 4015 step 11).
+    pub(crate) fn adapt(&mut self, srtt: Duration, rttvar: Duration) {
+        self.srtt = Some(srtt);
+        self.rttvar = rttvar.max(self.parameters.granularity());
+        self.bound();
+    }
+
+    /// C6, C7: RTO from the estimate, within its bounds. Ends any backoff (§6.3.3).
+    pub(crate) fn bound(&mut self) {
+        if let Some(srtt) = self.srtt {
+            let max = self.parameters.max();
+            self.rto = (srtt + 4 * self.rttvar).clamp(self.min.min(max), max);
+        }
     }
 
     /// Takes a measurement; ends any backoff (§6.3.3).
@@ -72,8 +95,7 @@ impl RttEstimator {
         self.rttvar = self.rttvar.max(self.parameters.granularity());
         self.srtt = Some(srtt);
         self.last = Some(r);
-        // C6, C7
-        self.rto = (srtt + 4 * self.rttvar).clamp(self.parameters.min(), self.parameters.max());
+        self.bound();
     }
 
     /// Backs off after an expiration (rule E2).

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// A group of parameters: a struct with its defaults, strict about keys.
 macro_rules! parameters {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident : $ty:ty = $default:expr,)* }) => {
         $(#[$doc])*
@@ -15,6 +16,7 @@ macro_rules! parameters {
         }
     };
 }
+pub(super) use parameters;
 
 parameters! {
     /// Retransmission timeout (RFC 9260 §6.3.1, §16).
@@ -35,6 +37,18 @@ parameters! {
     }
 }
 
+/// When a receiver acknowledges every packet at once (Pedersen 2006 §4.3.2, §5.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoDelay {
+    /// As RFC 9260 §6.2 delays them.
+    Never,
+    /// Always: the paper's option. Doubles the SACKs of a bulk transfer.
+    Always,
+    /// While packets come alone: the one before came longer ago than the delay would be.
+    Sparse,
+}
+
 parameters! {
     /// What the receiver sends (RFC 9260 §6.2).
     SackParameters {
@@ -42,6 +56,8 @@ parameters! {
         delay_ms: f64 = 200.0,
         /// A SACK at the latest for every n-th packet with data. Default 2.
         packets: u32 = 2,
+        /// When SACKs are not delayed at all. Default `never`.
+        no_delay: NoDelay = NoDelay::Never,
     }
 }
 
@@ -114,74 +130,7 @@ parameters! {
     }
 }
 
-parameters! {
-    /// Fast Retransmit (RFC 9260 §7.2.4).
-    FastRetransmitParameters {
-        /// Miss indications that declare a chunk lost; 0 turns fast retransmit off. Default 3.
-        threshold: u32 = 3,
-        /// Miss indications follow Highest TSN Newly Acknowledged; otherwise every SACK strikes
-        /// every TSN that it reports missing (RFC 2960). Default true.
-        htna: bool = true,
-        /// Fast Recovery: no second cut of cwnd until the exit point. Default true.
-        fast_recovery: bool = true,
-        /// A TSN can be fast-retransmitted again after `threshold` further miss indications.
-        /// Default false (rule 5: ineligible).
-        repeat: bool = false,
-        /// T3-rtx restarts when the earliest outstanding TSN is fast-retransmitted (rule 4).
-        /// Default true.
-        restart_t3: bool = true,
-    }
-}
-
-parameters! {
-    /// Early Retransmit counted in bytes (RFC 5827 §3.1).
-    EarlyRetransmitBytesParameters {
-        /// Whether it runs. Default false.
-        enabled: bool = false,
-    }
-}
-
-/// What "outstanding packets" counts in packet-based Early Retransmit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutstandingCount {
-    /// Packets neither cumulatively nor gap acknowledged, as an SCTP sender counts its flight.
-    InFlight,
-    /// Packets not cumulatively acknowledged; gap-acknowledged ones count (RFC 5827 §3.2).
-    NotCumulativelyAcked,
-}
-
-parameters! {
-    /// Early Retransmit counted in packets (Hurtig & Brunstrom §2.3; RFC 5827 §3.2).
-    EarlyRetransmitPacketsParameters {
-        /// Whether it runs. Default false.
-        enabled: bool = false,
-        /// What counts as outstanding. Default `in-flight`: with it the mechanism "lowers its
-        /// threshold when the amount of outstanding data gets below four packets" as SACKs
-        /// arrive, which Figures 2 and 4 of the paper show.
-        count: OutstandingCount = OutstandingCount::InFlight,
-    }
-}
-
-parameters! {
-    /// Limited Transmit (RFC 3042).
-    LimitedTransmitParameters {
-        /// Whether it runs. Default false.
-        enabled: bool = false,
-        /// New packets it may send in one loss episode. Default 2.
-        packets: u32 = 2,
-    }
-}
-
-parameters! {
-    /// The T3-rtx timer (RFC 9260 §6.3.2, §6.3.3).
-    T3RtxParameters {
-        /// RTO is multiplied by this at each expiration (rule E2). Default 2.
-        backoff: f64 = 2.0,
-    }
-}
-
-fn millis(ms: f64) -> Duration {
+pub(super) fn millis(ms: f64) -> Duration {
     // `validate` has bounded every duration, so this cannot overflow.
     Duration::from_nanos((ms.max(0.0) * 1e6).round() as u64)
 }

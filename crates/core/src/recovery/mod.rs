@@ -1,30 +1,53 @@
 //! Loss recovery: algorithms look at facts and return decisions; only the association acts.
 //!
-//! Order of evaluation (decisions of an earlier algorithm come first; a chunk is declared lost
-//! once): [`fast_retransmit`], [`early_retransmit_bytes`], [`early_retransmit_packets`],
-//! [`limited_transmit`]. The T3-rtx rules ([`t3_rtx`]) stand beside them.
+//! One file per mechanism; a profile switches each of them, and any subset composes. In which
+//! order they are asked:
+//!
+//! | when | what |
+//! |---|---|
+//! | a SACK was applied | [`thin_stream`], then [`spurious`] with its [`response`](spurious::response), then [`loss`]: fast retransmit, thin fast retransmit, Early Retransmit (bytes, packets; unless switched off), RACK, Limited Transmit. A chunk is declared lost once, for the first cause |
+//! | an RTT was measured | RTO.Min: [`dynamic_rto_min`](timer::dynamic_rto_min), then [`thin_rto_min`](timer::thin_rto_min) if it is lower |
+//! | T3-rtx starts anew after a SACK | [`t3_rtx`](timer::t3_rtx) decides whether, [`rto_restart`](timer::rto_restart) how long |
+//! | T3-rtx would expire | [`tail_loss_probe`](timer::tail_loss_probe) first, if one may be sent |
+//! | T3-rtx expired | [`thin_no_backoff`](timer::thin_no_backoff); RACK spares what is too young; F-RTO holds all but one packet |
+//! | a packet is written | what is lost, or [`bundling`] in front of new data |
 
-mod early_retransmit_bytes;
-mod early_retransmit_packets;
-mod fast_retransmit;
-mod limited_transmit;
-pub(crate) mod t3_rtx;
+pub(crate) mod bundling;
+mod loss;
+pub(crate) mod spurious;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thin_stream;
+pub(crate) mod timer;
 
-use early_retransmit_bytes::EarlyRetransmitBytes;
-use early_retransmit_packets::EarlyRetransmitPackets;
-use fast_retransmit::FastRetransmit;
-use limited_transmit::LimitedTransmit;
+use std::time::Duration;
+
 use smallvec::SmallVec;
 
 use crate::event::LossCause;
+use crate::path::PathId;
 use crate::profile::Profile;
-use crate::scoreboard::{MissingRange, Scoreboard};
+use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
+use crate::time::Time;
+use loss::early_retransmit_bytes::EarlyRetransmitBytes;
+use loss::early_retransmit_packets::EarlyRetransmitPackets;
+use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
+use loss::fast_retransmit::FastRetransmit;
+use loss::limited_transmit::LimitedTransmit;
+use loss::rack::Rack;
+use loss::thin_fast_retransmit::ThinFastRetransmit;
+use spurious::SpuriousDetection;
+use thin_stream::ThinStream;
+use timer::dynamic_rto_min::DynamicRtoMin;
+use timer::tail_loss_probe::TailLossProbe;
 
 /// What an algorithm may look at when a SACK was applied.
 pub(crate) struct SackFacts<'a> {
+    pub(crate) now: Time,
     pub(crate) board: &'a Scoreboard,
+    pub(crate) outcome: &'a AckOutcome,
+    /// TSNs that the SACK reported as duplicates, unwrapped.
+    pub(crate) duplicates: &'a [u64],
     /// At least one chunk got a miss indication from this SACK.
     pub(crate) struck: bool,
     /// Unsent user data waits, and the peer's window has room for it.
@@ -33,12 +56,36 @@ pub(crate) struct SackFacts<'a> {
     pub(crate) smss: usize,
     /// In Fast Recovery (RFC 9260 §7.2.4).
     pub(crate) in_fast_recovery: bool,
+    /// The stream is thin.
+    pub(crate) thin: bool,
+    /// TSecr of the packet's TIMESTAMP chunk.
+    pub(crate) timestamp_echo: Option<u32>,
+    /// The SACK carries the retransmit bit.
+    pub(crate) retransmit_bit: bool,
+    /// Smoothed RTT of each path.
+    pub(crate) srtt: &'a [Option<Duration>],
 }
 
 impl SackFacts<'_> {
     pub(crate) fn missing(&self) -> impl Iterator<Item = &MissingRange> {
         self.board.missing().iter()
     }
+}
+
+/// What an algorithm may look at when a timer of its own expired.
+pub(crate) struct TimerFacts<'a> {
+    pub(crate) now: Time,
+    pub(crate) board: &'a Scoreboard,
+    /// As in [`SackFacts`].
+    pub(crate) new_data_ready: bool,
+}
+
+/// A chunk that left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) now: Time,
+    pub(crate) path: PathId,
+    pub(crate) seq: u64,
 }
 
 /// What an algorithm wants done.
@@ -48,12 +95,18 @@ pub(crate) struct Decisions {
     pub(crate) lost: SmallVec<[(u64, u64, LossCause); 4]>,
     /// New packets that may be sent beyond the congestion window.
     pub(crate) send_new: u32,
+    /// One of them is a tail loss probe.
+    pub(crate) probes_new: bool,
+    /// A chunk in flight to send again as a tail loss probe.
+    pub(crate) probe: Option<u64>,
 }
 
 impl Decisions {
     pub(crate) fn clear(&mut self) {
         self.lost.clear();
         self.send_new = 0;
+        self.probes_new = false;
+        self.probe = None;
     }
 
     fn lose(&mut self, range: &MissingRange, cause: LossCause) {
@@ -61,46 +114,86 @@ impl Decisions {
     }
 }
 
-/// A recovery algorithm. Every hook does nothing by default.
+/// An algorithm that finds losses. Every hook does nothing by default.
 trait Algorithm {
+    /// A chunk left, for the first time or again.
+    fn on_sent(&mut self, _sent: &Sent) {}
     /// A SACK with gap blocks, or one that acknowledged something, was applied.
     fn on_sack(&mut self, _facts: &SackFacts<'_>, _decisions: &mut Decisions) {}
     /// T3-rtx expired on some path.
     fn on_timeout(&mut self) {}
+    /// When [`on_deadline`](Self::on_deadline) is due.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+    /// The deadline may have passed.
+    fn on_deadline(&mut self, _facts: &TimerFacts<'_>, _decisions: &mut Decisions) {}
 }
 
 /// The registry: every algorithm that a profile can switch on.
 #[derive(Debug)]
 enum AnyAlgorithm {
     FastRetransmit(FastRetransmit),
+    ThinFastRetransmit(ThinFastRetransmit),
     EarlyRetransmitBytes(EarlyRetransmitBytes),
     EarlyRetransmitPackets(EarlyRetransmitPackets),
+    Rack(Box<Rack>),
     LimitedTransmit(LimitedTransmit),
 }
 
 impl AnyAlgorithm {
-    fn get(&mut self) -> &mut dyn Algorithm {
+    fn get(&self) -> &dyn Algorithm {
         match self {
             AnyAlgorithm::FastRetransmit(a) => a,
+            AnyAlgorithm::ThinFastRetransmit(a) => a,
             AnyAlgorithm::EarlyRetransmitBytes(a) => a,
             AnyAlgorithm::EarlyRetransmitPackets(a) => a,
+            AnyAlgorithm::Rack(a) => a.as_ref(),
             AnyAlgorithm::LimitedTransmit(a) => a,
         }
     }
+
+    fn get_mut(&mut self) -> &mut dyn Algorithm {
+        match self {
+            AnyAlgorithm::FastRetransmit(a) => a,
+            AnyAlgorithm::ThinFastRetransmit(a) => a,
+            AnyAlgorithm::EarlyRetransmitBytes(a) => a,
+            AnyAlgorithm::EarlyRetransmitPackets(a) => a,
+            AnyAlgorithm::Rack(a) => a.as_mut(),
+            AnyAlgorithm::LimitedTransmit(a) => a,
+        }
+    }
+
+    fn is_early_retransmit(&self) -> bool {
+        matches!(
+            self,
+            AnyAlgorithm::EarlyRetransmitBytes(_) | AnyAlgorithm::EarlyRetransmitPackets(_)
+        )
+    }
 }
 
-/// The algorithms of one association, in the order of evaluation.
+/// The mechanisms of one association.
 #[derive(Debug)]
 pub(crate) struct Recovery {
+    /// In the order of evaluation.
     algorithms: SmallVec<[AnyAlgorithm; 4]>,
+    switch_off: Option<EarlyRetransmitSwitchOff>,
+    pub(crate) thin: ThinStream,
+    pub(crate) dynamic_rto_min: Option<DynamicRtoMin>,
+    pub(crate) probe: Option<TailLossProbe>,
+    pub(crate) spurious: SpuriousDetection,
 }
 
 impl Recovery {
-    pub(crate) fn new(profile: &Profile) -> Recovery {
+    /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
+    pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Recovery {
         let mut algorithms = SmallVec::new();
         let fast = &profile.fast_retransmit;
         if fast.threshold > 0 {
             algorithms.push(AnyAlgorithm::FastRetransmit(FastRetransmit::new(fast)));
+        }
+        if profile.thin_fast_retransmit.enabled {
+            algorithms.push(AnyAlgorithm::ThinFastRetransmit(ThinFastRetransmit));
         }
         if profile.early_retransmit_bytes.enabled {
             algorithms.push(AnyAlgorithm::EarlyRetransmitBytes(EarlyRetransmitBytes));
@@ -109,22 +202,81 @@ impl Recovery {
             let algorithm = EarlyRetransmitPackets::new(&profile.early_retransmit_packets);
             algorithms.push(AnyAlgorithm::EarlyRetransmitPackets(algorithm));
         }
+        if profile.rack.enabled {
+            algorithms.push(AnyAlgorithm::Rack(Box::new(Rack::new(&profile.rack))));
+        }
         if profile.limited_transmit.enabled {
             let algorithm = LimitedTransmit::new(&profile.limited_transmit);
             algorithms.push(AnyAlgorithm::LimitedTransmit(algorithm));
         }
-        Recovery { algorithms }
+        let dynamic = &profile.dynamic_rto_min;
+        let probe = &profile.tail_loss_probe;
+        let switch_off = profile.early_retransmit_switch_off.enabled;
+        Recovery {
+            algorithms,
+            switch_off: switch_off.then(EarlyRetransmitSwitchOff::default),
+            thin: ThinStream::new(&profile.thin_stream),
+            dynamic_rto_min: dynamic
+                .enabled
+                .then(|| DynamicRtoMin::new(dynamic, profile.rto.max())),
+            probe: probe.enabled.then(|| TailLossProbe::new(probe)),
+            spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
+        }
+    }
+
+    pub(crate) fn on_sent(&mut self, sent: &Sent) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_sent(sent);
+        }
     }
 
     pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        if let Some(switch) = &mut self.switch_off
+            && !facts.duplicates.is_empty()
+        {
+            switch.on_duplicates(facts.duplicates, facts.board.cumulative());
+        }
+        let off = self.switch_off.as_ref().is_some_and(EarlyRetransmitSwitchOff::is_off);
         for algorithm in &mut self.algorithms {
-            algorithm.get().on_sack(facts, decisions);
+            if !(off && algorithm.is_early_retransmit()) {
+                algorithm.get_mut().on_sack(facts, decisions);
+            }
+        }
+        if let Some(switch) = &mut self.switch_off {
+            for (start, end, cause) in &decisions.lost {
+                switch.on_lost(*start, *end, *cause);
+            }
         }
     }
 
     pub(crate) fn on_timeout(&mut self) {
         for algorithm in &mut self.algorithms {
-            algorithm.get().on_timeout();
+            algorithm.get_mut().on_timeout();
         }
+        if let Some(dynamic) = &mut self.dynamic_rto_min {
+            dynamic.on_timeout();
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.reset();
+        }
+    }
+
+    /// The earliest deadline of the algorithms; that of the tail loss probe is apart.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.algorithms.iter().filter_map(|a| a.get().deadline()).min()
+    }
+
+    pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+        for algorithm in &mut self.algorithms {
+            algorithm.get_mut().on_deadline(facts, decisions);
+        }
+    }
+
+    /// Whether a chunk in flight, sent at `sent`, is not lost although T3-rtx expired.
+    pub(crate) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
+        self.algorithms.iter().any(|a| match a {
+            AnyAlgorithm::Rack(rack) => rack.spares(now, path, sent),
+            _ => false,
+        })
     }
 }

@@ -106,6 +106,11 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
                 format!("cwnd {cwnd} ssthresh {ssthresh}: {cause:?}")
             }
             TraceEvent::Reneged { tsn } => format!("reneged {}", number(*tsn)),
+            TraceEvent::Spurious { timeout, by, .. } => {
+                let what = if *timeout { "timeout" } else { "loss" };
+                format!("spurious {what}: {}", by.name())
+            }
+            TraceEvent::RtoMin { rto_min } => format!("RTO.Min now {} ms", rto_min.as_millis()),
             TraceEvent::Rtt { .. } => continue,
         };
         writeln!(text, "{:4} {line}", at.since(start).as_millis()).expect("a string grows");

@@ -6,6 +6,7 @@
 //! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
 //! every chunk costs O(1) over its life, however many are outstanding.
 
+mod loss;
 mod missing;
 mod sack;
 #[cfg(test)]
@@ -18,7 +19,7 @@ use smallvec::SmallVec;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
 
 pub use missing::MissingRange;
-pub use sack::{AckOutcome, PathAck, SackFault};
+pub use sack::{AckOutcome, LatestAck, PathAck, SackFault};
 
 use crate::event::LossCause;
 use crate::path::PathId;
@@ -195,6 +196,11 @@ impl Scoreboard {
         seq < self.base || self.get(seq).is_some_and(|c| c.state == ChunkState::GapAcked)
     }
 
+    /// Whether `seq` is in flight.
+    pub fn is_in_flight(&self, seq: u64) -> bool {
+        self.get(seq).is_some_and(|c| c.state == ChunkState::InFlight)
+    }
+
     /// The highest sequence number ever acknowledged.
     pub fn highest_acked(&self) -> u64 {
         self.highest_acked
@@ -327,75 +333,6 @@ impl Scoreboard {
         seq
     }
 
-    /// Records that the lost chunk `seq` leaves again, on `path`, in the packet begun last.
-    /// `repeat` keeps a fast-retransmitted chunk eligible for another one.
-    pub fn record_retransmission(&mut self, now: Time, path: PathId, seq: u64, repeat: bool) {
-        let i = (seq - self.base) as usize;
-        debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
-        let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
-        let (size, user_bytes) = (self.ring[i].size(), self.ring[i].chunk.payload.len());
-        self.lost.remove(seq);
-        self.change_packet(old_packet, |p| p.open -= 1);
-        let packet = self.packet_base + self.packets.len() as u64 - 1;
-        self.change_packet(packet, |p| {
-            p.in_flight += 1;
-            p.open += 1;
-        });
-        self.flight_user_bytes += user_bytes;
-        let chunk = &mut self.ring[i];
-        chunk.state = ChunkState::InFlight;
-        chunk.path = path;
-        chunk.packet = packet;
-        chunk.last_sent = now;
-        chunk.transmissions += 1;
-        let (misses, eligible) = (chunk.misses, repeat || !chunk.fast_retransmitted);
-        if old_path != path {
-            self.facts(old_path).unacked -= 1;
-            if self.earliest(old_path) == Some(seq) {
-                self.advance_earliest(old_path, seq + 1);
-            }
-            let facts = self.facts(path);
-            facts.unacked += 1;
-            facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
-        }
-        self.facts(path).flight += size;
-        if seq <= self.highest_acked && eligible {
-            // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
-            // timeout begins anew and is only struck by acks of data sent after it.
-            let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
-            self.missing.insert(seq, misses, sent);
-        }
-        self.forget_old_packets();
-    }
-
-    /// Declares `seq` lost. Returns `false`, and does nothing, if it is not in flight.
-    pub fn mark_lost(&mut self, seq: u64, cause: LossCause) -> bool {
-        let Some(i) = seq.checked_sub(self.base).map(|i| i as usize) else { return false };
-        let Some(chunk) = self.ring.get_mut(i) else { return false };
-        if chunk.state != ChunkState::InFlight {
-            return false;
-        }
-        chunk.state = ChunkState::Lost;
-        chunk.cause = Some(cause);
-        match cause {
-            LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe => {
-                chunk.fast_retransmitted = false;
-                chunk.misses = 0;
-            }
-            _ => {
-                chunk.fast_retransmitted = true;
-                chunk.misses = self.missing.misses(seq);
-            }
-        }
-        let (path, size, packet) = (chunk.path, chunk.size(), chunk.packet);
-        self.flight_user_bytes -= chunk.chunk.payload.len();
-        self.facts(path).flight -= size;
-        self.change_packet(packet, |p| p.in_flight -= 1);
-        self.missing.remove(seq);
-        self.lost.insert(seq);
-        true
-    }
-
     /// Calls `found` for each chunk in flight on `path`, lowest first. Visits every outstanding
     /// chunk: for timeouts and path failures, never for a SACK.
     pub fn for_each_in_flight(&self, path: PathId, mut found: impl FnMut(u64)) {
@@ -404,6 +341,12 @@ impl Scoreboard {
                 found(seq);
             }
         }
+    }
+
+    /// The highest chunk in flight.
+    pub fn last_in_flight(&self) -> Option<u64> {
+        let back = self.ring.iter().rev().position(|c| c.state == ChunkState::InFlight)?;
+        Some(self.next_seq() - 1 - back as u64)
     }
 
     /// Takes out every chunk, lowest first: the association ends or restarts.

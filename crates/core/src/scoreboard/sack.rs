@@ -24,6 +24,17 @@ pub enum SackFault {
     MalformedGap,
 }
 
+/// The chunk that was sent last, of those that a SACK acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatestAck {
+    /// Its sequence number.
+    pub seq: u64,
+    /// When it was last sent.
+    pub sent: Time,
+    /// How often it was sent.
+    pub transmissions: u32,
+}
+
 /// What a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathAck {
@@ -37,6 +48,8 @@ pub struct PathAck {
     pub flight_before: usize,
     /// At least one of the chunks was sent once only: the ack belongs to this path surely.
     pub unambiguous: bool,
+    /// Of the chunks acknowledged for the first time, the one sent last.
+    pub latest: Option<LatestAck>,
 }
 
 /// What one SACK changed. Reused from SACK to SACK.
@@ -56,6 +69,10 @@ pub struct AckOutcome {
     pub reneged: Vec<u64>,
     /// The SACK had gap blocks.
     pub has_gaps: bool,
+    /// A chunk sent once only arrived after one with a higher TSN.
+    pub reordered: bool,
+    /// The highest sequence number acknowledged before.
+    highest_before: u64,
 }
 
 impl AckOutcome {
@@ -70,6 +87,8 @@ impl AckOutcome {
         self.newly_acked = 0;
         self.reneged.clear();
         self.has_gaps = false;
+        self.reordered = false;
+        self.highest_before = board.highest_acked;
     }
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
@@ -82,6 +101,11 @@ impl AckOutcome {
             self.newly_acked += chunk.size();
             self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
             self.latest_sent = self.latest_sent.max(chunk.last_sent);
+            self.reordered |= chunk.transmissions == 1 && seq < self.highest_before;
+            if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
+                let transmissions = chunk.transmissions;
+                path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ fn at(millis: u64) -> Time {
 }
 
 fn ack(delay_ms: f64, packets: u32) -> DelayedAck {
-    DelayedAck::new(&SackParameters { delay_ms, packets })
+    DelayedAck::new(&SackParameters { delay_ms, packets, ..SackParameters::default() })
 }
 
 /// One that has had its first packet acknowledged, with the standard parameters.

@@ -1,10 +1,11 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
-use tresse_wire::{PacketWriter, VerificationTag, padded};
+use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
 use super::super::{Association, Control, State};
 use super::{Carried, MAX_DUPLICATES, SACK_LEN};
 use crate::path::PathId;
+use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
 
 impl Association {
@@ -56,6 +57,7 @@ impl Association {
             && path == self.paths.data_path()
             && self.sender.board.first_lost().is_none();
         if echo || data_fits {
+            self.write_timestamp(now, &mut writer, path);
             self.write_sack(&mut writer, path);
             let mut carried = Carried::default();
             // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
@@ -107,15 +109,30 @@ impl Association {
         let room = room / 4 - gaps.len();
         let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
         let cumulative = receiver.received.cumulative();
+        let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
+        let flags = SackFlags { retransmission };
         let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
-        writer.sack(cumulative, a_rwnd, gaps, duplicates);
+        writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
+        receiver.retransmission = false;
+        receiver.timestamps.on_sack_sent(receiver.received.cumulative_seq());
         receiver.note_advertised(a_rwnd);
         receiver.received.clear_duplicates();
         receiver.delayed.on_sent();
         self.journal.stats.sacks_sent += 1;
     }
 
-    pub(super) fn write_sack_packet(&mut self, buffer: &mut Vec<u8>) -> Option<PathId> {
+    /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
+    pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
+        let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].max_packet;
+        if self.sender.extensions.timestamp
+            && fits
+            && let Some(receiver) = &self.receiver
+        {
+            writer.timestamp(eifel_timestamp::ticks(now), receiver.timestamps.echo());
+        }
+    }
+
+    pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
         let receiver = self.receiver.as_ref().filter(|r| r.delayed.due())?;
         let open = self.may_send_data() || self.state == State::ShutdownSent;
         if !open {
@@ -123,6 +140,7 @@ impl Association {
         }
         let path = receiver.ack_path;
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
         debug_assert!(!writer.is_empty());
         writer.finish();

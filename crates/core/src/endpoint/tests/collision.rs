@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::cookie::Cookie;
-use crate::handshake::PeerParameters;
+use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use script::{PEER_TAG, PEER_TSN, init_packet, packet, peer_fields};
 use sent::{only, types};
@@ -177,6 +177,7 @@ fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Durat
             outbound_streams: 3,
             inbound_streams: 3,
             addresses: addresses(Side::Z, 1),
+            extensions: Extensions::default(),
         },
         outbound_streams: 3,
         inbound_streams: 3,

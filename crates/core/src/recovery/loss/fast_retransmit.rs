@@ -9,17 +9,17 @@
 //! fast-retransmitted chunk stays at the threshold, so every further miss indication sends it
 //! again.
 
-use super::{Algorithm, Decisions, SackFacts};
 use crate::event::LossCause;
 use crate::profile::FastRetransmitParameters;
+use crate::recovery::{Algorithm, Decisions, SackFacts};
 
 #[derive(Debug)]
-pub(super) struct FastRetransmit {
+pub(in crate::recovery) struct FastRetransmit {
     threshold: u32,
 }
 
 impl FastRetransmit {
-    pub(super) fn new(parameters: &FastRetransmitParameters) -> FastRetransmit {
+    pub(in crate::recovery) fn new(parameters: &FastRetransmitParameters) -> FastRetransmit {
         FastRetransmit { threshold: parameters.threshold }
     }
 }

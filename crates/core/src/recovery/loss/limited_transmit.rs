@@ -6,18 +6,18 @@
 //!
 //! `FlightSize <= cwnd + 2 SMSS`, not in fast recovery; cwnd itself does not change.
 
-use super::{Algorithm, Decisions, SackFacts};
 use crate::profile::LimitedTransmitParameters;
+use crate::recovery::{Algorithm, Decisions, SackFacts};
 
 #[derive(Debug)]
-pub(super) struct LimitedTransmit {
+pub(in crate::recovery) struct LimitedTransmit {
     limit: u32,
     /// Packets allowed since nothing was missing.
     used: u32,
 }
 
 impl LimitedTransmit {
-    pub(super) fn new(parameters: &LimitedTransmitParameters) -> LimitedTransmit {
+    pub(in crate::recovery) fn new(parameters: &LimitedTransmitParameters) -> LimitedTransmit {
         LimitedTransmit { limit: parameters.packets, used: 0 }
     }
 }

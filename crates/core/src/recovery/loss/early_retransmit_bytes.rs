@@ -8,11 +8,11 @@
 //! A threshold of 0 never fires: with small packets the byte count says nothing about how many
 //! packets are left, which is the imprecision that the packet version removes.
 
-use super::{Algorithm, Decisions, SackFacts};
 use crate::event::LossCause;
+use crate::recovery::{Algorithm, Decisions, SackFacts};
 
 #[derive(Debug)]
-pub(super) struct EarlyRetransmitBytes;
+pub(in crate::recovery) struct EarlyRetransmitBytes;
 
 impl Algorithm for EarlyRetransmitBytes {
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {

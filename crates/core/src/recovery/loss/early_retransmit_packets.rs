@@ -10,17 +10,17 @@
 //! left it), or with `count = "not-cumulatively-acked"` also the gap-acknowledged ones, as
 //! RFC 5827 §3.2 defines `oseg`; then `oseg - 1` packets must have been acknowledged by gap blocks.
 
-use super::{Algorithm, Decisions, SackFacts};
 use crate::event::LossCause;
 use crate::profile::{EarlyRetransmitPacketsParameters, OutstandingCount};
+use crate::recovery::{Algorithm, Decisions, SackFacts};
 
 #[derive(Debug)]
-pub(super) struct EarlyRetransmitPackets {
+pub(in crate::recovery) struct EarlyRetransmitPackets {
     count: OutstandingCount,
 }
 
 impl EarlyRetransmitPackets {
-    pub(super) fn new(parameters: &EarlyRetransmitPacketsParameters) -> Self {
+    pub(in crate::recovery) fn new(parameters: &EarlyRetransmitPacketsParameters) -> Self {
         EarlyRetransmitPackets { count: parameters.count }
     }
 }

@@ -1,0 +1,283 @@
+//! What is lost, what only seemed to be, and what follows for the congestion windows
+//! (RFC 9260 §7.2.4; RFC 4015).
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::Association;
+use super::sack::SackMarks;
+use crate::congestion::prr::Prr;
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::PathId;
+use crate::recovery::spurious::response::{TimerAdaption, windows};
+use crate::recovery::spurious::{Cut, Trigger, Verdict};
+use crate::recovery::{SackFacts, TimerFacts};
+use crate::scoreboard::{AckOutcome, Scoreboard};
+use crate::time::Time;
+
+impl Association {
+    /// Miss indications and what the recovery algorithms make of a SACK (RFC 9260 §7.2.4); their
+    /// decisions wait in `sender.decisions`. Returns whether an earlier loss turned out spurious.
+    pub(super) fn recover(
+        &mut self,
+        now: Time,
+        outcome: &AckOutcome,
+        marks: SackMarks,
+        was_in_recovery: bool,
+    ) -> bool {
+        let sender = &mut self.sender;
+        let htna = self.config.profile.fast_retransmit.htna;
+        let struck = strike(&mut sender.board, outcome, htna, was_in_recovery);
+        let mut decisions = std::mem::take(&mut sender.decisions);
+        decisions.clear();
+        let quiet = sender.board.missing().is_empty() && outcome.newly_acked == 0;
+        if quiet && !outcome.cumulative_advanced && sender.duplicates.is_empty() {
+            self.sender.decisions = decisions;
+            return false;
+        }
+        let data_path = self.paths.data_path();
+        let new_data_ready = self.new_data_ready();
+        let srtt: SmallVec<[Option<Duration>; 4]> =
+            self.paths.iter().map(|p| p.rtt.srtt()).collect();
+        let sender = &mut self.sender;
+        let facts = SackFacts {
+            now,
+            board: &sender.board,
+            outcome,
+            duplicates: &sender.duplicates,
+            struck: struck || !outcome.reneged.is_empty(),
+            new_data_ready,
+            smss: self.paths[data_path].pmdcs(),
+            in_fast_recovery: sender.fast_recovery_exit.is_some(),
+            thin: sender.recovery.thin.is_thin(&sender.board),
+            timestamp_echo: marks.timestamp_echo,
+            retransmit_bit: marks.retransmit_bit,
+            srtt: &srtt,
+        };
+        let verdict = sender.recovery.spurious.on_sack(&facts, &mut decisions);
+        sender.recovery.on_sack(&facts, &mut decisions);
+        let data_srtt = srtt.get(usize::from(data_path.0)).copied().flatten();
+        let probe = sender.recovery.probe.as_mut();
+        let repaired = probe.is_some_and(|probe| probe.on_sack(&facts, data_srtt));
+        self.sender.decisions = decisions;
+        if repaired {
+            // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
+            self.cut_window(now, data_path);
+        }
+        let spurious = verdict.is_some();
+        if let Some(verdict) = verdict {
+            self.respond(now, outcome, &verdict);
+        }
+        spurious
+    }
+
+    /// Unsent user data waits, and the peer's window has room for it.
+    pub(super) fn new_data_ready(&self) -> bool {
+        let next = self.sender.queue.next_len(self.max_payload());
+        next.is_some_and(|len| len <= self.sender.peer_window())
+    }
+
+    /// Carries out what the recovery algorithms decided.
+    pub(super) fn act_on_losses(&mut self, now: Time) {
+        let mut decisions = std::mem::take(&mut self.sender.decisions);
+        self.sender.extra_packets += decisions.send_new;
+        if decisions.probes_new {
+            self.journal.stats.tail_loss_probes += 1;
+        }
+        self.sender.probe = decisions.probe.or(self.sender.probe);
+        let mut cuts = SmallVec::new();
+        let mut paths = 0u32; // Bit set of paths that lost something.
+        for (start, end, cause) in decisions.lost.drain(..) {
+            for seq in start..=end {
+                let path = self.sender.board.get(seq).map(|c| c.path);
+                // Before anything is taken from the flight: RFC 4015 step 0.
+                if let Some(path) = path
+                    && paths & (1 << path.0) == 0
+                    && self.sender.board.is_in_flight(seq)
+                {
+                    cuts.push(self.cut(path, 0));
+                }
+                paths |= self.lose(now, seq, cause);
+            }
+        }
+        self.sender.decisions = decisions;
+        if paths != 0 {
+            self.start_fast_recovery(now, paths, cuts);
+        }
+    }
+
+    /// Declares `seq` lost; returns the bit of its path, 0 if it was not in flight.
+    pub(super) fn lose(&mut self, now: Time, seq: u64, cause: LossCause) -> u32 {
+        if !self.sender.board.mark_lost(seq, cause) {
+            return 0;
+        }
+        let Some(chunk) = self.sender.board.get(seq) else { return 0 };
+        let (path, misses) = (chunk.path, chunk.misses);
+        let tsn = Scoreboard::tsn(seq);
+        self.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
+        1 << path.0
+    }
+
+    /// What a spurious loss of `path` would have to give back.
+    fn cut(&self, path: PathId, timeouts: u32) -> Cut {
+        let p = &self.paths[path];
+        let flight = self.sender.board.flight(path);
+        let pipe_prev = flight.max(p.control.get().ssthresh());
+        Cut { path, pipe_prev, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
+    }
+
+    /// RFC 9260 §7.2.4 rules 2, 3 and 6.
+    fn start_fast_recovery(&mut self, now: Time, paths: u32, cuts: SmallVec<[Cut; 2]>) {
+        if self.sender.fast_recovery_exit.is_some() {
+            return; // What is marked leaves as cwnd allows; cwnd is not cut again.
+        }
+        let (cumulative, highest) =
+            (self.sender.board.cumulative(), self.sender.board.next_seq() - 1);
+        let recovery = &mut self.sender.recovery;
+        recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
+        if let Some(dynamic) = &mut recovery.dynamic_rto_min {
+            dynamic.on_fast_retransmit();
+        }
+        if let Some(probe) = &mut recovery.probe {
+            probe.reset();
+        }
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        for i in 0..self.paths.len() {
+            if paths & (1 << i) != 0 {
+                let path = PathId(i as u8);
+                self.cut_window(now, path);
+                if profile.prr.enabled && profile.fast_retransmit.fast_recovery {
+                    let p = &mut self.paths[path];
+                    p.prr = Some(Prr::new(p.flight_at_send));
+                }
+            }
+        }
+        self.sender.retransmit_now = true;
+        self.journal.stats.fast_recoveries += 1;
+        if profile.fast_retransmit.fast_recovery {
+            self.sender.fast_recovery_exit = Some(highest);
+        }
+    }
+
+    fn cut_window(&mut self, now: Time, path: PathId) {
+        self.paths[path].control.get_mut().on_loss();
+        self.trace_window(now, path, WindowCause::Loss);
+    }
+
+    /// Fast Recovery is over.
+    pub(super) fn end_fast_recovery(&mut self, now: Time) {
+        self.sender.fast_recovery_exit = None;
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            if self.paths[path].prr.take().is_some() {
+                // RFC 6937 §3: "cwnd = ssthresh" at the end of recovery.
+                let control = self.paths[path].control.get_mut();
+                let ssthresh = control.ssthresh();
+                control.set_window(ssthresh, ssthresh);
+                self.trace_window(now, path, WindowCause::RateReduction);
+            }
+        }
+    }
+
+    /// T3-rtx of `path` is about to cut its window.
+    pub(super) fn note_timeout(&mut self, path: PathId) {
+        let timeouts = self.paths[path].timeouts_in_a_row;
+        let cut = self.cut(path, timeouts);
+        let board = &self.sender.board;
+        let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
+        let recovering = self.sender.fast_recovery_exit.is_some();
+        let spurious = &mut self.sender.recovery.spurious;
+        spurious.on_timeout(cumulative, highest, recovering);
+        spurious.begin(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
+    }
+
+    /// Nothing was lost: what the loss cost is given back (RFC 4015; Ladha et al. §5).
+    fn respond(&mut self, now: Time, outcome: &AckOutcome, verdict: &Verdict) {
+        let Verdict { episode, by } = verdict;
+        let timeout = episode.trigger == Trigger::Timeout;
+        let stats = &mut self.journal.stats;
+        if timeout {
+            stats.spurious_timeouts += 1;
+        } else {
+            stats.spurious_fast_retransmits += 1;
+        }
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        for cut in &episode.cuts {
+            let (path, by) = (cut.path, *by);
+            self.journal.trace(now, || TraceEvent::Spurious { path, timeout, by });
+        }
+        if !profile.spurious_response.enabled {
+            return;
+        }
+        if timeout {
+            // Step 8: resume with previously unsent data.
+            for cut in &episode.cuts {
+                self.sender.board.restore_lost(cut.path);
+                self.paths[cut.path].one_packet = false;
+            }
+            let granularity = profile.rto.granularity();
+            let adaption = episode.cuts.first();
+            self.sender.timer_adaption =
+                adaption.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
+        } else {
+            self.sender.fast_recovery_exit = None;
+        }
+        for cut in &episode.cuts {
+            let flight = self.sender.board.flight(cut.path);
+            let p = &mut self.paths[cut.path];
+            p.prr = None;
+            let control = p.control.get_mut();
+            let before = (control.cwnd(), control.ssthresh());
+            let (initial, acked) = (control.initial_window(), outcome.newly_acked);
+            let response = &profile.spurious_response;
+            let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
+            control.set_window(cwnd, ssthresh);
+            self.trace_window(now, cut.path, WindowCause::Undo);
+        }
+    }
+
+    /// Timers of the recovery algorithms (RFC 8985 §6.2 step 5, §7.3).
+    pub(super) fn on_recovery_timer(&mut self, now: Time) {
+        let new_data_ready = self.new_data_ready();
+        let probe_due = self.probe_deadline().is_some_and(|at| at <= now);
+        let sender = &mut self.sender;
+        let mut decisions = std::mem::take(&mut sender.decisions);
+        decisions.clear();
+        let facts = TimerFacts { now, board: &sender.board, new_data_ready };
+        sender.recovery.on_deadline(&facts, &mut decisions);
+        if probe_due && let Some(probe) = &mut sender.recovery.probe {
+            probe.on_deadline(&facts, &mut decisions);
+            if decisions.probe.is_some() || decisions.probes_new {
+                // RFC 8985 §7.3: T3-rtx is the last resort, should the probe fail.
+                self.arm_t3(now, self.paths.data_path());
+            }
+        }
+        self.sender.decisions = decisions;
+        self.act_on_losses(now);
+        self.opportunity();
+    }
+
+    /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2).
+    pub(super) fn probe_deadline(&self) -> Option<Time> {
+        let at = self.sender.recovery.probe.as_ref()?.deadline()?;
+        let t3 = self.paths[self.paths.data_path()].t3;
+        Some(t3.map_or(at, |t3| t3.min(at)))
+    }
+}
+
+/// Adds the miss indications of one SACK; returns whether any chunk was struck.
+fn strike(board: &mut Scoreboard, outcome: &AckOutcome, htna: bool, in_recovery: bool) -> bool {
+    if !htna {
+        // RFC 2960 §7.2.4: every SACK strikes every TSN that it reports missing.
+        return outcome.has_gaps && board.strike(board.highest_acked(), Time::FAR_FUTURE);
+    }
+    let Some(highest) = outcome.highest_newly_acked else { return false };
+    if in_recovery && outcome.cumulative_advanced && outcome.has_gaps {
+        // In Fast Recovery, a SACK that advances the Cumulative TSN Ack Point strikes all TSNs
+        // reported missing.
+        return board.strike(board.highest_acked(), outcome.latest_sent);
+    }
+    // Highest TSN Newly Acknowledged.
+    board.strike(highest, outcome.latest_sent)
+}

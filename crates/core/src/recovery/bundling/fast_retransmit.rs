@@ -1,0 +1,34 @@
+//! Bundling of outstanding chunks in fast retransmissions (Pedersen 2006 §4.2.2).
+//!
+//! Idea: in a thin stream a packet with one small retransmitted chunk has room for all that is
+//! outstanding. Should some of it be lost too, it arrives a timeout sooner; the number of packets
+//! does not change.
+//!
+//! A packet of fast retransmissions is filled, while thin, with chunks in flight (sent, neither
+//! acknowledged nor declared lost), oldest first, up to the PMTU. They count as sent again
+//! (Karn, duplicates) and not as lost: cwnd is not reduced for them.
+
+use crate::event::LossCause;
+use crate::profile::Profile;
+
+/// Whether a packet that begins with a chunk lost for `cause` is filled up.
+pub(crate) fn fills(profile: &Profile, thin: bool, cause: Option<LossCause>) -> bool {
+    profile.bundle_fast_retransmit.enabled
+        && thin
+        && !matches!(cause, None | Some(LossCause::PathFailure | LossCause::ZeroWindowProbe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_retransmissions_of_thin_streams() {
+        let mut profile = Profile::default();
+        assert!(!fills(&profile, true, Some(LossCause::FastRetransmit)));
+        profile.bundle_fast_retransmit.enabled = true;
+        assert!(fills(&profile, true, Some(LossCause::FastRetransmit)));
+        assert!(!fills(&profile, false, Some(LossCause::FastRetransmit)));
+        assert!(!fills(&profile, true, None));
+    }
+}

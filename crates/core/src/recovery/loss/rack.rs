@@ -1,0 +1,243 @@
+//! RACK loss detection (RFC 8985 §6), for SCTP.
+//!
+//! Idea: what was sent a little before something that has arrived is lost. Time decides, not the
+//! number of SACKs, so that the loss of a retransmission and of the tail of a flight are found too,
+//! and reordering is allowed for.
+//!
+//! Per path, on every SACK, `latest` being the acknowledged chunk that was sent last:
+//! ```text
+//! lost(c) <=> sent(c) before latest  and  sent(c) + rtt(latest) + reo_wnd <= now
+//! reo_wnd = 0                                     no reordering seen, and in recovery or
+//!                                                 three packets gap-acknowledged
+//!         = min(mult * min_rtt / 4, SRTT)         otherwise
+//! mult    grows by one per round trip with duplicate TSN reports, for 16 recoveries
+//! ```
+//! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are
+//! old enough are lost (§6.3).
+//!
+//! Difference: SCTP reports every duplicate TSN, which stands for DSACK. Paths are judged apart:
+//! the order between paths says nothing.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use crate::event::LossCause;
+use crate::path::PathId;
+use crate::profile::RackParameters;
+use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
+use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
+use crate::time::Time;
+
+/// A larger reordering window lasts for so many recoveries without duplicates (§6.2 step 4).
+const PERSIST: u32 = 16;
+/// Gap-acknowledged packets that prove a loss while no reordering was seen (§6.2 step 4).
+const DUP_THRESH: usize = 3;
+/// The minimum RTT is that of the last one to two such periods (§6.2 step 1: "windowed").
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(60);
+
+/// Chunks `first..=last` sent at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    sent: Time,
+    first: u64,
+    last: u64,
+}
+
+/// What is known of one path.
+#[derive(Debug, Default)]
+struct PathState {
+    /// Transmissions that may still be outstanding, in the order of sending.
+    log: VecDeque<Transmission>,
+    latest: Option<(Time, u64)>,
+    rtt: Duration,
+    min_rtt: Option<Duration>,
+    previous_min_rtt: Option<Duration>,
+    min_since: Time,
+}
+
+impl PathState {
+    fn min_rtt(&self) -> Duration {
+        match (self.min_rtt, self.previous_min_rtt) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or_default(),
+        }
+    }
+
+    /// §6.2 steps 1 and 2.
+    fn update(&mut self, now: Time, ack: &LatestAck) {
+        let rtt = now.since(ack.sent);
+        if ack.transmissions > 1 && rtt < self.min_rtt() {
+            return; // The SACK answers an earlier transmission.
+        }
+        if ack.transmissions == 1 {
+            if now.since(self.min_since) > MIN_RTT_WINDOW {
+                self.previous_min_rtt = self.min_rtt.take();
+                self.min_since = now;
+            }
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        self.rtt = rtt;
+        if self.latest.is_none_or(|latest| (ack.sent, ack.seq) > latest) {
+            self.latest = Some((ack.sent, ack.seq));
+        }
+    }
+}
+
+/// RACK of one association.
+#[derive(Debug)]
+pub(in crate::recovery) struct Rack {
+    window: f64,
+    paths: SmallVec<[PathState; 4]>,
+    reordering_seen: bool,
+    multiplier: u32,
+    persist: u32,
+    /// Duplicates count once per round trip: until this is acknowledged.
+    round_end: Option<u64>,
+    was_in_recovery: bool,
+    reordering_window: Duration,
+    deadline: Option<Time>,
+}
+
+impl Rack {
+    pub(in crate::recovery) fn new(parameters: &RackParameters) -> Rack {
+        Rack {
+            window: parameters.reordering_window,
+            paths: SmallVec::new(),
+            reordering_seen: false,
+            multiplier: 1,
+            persist: 0,
+            round_end: None,
+            was_in_recovery: false,
+            reordering_window: Duration::ZERO,
+            deadline: None,
+        }
+    }
+
+    fn path(&mut self, path: PathId) -> &mut PathState {
+        let i = usize::from(path.0);
+        while self.paths.len() <= i {
+            self.paths.push(PathState::default());
+        }
+        &mut self.paths[i]
+    }
+
+    /// §6.3: at a timeout, whether a chunk sent at `sent` on `path` is too young to be lost.
+    pub(in crate::recovery) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
+        let Some(state) = self.paths.get(usize::from(path.0)) else { return false };
+        state.latest.is_some() && sent + state.rtt + self.reordering_window > now
+    }
+
+    /// §6.2 step 4.
+    fn update_multiplier(&mut self, facts: &SackFacts<'_>) {
+        let cumulative = facts.board.cumulative();
+        if self.round_end.is_some_and(|end| cumulative >= end) {
+            self.round_end = None;
+        }
+        let exits = self.was_in_recovery && !facts.in_fast_recovery;
+        if self.round_end.is_none() && !facts.duplicates.is_empty() {
+            self.round_end = Some(facts.board.next_seq() - 1);
+            self.multiplier = self.multiplier.saturating_add(1);
+            self.persist = PERSIST;
+        } else if exits && self.persist > 0 {
+            self.persist -= 1;
+            if self.persist == 0 {
+                self.multiplier = 1;
+            }
+        }
+        self.was_in_recovery = facts.in_fast_recovery;
+    }
+
+    fn reordering_window(&self, facts: &SackFacts<'_>, path: usize) -> Duration {
+        let proof = facts.in_fast_recovery || facts.board.packets_gap_acked() >= DUP_THRESH;
+        if !self.reordering_seen && proof {
+            return Duration::ZERO;
+        }
+        let window = self.paths[path].min_rtt().mul_f64(self.window * f64::from(self.multiplier));
+        facts.srtt.get(path).copied().flatten().map_or(window, |srtt| window.min(srtt))
+    }
+
+    /// §6.2 step 5; visits only what was sent before the latest acknowledged chunk.
+    fn detect(&mut self, now: Time, board: &Scoreboard, path: usize, decisions: &mut Decisions) {
+        let window = self.reordering_window;
+        let state = &mut self.paths[path];
+        let Some(latest) = state.latest else { return };
+        while let Some(oldest) = state.log.front().copied() {
+            let current = |seq: u64| {
+                board.get(seq).is_some_and(|chunk| {
+                    chunk.state == ChunkState::InFlight
+                        && chunk.last_sent == oldest.sent
+                        && usize::from(chunk.path.0) == path
+                })
+            };
+            let open =
+                (oldest.first.max(board.cumulative() + 1)..=oldest.last).find(|s| current(*s));
+            let Some(first) = open else {
+                state.log.pop_front();
+                continue;
+            };
+            if (oldest.sent, first) >= latest {
+                return;
+            }
+            let due = oldest.sent + state.rtt + window;
+            if due > now {
+                self.deadline = Some(self.deadline.map_or(due, |d| d.min(due)));
+                return;
+            }
+            let end = oldest.last.min(if oldest.sent == latest.0 { latest.1 } else { u64::MAX });
+            for seq in (first..=end).filter(|seq| current(*seq)) {
+                decisions.lost.push((seq, seq, LossCause::Rack));
+            }
+            if end < oldest.last {
+                // The rest was sent together with the latest one, behind it.
+                state.log[0].first = end + 1;
+                return;
+            }
+            state.log.pop_front();
+        }
+    }
+}
+
+impl Algorithm for Rack {
+    fn on_sent(&mut self, sent: &Sent) {
+        let log = &mut self.path(sent.path).log;
+        match log.back_mut() {
+            Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,
+            _ => log.push_back(Transmission { sent: sent.now, first: sent.seq, last: sent.seq }),
+        }
+    }
+
+    fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        self.reordering_seen |= facts.outcome.reordered;
+        self.update_multiplier(facts);
+        self.deadline = None;
+        for (i, ack) in facts.outcome.paths.iter().enumerate() {
+            if let Some(latest) = &ack.latest {
+                self.path(PathId(i as u8)).update(facts.now, latest);
+            }
+        }
+        for i in 0..self.paths.len() {
+            self.reordering_window = self.reordering_window(facts, i);
+            self.detect(facts.now, facts.board, i, decisions);
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        self.deadline = None;
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+        if self.deadline.is_none_or(|at| at > facts.now) {
+            return;
+        }
+        self.deadline = None;
+        for i in 0..self.paths.len() {
+            self.detect(facts.now, facts.board, i, decisions);
+        }
+    }
+}

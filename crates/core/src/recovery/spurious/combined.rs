@@ -1,0 +1,40 @@
+//! Several detectors at once (Ladha et al. §4, Figure 6, "Multihoming Considerations").
+//!
+//! Idea: with `Delay-Spike(primary) > RTO(primary) + RTT(alternate)` the retransmission overtakes
+//! the original on the alternate path. Its SACK tells Eifel nothing; duplicate reports that follow
+//! do. So what Eifel leaves undecided stays open for DupTSN.
+//!
+//! Order: a detector that calls an episode spurious is believed; Eifel is done when every variant
+//! in use is.
+
+use super::Finding;
+
+/// The finding of the two Eifel variants together; `None` if neither is in use.
+pub(super) fn first(
+    timestamp: Option<Finding>,
+    retransmit_bit: Option<Finding>,
+) -> Option<Finding> {
+    match (timestamp, retransmit_bit) {
+        (Some(Finding::Spurious(by)), _) | (_, Some(Finding::Spurious(by))) => {
+            Some(Finding::Spurious(by))
+        }
+        (Some(Finding::Wait), _) | (_, Some(Finding::Wait)) => Some(Finding::Wait),
+        (Some(Finding::Done), _) | (_, Some(Finding::Done)) => Some(Finding::Done),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SpuriousCause::EifelRetransmitBit;
+
+    #[test]
+    fn one_that_knows_decides_and_one_that_waits_keeps_it_open() {
+        let spurious = Finding::Spurious(EifelRetransmitBit);
+        assert_eq!(first(Some(Finding::Done), Some(spurious)), Some(spurious));
+        assert_eq!(first(Some(Finding::Done), Some(Finding::Wait)), Some(Finding::Wait));
+        assert_eq!(first(None, Some(Finding::Done)), Some(Finding::Done));
+        assert_eq!(first(None, None), None);
+    }
+}

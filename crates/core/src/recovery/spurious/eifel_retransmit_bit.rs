@@ -1,0 +1,42 @@
+//! Eifel detection by retransmit bits (Ladha et al., Figure 6 II;
+//! draft-proshin-tsvwg-sctp-rtx-bit-03).
+//!
+//! Idea: a retransmitted DATA chunk carries a bit, and so does a SACK that answers one. A SACK
+//! without the bit answers originals. It costs nothing, where timestamps cost 12 bytes a packet.
+//!
+//! - cover ack without the bit: spurious
+//! - cover ack with the bit: not spurious, or it cannot be told
+//! - any other SACK with the bit: a retransmission arrived before all originals had; it cannot be
+//!   told any more
+
+use super::cover_ack::is_judged;
+use super::{Episode, Finding};
+use crate::event::SpuriousCause;
+use crate::profile::EifelRetransmitBitParameters;
+use crate::recovery::SackFacts;
+
+#[derive(Debug)]
+pub(super) struct EifelRetransmitBit {
+    cover_ack: bool,
+}
+
+impl EifelRetransmitBit {
+    pub(super) fn new(parameters: &EifelRetransmitBitParameters) -> EifelRetransmitBit {
+        EifelRetransmitBit { cover_ack: parameters.cover_ack }
+    }
+
+    pub(super) fn judge(&self, facts: &SackFacts<'_>, episode: &Episode) -> Finding {
+        if episode.max_retransmit.is_none() {
+            return Finding::Wait;
+        }
+        let advanced = facts.outcome.cumulative_advanced;
+        if facts.retransmit_bit {
+            return Finding::Done;
+        }
+        if is_judged(facts.board.cumulative(), advanced, episode, self.cover_ack) {
+            Finding::Spurious(SpuriousCause::EifelRetransmitBit)
+        } else {
+            Finding::Wait
+        }
+    }
+}

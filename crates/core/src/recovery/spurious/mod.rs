@@ -1,0 +1,216 @@
+//! Spurious retransmissions: what was declared lost had arrived (Ladha et al. §4, §5).
+//!
+//! An [`Episode`] begins when loss recovery cuts a congestion window and ends when a detector has
+//! decided. The detectors, in the order of evaluation; the first verdict counts:
+//! 1. [`f_rto`]: from what is acknowledged after a timeout,
+//! 2. [`eifel_timestamp`], 3. [`eifel_retransmit_bit`]: from what the cover ack carries,
+//! 4. [`dup_tsn`]: from duplicate reports, also of what Eifel has left undecided ([`combined`]).
+//!
+//! What follows from a verdict is in [`response`].
+
+mod combined;
+mod cover_ack;
+mod dup_tsn;
+mod eifel_retransmit_bit;
+pub(crate) mod eifel_timestamp;
+mod f_rto;
+pub(crate) mod response;
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use crate::event::SpuriousCause;
+use crate::path::PathId;
+use crate::profile::Profile;
+use crate::ranges::RangeSet;
+use crate::recovery::{Decisions, SackFacts};
+use crate::time::Time;
+pub(crate) use f_rto::FRto;
+
+/// What started loss recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trigger {
+    FastRetransmit,
+    Timeout,
+}
+
+/// A path whose congestion window was cut, and what it was before (RFC 4015 step 0).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) path: PathId,
+    /// `max(FlightSize, ssthresh)`.
+    pub(crate) pipe_prev: usize,
+    /// Timeouts in a row on the path, this one included; 0 after a fast retransmit.
+    pub(crate) timeouts: u32,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) rttvar: Duration,
+}
+
+/// One loss recovery, from its beginning until it is judged.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) trigger: Trigger,
+    pub(crate) cuts: SmallVec<[Cut; 2]>,
+    /// Highest sequence number sent when it began.
+    pub(crate) highest: u64,
+    /// `RetransmitTS`: when the first retransmission left.
+    retransmit_ts: Option<Time>,
+    /// `MaxRetransmit`: the highest sequence number retransmitted.
+    max_retransmit: Option<u64>,
+    /// Retransmitted, and not reported as duplicate so far.
+    unreported: RangeSet,
+    /// `AckRcvd`: a SACK came that is not a cover ack.
+    ack_rcvd: bool,
+    /// Eifel has decided that it was not spurious, or cannot tell.
+    eifel_done: bool,
+}
+
+/// A detector's finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) episode: Episode,
+    pub(crate) by: SpuriousCause,
+}
+
+/// All detectors of one association.
+#[derive(Debug)]
+pub(crate) struct SpuriousDetection {
+    dup_tsn: bool,
+    timestamp: Option<eifel_timestamp::EifelTimestamp>,
+    retransmit_bit: Option<eifel_retransmit_bit::EifelRetransmitBit>,
+    f_rto: Option<FRto>,
+    episode: Option<Episode>,
+}
+
+impl SpuriousDetection {
+    /// `timestamps` and `retransmit_bit` say what was agreed with the peer.
+    pub(crate) fn new(profile: &Profile, timestamps: bool, retransmit_bit: bool) -> Self {
+        let eifel = &profile.eifel_timestamp;
+        let bit = &profile.eifel_retransmit_bit;
+        SpuriousDetection {
+            dup_tsn: profile.dup_tsn.enabled,
+            timestamp: (timestamps && eifel.enabled)
+                .then(|| eifel_timestamp::EifelTimestamp::new(eifel)),
+            retransmit_bit: (retransmit_bit && bit.enabled)
+                .then(|| eifel_retransmit_bit::EifelRetransmitBit::new(bit)),
+            f_rto: profile.f_rto.enabled.then(FRto::default),
+            episode: None,
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        !self.dup_tsn
+            && self.timestamp.is_none()
+            && self.retransmit_bit.is_none()
+            && self.f_rto.is_none()
+    }
+
+    /// Loss recovery begins. A further cut by SACKs before the last one was judged belongs to it.
+    pub(crate) fn begin(
+        &mut self,
+        trigger: Trigger,
+        cuts: SmallVec<[Cut; 2]>,
+        cumulative: u64,
+        highest: u64,
+    ) {
+        if self.is_off() || cuts.is_empty() {
+            return;
+        }
+        if let Some(episode) = &mut self.episode
+            && trigger == Trigger::FastRetransmit
+            && episode.trigger == trigger
+            && !cover_ack::is_cover_ack(cumulative, episode)
+        {
+            episode.highest = highest;
+            return;
+        }
+        self.episode = Some(Episode {
+            trigger,
+            cuts,
+            highest,
+            retransmit_ts: None,
+            max_retransmit: None,
+            unreported: RangeSet::default(),
+            ack_rcvd: false,
+            eifel_done: false,
+        });
+    }
+
+    /// T3-rtx expired; `recovering` says that an earlier loss recovery was not over.
+    pub(crate) fn on_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
+        if let Some(f_rto) = &mut self.f_rto {
+            f_rto.on_timeout(cumulative, highest, recovering);
+        }
+    }
+
+    /// F-RTO wants what is lost to wait, except for one packet.
+    pub(crate) fn holds_retransmissions(&self) -> bool {
+        self.f_rto.as_ref().is_some_and(FRto::holds)
+    }
+
+    /// A lost chunk left again.
+    pub(crate) fn on_retransmission(&mut self, now: Time, seq: u64) {
+        let Some(episode) = &mut self.episode else { return };
+        // What is sent for the first time after the beginning belongs to a later loss.
+        if seq > episode.highest || episode.eifel_done && !self.dup_tsn {
+            return;
+        }
+        episode.retransmit_ts.get_or_insert(now);
+        episode.max_retransmit = episode.max_retransmit.max(Some(seq));
+        episode.unreported.insert(seq);
+    }
+
+    /// A SACK was applied.
+    pub(crate) fn on_sack(
+        &mut self,
+        facts: &SackFacts<'_>,
+        decisions: &mut Decisions,
+    ) -> Option<Verdict> {
+        let f_rto = self.f_rto.as_mut().is_some_and(|f| f.on_sack(facts, decisions));
+        let episode = self.episode.as_mut()?;
+        for seq in facts.duplicates {
+            episode.unreported.remove(*seq);
+        }
+        if f_rto && episode.trigger == Trigger::Timeout {
+            return self.judge(SpuriousCause::FRto);
+        }
+        if !episode.eifel_done {
+            let timestamp = self.timestamp.as_ref().map(|e| e.judge(facts, episode));
+            let bit = self.retransmit_bit.as_ref().map(|e| e.judge(facts, episode));
+            let outcome = combined::first(timestamp, bit);
+            match outcome {
+                Some(Finding::Spurious(by)) => return self.judge(by),
+                Some(Finding::Done) => episode.eifel_done = true,
+                Some(Finding::Wait) | None => {}
+            }
+            let covered = cover_ack::is_cover_ack(facts.board.cumulative(), episode);
+            episode.ack_rcvd |= !covered;
+        }
+        if self.dup_tsn && dup_tsn::is_spurious(facts, episode) {
+            return self.judge(SpuriousCause::DupTsn);
+        }
+        if episode.eifel_done && !self.dup_tsn {
+            self.episode = None;
+        }
+        None
+    }
+
+    fn judge(&mut self, by: SpuriousCause) -> Option<Verdict> {
+        if let Some(f_rto) = &mut self.f_rto {
+            f_rto.stop();
+        }
+        self.episode.take().map(|episode| Verdict { episode, by })
+    }
+}
+
+/// What an Eifel detector makes of a SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Finding {
+    /// It says nothing yet.
+    Wait,
+    /// Not spurious, or it cannot be told ("DONE").
+    Done,
+    /// Spurious.
+    Spurious(SpuriousCause),
+}

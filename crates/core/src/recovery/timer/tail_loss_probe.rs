@@ -1,0 +1,132 @@
+//! Tail loss probes (RFC 8985 §7), for SCTP.
+//!
+//! Idea: when the last packets of a flight are lost nothing reports it, and T3-rtx collapses the
+//! congestion window. After two round trips without an answer one packet is sent: new data if
+//! there is any, otherwise the last chunk again. Its SACK shows what is missing.
+//!
+//! ```text
+//! PTO = 2 SRTT, + the peer's SACK delay if one packet is in flight; 1 s before the first sample;
+//!       never later than T3-rtx would expire, which then starts anew
+//! ```
+//! armed when new data is sent or a SACK advances the Cumulative TSN Ack Point, unless in recovery
+//! or something is gap-acknowledged. One probe at a time, and one per RTT measurement.
+//!
+//! A probe that repeated a chunk, was acknowledged, and was not reported as a duplicate, has
+//! repaired a loss: the congestion window is cut as for any loss (§7.4.2).
+//!
+//! Difference: every SCTP receiver reports duplicates, so their absence is believed as soon as
+//! something beyond the probe is acknowledged.
+
+use std::time::Duration;
+
+use crate::profile::TailLossProbeParameters;
+use crate::recovery::{Decisions, SackFacts, TimerFacts};
+use crate::time::Time;
+
+/// Before the first measurement (RFC 8985 §7.2).
+const INITIAL: Duration = Duration::from_secs(1);
+
+/// A probe under way.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// The highest sequence number when it left.
+    end: u64,
+    /// It repeated this chunk.
+    repeated: Option<u64>,
+}
+
+/// The probe timer of one association.
+#[derive(Debug)]
+pub(crate) struct TailLossProbe {
+    max_sack_delay: Duration,
+    deadline: Option<Time>,
+    probe: Option<Probe>,
+    measured: bool,
+}
+
+impl TailLossProbe {
+    pub(crate) fn new(parameters: &TailLossProbeParameters) -> TailLossProbe {
+        TailLossProbe {
+            max_sack_delay: parameters.max_sack_delay(),
+            deadline: None,
+            probe: None,
+            measured: true,
+        }
+    }
+
+    /// When a probe is due, if T3-rtx does not expire before.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// A round-trip time was measured.
+    pub(crate) fn on_rtt(&mut self) {
+        self.measured = true;
+    }
+
+    /// T3-rtx expired, or fast recovery began: they take over (§7.1).
+    pub(crate) fn reset(&mut self) {
+        self.deadline = None;
+        self.probe = None;
+    }
+
+    fn arm(&mut self, now: Time, packets: usize, srtt: Option<Duration>) {
+        let mut wait = srtt.map_or(INITIAL, |srtt| 2 * srtt);
+        if srtt.is_some() && packets <= 1 {
+            wait += self.max_sack_delay;
+        }
+        self.deadline = Some(now + wait);
+    }
+
+    /// New data left.
+    pub(crate) fn on_new_data(
+        &mut self,
+        now: Time,
+        packets: usize,
+        srtt: Option<Duration>,
+        quiet: bool,
+    ) {
+        if quiet && self.probe.is_none() {
+            self.arm(now, packets, srtt);
+        }
+    }
+
+    /// A SACK was applied; returns whether a probe turned out to have repaired a loss.
+    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, srtt: Option<Duration>) -> bool {
+        let mut repaired = false;
+        let cumulative = facts.board.cumulative();
+        if let Some(Probe { end, repeated }) = self.probe {
+            let reported = repeated.is_some_and(|seq| facts.duplicates.contains(&seq));
+            if reported || (repeated.is_none() && cumulative >= end) {
+                self.probe = None;
+            } else if cumulative > end {
+                self.probe = None;
+                repaired = true;
+            }
+        }
+        if facts.board.total_flight() == 0 || facts.in_fast_recovery || facts.outcome.has_gaps {
+            self.deadline = None;
+        } else if facts.outcome.cumulative_advanced {
+            self.arm(facts.now, facts.board.packets_in_flight(), srtt);
+        }
+        repaired
+    }
+
+    /// The probe timer expired: decides what to send.
+    pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
+        self.deadline = None;
+        if self.probe.is_some() || !self.measured || facts.board.total_flight() == 0 {
+            return;
+        }
+        let last = facts.board.next_seq() - 1;
+        if facts.new_data_ready {
+            decisions.send_new += 1;
+            decisions.probes_new = true;
+            self.probe = Some(Probe { end: last + 1, repeated: None });
+        } else if let Some(seq) = facts.board.last_in_flight() {
+            decisions.probe = Some(seq);
+            self.probe = Some(Probe { end: last, repeated: Some(seq) });
+        }
+        self.measured = false;
+    }
+}

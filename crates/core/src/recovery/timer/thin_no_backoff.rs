@@ -1,0 +1,35 @@
+//! No exponential backoff in thin streams (Pedersen 2006 §4.3.4).
+//!
+//! Idea: backoff answers congestion. A thin stream sends so little that a second timeout in a row
+//! says nothing about congestion, but doubles the delay of what is retransmitted.
+//!
+//! At an expiration of T3-rtx: `RTO = thin ? RTO : min(2 RTO, RTO.Max)` (RFC 9260 §6.3.3 E2).
+//!
+//! Difference: after `expirations` in a row RTO is doubled all the same, so that a dead path is
+//! not probed at full rate for ever; the paper has no such limit (0).
+
+use crate::profile::Profile;
+
+/// Whether RTO keeps its value at the expiration number `in_a_row` (from 1).
+pub(crate) fn keeps_rto(profile: &Profile, thin: bool, in_a_row: u32) -> bool {
+    let parameters = &profile.thin_no_backoff;
+    parameters.enabled
+        && thin
+        && (parameters.expirations == 0 || in_a_row <= parameters.expirations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backs_off_when_thick_or_after_the_limit() {
+        let mut profile = Profile::default();
+        assert!(!keeps_rto(&profile, true, 1));
+        profile.thin_no_backoff.enabled = true;
+        assert!(keeps_rto(&profile, true, 100));
+        assert!(!keeps_rto(&profile, false, 1));
+        profile.thin_no_backoff.expirations = 6;
+        assert!(keeps_rto(&profile, true, 6) && !keeps_rto(&profile, true, 7));
+    }
+}

@@ -1,0 +1,122 @@
+//! Chunks declared lost, and sent again.
+
+use super::{ChunkState, Scoreboard};
+use crate::event::LossCause;
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Scoreboard {
+    /// Records that the lost chunk `seq` leaves again, on `path`, in the packet begun last.
+    /// `repeat` keeps a fast-retransmitted chunk eligible for another one.
+    pub fn record_retransmission(&mut self, now: Time, path: PathId, seq: u64, repeat: bool) {
+        let i = (seq - self.base) as usize;
+        debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
+        let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
+        let (size, user_bytes) = (self.ring[i].size(), self.ring[i].chunk.payload.len());
+        self.lost.remove(seq);
+        self.change_packet(old_packet, |p| p.open -= 1);
+        let packet = self.packet_base + self.packets.len() as u64 - 1;
+        self.change_packet(packet, |p| {
+            p.in_flight += 1;
+            p.open += 1;
+        });
+        self.flight_user_bytes += user_bytes;
+        let chunk = &mut self.ring[i];
+        chunk.state = ChunkState::InFlight;
+        chunk.path = path;
+        chunk.packet = packet;
+        chunk.last_sent = now;
+        chunk.transmissions += 1;
+        let (misses, eligible) = (chunk.misses, repeat || !chunk.fast_retransmitted);
+        if old_path != path {
+            self.facts(old_path).unacked -= 1;
+            if self.earliest(old_path) == Some(seq) {
+                self.advance_earliest(old_path, seq + 1);
+            }
+            let facts = self.facts(path);
+            facts.unacked += 1;
+            facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
+        }
+        self.facts(path).flight += size;
+        if seq <= self.highest_acked && eligible {
+            // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
+            // timeout begins anew and is only struck by acks of data sent after it.
+            let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
+            self.missing.insert(seq, misses, sent);
+        }
+        self.forget_old_packets();
+    }
+
+    /// Declares `seq` lost. Returns `false`, and does nothing, if it is not in flight.
+    pub fn mark_lost(&mut self, seq: u64, cause: LossCause) -> bool {
+        let Some(i) = seq.checked_sub(self.base).map(|i| i as usize) else { return false };
+        let Some(chunk) = self.ring.get_mut(i) else { return false };
+        if chunk.state != ChunkState::InFlight {
+            return false;
+        }
+        chunk.state = ChunkState::Lost;
+        chunk.cause = Some(cause);
+        match cause {
+            LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe => {
+                chunk.fast_retransmitted = false;
+                chunk.misses = 0;
+            }
+            _ => {
+                chunk.fast_retransmitted = true;
+                chunk.misses = self.missing.misses(seq);
+            }
+        }
+        let (path, size, packet) = (chunk.path, chunk.size(), chunk.packet);
+        self.flight_user_bytes -= chunk.chunk.payload.len();
+        self.facts(path).flight -= size;
+        self.change_packet(packet, |p| p.in_flight -= 1);
+        self.missing.remove(seq);
+        self.lost.insert(seq);
+        true
+    }
+
+    /// Records that `seq`, which is in flight, leaves once more, on `path`, in the packet begun
+    /// last. Returns `false`, and does nothing, if it is not in flight.
+    pub fn record_copy(&mut self, now: Time, path: PathId, seq: u64) -> bool {
+        let in_flight = self.get(seq).is_some_and(|c| c.state == ChunkState::InFlight);
+        if !in_flight {
+            return false;
+        }
+        // As if it had been lost and forgotten why, so that what is counted stays in one place.
+        let i = (seq - self.base) as usize;
+        let before = (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses);
+        self.mark_lost(seq, LossCause::Bundled);
+        self.ring[i].fast_retransmitted = before.1;
+        self.record_retransmission(now, path, seq, false);
+        (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses) = before;
+        true
+    }
+
+    /// What was declared lost on `path` by T3-rtx, and not sent again, was not: it is in flight
+    /// as before.
+    pub fn restore_lost(&mut self, path: PathId) {
+        let mut restored = Vec::new();
+        let mut next = self.lost.first();
+        while let Some(seq) = next {
+            if let Some(chunk) = self.get(seq)
+                && chunk.path == path
+                && chunk.cause == Some(LossCause::Timeout)
+            {
+                restored.push(seq);
+            }
+            next = self.lost.next_after(seq);
+        }
+        for seq in restored {
+            self.lost.remove(seq);
+            let chunk = &mut self.ring[(seq - self.base) as usize];
+            chunk.state = ChunkState::InFlight;
+            let (size, packet, sent) = (chunk.size(), chunk.packet, chunk.struck_after());
+            self.flight_user_bytes += chunk.chunk.payload.len();
+            self.facts(path).flight += size;
+            self.change_packet(packet, |p| p.in_flight += 1);
+            if seq <= self.highest_acked {
+                self.missing.insert(seq, 0, sent);
+            }
+        }
+    }
+}
