@@ -87,6 +87,9 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "prr",
 ];
 
+/// The first of the mechanisms in the list of built-in profiles.
+const FIRST_MECHANISM: &str = "early-retransmit-bytes";
+
 /// Everything that decides how an association recovers from loss and controls congestion.
 ///
 /// Every field has a default: that of RFC 9260 §16. Field names are the TOML keys.
@@ -228,6 +231,11 @@ impl Profile {
     /// Names of all built-in profiles, bases first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// Names of the built-in mechanisms: overlays that can be joined to any profile, in any number.
+    pub fn mechanisms() -> impl Iterator<Item = &'static str> {
+        Profile::names().skip_while(|name| *name != FIRST_MECHANISM)
     }
 
     /// The profile called `name`: one built-in name or several joined by `+`.

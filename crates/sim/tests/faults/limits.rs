@@ -54,7 +54,7 @@ pub(crate) fn check_path(
     let profile = &config.profile;
     // RFC 9260 §6.3.1 C6, C7 and §6.3.3 E2: RTO.Min <= RTO <= RTO.Max. C1: before the first
     // measurement it is RTO.Initial, however small.
-    let (initial, least) = (profile.rto.initial(), profile.rto.min());
+    let (initial, least) = (profile.rto.initial(), least_rto(profile));
     let least = if path.srtt.is_some() { least } else { least.min(initial) };
     let rto = (least..=profile.rto.max()).contains(&path.rto);
     // §7.2.3: a window is never smaller than one PMDCS, which is more than half the MTU here.
@@ -120,10 +120,22 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
     for (host, plan) in scenario.hosts.iter().enumerate() {
         let profile = &plan.config.profile;
         let paths = scenario.hosts[1 - host].addresses.len() as f64;
-        let rto = profile.rto.min().max(Duration::from_millis(1)).as_secs_f64();
+        let rto = least_rto(profile).as_secs_f64();
         packets += (2.0 * (paths + 1.0) * span.as_secs_f64() / rto) as u64;
     }
     packets
+}
+
+/// The shortest RTO that any mechanism of the profile allows; at least one tick.
+fn least_rto(profile: &Profile) -> Duration {
+    let mut least = profile.rto.min();
+    if profile.thin_rto_min.enabled {
+        least = least.min(profile.thin_rto_min.min());
+    }
+    if profile.dynamic_rto_min.enabled {
+        least = Duration::from_secs_f64(profile.dynamic_rto_min.floor_ms / 1000.0).min(least);
+    }
+    least.max(Duration::from_millis(1))
 }
 
 /// How long after the curfew, or after the last message was due, a mild scenario must be over:

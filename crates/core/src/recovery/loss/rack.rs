@@ -65,9 +65,19 @@ impl PathState {
         }
     }
 
+    /// A clock that was put back makes what was sent before it look younger than anything new.
+    fn check_clock(&mut self, now: Time) {
+        if self.latest.is_some_and(|(sent, _)| sent > now) {
+            self.latest = None;
+        }
+    }
+
     /// §6.2 steps 1 and 2.
     fn update(&mut self, now: Time, ack: &LatestAck) {
         let rtt = now.since(ack.sent);
+        if ack.sent > now {
+            return; // The clock was put back: nothing can be learnt from it.
+        }
         if ack.transmissions > 1 && rtt < self.min_rtt() {
             return; // The SACK answers an earlier transmission.
         }
@@ -162,6 +172,7 @@ impl Rack {
     fn detect(&mut self, now: Time, board: &Scoreboard, path: usize, decisions: &mut Decisions) {
         let window = self.reordering_window;
         let state = &mut self.paths[path];
+        state.check_clock(now);
         let Some(latest) = state.latest else { return };
         while let Some(oldest) = state.log.front().copied() {
             let current = |seq: u64| {

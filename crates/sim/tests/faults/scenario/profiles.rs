@@ -25,6 +25,12 @@ pub(super) fn draw(
     }
     let names: Vec<&'static str> = Profile::names().collect();
     let mut chosen = vec![draw.pick(&names)];
+    if draw.chance(0.4) {
+        // Any subset of the mechanisms must compose.
+        features.insert("mechanisms combined");
+        chosen.extend(Profile::mechanisms().filter(|_| draw.chance(0.3)));
+        chosen.dedup();
+    }
     while draw.chance(0.4) {
         let name = draw.pick(&names);
         if !chosen.contains(&name) {
@@ -43,6 +49,13 @@ pub(super) fn draw(
         profile = profile
             .with_overrides(&host.overrides)
             .unwrap_or_else(|error| panic!("{error} in\n{}", host.overrides));
+    }
+    if mild && profile.dynamic_rto_min.floor_ms < 100.0 {
+        // As below for RTO.Min: timeouts a few milliseconds apart, without backoff, exhaust
+        // Association.Max.Retrans before one delayed SACK has come.
+        // Without backoff even that is too short for a slow link with a queue.
+        let floor = "[dynamic_rto_min]\nfloor_ms = 100\n[thin_no_backoff]\nexpirations = 2\n";
+        profile = profile.with_overrides(floor).expect("it is within its range");
     }
     host.config.profile = Arc::new(profile);
 }
@@ -106,6 +119,27 @@ fn overrides(draw: &mut Draw, mild: bool) -> String {
     table(draw, &mut text, "early_retransmit_packets", &early);
     let limited = [("enabled", yes_or_no(draw)), ("packets", draw.between(0, 4).to_string())];
     table(draw, &mut text, "limited_transmit", &limited);
+    let thin = [
+        ("detector", draw.pick(&["'estimate'", "'exact'"]).to_string()),
+        ("below_packets", draw.between(0, 20).to_string()),
+    ];
+    table(draw, &mut text, "thin_stream", &thin);
+    let restart = [("below_packets", draw.between(0, 8).to_string())];
+    table(draw, &mut text, "rto_restart", &restart);
+    let dynamic = [
+        ("tick_ms", draw.between(1, 10).to_string()),
+        ("bootstrap", draw.between(0, 4).to_string()),
+        ("start_ms", draw.between(0, 1000).to_string()),
+        ("floor_ms", draw.between(if mild { 100 } else { 5 }, 500).to_string()),
+    ];
+    table(draw, &mut text, "dynamic_rto_min", &dynamic);
+    let eifel = [("cover_ack", yes_or_no(draw)), ("ack_rcvd", yes_or_no(draw))];
+    table(draw, &mut text, "eifel_timestamp", &eifel);
+    table(draw, &mut text, "eifel_retransmit_bit", &eifel[..1]);
+    let response = [("enabled", yes_or_no(draw)), ("decay", format!("{:.2}", draw.unit()))];
+    table(draw, &mut text, "spurious_response", &response);
+    let rack = [("reordering_window", format!("{:.2}", draw.unit()))];
+    table(draw, &mut text, "rack", &rack);
     let least = if mild { 1.5 } else { 1.0 };
     let backoff = format!("{:.2}", least + (3.0 - least) * draw.unit());
     table(draw, &mut text, "t3_rtx", &[("backoff", backoff)]);
