@@ -1,6 +1,8 @@
 //! Computes a fingerprint of the source code that decides the outcome of a run, so that stored
-//! results of other code are never mistaken for results of this one.
+//! results of other code are never mistaken for results of this one; and lists the experiment
+//! files, so that a new file is a new experiment without a line of code.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +13,23 @@ const SOURCES: &[&str] = &[
     "../core/profiles",
     "../netem/src",
     "../sim/src",
-    "src/scenario",
-    "src/workload.rs",
+    "src/single_loss/scenario",
+    "src/single_loss/workload.rs",
+    "src/single_loss/record.rs",
+    "src/flow/scenario",
+    "src/flow/record.rs",
     "src/seed.rs",
-    "src/record.rs",
 ];
 
+/// Papers in the order in which their experiments are listed; others follow.
+const PAPERS: &[&str] = &["pedersen", "hurtig", "gonzalez", "ladha"];
+
 fn main() {
+    fingerprint();
+    catalogue();
+}
+
+fn fingerprint() {
     let mut files = Vec::new();
     for source in SOURCES {
         println!("cargo:rerun-if-changed={source}");
@@ -36,6 +48,47 @@ fn main() {
         feed(&fs::read(file).unwrap_or_default());
     }
     println!("cargo:rustc-env=TRESSE_SOURCE_FINGERPRINT={hash:016x}");
+}
+
+/// Writes `catalogue.rs`: a constant with the id and the text of every experiment.
+fn catalogue() {
+    println!("cargo:rerun-if-changed=experiments");
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let mut files = Vec::new();
+    collect(Path::new("experiments"), &mut files);
+    let mut ids: Vec<(String, PathBuf)> = files
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|e| e == "toml"))
+        .map(|file| {
+            let id = file.strip_prefix("experiments").unwrap_or(&file).with_extension("");
+            // `.toml` is cut once: `table3.2.toml` is `table3.2`.
+            (id.to_string_lossy().replace('\\', "/"), root.join(&file))
+        })
+        .collect();
+    ids.sort_by_key(|(id, _)| order(id));
+    let mut code = String::from("const BUILT_IN: &[(&str, &str)] = &[\n");
+    for (id, file) in &ids {
+        let _ = writeln!(code, "    ({id:?}, include_str!({:?})),", file.display().to_string());
+    }
+    code.push_str("];\n");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("catalogue.rs"), code).expect("OUT_DIR can be written");
+}
+
+/// Papers in their order, tables and figures by their numbers: `fig2` before `fig10`.
+fn order(id: &str) -> (usize, String, Vec<(String, u64)>) {
+    let (paper, name) = id.split_once('/').unwrap_or(("", id));
+    let rank = PAPERS.iter().position(|p| *p == paper).unwrap_or(PAPERS.len());
+    let mut parts: Vec<(String, u64)> = vec![(String::new(), 0)];
+    for c in name.chars() {
+        let last = parts.last_mut().expect("never empty");
+        match c.to_digit(10) {
+            Some(digit) => last.1 = last.1 * 10 + u64::from(digit),
+            None if last.1 > 0 => parts.push((c.to_string(), 0)),
+            None => last.0.push(c),
+        }
+    }
+    (rank, paper.to_owned(), parts)
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {

@@ -108,18 +108,18 @@ fn list() -> Result<ExitCode, LabError> {
     let width = |text: fn(&Experiment) -> &str| {
         experiments.iter().map(|e| text(e).chars().count()).max().unwrap_or(0)
     };
-    let (id_width, title_width) = (width(|e| &e.id), width(|e| &e.title));
+    let (id_width, title_width) = (width(Experiment::id), width(Experiment::title));
     let mut out = String::new();
     for e in &experiments {
         let _ = writeln!(
             out,
             "{:id_width$}  {:title_width$}  {} published numbers",
-            e.id,
-            e.title,
-            e.published.len()
+            e.id(),
+            e.title(),
+            e.published()
         );
     }
-    let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id);
+    let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id());
     print(&out);
     Ok(ExitCode::SUCCESS)
 }
@@ -187,12 +187,12 @@ fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool,
 
 fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
     let experiment = experiment::find(&args.experiment)?;
-    let folder = args.out.join(&experiment.id);
+    let folder = args.out.join(experiment.id());
     let mut command = report::command_line(&args.experiment, &Overrides::default());
     if args.out.as_os_str() != "results" {
         let _ = write!(command, " --out {}", args.out.display());
     }
-    let report = Report::load(&folder, &experiment.id, &command)?;
+    let report = Report::load(&folder, experiment.id(), &command)?;
     let mut out = report::render_for_terminal(&report);
     let _ = writeln!(
         out,

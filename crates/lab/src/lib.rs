@@ -1,9 +1,10 @@
 //! The laboratory: experiments as data, run on all cores, reported beside published numbers.
 //!
-//! An [`Experiment`] is a TOML file. [`plan`](mod@plan) expands it into independent runs, each
-//! identified by a hash of everything that decides it; [`runner`] executes them under the
-//! simulator's virtual clock and keeps what is finished; [`analysis`] computes the tables, and
-//! [`report`] writes them. [`Session`] ties these together:
+//! An [`Experiment`] is a TOML file of one of two kinds: [`single_loss`] drops exactly one packet
+//! a run, each one in turn; [`flow`] measures traffic through a lossy network. Each expands into
+//! independent runs, identified by a hash of everything that decides them; [`runner`] executes
+//! them under the simulator's virtual clock and keeps what is finished; [`report`] writes the
+//! tables, plots and pages. [`Session`] ties these together:
 //!
 //! ```no_run
 //! use tresse_lab::{Session, runner::Execution};
@@ -16,23 +17,21 @@
 
 #![forbid(unsafe_code)]
 
-pub mod analysis;
+pub mod comparison;
 pub mod error;
 pub mod experiment;
-pub mod measurements;
+pub mod flow;
+mod mistake;
 pub mod overrides;
-pub mod plan;
-pub mod record;
 pub mod report;
 pub mod runner;
-pub mod scenario;
 mod seed;
 mod session;
+pub mod single_loss;
 pub mod statistics;
 pub mod version;
-pub mod workload;
 
 pub use error::LabError;
 pub use experiment::Experiment;
 pub use overrides::Overrides;
-pub use session::{Finished, Session};
+pub use session::{Finished, Replayed, Session};

@@ -3,7 +3,8 @@
 use tresse_core::Profile;
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, PlotKind, ProfileEntry, merge, with_changes};
+use crate::experiment::{Experiment, ProfileEntry, merge, with_changes};
+use crate::single_loss::{PlotKind, SingleLoss};
 
 /// Changes to an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,16 +32,16 @@ impl Overrides {
             add_profile(experiment, name)?;
         }
         // Parameters can be right one by one and wrong together, or with a profile.
-        for entry in &experiment.profiles {
+        for entry in experiment.profiles() {
             Profile::named(&entry.name)
-                .and_then(|p| p.with_override_table(experiment.parameters.clone()))
+                .and_then(|p| p.with_override_table(experiment.parameters().clone()))
                 .map_err(|source| LabError::Profile {
                     context: format!("profile {}", entry.name),
                     source,
                 })?;
         }
         if let Some(seed) = self.seed {
-            experiment.replications.seed = seed;
+            experiment.replications_mut().seed = seed;
         }
         Ok(())
     }
@@ -73,19 +74,32 @@ pub(crate) fn shell_word(word: &str) -> String {
 fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> {
     Profile::named(name)
         .map_err(|source| LabError::Profile { context: format!("--profile {name}"), source })?;
-    if experiment.profiles.iter().any(|p| p.name == name) {
+    if experiment.profiles().iter().any(|p| p.name == name) {
         return Ok(());
     }
     let mut label = name.to_owned();
-    while experiment.profile(&label).is_some() {
+    while experiment.profiles().iter().any(|p| p.label == label) {
         label.push('\'');
     }
-    experiment.profiles.push(ProfileEntry {
+    experiment.profiles_mut().push(ProfileEntry {
         name: name.to_owned(),
         label: label.clone(),
         baseline: None,
         extra: true,
     });
+    match experiment {
+        Experiment::SingleLoss(e) => add_to_plots(e, label),
+        // Every curve by axis or profile shows it beside the others.
+        Experiment::Flow(e) => {
+            for plot in e.plots.iter_mut().filter(|p| p.kind.compares_profiles()) {
+                plot.series.push(label.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_to_plots(experiment: &mut SingleLoss, label: String) {
     const ADDED: &str = "with-added-profiles";
     if let Some(plot) = experiment.plots.iter_mut().find(|p| p.file == ADDED) {
         plot.series.push(label);
@@ -96,12 +110,11 @@ fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> 
         plot.series.push(label);
         experiment.plots.push(plot);
     }
-    Ok(())
 }
 
 /// Tables of an experiment that can be changed; all other keys are those of a profile.
-const OWN_TABLES: [&str; 6] =
-    ["topology", "association", "workload", "loss", "replications", "metric"];
+const OWN_TABLES: [&str; 7] =
+    ["topology", "association", "workload", "loss", "replications", "metric", "observe"];
 
 fn set(experiment: &mut Experiment, text: &str) -> Result<(), LabError> {
     let table = parse_parameter(text)?;
@@ -113,7 +126,7 @@ fn set(experiment: &mut Experiment, text: &str) -> Result<(), LabError> {
     Profile::standard()
         .with_override_table(table.clone())
         .map_err(|source| LabError::Profile { context, source })?;
-    merge(&mut experiment.parameters, table);
+    merge(experiment.parameters_mut(), table);
     Ok(())
 }
 

@@ -5,19 +5,27 @@ use std::time::{Duration, Instant};
 
 use crate::error::LabError;
 use crate::experiment::{self, Experiment};
+use crate::flow::plan::FlowRun;
 use crate::overrides::Overrides;
-use crate::plan::{RunSpec, plan};
-use crate::report::{self, Report};
-use crate::runner::{self, Executed, Execution, Folder};
+use crate::report::{self, Made, Outcome, Report};
+use crate::runner::{self, Execution, Failure, Folder, Run};
+use crate::single_loss::plan::RunSpec;
+use crate::{flow, single_loss};
 
 /// An experiment that is ready to run: everything that can be wrong with the request has been
 /// checked, and nothing has been written.
 #[derive(Clone, Debug)]
 pub struct Session {
     experiment: Experiment,
-    plan: Vec<RunSpec>,
+    plan: Plan,
     changes: Vec<String>,
     command: String,
+}
+
+#[derive(Clone, Debug)]
+enum Plan {
+    SingleLoss(Vec<RunSpec>),
+    Flow(Vec<FlowRun>),
 }
 
 /// What [`Session::run`] brought.
@@ -35,6 +43,15 @@ pub struct Finished {
     pub elapsed: Duration,
 }
 
+/// What [`Session::replay`] brought.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// Results.
+    pub records: Vec<serde_json::Value>,
+    /// Runs that went wrong.
+    pub failures: Vec<Failure>,
+}
+
 impl Session {
     /// The experiment that a user means by `name` (an id or a path), with `overrides` applied.
     ///
@@ -43,8 +60,12 @@ impl Session {
     pub fn new(name: &str, overrides: &Overrides) -> Result<Session, LabError> {
         let mut experiment = experiment::find(name)?;
         overrides.apply(&mut experiment)?;
+        let plan = match &experiment {
+            Experiment::SingleLoss(e) => Plan::SingleLoss(single_loss::plan::plan(e)?),
+            Experiment::Flow(e) => Plan::Flow(flow::plan::plan(e)?),
+        };
         Ok(Session {
-            plan: plan(&experiment)?,
+            plan,
             changes: overrides.arguments(),
             command: report::command_line(name, overrides),
             experiment,
@@ -56,9 +77,12 @@ impl Session {
         &self.experiment
     }
 
-    /// The runs.
-    pub fn plan(&self) -> &[RunSpec] {
-        &self.plan
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        match &self.plan {
+            Plan::SingleLoss(plan) => plan.len(),
+            Plan::Flow(plan) => plan.len(),
+        }
     }
 
     /// Makes the runs that are not stored under `out` and writes the report.
@@ -67,17 +91,42 @@ impl Session {
     /// [`LabError::Write`], [`LabError::Busy`] and the like. Failed runs are no error: they stand
     /// in the report.
     pub fn run(&self, out: &Path, execution: Execution) -> Result<Finished, LabError> {
+        match (&self.experiment, &self.plan) {
+            (Experiment::SingleLoss(e), Plan::SingleLoss(plan)) => {
+                self.run_plan(plan, |records| e.outcome(records), out, execution)
+            }
+            (Experiment::Flow(e), Plan::Flow(plan)) => {
+                self.run_plan(plan, |records| e.outcome(records), out, execution)
+            }
+            // A plan is made from its experiment.
+            _ => unreachable!("the plan is of another kind than its experiment"),
+        }
+    }
+
+    fn run_plan<R: Run>(
+        &self,
+        plan: &[R],
+        outcome: impl Fn(&[R::Record]) -> Result<Outcome, LabError>,
+        out: &Path,
+        execution: Execution,
+    ) -> Result<Finished, LabError> {
         let start = Instant::now();
         let execution = self.prepare(execution)?;
-        let folder = Folder::open(out, &self.experiment.id)?;
-        let executed = runner::execute(&self.plan, &self.experiment.id, &folder, &execution)?;
-        let (changes, command) = (self.changes.clone(), self.command.clone());
-        let (report, page) =
-            report::write(&self.experiment, &self.plan, &executed, &folder, changes, command)?;
+        let id = self.experiment.id();
+        let folder = Folder::open(out, id)?;
+        let executed = runner::execute(plan, id, &folder, &execution)?;
+        let made = Made {
+            runs: plan.len(),
+            failures: executed.failures,
+            changes: self.changes.clone(),
+            command: self.command.clone(),
+        };
+        let outcome = outcome(&executed.records)?;
+        let (report, page) = report::write(&self.experiment, outcome, made, &folder)?;
         Ok(Finished {
             report,
             page,
-            executed: self.plan.len() - executed.reused,
+            executed: plan.len() - executed.reused,
             reused: executed.reused,
             elapsed: start.elapsed(),
         })
@@ -87,17 +136,34 @@ impl Session {
     ///
     /// # Errors
     /// [`LabError::Option`] if there is no such run.
-    pub fn replay(&self, prefix: &str, execution: Execution) -> Result<Executed, LabError> {
-        let chosen: Vec<RunSpec> =
-            self.plan.iter().filter(|spec| spec.key.starts_with(prefix)).cloned().collect();
+    pub fn replay(&self, prefix: &str, execution: Execution) -> Result<Replayed, LabError> {
+        match &self.plan {
+            Plan::SingleLoss(plan) => self.replay_plan(plan, prefix, execution),
+            Plan::Flow(plan) => self.replay_plan(plan, prefix, execution),
+        }
+    }
+
+    fn replay_plan<R: Run + Clone>(
+        &self,
+        plan: &[R],
+        prefix: &str,
+        execution: Execution,
+    ) -> Result<Replayed, LabError> {
+        let chosen: Vec<R> =
+            plan.iter().filter(|run| run.key().starts_with(prefix)).cloned().collect();
         if chosen.is_empty() || prefix.is_empty() {
             return Err(LabError::Option(format!(
                 "no run of {} has a key that begins with \"{prefix}\" (keys change with the \
                  parameters and with the source code)",
-                self.experiment.id
+                self.experiment.id()
             )));
         }
-        runner::execute_only(&chosen, &self.prepare(execution)?)
+        let executed = runner::execute_only(&chosen, &self.prepare(execution)?)?;
+        let json = |record| serde_json::to_value(record).unwrap_or_default();
+        Ok(Replayed {
+            records: executed.records.iter().map(json).collect(),
+            failures: executed.failures,
+        })
     }
 
     fn prepare(&self, mut execution: Execution) -> Result<Execution, LabError> {

@@ -10,6 +10,7 @@ use tresse_core::{
 
 use crate::event_queue::Happening;
 use crate::host::Clock;
+use crate::packet::Packet;
 use crate::simulation::HostId;
 use crate::world::World;
 
@@ -33,6 +34,13 @@ pub trait Application: Any {
     /// A trace event; `now` is simulation time. Only for associations configured with `trace`.
     fn on_trace(&mut self, now: Time, id: AssociationId, event: &TraceEvent) {
         let _ = (now, id, event);
+    }
+
+    /// A packet leaves the endpoint (`outgoing`), after the trace events of its chunks; or one
+    /// reaches it, before it is handled. What an analyser on this host's interface would see, at
+    /// simulation time `now`.
+    fn on_packet(&mut self, now: Time, outgoing: bool, packet: &Packet) {
+        let _ = (now, outgoing, packet);
     }
 }
 

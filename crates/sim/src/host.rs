@@ -154,6 +154,7 @@ impl Host {
         }
         match &mut self.kind {
             Kind::Endpoint(host) => {
+                host.app.on_packet(world.now, false, &packet);
                 let datagram = Datagram {
                     source: packet.source,
                     destination: packet.destination,
@@ -238,9 +239,7 @@ impl Host {
                 let (app, mut cx) = host.context(world, &mut self.rng, id, life);
                 app.on_event(&mut cx, association, event);
             }
-            while let Some((association, at, event)) = host.endpoint.poll_trace() {
-                host.app.on_trace(host.clock.to_simulation(at), association, &event);
-            }
+            host.trace();
             let now = host.clock.read(world.now);
             while !world.exhausted() {
                 let Some(transmit) = host.endpoint.poll_transmit(now, &mut host.buffer) else {
@@ -255,6 +254,8 @@ impl Host {
                         .map(|destination| UdpPorts { source: ENCAPSULATION_PORT, destination }),
                     payload: Bytes::copy_from_slice(&host.buffer),
                 };
+                host.trace();
+                host.app.on_packet(world.now, true, &packet);
                 world.send_from(id, &host.config.local_addresses, transmit.source, packet);
             }
             if quiet || world.exhausted() {
@@ -266,6 +267,13 @@ impl Host {
 }
 
 impl EndpointHost {
+    /// Hands the trace events over that there are.
+    fn trace(&mut self) {
+        while let Some((association, at, event)) = self.endpoint.poll_trace() {
+            self.app.on_trace(self.clock.to_simulation(at), association, &event);
+        }
+    }
+
     fn context<'a>(
         &'a mut self,
         world: &'a mut World,

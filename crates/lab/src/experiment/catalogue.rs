@@ -1,34 +1,22 @@
-//! The experiments that are built into the binary.
+//! The experiments that are built into the binary: every file in `experiments/`.
 
 use std::path::Path;
 
 use super::{Experiment, load};
 use crate::error::LabError;
 
-macro_rules! catalogue {
-    ($($id:literal),* $(,)?) => {
-        /// Id and TOML text of each, in the order in which they are listed.
-        const BUILT_IN: &[(&str, &str)] =
-            &[$(($id, include_str!(concat!("../../experiments/", $id, ".toml")))),*];
-    };
-}
-
-catalogue!(
-    "hurtig/fig2",
-    "hurtig/fig3",
-    "hurtig/fig4",
-    "hurtig/fig5",
-    "hurtig/fig6",
-    "hurtig/fig7",
-    "hurtig/fig8",
-    "hurtig/fig9",
-    "hurtig/fig10",
-    "hurtig/fig11",
-);
+// `BUILT_IN`: id and TOML text of each, in the order in which they are listed. Made by `build.rs`.
+include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 
 /// Ids of the built-in experiments.
 pub fn ids() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(id, _)| *id)
+}
+
+/// Ids of the built-in experiments of one paper, such as `pedersen`; none if there is no such
+/// paper.
+pub fn ids_of(paper: &str) -> Vec<&'static str> {
+    ids().filter(|id| id.split_once('/').is_some_and(|(p, _)| p == paper)).collect()
 }
 
 /// The built-in experiments.

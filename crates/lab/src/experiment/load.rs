@@ -2,14 +2,35 @@
 
 use std::path::Path;
 
-use super::{Experiment, Published, validate};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Experiment;
 use crate::error::LabError;
+use crate::flow::Flow;
+use crate::mistake::Mistake;
+use crate::single_loss::SingleLoss;
 
 /// The experiment in `text`. `origin` names it in errors.
 ///
 /// # Errors
 /// [`LabError::Experiment`], with the line and the key of the first mistake.
 pub fn parse(origin: &str, text: &str) -> Result<Experiment, LabError> {
+    // What is not even TOML is explained by the strict reading below.
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let experiment = if table.contains_key("kind") {
+        Experiment::Flow(Box::new(read(origin, text, Flow::validate)?))
+    } else {
+        Experiment::SingleLoss(Box::new(read(origin, text, SingleLoss::validate)?))
+    };
+    Ok(experiment)
+}
+
+fn read<E: DeserializeOwned>(
+    origin: &str,
+    text: &str,
+    validate: fn(&E) -> Result<(), Mistake>,
+) -> Result<E, LabError> {
     let wrong = |error: &toml::de::Error, key: String| LabError::Experiment {
         origin: origin.to_owned(),
         line: error.span().map(|span| line_of(text, span.start)),
@@ -17,18 +38,22 @@ pub fn parse(origin: &str, text: &str) -> Result<Experiment, LabError> {
         message: error.message().replace('\n', " "),
     };
     let deserializer = toml::Deserializer::parse(text).map_err(|e| wrong(&e, String::new()))?;
-    let experiment: Experiment = serde_path_to_error::deserialize(deserializer).map_err(|e| {
+    let experiment: E = serde_path_to_error::deserialize(deserializer).map_err(|e| {
         let path = e.path().to_string();
         let key = if path == "." { String::new() } else { path };
         wrong(e.inner(), key)
     })?;
-    validate::validate(&experiment).map_err(|mistake| LabError::Experiment {
+    validate(&experiment).map_err(|mistake| at(origin, mistake))?;
+    Ok(experiment)
+}
+
+fn at(origin: &str, mistake: Mistake) -> LabError {
+    LabError::Experiment {
         origin: origin.to_owned(),
         line: None,
         key: mistake.key,
-        message: mistake.message,
-    })?;
-    Ok(experiment)
+        message: mistake.message.replace('\n', " "),
+    }
 }
 
 /// `experiment` with the values in `changes` instead of its own. Published numbers that do not fit
@@ -41,22 +66,33 @@ pub(crate) fn with_changes(
     changes: toml::Table,
     origin: &str,
 ) -> Result<Experiment, LabError> {
-    let wrong = |key: String, message: &str| LabError::Experiment {
-        origin: origin.to_owned(),
-        line: None,
-        key,
-        message: message.replace('\n', " "),
-    };
+    Ok(match experiment {
+        Experiment::SingleLoss(e) => {
+            let mut changed: SingleLoss = changed(e.as_ref(), changes, origin)?;
+            changed.drop_unfit_publications();
+            changed.validate().map_err(|mistake| at(origin, mistake))?;
+            Experiment::SingleLoss(Box::new(changed))
+        }
+        Experiment::Flow(e) => {
+            let mut changed: Flow = changed(e.as_ref(), changes, origin)?;
+            changed.drop_unfit_publications();
+            changed.validate().map_err(|mistake| at(origin, mistake))?;
+            Experiment::Flow(Box::new(changed))
+        }
+    })
+}
+
+fn changed<E: Serialize + DeserializeOwned>(
+    experiment: &E,
+    changes: toml::Table,
+    origin: &str,
+) -> Result<E, LabError> {
+    let wrong = |key: String, message: &str| at(origin, Mistake { key, message: message.into() });
     let mut table =
         toml::Table::try_from(experiment).map_err(|e| wrong(String::new(), &e.to_string()))?;
     merge(&mut table, changes);
-    let mut changed: Experiment = serde_path_to_error::deserialize(table)
-        .map_err(|e| wrong(e.path().to_string(), e.inner().message()))?;
-    let published = std::mem::take(&mut changed.published);
-    let fits = |p: &Published| validate::published(&changed, 0, p).is_ok();
-    changed.published = published.into_iter().filter(fits).collect();
-    validate::validate(&changed).map_err(|mistake| wrong(mistake.key, &mistake.message))?;
-    Ok(changed)
+    serde_path_to_error::deserialize(table)
+        .map_err(|e| wrong(e.path().to_string(), e.inner().message()))
 }
 
 /// Puts the values of `from` into `into`, table by table.

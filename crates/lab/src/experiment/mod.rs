@@ -1,482 +1,106 @@
-//! An experiment as data: the schema of `experiments/<paper>/<figure>.toml`.
+//! An experiment as data: the files `experiments/<paper>/<figure>.toml`.
 //!
-//! Keys are strict: an unknown one is an error that names the file, the line and the key.
+//! There are two kinds, with a schema each: [`SingleLoss`] drops exactly one packet a run, each
+//! one in turn; [`Flow`] (`kind = "flow"`) sends traffic through a lossy network and measures the
+//! flow as a whole. Keys are strict: an unknown one is an error that names the file, the line and
+//! the key.
 
 mod catalogue;
+mod common;
 mod load;
-mod validate;
 
-use serde::{Deserialize, Serialize};
-use tresse_netem::LinkConfig;
+use serde::Serialize;
 
-pub use catalogue::{built_in, find, ids};
+use crate::flow::Flow;
+use crate::single_loss::SingleLoss;
+
+pub use catalogue::{built_in, find, ids, ids_of};
+pub use common::{About, AssociationSettings, Paper, ProfileEntry, Replications, resolve};
+pub(crate) use common::{
+    check_id, check_label, check_plot_files, check_profiles, check_replications,
+};
 pub use load::{load_file, parse};
 pub(crate) use load::{merge, with_changes};
 
-/// One experiment: what is built, what is varied, what is measured, and what was published.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Experiment {
-    /// `paper/figure`; also the folder of its results. Letters, digits, `.`, `-`, `_` and `/`.
-    pub id: String,
-    /// One line.
-    pub title: String,
-    /// Where it was published.
-    pub paper: Paper,
-    /// What is done and what it shows, for a reader who does not have the paper.
-    pub summary: String,
-    /// Readings chosen where the paper is silent, and physical reasons for differences.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// The network, and the values it is swept over.
-    pub topology: Topology,
-    /// Settings of both endpoints that are not part of a profile.
-    #[serde(default)]
-    pub association: AssociationSettings,
-    /// Profile parameters in force for every profile of the experiment (the keys of
-    /// [`tresse_core::Profile`]).
-    #[serde(default)]
-    pub parameters: toml::Table,
-    /// The senders that are compared. The first one is the baseline.
-    #[serde(rename = "profile")]
-    pub profiles: Vec<ProfileEntry>,
-    /// What the application sends.
-    pub workload: Workload,
-    /// What the network drops.
-    pub loss: LossPlan,
-    /// How often all this is repeated.
-    #[serde(default)]
-    pub replications: Replications,
-    /// What is measured.
-    pub metric: Metric,
-    /// Plots to draw.
-    #[serde(default, rename = "plot")]
-    pub plots: Vec<Plot>,
-    /// Published numbers, shown beside ours.
-    #[serde(default)]
-    pub published: Vec<Published>,
+/// An experiment of either kind.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Experiment {
+    /// Exactly one packet is dropped a run.
+    SingleLoss(Box<SingleLoss>),
+    /// A flow through a lossy network.
+    Flow(Box<Flow>),
 }
 
-/// The publication that an experiment reproduces.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Paper {
-    /// Authors and year.
-    pub authors: String,
-    /// Title.
-    pub title: String,
-    /// Section and figure or table.
-    pub section: String,
-}
-
-/// Two hosts and the emulated network between them. Each combination of bandwidth and delay is
-/// one *cell* of the experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Topology {
-    /// Bandwidths of the bottleneck, kbit/s of IP packets, in both directions.
-    pub bandwidth_kbps: Vec<f64>,
-    /// One-way delays, milliseconds, in both directions.
-    pub delay_ms: Vec<f64>,
-    /// Everything else about the link from the data sender to the data receiver.
-    #[serde(default)]
-    pub forward: LinkConfig,
-    /// Everything else about the link back.
-    #[serde(default)]
-    pub backward: LinkConfig,
-}
-
-/// Settings of both endpoints (see [`tresse_core::AssociationConfig`]).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AssociationSettings {
-    /// Largest IP packet, bytes. Default 1500.
-    pub mtu: usize,
-    /// Several messages may share a packet. Default false: one packet per message, so that
-    /// "packet n" and "message n" are the same thing.
-    pub bundling: bool,
-    /// Small messages are sent at once (no Nagle). Default true.
-    pub no_delay: bool,
-    /// Send buffer, bytes. Default 1 MiB.
-    pub send_buffer: usize,
-    /// Receive buffer, bytes. Default 1 MiB.
-    pub receive_buffer: u32,
-}
-
-impl Default for AssociationSettings {
-    fn default() -> Self {
-        AssociationSettings {
-            mtu: 1500,
-            bundling: false,
-            no_delay: true,
-            send_buffer: 1 << 20,
-            receive_buffer: 1 << 20,
+/// Reads one of the fields that both kinds have.
+macro_rules! field {
+    ($self:expr, $name:ident) => {
+        match $self {
+            Experiment::SingleLoss(e) => &e.$name,
+            Experiment::Flow(e) => &e.$name,
         }
-    }
+    };
 }
 
-/// One sender under test.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileEntry {
-    /// Profile name, parts joined by `+` (see [`tresse_core::Profile::named`]).
-    pub name: String,
-    /// What tables and legends call it.
-    pub label: String,
-    /// Label of the entry that its reductions are measured against; default: the first entry.
-    #[serde(default)]
-    pub baseline: Option<String>,
-    /// Not in the paper: shown in a table of its own.
-    #[serde(default)]
-    pub extra: bool,
-}
-
-/// What the application sends.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Workload {
-    /// Bursts of messages with pauses between them.
-    Bursts(Bursts),
-}
-
-/// Bursts of equal messages.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bursts {
-    /// Bursts sent in one run.
-    pub count: u32,
-    /// Bursts at the beginning that are not measured.
-    pub ignore: u32,
-    /// Messages in a burst.
-    pub size: Size,
-    /// Milliseconds from the last message of one burst to the first of the next.
-    pub gap_ms: Gap,
-    /// Bytes of user data in a message.
-    pub message_bytes: usize,
-    /// Milliseconds between the messages of a burst. Default 0: the application hands them over
-    /// one after the other without a pause.
-    #[serde(default)]
-    pub spacing_ms: f64,
-    /// Number that the paper gives the first message of a flow. Default 1.
-    #[serde(default = "one")]
-    pub first_tsn: u32,
-}
-
-/// Messages in a burst.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number or { uniform = [low, high] }")]
-pub enum Size {
-    /// Always the same.
-    Fixed(u32),
-    /// Drawn for each burst.
-    Random(RandomSize),
-}
-
-/// How the size of a burst is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RandomSize {
-    /// Discrete uniform distribution from the first to the second number, both included.
-    Uniform([u32; 2]),
-}
-
-/// Time between bursts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number or { exponential = mean }")]
-pub enum Gap {
-    /// Always the same, milliseconds.
-    Fixed(f64),
-    /// Drawn for each burst.
-    Random(RandomGap),
-}
-
-/// How a gap is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RandomGap {
-    /// Exponential distribution with this mean, milliseconds.
-    Exponential(f64),
-}
-
-/// What the network drops.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossPlan {
-    /// Which packets.
-    pub drop: Drop,
-    /// Also make a run without any loss for each profile. Default true.
-    #[serde(default = "yes")]
-    pub no_loss_run: bool,
-}
-
-/// Which packets are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Drop {
-    /// Exactly one packet with data a run, at every measured position in turn.
-    EachDataPacket,
-    /// None.
-    Nothing,
-}
-
-/// Repetitions of the whole experiment, each with its own traffic and its own random numbers.
-/// A replication has the same traffic for every profile and cell, so differences are paired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Replications {
-    /// How many. Default 1: with nothing random in it, every replication is the same.
-    pub count: u32,
-    /// Seed that every random number follows from. Default 1.
-    pub seed: u64,
-}
-
-impl Default for Replications {
-    fn default() -> Self {
-        Replications { count: 1, seed: 1 }
-    }
-}
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metric {
-    /// The quantity.
-    pub kind: MetricKind,
-    /// What "average reduction" means in tables, plots and comparisons. The other reading is
-    /// always in the CSV and in `summary.json`.
-    #[serde(default)]
-    pub average_reduction: AverageReduction,
-}
-
-/// A quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MetricKind {
-    /// Message transfer time: from the sending application to the receiving one, of the message
-    /// whose packet was dropped (of every message in a run without loss).
-    Mtt,
-}
-
-/// Two readings of "the average reduction of MTT".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AverageReduction {
-    /// `1 − mean(variant) / mean(baseline)`: how much less one waits.
-    #[default]
-    OfMeans,
-    /// The mean over all loss positions of `1 − variant / baseline`.
-    OfPositions,
-}
-
-/// One plot.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plot {
-    /// File name without `.svg`.
-    pub file: String,
-    /// Title above it.
-    pub title: String,
-    /// What it shows.
-    pub kind: PlotKind,
-    /// Labels of the profiles in it.
-    pub series: Vec<String>,
-    /// Also draw the run without loss (of the first profile). Default false.
-    #[serde(default)]
-    pub no_loss: bool,
-    /// Replication shown, counted from 1, where a plot shows a single one. Default 1.
-    #[serde(default = "one")]
-    pub replication: u32,
-    /// Upper end of the y axis, in its unit. Default: what the values need.
-    #[serde(default)]
-    pub y_max: Option<f64>,
-}
-
-/// What a plot shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlotKind {
-    /// MTT of the dropped message against its number, one line per profile, in the first cell.
-    MttByMessage,
-    /// Average reduction against the delay, one line per bandwidth, for one profile.
-    ReductionByDelay,
-}
-
-/// A published number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is, in words.
-    pub what: String,
-    /// Where in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit: `%` or `ms`.
-    pub unit: Unit,
-    /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
-    pub tolerance: f64,
-    /// How the number bounds ours. Default `equal`.
-    #[serde(default)]
-    pub relation: Relation,
-    /// What we compare it with.
-    pub measure: Measure,
-}
-
-/// Unit of a published number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
-    /// Percent; differences are percentage points.
-    #[serde(rename = "%")]
-    Percent,
-    /// Milliseconds.
-    #[serde(rename = "ms")]
-    Milliseconds,
-}
-
-/// How a published number relates to ours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Relation {
-    /// About equal.
-    #[default]
-    Equal,
-    /// Ours must not be above it.
-    Below,
-    /// Ours must not be below it.
-    Above,
-}
-
-/// A number of ours.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Measure {
-    /// Reduction of MTT against the baseline of the profile.
-    Reduction(ReductionMeasure),
-    /// MTT.
-    Mtt(MttMeasure),
-}
-
-/// Which reduction.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReductionMeasure {
-    /// Label of the profile.
-    pub series: String,
-    /// Average over all loss positions, or the largest one.
-    pub statistic: ReductionStatistic,
-    /// Cell, if there are several: kbit/s.
-    #[serde(default)]
-    pub bandwidth_kbps: Option<f64>,
-    /// Cell, if there are several: milliseconds.
-    #[serde(default)]
-    pub delay_ms: Option<f64>,
-}
-
-/// Which statistic of the reductions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReductionStatistic {
-    /// Average over the loss positions, as [`Metric::average_reduction`] reads it.
-    Average,
-    /// The largest one of all loss positions.
-    Best,
-    /// The reduction for the message that the paper numbers so.
-    #[serde(rename = "at-tsn")]
-    AtTsn(u32),
-}
-
-/// Which MTT.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MttMeasure {
-    /// Label of the profile.
-    pub series: String,
-    /// Statistic over the loss positions.
-    pub statistic: MttStatistic,
-    /// Only these positions within the burst, counted from 1. Default: all.
-    #[serde(default)]
-    pub positions: Vec<u32>,
-    /// Cell, if there are several: kbit/s.
-    #[serde(default)]
-    pub bandwidth_kbps: Option<f64>,
-    /// Cell, if there are several: milliseconds.
-    #[serde(default)]
-    pub delay_ms: Option<f64>,
-}
-
-/// Which statistic of the MTTs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MttStatistic {
-    /// Arithmetic mean.
-    Mean,
-    /// Smallest.
-    Min,
-    /// Largest.
-    Max,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// One combination of bandwidth and delay.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// Bandwidth of the bottleneck, kbit/s.
-    pub bandwidth_kbps: f64,
-    /// One-way delay, milliseconds.
-    pub delay_ms: f64,
-}
-
-impl std::fmt::Display for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} kbit/s, {} ms", self.bandwidth_kbps, self.delay_ms)
-    }
-}
-
-impl Topology {
-    /// `base`, one of the two links, with the bandwidth and delay of `cell`.
-    pub fn link(&self, base: &LinkConfig, cell: Cell) -> LinkConfig {
-        LinkConfig {
-            bandwidth_kbps: Some(cell.bandwidth_kbps),
-            delay_ms: cell.delay_ms,
-            ..base.clone()
+macro_rules! field_mut {
+    ($self:expr, $name:ident) => {
+        match $self {
+            Experiment::SingleLoss(e) => &mut e.$name,
+            Experiment::Flow(e) => &mut e.$name,
         }
-    }
+    };
 }
 
 impl Experiment {
-    /// All cells, bandwidth by bandwidth.
-    pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for &bandwidth_kbps in &self.topology.bandwidth_kbps {
-            for &delay_ms in &self.topology.delay_ms {
-                cells.push(Cell { bandwidth_kbps, delay_ms });
-            }
+    /// `paper/figure`.
+    pub fn id(&self) -> &str {
+        field!(self, id)
+    }
+
+    /// One line.
+    pub fn title(&self) -> &str {
+        field!(self, title)
+    }
+
+    /// What it is, without how.
+    pub fn about(&self) -> About {
+        About {
+            id: self.id().to_owned(),
+            title: self.title().to_owned(),
+            paper: field!(self, paper).clone(),
+            summary: field!(self, summary).clone(),
+            notes: field!(self, notes).clone(),
+            replications: *field!(self, replications),
         }
-        cells
     }
 
-    /// The bursts of the workload.
-    pub fn bursts(&self) -> &Bursts {
-        let Workload::Bursts(bursts) = &self.workload;
-        bursts
+    /// The senders that are compared.
+    pub fn profiles(&self) -> &[ProfileEntry] {
+        field!(self, profiles)
     }
 
-    /// The entry whose label is `label`.
-    pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
-        self.profiles.iter().find(|p| p.label == label)
+    pub(crate) fn profiles_mut(&mut self) -> &mut Vec<ProfileEntry> {
+        field_mut!(self, profiles)
     }
 
-    /// Label of the entry that `entry` is compared with; `None` for a baseline itself.
-    pub fn baseline_of<'a>(&'a self, entry: &'a ProfileEntry) -> Option<&'a str> {
-        let baseline = entry.baseline.as_deref().unwrap_or(&self.profiles[0].label);
-        (baseline != entry.label).then_some(baseline)
+    /// Profile parameters in force for every profile.
+    pub fn parameters(&self) -> &toml::Table {
+        field!(self, parameters)
+    }
+
+    pub(crate) fn parameters_mut(&mut self) -> &mut toml::Table {
+        field_mut!(self, parameters)
+    }
+
+    pub(crate) fn replications_mut(&mut self) -> &mut Replications {
+        field_mut!(self, replications)
+    }
+
+    /// How many published numbers it is compared with.
+    pub fn published(&self) -> usize {
+        match self {
+            Experiment::SingleLoss(e) => e.published.len(),
+            Experiment::Flow(e) => e.published.len(),
+        }
     }
 }

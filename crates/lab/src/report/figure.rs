@@ -1,10 +1,5 @@
 //! What a plot contains, before it is drawn.
 
-use crate::analysis::{Analysis, NO_LOSS};
-use crate::experiment::{Cell, Experiment, Measure, Plot, PlotKind, Published, ReductionStatistic};
-use crate::measurements::Measurements;
-use crate::record::Sample;
-
 /// A plot as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -18,6 +13,8 @@ pub struct Figure {
     pub x_range: [f64; 2],
     /// About how many labels the x axis has.
     pub x_labels: usize,
+    /// Names of the x values 0, 1, 2, ... where they are not numbers.
+    pub categories: Vec<String>,
     /// Range of the y axis; it begins at 0 unless there are negative values.
     pub y_range: [f64; 2],
     /// Lines can cover each other, so those drawn first are thicker.
@@ -28,15 +25,31 @@ pub struct Figure {
     pub references: Vec<Reference>,
 }
 
-/// A line with markers.
+/// Points of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// What the legend says.
     pub label: String,
     /// Colour and marker, as an index into the palette.
     pub style: usize,
+    /// How its points are drawn.
+    pub look: Look,
     /// Points that are joined, piece by piece.
     pub pieces: Vec<Vec<Point>>,
+}
+
+/// How the points of a line are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// Joined, each with a marker.
+    #[default]
+    Marked,
+    /// Joined by a thin line without markers: for hundreds of points.
+    Thin,
+    /// Small dots that are not joined.
+    Dots,
+    /// Markers that are not joined.
+    Markers,
 }
 
 /// A point with its uncertainty.
@@ -46,8 +59,20 @@ pub struct Point {
     pub x: f64,
     /// y.
     pub y: f64,
-    /// Half the width of the 95 % confidence interval of y.
-    pub ci95: Option<f64>,
+    /// Lower and upper end of the bar through it: a confidence interval, or a range.
+    pub bar: Option<[f64; 2]>,
+}
+
+impl Point {
+    /// A point without a bar.
+    pub fn new(x: f64, y: f64) -> Point {
+        Point { x, y, bar: None }
+    }
+
+    /// A point with a symmetric interval, if it has one.
+    pub fn with_ci(x: f64, y: f64, half: Option<f64>) -> Point {
+        Point { x, y, bar: half.map(|half| [y - half, y + half]) }
+    }
 }
 
 /// A published number.
@@ -76,146 +101,51 @@ pub enum ReferenceAt {
     },
 }
 
-/// Style of the line for the run without loss.
-const NO_LOSS_STYLE: usize = 0;
-
-/// The figure that `plot` describes. `None` if no value for it was measured.
-pub fn build(
-    plot: &Plot,
-    experiment: &Experiment,
-    measurements: &Measurements,
-    analysis: &Analysis,
-) -> Option<Figure> {
-    let figure = match plot.kind {
-        PlotKind::MttByMessage => mtt_by_message(plot, experiment, measurements),
-        PlotKind::ReductionByDelay => reduction_by_delay(plot, experiment, analysis),
-    };
-    figure.lines.iter().any(|line| !line.pieces.is_empty()).then_some(figure)
+/// What a figure is, apart from its points.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Axes {
+    pub(crate) title: String,
+    pub(crate) x_label: String,
+    /// Space left and right of the points.
+    pub(crate) x_margin: f64,
+    pub(crate) x_labels: usize,
+    pub(crate) categories: Vec<String>,
+    /// Default: what the points need.
+    pub(crate) x_range: Option<[f64; 2]>,
+    pub(crate) y_label: String,
+    /// Upper end of the y axis. Default: what the points need.
+    pub(crate) y_max: Option<f64>,
+    pub(crate) layered: bool,
 }
 
-fn mtt_by_message(plot: &Plot, experiment: &Experiment, measurements: &Measurements) -> Figure {
-    let cell = experiment.cells()[0];
-    let flow = |series: &str| measurements.flow(series, cell, plot.replication);
-    let mut lines = Vec::new();
-    if plot.no_loss
-        && let Some(flow) = flow(&experiment.profiles[0].label)
-    {
-        let pieces = by_burst(&flow.no_loss);
-        lines.push(Line { label: NO_LOSS.into(), style: NO_LOSS_STYLE, pieces });
-    }
-    let mut references = Vec::new();
-    for series in &plot.series {
-        // A profile has the same colour in all plots of an experiment.
-        let style = 1 + experiment.profiles.iter().position(|p| p.label == *series).unwrap_or(0);
-        let pieces = flow(series).map(|f| by_burst(&f.lost)).unwrap_or_default();
-        lines.push(Line { label: series.clone(), style, pieces });
-        for published in &experiment.published {
-            if matches!(&published.measure, Measure::Mtt(m) if m.series == *series) {
-                let at = ReferenceAt::Level { y: published.value };
-                references.push(Reference { style, at });
-            }
-        }
-    }
-    let axes = Axes {
-        x_label: "Message (TSN)",
-        x_margin: 0.7,
-        x_labels: 12,
-        y_label: "Message transfer time (ms)",
-        layered: true,
-    };
-    finish(plot, &axes, lines, references)
-}
-
-/// The messages of a burst are joined, different bursts are not.
-fn by_burst(samples: &[Sample]) -> Vec<Vec<Point>> {
-    samples
-        .chunk_by(|a, b| a.burst == b.burst)
-        .map(|burst| {
-            let point = |s: &Sample| Point { x: f64::from(s.tsn), y: s.mtt_ms, ci95: None };
-            burst.iter().map(point).collect()
+impl Figure {
+    /// The figure with these lines; `None` if there is no point in any of them.
+    pub(crate) fn new(axes: Axes, lines: Vec<Line>, references: Vec<Reference>) -> Option<Figure> {
+        let points = || lines.iter().flat_map(|l| &l.pieces).flatten();
+        points().next()?;
+        let fold = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(v), h.max(v)])
+        };
+        let [x_low, x_high] = axes.x_range.unwrap_or_else(|| fold(&mut points().map(|p| p.x)));
+        let reference_y = references.iter().map(|r| match r.at {
+            ReferenceAt::Point { y, .. } | ReferenceAt::Level { y } => y,
+        });
+        let ends = points().flat_map(|p| p.bar.unwrap_or([p.y, p.y]));
+        let [y_low, y_high] = fold(&mut ends.chain(reference_y));
+        let y_high = axes.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
+        let margin = if x_high > x_low { axes.x_margin } else { axes.x_margin.max(0.5) };
+        Some(Figure {
+            title: axes.title,
+            x_label: axes.x_label,
+            y_label: axes.y_label,
+            x_range: [x_low - margin, x_high + margin],
+            x_labels: axes.x_labels,
+            categories: axes.categories,
+            layered: axes.layered,
+            y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
+            lines,
+            references,
         })
-        .collect()
-}
-
-fn reduction_by_delay(plot: &Plot, experiment: &Experiment, analysis: &Analysis) -> Figure {
-    let reading = experiment.metric.average_reduction;
-    let mut lines = Vec::new();
-    let mut references = Vec::new();
-    let several = plot.series.len() > 1;
-    for series in &plot.series {
-        for &bandwidth_kbps in &experiment.topology.bandwidth_kbps {
-            let style = lines.len() + 1;
-            let points: Vec<Point> = experiment
-                .topology
-                .delay_ms
-                .iter()
-                .filter_map(|&delay_ms| {
-                    let cell = Cell { bandwidth_kbps, delay_ms };
-                    let row = analysis
-                        .reductions
-                        .iter()
-                        .find(|r| r.series == *series && r.cell == cell)?;
-                    let estimate = row.average(reading);
-                    Some(Point { x: delay_ms, y: estimate.value, ci95: estimate.ci95 })
-                })
-                .collect();
-            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
-            let bandwidth = format!("{bandwidth_kbps} kbit/s");
-            let label = if several { format!("{series}, {bandwidth}") } else { bandwidth };
-            lines.push(Line { label, style, pieces });
-            let published = experiment.published.iter();
-            references.extend(published.filter_map(|p| point_of(p, series, bandwidth_kbps, style)));
-        }
-    }
-    let axes = Axes {
-        x_label: "One-way delay (ms)",
-        x_margin: 1.0,
-        x_labels: experiment.topology.delay_ms.len() + 1,
-        y_label: "Average reduction of MTT (%)",
-        layered: false,
-    };
-    finish(plot, &axes, lines, references)
-}
-
-fn point_of(p: &Published, series: &str, bandwidth: f64, style: usize) -> Option<Reference> {
-    let Measure::Reduction(m) = &p.measure else { return None };
-    let same = m.series == series && m.bandwidth_kbps == Some(bandwidth);
-    if !same || m.statistic != ReductionStatistic::Average {
-        return None;
-    }
-    Some(Reference { style, at: ReferenceAt::Point { x: m.delay_ms?, y: p.value } })
-}
-
-struct Axes {
-    x_label: &'static str,
-    x_margin: f64,
-    x_labels: usize,
-    y_label: &'static str,
-    layered: bool,
-}
-
-fn finish(plot: &Plot, axes: &Axes, lines: Vec<Line>, references: Vec<Reference>) -> Figure {
-    let points = || lines.iter().flat_map(|l| &l.pieces).flatten();
-    let fold = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(v), h.max(v)])
-    };
-    let [x_low, x_high] = fold(&mut points().map(|p| p.x));
-    let reference_y = references.iter().map(|r| match r.at {
-        ReferenceAt::Point { y, .. } | ReferenceAt::Level { y } => y,
-    });
-    let [y_low, _] = fold(&mut points().map(|p| p.y - p.ci95.unwrap_or(0.0)));
-    let [_, y_high] = fold(&mut points().map(|p| p.y + p.ci95.unwrap_or(0.0)).chain(reference_y));
-    let y_high = plot.y_max.unwrap_or_else(|| round_up(y_high.max(1e-9) * 1.05));
-    Figure {
-        title: plot.title.clone(),
-        x_label: axes.x_label.into(),
-        y_label: axes.y_label.into(),
-        x_range: [x_low - axes.x_margin, x_high + axes.x_margin],
-        x_labels: axes.x_labels,
-        layered: axes.layered,
-        y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
-        lines,
-        references,
     }
 }
 
@@ -237,9 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_not_joined() {
-        let sample = |tsn, burst| Sample { tsn, burst, position: 1, mtt_ms: 1.0 };
-        let pieces = by_burst(&[sample(1, 1), sample(2, 1), sample(3, 2)]);
-        assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+    fn a_figure_holds_its_bars_and_references() {
+        let piece = vec![Point { x: 1.0, y: 5.0, bar: Some([-1.0, 8.0]) }, Point::new(3.0, 2.0)];
+        let line = Line { label: "a".into(), style: 1, look: Look::Marked, pieces: vec![piece] };
+        let reference = Reference { style: 1, at: ReferenceAt::Level { y: 19.0 } };
+        let axes = Axes { x_margin: 1.0, ..Axes::default() };
+        let figure = Figure::new(axes.clone(), vec![line], vec![reference]).unwrap();
+        assert_eq!(figure.x_range, [0.0, 4.0]);
+        assert!(figure.y_range[0] <= -1.0 && figure.y_range[1] >= 19.0);
+        assert!(Figure::new(axes, Vec::new(), Vec::new()).is_none());
     }
 }

@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::table::{Align, COMPARISON, Table, tables};
-use super::{Report, SUMMARY};
-use crate::experiment::{Drop, Gap, RandomGap, RandomSize, Size};
+use super::table::{Align, Table, comparison};
+use super::{Drawing, Report, SUMMARY};
 use crate::runner::RUNS;
 
-/// The page, with `drawings` (file name, SVG) in it.
-pub(super) fn page(report: &Report, drawings: &[(String, String)]) -> String {
+/// The page, with `drawings` in it.
+pub(super) fn page(report: &Report, drawings: &[Drawing]) -> String {
     let mut out = String::new();
-    let experiment = &report.experiment;
-    let title = escape(&format!("{}: {}", experiment.id, experiment.title));
+    let title = escape(&format!("{}: {}", report.about.id, report.about.title));
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str(&format!(
@@ -19,20 +17,19 @@ pub(super) fn page(report: &Report, drawings: &[(String, String)]) -> String {
     ));
     header(&mut out, report);
     failures(&mut out, report);
-    let tables = tables(report);
-    for table in tables.iter().filter(|t| t.title == COMPARISON) {
-        section_table(&mut out, table);
+    if let Some(table) = comparison(&report.comparisons) {
+        section_table(&mut out, &table);
     }
-    for ((file, drawing), plot) in drawings.iter().zip(plots_of(report, drawings)) {
+    for drawing in drawings {
         out.push_str("<section><figure class=\"plot\">\n");
-        out.push_str(strip_prolog(drawing));
-        let caption = plot.map_or(String::new(), |p| format!("{}. ", escape(p)));
+        out.push_str(strip_prolog(&drawing.svg));
+        let caption = if drawing.published { PUBLISHED } else { "" };
         out.push_str(&format!(
             "<figcaption>{caption}<a href=\"{0}\">{0}</a></figcaption>\n</figure></section>\n",
-            escape(file)
+            escape(&drawing.name)
         ));
     }
-    for table in tables.iter().filter(|t| t.title != COMPARISON) {
+    for table in &report.tables {
         section_table(&mut out, table);
     }
     notes(&mut out, report);
@@ -45,17 +42,8 @@ pub(super) fn page(report: &Report, drawings: &[(String, String)]) -> String {
 
 const CSS: &str = include_str!("page.css");
 
-/// What the reader of each drawing must know about the published numbers in it.
-fn plots_of<'a>(report: &'a Report, drawings: &[(String, String)]) -> Vec<Option<&'a str>> {
-    drawings
-        .iter()
-        .map(|(file, drawing)| {
-            let plot = report.experiment.plots.iter().find(|p| format!("{}.svg", p.file) == *file);
-            plot.filter(|_| drawing.contains("paper"))
-                .map(|_| "Published numbers are dashed lines or rings in the colour of their line")
-        })
-        .collect()
-}
+/// What the reader of a plot must know about the published numbers in it.
+const PUBLISHED: &str = "Published numbers are dashed lines or rings in the colour of their line. ";
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -78,7 +66,7 @@ fn strip_prolog(svg: &str) -> &str {
 }
 
 fn header(out: &mut String, report: &Report) {
-    let e = &report.experiment;
+    let e = &report.about;
     let (agree, published) = report.agreement();
     let _ = write!(out, "<h1>{}</h1>\n<p class=\"paper\">", escape(&e.title));
     let _ = writeln!(
@@ -166,68 +154,20 @@ fn section_table(out: &mut String, table: &Table) {
 }
 
 fn notes(out: &mut String, report: &Report) {
-    if report.experiment.notes.is_empty() {
+    if report.about.notes.is_empty() {
         return;
     }
     out.push_str("<section><h2>Notes</h2>\n<ul>\n");
-    for note in &report.experiment.notes {
+    for note in &report.about.notes {
         let _ = writeln!(out, "<li>{}</li>", escape(note));
     }
     out.push_str("</ul></section>\n");
 }
 
 fn setup(out: &mut String, report: &Report) {
-    let e = &report.experiment;
-    let b = e.bursts();
-    let numbers = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
-    let size = match b.size {
-        Size::Fixed(n) => format!("{n} messages"),
-        Size::Random(RandomSize::Uniform([l, h])) => format!("{l} to {h} messages (uniform)"),
-    };
-    let gap = match b.gap_ms {
-        Gap::Fixed(ms) => format!("{ms} ms"),
-        Gap::Random(RandomGap::Exponential(mean)) => format!("exponential, mean {mean} ms"),
-    };
-    let loss = match e.loss.drop {
-        Drop::EachDataPacket => {
-            "exactly one packet with data a run, at every measured position in turn"
-        }
-        Drop::Nothing => "none",
-    };
-    let link = |link: &tresse_netem::LinkConfig| {
-        let queue = link.queue_packets.map_or("unlimited".into(), |n| format!("{n} packets"));
-        format!("drop-tail queue {queue}, overhead {} bytes", link.overhead_bytes)
-    };
-    let a = &e.association;
-    let rows = [
-        ("Bandwidth", format!("{} kbit/s, both ways", numbers(&e.topology.bandwidth_kbps))),
-        ("One-way delay", format!("{} ms, both ways", numbers(&e.topology.delay_ms))),
-        ("Link to the receiver", link(&e.topology.forward)),
-        ("Link back", link(&e.topology.backward)),
-        (
-            "Traffic",
-            format!(
-                "{} bursts (the first {} not measured) of {size}, gap {gap}, {} ms between the \
-                 messages of a burst",
-                b.count, b.ignore, b.spacing_ms
-            ),
-        ),
-        (
-            "Message",
-            format!(
-                "{} bytes{}{}",
-                b.message_bytes,
-                if a.bundling { "" } else { ", one per packet" },
-                if a.no_delay { ", no Nagle" } else { ", Nagle" }
-            ),
-        ),
-        ("Loss", loss.to_owned()),
-        ("MTU", format!("{} bytes", a.mtu)),
-        ("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer)),
-    ];
     out.push_str("<section><h2>Set-up</h2>\n<dl>\n");
-    for (term, text) in rows {
-        let _ = writeln!(out, "<dt>{term}</dt><dd>{}</dd>", escape(&text));
+    for (term, text) in &report.setup {
+        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(term), escape(text));
     }
     out.push_str("</dl>\n<p class=\"caption\"></p>\n");
     for p in &report.profiles {
@@ -253,14 +193,10 @@ fn again(out: &mut String, report: &Report) {
          seed give the same bytes.</p>",
         escape(report.command.strip_prefix("tresse ").unwrap_or(&report.command))
     );
-    let files = [
-        ("rows.csv", "every measured value with its parameters"),
-        ("reductions.csv", "the reductions, both readings"),
-        (SUMMARY, "all tables and parameters"),
-        (RUNS, "the finished runs"),
-    ];
+    let own = [(SUMMARY, "all tables and parameters"), (RUNS, "the finished runs")];
+    let data = report.files.iter().map(|(file, what)| (file.as_str(), what.as_str()));
     out.push_str("<dl>\n");
-    for (file, what) in files {
+    for (file, what) in data.chain(own) {
         let _ = writeln!(out, "<dt><a href=\"{file}\">{file}</a></dt><dd>{what}</dd>");
     }
     out.push_str("</dl></section>\n");

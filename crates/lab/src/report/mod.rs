@@ -1,28 +1,30 @@
-//! Everything that is written about an experiment: CSV, JSON, SVG, one HTML page, and the
-//! terminal.
+//! Everything that is written about an experiment: CSV, Parquet, JSON, SVG, one HTML page, and
+//! the terminal.
 
-mod csv;
 pub mod figure;
+mod frame;
 mod html;
+mod parquet;
 pub mod svg;
-mod table;
+pub mod table;
 mod terminal;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tresse_core::Profile;
+use tresse_netem::LinkConfig;
 
-use crate::analysis::{Analysis, Verdict, analyse};
+use crate::comparison::{Comparison, Estimate, Unit, Verdict};
 use crate::error::LabError;
-use crate::experiment::Experiment;
-use crate::measurements::Measurements;
+use crate::experiment::{About, Experiment, resolve};
 use crate::overrides::{Overrides, shell_word};
-use crate::plan::{RunSpec, resolve};
-use crate::record::RunRecord;
-use crate::runner::{Executed, Failure, Folder};
+use crate::runner::{Failure, Folder};
 use crate::version;
 
-pub use table::{Align, Table, tables};
+pub use frame::Frame;
+pub(crate) use frame::{Column, Values};
+pub use table::{Align, Table};
 pub use terminal::render as render_for_terminal;
 
 /// File that [`Report`] is stored in.
@@ -31,6 +33,9 @@ pub const SUMMARY: &str = "summary.json";
 /// The page.
 pub const PAGE: &str = "index.html";
 
+/// File of the parameters in which profiles differ.
+const PROFILES: &str = "profiles.csv";
+
 /// The result of an experiment: what was run, what came out, how it compares.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
@@ -38,8 +43,10 @@ pub struct Report {
     pub format: u32,
     /// The code that made it.
     pub version: String,
+    /// What it is about.
+    pub about: About,
     /// The experiment, with what was changed about it.
-    pub experiment: Experiment,
+    pub experiment: serde_json::Value,
     /// Command-line options that changed it.
     pub changes: Vec<String>,
     /// The command that makes this result again.
@@ -48,12 +55,24 @@ pub struct Report {
     pub profiles: Vec<ResolvedProfile>,
     /// Runs in the plan.
     pub runs: usize,
+    /// Packets that all finished runs simulated.
+    pub packets: u64,
     /// Runs that went wrong.
     pub failures: Vec<Failure>,
-    /// The numbers.
-    pub analysis: Analysis,
+    /// Network, traffic and so on in words.
+    pub setup: Vec<(String, String)>,
+    /// Ours beside the published numbers.
+    pub comparisons: Vec<Comparison>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// The rows of this experiment in the matrix of workloads and profiles.
+    pub matrix: Vec<MatrixRow>,
+    /// Files of measured values and what they hold.
+    pub files: Vec<(String, String)>,
     /// Files of plots.
     pub plots: Vec<String>,
+    /// The numbers of the tables as data.
+    pub analysis: serde_json::Value,
 }
 
 /// A profile with everything that was changed about it.
@@ -69,14 +88,75 @@ pub struct ResolvedProfile {
     pub parameters: String,
 }
 
-const FORMAT: u32 = 1;
+/// One workload and how each profile fares with it, in the metric of its paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixRow {
+    /// What sets it apart within its experiment; empty if it is the only one.
+    pub workload: String,
+    /// What is measured, in words.
+    pub metric: String,
+    /// Unit of it.
+    pub unit: Unit,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+    /// One for each profile.
+    pub entries: Vec<MatrixEntry>,
+}
+
+/// One profile on one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixEntry {
+    /// What tables call it.
+    pub series: String,
+    /// Its name.
+    pub profile: String,
+    /// Not one of the paper's variants.
+    pub extra: bool,
+    /// The metric of the row.
+    pub value: Estimate,
+    /// User data delivered, kbit/s, where it says something.
+    pub goodput_kbps: Option<f64>,
+    /// Chunks that reached the receiver twice: unnecessary retransmissions.
+    pub duplicates: Option<f64>,
+}
+
+/// What the runs of an experiment say, before it is written.
+pub(crate) struct Outcome {
+    pub(crate) packets: u64,
+    pub(crate) setup: Vec<(String, String)>,
+    pub(crate) comparisons: Vec<Comparison>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) drawings: Vec<Drawing>,
+    pub(crate) data: Vec<DataFile>,
+    pub(crate) matrix: Vec<MatrixRow>,
+    pub(crate) analysis: serde_json::Value,
+}
+
+/// A plot as it is written.
+pub(crate) struct Drawing {
+    /// File name.
+    pub(crate) name: String,
+    pub(crate) svg: String,
+    /// Whether published numbers are drawn in.
+    pub(crate) published: bool,
+}
+
+/// A file of measured values, written as CSV and as Parquet.
+pub(crate) struct DataFile {
+    /// File name without extension.
+    pub(crate) name: String,
+    /// What it holds.
+    pub(crate) what: String,
+    pub(crate) frame: Frame,
+}
+
+const FORMAT: u32 = 2;
 
 impl Report {
     /// How many published numbers agree, and how many there are.
     pub fn agreement(&self) -> (usize, usize) {
-        let comparisons = &self.analysis.comparisons;
-        let agree = comparisons.iter().filter(|c| c.verdict == Verdict::Agrees).count();
-        (agree, comparisons.len())
+        let agree = self.comparisons.iter().filter(|c| c.verdict == Verdict::Agrees).count();
+        (agree, self.comparisons.len())
     }
 
     /// The stored result in `folder`.
@@ -111,61 +191,74 @@ pub fn command_line(name: &str, overrides: &Overrides) -> String {
     words.join(" ")
 }
 
-/// Analyses what was executed and writes all files, each of them whole or not at all. Returns
-/// the report and the path of the page.
+/// How the runs were made.
+pub(crate) struct Made {
+    pub(crate) runs: usize,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) changes: Vec<String>,
+    pub(crate) command: String,
+}
+
+/// Writes all files, each of them whole or not at all. Returns the report and the path of the
+/// page.
 ///
 /// # Errors
-/// [`LabError::Write`], and [`LabError::Option`] if a plot cannot be drawn.
-pub fn write(
+/// [`LabError::Write`].
+pub(crate) fn write(
     experiment: &Experiment,
-    plan: &[RunSpec],
-    executed: &Executed,
+    outcome: Outcome,
+    made: Made,
     folder: &Folder,
-    changes: Vec<String>,
-    command: String,
 ) -> Result<(Report, PathBuf), LabError> {
-    let measurements = Measurements::new(experiment, &executed.records);
-    let analysis = analyse(experiment, &measurements);
-    let mut drawings = Vec::new();
-    for plot in &experiment.plots {
-        if let Some(figure) = figure::build(plot, experiment, &measurements, &analysis) {
-            let drawing = svg::draw(&figure).map_err(LabError::Option)?;
-            drawings.push((format!("{}.svg", plot.file), drawing));
-        }
+    let mut files = Vec::new();
+    for file in &outcome.data {
+        let (csv, parquet) = (format!("{}.csv", file.name), format!("{}.parquet", file.name));
+        folder.write(&csv, file.frame.to_csv().as_bytes())?;
+        let bytes = parquet::encode(&file.frame).map_err(LabError::Option)?;
+        folder.write(&parquet, &bytes)?;
+        files.push((csv, file.what.clone()));
+        files.push((parquet, "the same as Parquet".into()));
     }
+    let profiles = resolved_profiles(experiment)?;
+    folder.write(PROFILES, profile_parameters(&profiles).to_csv().as_bytes())?;
+    files.push((PROFILES.into(), "the parameters in which a profile differs from RFC 9260".into()));
     let report = Report {
         format: FORMAT,
         version: version::describe(),
-        experiment: experiment.clone(),
-        changes,
-        command,
-        profiles: resolved_profiles(experiment)?,
-        runs: plan.len(),
-        failures: executed.failures.clone(),
-        analysis,
-        plots: drawings.iter().map(|(name, _)| name.clone()).collect(),
+        about: experiment.about(),
+        experiment: serde_json::to_value(experiment).unwrap_or_default(),
+        changes: made.changes,
+        command: made.command,
+        profiles,
+        runs: made.runs,
+        packets: outcome.packets,
+        failures: made.failures,
+        setup: outcome.setup,
+        comparisons: outcome.comparisons,
+        tables: outcome.tables,
+        matrix: outcome.matrix,
+        files,
+        plots: outcome.drawings.iter().map(|d| d.name.clone()).collect(),
+        analysis: outcome.analysis,
     };
-    let records: Vec<&RunRecord> = executed.records.iter().collect();
-    folder.write("rows.csv", csv::rows(&report, &records).as_bytes())?;
-    folder.write("reductions.csv", csv::reductions(&report).as_bytes())?;
-    for (name, drawing) in &drawings {
-        folder.write(name, drawing.as_bytes())?;
+    for drawing in &outcome.drawings {
+        folder.write(&drawing.name, drawing.svg.as_bytes())?;
     }
     folder.remove_plots_except(&report.plots);
     let json = serde_json::to_string_pretty(&report)
         .map_err(|e| LabError::write(&folder.path().join(SUMMARY), e.into()))?;
     folder.write(SUMMARY, (json + "\n").as_bytes())?;
-    folder.write(PAGE, html::page(&report, &drawings).as_bytes())?;
+    folder.write(PAGE, html::page(&report, &outcome.drawings).as_bytes())?;
     let page = folder.path().join(PAGE);
     Ok((report, page))
 }
 
 fn resolved_profiles(experiment: &Experiment) -> Result<Vec<ResolvedProfile>, LabError> {
     experiment
-        .profiles
+        .profiles()
         .iter()
         .map(|entry| {
-            let profile = resolve(experiment, &entry.name)?;
+            let profile = resolve(experiment.parameters(), &entry.name)?;
             Ok(ResolvedProfile {
                 label: entry.label.clone(),
                 name: entry.name.clone(),
@@ -174,4 +267,80 @@ fn resolved_profiles(experiment: &Experiment) -> Result<Vec<ResolvedProfile>, La
             })
         })
         .collect()
+}
+
+/// One row for each profile: the parameters in which any of them differs from RFC 9260.
+fn profile_parameters(profiles: &[ResolvedProfile]) -> Frame {
+    let standard = flatten(&Profile::standard().to_toml());
+    let all: Vec<Vec<(String, String)>> = profiles.iter().map(|p| flatten(&p.parameters)).collect();
+    let mut keys: Vec<&String> = all
+        .iter()
+        .flatten()
+        .filter(|pair| !standard.contains(pair))
+        .map(|(key, _)| key)
+        .filter(|key| key.contains('.'))
+        .collect();
+    keys.sort();
+    keys.dedup();
+    let mut frame = Frame::default()
+        .text("series", profiles.iter().map(|p| p.label.clone()).collect())
+        .text("profile", profiles.iter().map(|p| p.name.clone()).collect());
+    for key in keys {
+        let value = |pairs: &Vec<(String, String)>| {
+            pairs.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone()).unwrap_or_default()
+        };
+        frame = frame.text(key, all.iter().map(value).collect());
+    }
+    frame
+}
+
+/// `[rto] min_ms = 100` becomes (`rto.min_ms`, `100`).
+fn flatten(toml: &str) -> Vec<(String, String)> {
+    let table: toml::Table = toml.parse().unwrap_or_default();
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => {
+                pairs.extend(inner.into_iter().map(|(k, v)| (format!("{key}.{k}"), plain(&v))));
+            }
+            value => pairs.push((key, plain(&value))),
+        }
+    }
+    pairs
+}
+
+fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A link in words: what differs from a perfect one, by the names of the TOML keys.
+pub(crate) fn describe_link(link: &LinkConfig) -> String {
+    let table = |link: &LinkConfig| toml::Table::try_from(link).unwrap_or_default();
+    let (own, perfect) = (table(link), table(&LinkConfig::default()));
+    let mut parts: Vec<String> = own
+        .iter()
+        .filter(|(key, value)| perfect.get(*key) != Some(*value))
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    parts.sort();
+    if parts.is_empty() { "perfect".into() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_get_dotted_keys() {
+        let pairs = flatten("name = 'x'\n[rto]\nmin_ms = 100.0\n");
+        assert!(pairs.contains(&("rto.min_ms".into(), "100.0".into())), "{pairs:?}");
+        assert!(pairs.contains(&("name".into(), "x".into())));
+    }
+
+    #[test]
+    fn links_are_described_by_what_they_do() {
+        assert_eq!(describe_link(&LinkConfig::default()), "perfect");
+        let link = LinkConfig { loss: 0.05, ..LinkConfig::new(1000.0, 100.0) };
+        assert_eq!(describe_link(&link), "bandwidth_kbps = 1000.0, delay_ms = 100.0, loss = 0.05");
+    }
 }

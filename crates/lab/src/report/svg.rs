@@ -9,7 +9,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::figure::{Figure, Line, Point, ReferenceAt};
+use super::figure::{Figure, Line, Look, Point, ReferenceAt};
 
 /// Background.
 pub const BACKGROUND: RGBColor = RGBColor(255, 255, 255);
@@ -68,7 +68,7 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
         .configure_mesh()
         .x_labels(figure.x_labels)
         .y_labels(9)
-        .x_label_formatter(&|v| number(*v))
+        .x_label_formatter(&|v| category(figure, *v))
         .y_label_formatter(&|v| number(*v))
         .x_desc(figure.x_label.clone())
         .y_desc(figure.y_label.clone())
@@ -84,6 +84,17 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
     }
     root.present()?;
     Ok(())
+}
+
+/// What stands below a place on the x axis.
+fn category(figure: &Figure, x: f64) -> String {
+    if figure.categories.is_empty() {
+        return number(x);
+    }
+    let index = x.round();
+    let between = (x - index).abs() > 1e-6 || index < 0.0;
+    let name = if between { None } else { figure.categories.get(index as usize) };
+    name.cloned().unwrap_or_default()
 }
 
 /// Whole numbers without a decimal point.
@@ -107,18 +118,27 @@ fn draw_line<'a>(
     size: u32,
 ) -> Result<(), Error> {
     let colour = colour(line.style);
+    let joined = matches!(line.look, Look::Marked | Look::Thin);
+    let width = if line.look == Look::Thin { 1 } else { 1 + size };
     for piece in &line.pieces {
-        let points = piece.iter().map(|p| (p.x, p.y));
-        chart.draw_series(LineSeries::new(points, colour.stroke_width(1 + size)))?;
-        for Point { x, y, ci95 } in piece {
-            if let Some(half) = ci95 {
+        if joined {
+            let points = piece.iter().map(|p| (p.x, p.y));
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(width)))?;
+        }
+        for Point { x, y, bar } in piece {
+            if let Some([low, high]) = bar {
                 let style = colour.stroke_width(1);
-                let bar = ErrorBar::new_vertical(*x, y - half, *y, y + half, style, 8);
+                let bar = ErrorBar::new_vertical(*x, *low, *y, *high, style, 8);
                 chart.draw_series(std::iter::once(bar))?;
             }
         }
         for p in piece {
-            draw_marker(root, chart.backend_coord(&(p.x, p.y)), line.style, size)?;
+            let at = chart.backend_coord(&(p.x, p.y));
+            match line.look {
+                Look::Thin => {}
+                Look::Dots => root.draw(&Circle::new(at, 2, colour.filled()))?,
+                Look::Marked | Look::Markers => draw_marker(root, at, line.style, size)?,
+            }
         }
     }
     Ok(())
@@ -180,11 +200,11 @@ fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
     let text = (FONT, 15).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     let level = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Level { .. }));
     let point = figure.references.iter().any(|r| matches!(r.at, ReferenceAt::Point { .. }));
-    let mut entries: Vec<(&str, Option<(usize, u32)>)> = figure
+    let mut entries: Vec<(&str, Option<(&Line, u32)>)> = figure
         .lines
         .iter()
         .zip(sizes(figure))
-        .map(|(line, size)| (line.label.as_str(), Some((line.style, size))))
+        .map(|(line, size)| (line.label.as_str(), Some((line, size))))
         .collect();
     if level || point {
         entries.push(("paper", None));
@@ -197,10 +217,20 @@ fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
             (x, y) = (24, y + LEGEND_ROW);
         }
         match style {
-            Some((style, size)) => {
+            Some((line, size)) => {
+                let colour = colour(line.style);
                 let ends = vec![(x, y), (x + 34, y)];
-                root.draw(&PathElement::new(ends, colour(style).stroke_width(1 + size)))?;
-                draw_marker(root, (x + 17, y), style, size)?;
+                let width = if line.look == Look::Thin { 2 } else { 1 + size };
+                match line.look {
+                    Look::Marked | Look::Thin => {
+                        root.draw(&PathElement::new(ends, colour.stroke_width(width)))?;
+                    }
+                    Look::Dots => root.draw(&Circle::new((x + 17, y), 3, colour.filled()))?,
+                    Look::Markers => {}
+                }
+                if matches!(line.look, Look::Marked | Look::Markers) {
+                    draw_marker(root, (x + 17, y), line.style, size)?;
+                }
             }
             None if level => {
                 for start in [x, x + 12, x + 24] {

@@ -1,11 +1,11 @@
-//! The tables of a report, before they become HTML or text.
+//! Tables, before they become HTML or text.
 
-use super::Report;
-use crate::analysis::{Comparison, Estimate, Reduction, TransferTimes, Verdict};
-use crate::experiment::{AverageReduction, Relation};
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Comparison, Verdict};
 
 /// A table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// Heading.
     pub title: String,
@@ -20,7 +20,8 @@ pub struct Table {
 }
 
 /// Alignment of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Align {
     /// Words.
     Left,
@@ -28,57 +29,25 @@ pub enum Align {
     Right,
 }
 
-/// Title of the first table.
-pub(super) const COMPARISON: &str = "Ours beside the paper";
-
-/// All tables of `report`, the comparison with the paper first.
-pub fn tables(report: &Report) -> Vec<Table> {
-    let mut tables = Vec::new();
-    if !report.analysis.comparisons.is_empty() {
-        tables.push(comparison(&report.analysis.comparisons));
-    }
-    let extra_exists = report.experiment.profiles.iter().any(|p| p.extra);
-    for extra in [false, true] {
-        if extra && !extra_exists {
-            continue;
-        }
-        let suffix = if extra { ", beyond the paper" } else { "" };
-        let reductions: Vec<&Reduction> =
-            report.analysis.reductions.iter().filter(|r| r.extra == extra).collect();
-        tables.extend(reduction_tables(report, &reductions, suffix));
-        let times: Vec<&TransferTimes> =
-            report.analysis.transfer_times.iter().filter(|t| t.extra == extra).collect();
-        tables.extend(transfer_table(report, &times, suffix));
-    }
-    tables
-}
-
-fn comparison(comparisons: &[Comparison]) -> Table {
-    let rows = comparisons
+/// Ours beside the published numbers; `None` if there are none.
+pub(crate) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    let rows: Vec<Vec<String>> = comparisons
         .iter()
         .map(|c| {
-            let unit = c.published.unit;
-            let bound = match c.published.relation {
-                Relation::Equal => "",
-                Relation::Below => "≤ ",
-                Relation::Above => "≥ ",
-            };
-            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+            let unit = c.claim.unit;
             vec![
-                c.published.what.clone(),
-                format!("{bound}{}", unit.format(c.published.value)),
-                or_dash(c.ours.map(|o| match o.ci95 {
-                    Some(ci) => format!("{:.1} ± {}", o.value, unit.format(ci)),
-                    None => unit.format(o.value),
-                })),
+                c.claim.what.clone(),
+                c.claim.text(),
+                or_dash(c.ours.map(|o| unit.format_estimate(o))),
                 or_dash(c.difference.map(|d| unit.format_difference(d))),
                 c.verdict.word().to_owned(),
-                c.published.place.clone(),
+                c.claim.place.clone(),
             ]
         })
         .collect();
-    Table {
-        title: COMPARISON.into(),
+    (!rows.is_empty()).then(|| Table {
+        title: "Ours beside the paper".into(),
         caption: if comparisons.iter().any(|c| c.verdict == Verdict::Differs) {
             "What the paper leaves open, and why numbers differ, stands in the notes below.".into()
         } else {
@@ -87,168 +56,14 @@ fn comparison(comparisons: &[Comparison]) -> Table {
         columns: columns(&["What", ">Paper", ">Ours", ">Difference", "Verdict", "Where"]),
         rows,
         detail: false,
-    }
+    })
 }
 
 /// Column heads; those that begin with `>` are right-aligned.
-fn columns(heads: &[&str]) -> Vec<(String, Align)> {
+pub(crate) fn columns(heads: &[&str]) -> Vec<(String, Align)> {
     let column = |head: &&str| match head.strip_prefix('>') {
         Some(head) => (head.to_owned(), Align::Right),
         None => ((*head).to_owned(), Align::Left),
     };
     heads.iter().map(column).collect()
-}
-
-fn percent(estimate: Estimate) -> String {
-    match estimate.ci95 {
-        Some(ci) => format!("{:.1} ± {ci:.1} %", estimate.value),
-        None => format!("{:.1} %", estimate.value),
-    }
-}
-
-const OF_MEANS: &str = "1 − mean(variant)/mean(baseline)";
-const OF_POSITIONS: &str = "mean of (1 − variant/baseline)";
-
-fn reduction_tables(report: &Report, reductions: &[&Reduction], suffix: &str) -> Vec<Table> {
-    if reductions.is_empty() {
-        return Vec::new();
-    }
-    let several_cells = report.experiment.cells().len() > 1;
-    let mut tables = Vec::new();
-    if several_cells {
-        tables.extend(reduction_grids(report, reductions, suffix));
-    }
-    let mut heads = vec!["Sender", "Against"];
-    if several_cells {
-        heads.extend([">kbit/s", ">ms one way"]);
-    }
-    heads.extend([">Average, of means", ">Average, of positions", ">Largest", ">at TSN"]);
-    let rows = reductions
-        .iter()
-        .map(|r| {
-            let mut row = vec![r.series.clone(), r.baseline.clone()];
-            if several_cells {
-                row.extend([r.cell.bandwidth_kbps.to_string(), r.cell.delay_ms.to_string()]);
-            }
-            row.extend([
-                percent(r.of_means),
-                percent(r.of_positions),
-                percent(r.best),
-                r.best_tsn.map_or("–".into(), |tsn| tsn.to_string()),
-            ]);
-            row
-        })
-        .collect();
-    tables.push(Table {
-        title: format!("Reduction of MTT{suffix}{}", if several_cells { ", all" } else { "" }),
-        caption: format!(
-            "Two readings of \"average reduction\" over all loss positions: of means is {OF_MEANS}, \
-             of positions is the {OF_POSITIONS}. The comparison uses the average {}.",
-            headline_word(report)
-        ),
-        columns: columns(&heads),
-        rows,
-        detail: several_cells,
-    });
-    tables
-}
-
-fn headline_word(report: &Report) -> &'static str {
-    match report.experiment.metric.average_reduction {
-        AverageReduction::OfMeans => "of means",
-        AverageReduction::OfPositions => "of positions",
-    }
-}
-
-fn headline(report: &Report) -> &'static str {
-    match report.experiment.metric.average_reduction {
-        AverageReduction::OfMeans => OF_MEANS,
-        AverageReduction::OfPositions => OF_POSITIONS,
-    }
-}
-
-/// Bandwidth down, delay across: one grid for each sender.
-fn reduction_grids(report: &Report, reductions: &[&Reduction], suffix: &str) -> Vec<Table> {
-    let topology = &report.experiment.topology;
-    let mut grids = Vec::new();
-    for entry in &report.experiment.profiles {
-        let of_series: Vec<&&Reduction> =
-            reductions.iter().filter(|r| r.series == entry.label).collect();
-        let Some(first) = of_series.first() else { continue };
-        let mut heads = vec![">kbit/s".to_owned()];
-        heads.extend(topology.delay_ms.iter().map(|ms| format!(">{ms} ms")));
-        let rows = topology
-            .bandwidth_kbps
-            .iter()
-            .map(|kbps| {
-                let mut row = vec![kbps.to_string()];
-                row.extend(topology.delay_ms.iter().map(|ms| {
-                    let here =
-                        |r: &&&&Reduction| r.cell.bandwidth_kbps == *kbps && r.cell.delay_ms == *ms;
-                    let reading = report.experiment.metric.average_reduction;
-                    let found = of_series.iter().find(here);
-                    found.map_or("–".into(), |r| percent(r.average(reading)))
-                }));
-                row
-            })
-            .collect();
-        grids.push(Table {
-            title: format!(
-                "Average reduction of MTT: {} against {}{suffix}",
-                entry.label, first.baseline
-            ),
-            caption: format!("{}, by bandwidth and one-way delay.", headline(report)),
-            columns: columns(&heads.iter().map(String::as_str).collect::<Vec<_>>()),
-            rows,
-            detail: false,
-        });
-    }
-    grids
-}
-
-fn transfer_table(report: &Report, times: &[&TransferTimes], suffix: &str) -> Option<Table> {
-    let several_cells = report.experiment.cells().len() > 1;
-    let mut heads = vec!["Sender"];
-    if several_cells {
-        heads.extend([">kbit/s", ">ms one way"]);
-    }
-    heads.extend([
-        ">n",
-        ">mean",
-        ">sd",
-        ">min",
-        ">median",
-        ">p95",
-        ">max",
-        "recovered by",
-        ">needless retransmissions",
-    ]);
-    let rows: Vec<Vec<String>> = times
-        .iter()
-        .map(|t| {
-            let mut row = vec![t.series.clone()];
-            if several_cells {
-                row.extend([t.cell.bandwidth_kbps.to_string(), t.cell.delay_ms.to_string()]);
-            }
-            let s = &t.mtt_ms;
-            row.push(s.n.to_string());
-            row.push(format!("{:.1}", s.mean));
-            row.push(s.sd.map_or("–".into(), |sd| format!("{sd:.1}")));
-            row.extend([s.min, s.median, s.p95, s.max].map(|v| format!("{v:.1}")));
-            let causes: Vec<String> =
-                t.recoveries.iter().map(|(cause, n)| format!("{cause} × {n}")).collect();
-            row.push(if causes.is_empty() { "–".into() } else { causes.join(", ") });
-            row.push(t.duplicates.to_string());
-            row
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Table {
-        title: format!("Message transfer time, ms{suffix}"),
-        caption: "Of the message whose packet was dropped, over all loss positions; without loss \
-                  of every message."
-            .into(),
-        columns: columns(&heads),
-        rows,
-        detail: several_cells,
-    })
 }

@@ -1,15 +1,16 @@
 //! A report as plain text.
 
 use super::Report;
-use super::table::{Align, Table, tables};
+use super::table::{Align, Table, comparison};
 
 /// The tables of `report` as text, without the detailed ones.
 pub fn render(report: &Report) -> String {
-    let mut out = format!("{}: {}\n", report.experiment.id, report.experiment.title);
+    let mut out = format!("{}: {}\n", report.about.id, report.about.title);
     for change in &report.changes {
         out.push_str(&format!("changed: {change}\n"));
     }
-    for table in tables(report).iter().filter(|t| !t.detail) {
+    let compared = comparison(&report.comparisons);
+    for table in compared.iter().chain(&report.tables).filter(|t| !t.detail) {
         out.push('\n');
         out.push_str(&render_table(table));
     }

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::RunSpec;
+use super::Run;
 
 /// A run that went wrong, with what is needed to see it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,13 +24,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(spec: &RunSpec, message: String, command: &str) -> Failure {
+    pub(crate) fn new(run: &impl Run, message: String, command: &str) -> Failure {
         Failure {
-            key: spec.key.clone(),
-            run: spec.name(),
-            seed: spec.seed,
+            key: run.key().to_owned(),
+            run: run.name(),
+            seed: run.seed(),
             message,
-            replay: format!("{command} --only {}", &spec.key[..16]),
+            replay: format!("{command} --only {}", run.key().get(..16).unwrap_or(run.key())),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::Record;
 use crate::error::LabError;
-use crate::record::RunRecord;
 
 /// File of finished runs, one JSON object a line, in the order in which they finished; in the
 /// order of the plan once all are done.
@@ -53,7 +53,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`LabError::Read`] if the file exists and cannot be read.
-    pub fn load_runs(&self) -> Result<HashMap<String, RunRecord>, LabError> {
+    pub fn load_runs<R: Record>(&self) -> Result<HashMap<String, R>, LabError> {
         let path = self.path.join(RUNS);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
@@ -62,8 +62,8 @@ impl Folder {
         };
         Ok(bytes
             .split(|b| *b == b'\n')
-            .filter_map(|line| serde_json::from_slice::<RunRecord>(line).ok())
-            .map(|record| (record.key.clone(), record))
+            .filter_map(|line| serde_json::from_slice::<R>(line).ok())
+            .map(|record| (record.key().to_owned(), record))
             .collect())
     }
 
@@ -106,9 +106,9 @@ impl Folder {
     ///
     /// # Errors
     /// [`LabError::Write`].
-    pub fn replace_runs<'a>(
+    pub fn replace_runs<'a, R: Record + 'a>(
         &self,
-        records: impl IntoIterator<Item = &'a RunRecord>,
+        records: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), LabError> {
         let mut bytes = Vec::new();
         for record in records {
@@ -155,14 +155,14 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`LabError::Write`].
-    pub fn append(&mut self, record: &RunRecord) -> Result<(), LabError> {
+    pub fn append(&mut self, record: &impl Record) -> Result<(), LabError> {
         let mut line = Vec::with_capacity(512);
         push_line(&mut line, record);
         self.file.write_all(&line).map_err(|e| LabError::write(&self.path, e))
     }
 }
 
-fn push_line(bytes: &mut Vec<u8>, record: &RunRecord) {
+fn push_line(bytes: &mut Vec<u8>, record: &impl Record) {
     // Strings, numbers and maps with string keys: serialisation cannot fail.
     bytes.extend(serde_json::to_vec(record).unwrap_or_default());
     bytes.push(b'\n');
@@ -171,27 +171,29 @@ fn push_line(bytes: &mut Vec<u8>, record: &RunRecord) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Cell;
-    use crate::record::Counters;
+    use serde::{Deserialize, Serialize};
 
-    fn record(key: &str) -> RunRecord {
-        RunRecord {
-            key: key.into(),
-            series: "Standard".into(),
-            cell: Cell { bandwidth_kbps: 2000.0, delay_ms: 15.0 },
-            replication: 1,
-            dropped: Some(12),
-            samples: Vec::new(),
-            recovered_by: None,
-            counters: Counters::default(),
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Line {
+        key: String,
+        values: Vec<f64>,
+    }
+
+    impl Record for Line {
+        fn key(&self) -> &str {
+            &self.key
         }
+    }
+
+    fn record(key: &str) -> Line {
+        Line { key: key.into(), values: vec![1.5; 10] }
     }
 
     #[test]
     fn runs_survive_an_interruption_in_the_middle_of_a_line() {
         let out = tempfile::tempdir().unwrap();
         let folder = Folder::open(out.path(), "paper/fig").unwrap();
-        assert!(folder.load_runs().unwrap().is_empty());
+        assert!(folder.load_runs::<Line>().unwrap().is_empty());
         folder.append_runs().unwrap().append(&record("a")).unwrap();
         let mut torn = serde_json::to_vec(&record("b")).unwrap();
         torn.truncate(40);
@@ -202,14 +204,14 @@ mod tests {
             .write_all(&torn)
             .unwrap();
         folder.append_runs().unwrap().append(&record("c")).unwrap();
-        let mut keys: Vec<String> = folder.load_runs().unwrap().into_keys().collect();
+        let mut keys: Vec<String> = folder.load_runs::<Line>().unwrap().into_keys().collect();
         keys.sort();
         assert_eq!(keys, ["a", "c"]);
         folder.replace_runs([&record("c")]).unwrap();
-        assert_eq!(folder.load_runs().unwrap().len(), 1);
+        assert_eq!(folder.load_runs::<Line>().unwrap().len(), 1);
         folder.clear_runs().unwrap();
         folder.clear_runs().unwrap();
-        assert!(folder.load_runs().unwrap().is_empty());
+        assert!(folder.load_runs::<Line>().unwrap().is_empty());
     }
 
     #[test]

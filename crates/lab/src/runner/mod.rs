@@ -5,21 +5,49 @@ mod failure;
 mod folder;
 mod progress;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use rayon::prelude::*;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::error::LabError;
-use crate::plan::RunSpec;
-use crate::record::RunRecord;
-use crate::scenario;
 use progress::Progress;
 
 pub use failure::Failure;
 pub use folder::{Folder, RUNS, RunWriter};
 pub use progress::ProgressMode;
+
+/// One run: everything that decides its outcome.
+pub trait Run: Sync {
+    /// What it leaves behind.
+    type Record: Record;
+
+    /// Content hash of all that decides it, the source code included; two runs with the same key
+    /// have the same result.
+    fn key(&self) -> &str;
+
+    /// Seed of its experiment.
+    fn seed(&self) -> u64;
+
+    /// A name for files and messages, unique within the experiment.
+    fn name(&self) -> String;
+
+    /// Makes the run, with a packet capture in the folder `capture` if given.
+    ///
+    /// # Errors
+    /// The invariant that was broken.
+    fn execute(&self, capture: Option<&Path>) -> Result<Self::Record, String>;
+}
+
+/// What one finished run leaves behind: a line of [`RUNS`].
+pub trait Record: Serialize + DeserializeOwned + Clone + Send {
+    /// Key of the run.
+    fn key(&self) -> &str;
+}
 
 /// How runs are executed. Nothing here changes a result.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +65,10 @@ pub struct Execution {
 }
 
 /// What an execution brought.
-#[derive(Clone, Debug, Default)]
-pub struct Executed {
+#[derive(Clone, Debug)]
+pub struct Executed<R> {
     /// Results in the order of the plan, without those of failed runs.
-    pub records: Vec<RunRecord>,
+    pub records: Vec<R>,
     /// Runs that went wrong, in the order of the plan.
     pub failures: Vec<Failure>,
     /// How many results were stored already.
@@ -55,19 +83,19 @@ pub struct Executed {
 /// # Errors
 /// [`LabError::Write`] and [`LabError::Read`]; finished runs stay stored. A run that fails is no
 /// error: see [`Executed::failures`].
-pub fn execute(
-    plan: &[RunSpec],
+pub fn execute<R: Run>(
+    plan: &[R],
     id: &str,
     folder: &Folder,
     execution: &Execution,
-) -> Result<Executed, LabError> {
+) -> Result<Executed<R::Record>, LabError> {
     let fresh = execution.fresh || execution.capture.is_some();
     if fresh {
         folder.clear_runs()?;
     }
-    let mut stored = folder.load_runs()?;
-    let mut results: Vec<Option<Result<RunRecord, String>>> =
-        plan.iter().map(|spec| stored.remove(&spec.key).map(Ok)).collect();
+    let mut stored = folder.load_runs::<R::Record>()?;
+    let mut results: Vec<Option<Result<R::Record, String>>> =
+        plan.iter().map(|run| stored.remove(run.key()).map(Ok)).collect();
     let todo: Vec<usize> =
         results.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(i, _)| i).collect();
     let reused = plan.len() - todo.len();
@@ -100,9 +128,12 @@ pub fn execute(
 ///
 /// # Errors
 /// [`LabError::Option`] if the threads cannot be started.
-pub fn execute_only(plan: &[RunSpec], execution: &Execution) -> Result<Executed, LabError> {
+pub fn execute_only<R: Run>(
+    plan: &[R],
+    execution: &Execution,
+) -> Result<Executed<R::Record>, LabError> {
     let all: Vec<usize> = (0..plan.len()).collect();
-    let mut results: Vec<Option<Result<RunRecord, String>>> = vec![None; plan.len()];
+    let mut results: Vec<Option<Result<R::Record, String>>> = vec![None; plan.len()];
     in_parallel(plan, &all, execution, |index, result| {
         results[index] = Some(result);
         true
@@ -110,13 +141,13 @@ pub fn execute_only(plan: &[RunSpec], execution: &Execution) -> Result<Executed,
     Ok(collect(plan, results, 0, &execution.command))
 }
 
-fn collect(
-    plan: &[RunSpec],
-    results: Vec<Option<Result<RunRecord, String>>>,
+fn collect<R: Run>(
+    plan: &[R],
+    results: Vec<Option<Result<R::Record, String>>>,
     reused: usize,
     command: &str,
-) -> Executed {
-    let mut executed = Executed { reused, ..Executed::default() };
+) -> Executed<R::Record> {
+    let mut executed = Executed { records: Vec::new(), failures: Vec::new(), reused };
     for (spec, result) in plan.iter().zip(results) {
         match result {
             Some(Ok(record)) => executed.records.push(record),
@@ -129,11 +160,11 @@ fn collect(
 
 /// Hands each result to `finished`, on the calling thread, in the order in which they finish;
 /// stops when it says `false`.
-fn in_parallel(
-    plan: &[RunSpec],
+fn in_parallel<R: Run>(
+    plan: &[R],
     todo: &[usize],
     execution: &Execution,
-    mut finished: impl FnMut(usize, Result<RunRecord, String>) -> bool,
+    mut finished: impl FnMut(usize, Result<R::Record, String>) -> bool,
 ) -> Result<(), LabError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(execution.jobs.unwrap_or(0))
@@ -148,8 +179,8 @@ fn in_parallel(
             pool.install(|| {
                 todo.par_iter().for_each_with(sender, |sender, &index| {
                     if !stop.load(Ordering::Relaxed) {
-                        let spec = &plan[index];
-                        let result = failure::guarded(|| scenario::run(spec, capture));
+                        let run = &plan[index];
+                        let result = failure::guarded(|| run.execute(capture));
                         // The receiver is gone only when the run is being stopped.
                         let _ = sender.send((index, result));
                     }

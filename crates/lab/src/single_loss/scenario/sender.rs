@@ -9,7 +9,7 @@ use tresse_core::{
 };
 use tresse_sim::{Application, Context};
 
-use crate::workload::ScheduledMessage;
+use super::super::workload::ScheduledMessage;
 
 /// Time between the last message and the shutdown: long enough for every recovery, so that the
 /// shutdown cannot take part in one.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Cell, Experiment};
-use crate::record::{RunRecord, Sample};
+use super::record::{RunRecord, Sample};
+use super::{Cell, SingleLoss};
 
 /// All values of one profile in one cell and one replication.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Measurements {
 impl Measurements {
     /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
     pub fn new<'a>(
-        experiment: &Experiment,
+        experiment: &SingleLoss,
         records: impl IntoIterator<Item = &'a RunRecord>,
     ) -> Measurements {
         let cells = experiment.cells();

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{
-    AverageReduction, Cell, Experiment, Measure, MttMeasure, MttStatistic, ProfileEntry, Published,
-    ReductionMeasure, ReductionStatistic, Relation, Unit,
+use super::measurements::{Flow, Measurements};
+use super::{
+    AverageReduction, Cell, Measure, MttMeasure, MttStatistic, ReductionMeasure,
+    ReductionStatistic, SingleLoss,
 };
-use crate::measurements::{Flow, Measurements};
+use crate::comparison::{Comparison, Estimate, Unit};
+use crate::experiment::ProfileEntry;
+use crate::report::{MatrixEntry, MatrixRow};
 use crate::statistics::{Summary, mean};
 
 /// Every number of an experiment's tables.
@@ -73,61 +76,8 @@ impl Reduction {
     }
 }
 
-/// A number with its uncertainty over the replications.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Mean over the replications.
-    pub value: f64,
-    /// Half the width of the 95 % confidence interval; `None` for one replication.
-    pub ci95: Option<f64>,
-    /// Smallest and largest replication; equal for a single one.
-    pub range: [f64; 2],
-}
-
-impl Estimate {
-    fn of(values: &[f64]) -> Option<Estimate> {
-        Summary::of(values).map(|s| Estimate { value: s.mean, ci95: s.ci95, range: [s.min, s.max] })
-    }
-}
-
-/// A published number and ours.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The published number.
-    pub published: Published,
-    /// Ours; `None` if its runs failed.
-    pub ours: Option<Estimate>,
-    /// Ours minus the published one, in the unit.
-    pub difference: Option<f64>,
-    /// Whether they agree.
-    pub verdict: Verdict,
-}
-
-/// Whether a number of ours agrees with the published one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Within the tolerance (or on the right side of a bound).
-    Agrees,
-    /// Outside of it.
-    Differs,
-    /// There is no number of ours.
-    Missing,
-}
-
-impl Verdict {
-    /// One word for tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
-            Verdict::Missing => "missing",
-        }
-    }
-}
-
 /// Computes every table.
-pub fn analyse(experiment: &Experiment, measurements: &Measurements) -> Analysis {
+pub fn analyse(experiment: &SingleLoss, measurements: &Measurements) -> Analysis {
     let mut transfer_times = Vec::new();
     let mut reductions = Vec::new();
     for cell in experiment.cells() {
@@ -155,13 +105,13 @@ pub fn analyse(experiment: &Experiment, measurements: &Measurements) -> Analysis
                     mtt_estimate(measurements, m, cell)
                 }
             };
-            compare(published.clone(), ours)
+            Comparison::new(published.claim(), ours)
         })
         .collect();
     Analysis { transfer_times, reductions, comparisons }
 }
 
-fn cell_of(experiment: &Experiment, bandwidth: Option<f64>, delay: Option<f64>) -> Cell {
+fn cell_of(experiment: &SingleLoss, bandwidth: Option<f64>, delay: Option<f64>) -> Cell {
     Cell {
         bandwidth_kbps: bandwidth.unwrap_or(experiment.topology.bandwidth_kbps[0]),
         delay_ms: delay.unwrap_or(experiment.topology.delay_ms[0]),
@@ -252,7 +202,7 @@ fn reduction(
 }
 
 fn reduction_estimate(
-    experiment: &Experiment,
+    experiment: &SingleLoss,
     m: &Measurements,
     reductions: &[Reduction],
     measure: &ReductionMeasure,
@@ -297,36 +247,37 @@ fn mtt_estimate(m: &Measurements, measure: &MttMeasure, cell: Cell) -> Option<Es
     Estimate::of(&per_replication)
 }
 
-fn compare(published: Published, ours: Option<Estimate>) -> Comparison {
-    let difference = ours.map(|o| o.value - published.value);
-    let verdict = match difference {
-        None => Verdict::Missing,
-        Some(d) => {
-            let agrees = match published.relation {
-                Relation::Equal => d.abs() <= published.tolerance,
-                Relation::Below => d <= published.tolerance,
-                Relation::Above => d >= -published.tolerance,
-            };
-            if agrees { Verdict::Agrees } else { Verdict::Differs }
-        }
+/// MTT of each sender in each cell, for the matrix of workloads and profiles.
+pub(super) fn matrix(experiment: &SingleLoss, analysis: &Analysis) -> Vec<MatrixRow> {
+    let several = experiment.cells().len() > 1;
+    let entry = |t: &TransferTimes| {
+        let profile = experiment.profile(&t.series)?;
+        Some(MatrixEntry {
+            series: t.series.clone(),
+            profile: profile.name.clone(),
+            extra: t.extra,
+            value: Estimate {
+                value: t.mtt_ms.mean,
+                ci95: t.mtt_ms.ci95,
+                range: [t.mtt_ms.min, t.mtt_ms.max],
+            },
+            goodput_kbps: None,
+            duplicates: Some(t.duplicates as f64),
+        })
     };
-    Comparison { published, ours, difference, verdict }
-}
-
-impl Unit {
-    /// How a value in this unit is written.
-    pub fn format(self, value: f64) -> String {
-        match self {
-            Unit::Percent => format!("{value:.1} %"),
-            Unit::Milliseconds => format!("{value:.1} ms"),
-        }
-    }
-
-    /// How a difference in this unit is written.
-    pub fn format_difference(self, value: f64) -> String {
-        match self {
-            Unit::Percent => format!("{value:+.1} points"),
-            Unit::Milliseconds => format!("{value:+.1} ms"),
-        }
-    }
+    let cells = experiment.cells().into_iter();
+    cells
+        .map(|cell| MatrixRow {
+            workload: if several { cell.to_string() } else { String::new() },
+            metric: "mean MTT of a lost message".into(),
+            unit: Unit::Milliseconds,
+            higher_is_better: false,
+            entries: analysis
+                .transfer_times
+                .iter()
+                .filter(|t| t.cell == cell)
+                .filter_map(entry)
+                .collect(),
+        })
+        .collect()
 }

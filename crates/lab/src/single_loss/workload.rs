@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tresse_core::Rng;
 
-use crate::experiment::{Bursts, Gap, RandomGap, RandomSize, Size};
+use super::{Bursts, Gap, RandomGap, RandomSize, Size};
 use crate::seed;
 
 /// One message of a run.

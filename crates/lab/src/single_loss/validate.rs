@@ -1,47 +1,24 @@
 //! What the types of the schema cannot say: ranges, references and combinations.
 
-use super::{Drop, Experiment, Gap, Measure, Published, RandomGap, RandomSize, Size};
-use tresse_core::Profile;
 use tresse_netem::LinkConfig;
 
-/// A mistake and the key it stands at.
-pub(super) struct Mistake {
-    pub(super) key: String,
-    pub(super) message: String,
-}
+use super::{Drop, Gap, Measure, Published, RandomGap, RandomSize, SingleLoss, Size};
+use crate::experiment::{
+    check_id, check_label, check_plot_files, check_profiles, check_replications,
+};
+use crate::mistake::{Checked, mistake, require};
 
 /// Bytes of IPv4, SCTP common and DATA chunk header.
 const HEADERS: usize = 20 + 12 + 16;
 
-type Checked = Result<(), Mistake>;
-
-fn mistake(key: impl Into<String>, message: impl Into<String>) -> Mistake {
-    Mistake { key: key.into(), message: message.into() }
-}
-
-fn require(
-    condition: bool,
-    key: impl Into<String>,
-    message: impl Into<String>,
-) -> Result<(), Mistake> {
-    if condition { Ok(()) } else { Err(mistake(key, message)) }
-}
-
 /// Checks everything that deserialisation has not.
-pub(super) fn validate(e: &Experiment) -> Checked {
-    let parts_ok = !e.id.is_empty()
-        && e.id.split('/').all(|part| {
-            !part.is_empty()
-                && !part.starts_with('.')
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-        });
-    require(parts_ok, "id", format!("\"{}\" is not a name like paper/figure", e.id))?;
+pub(super) fn validate(e: &SingleLoss) -> Checked {
+    check_id(&e.id)?;
     topology(e)?;
     require((68..=65_535).contains(&e.association.mtu), "association.mtu", "must be 68 to 65535")?;
-    profiles(e)?;
+    check_profiles(&e.profiles, &e.parameters)?;
     workload(e)?;
-    let r = e.replications.count;
-    require((1..=100_000).contains(&r), "replications.count", "must be 1 to 100000")?;
+    check_replications(&e.replications)?;
     require(
         e.loss.drop != Drop::Nothing || e.loss.no_loss_run,
         "loss.no_loss_run",
@@ -51,7 +28,7 @@ pub(super) fn validate(e: &Experiment) -> Checked {
     e.published.iter().enumerate().try_for_each(|(i, p)| published(e, i, p))
 }
 
-fn topology(e: &Experiment) -> Checked {
+fn topology(e: &SingleLoss) -> Checked {
     let t = &e.topology;
     for (key, values, low, high) in [
         ("topology.bandwidth_kbps", &t.bandwidth_kbps, 1.0, 1e9),
@@ -68,7 +45,7 @@ fn topology(e: &Experiment) -> Checked {
     link("backward", &t.backward, e)
 }
 
-fn link(direction: &str, link: &LinkConfig, e: &Experiment) -> Checked {
+fn link(direction: &str, link: &LinkConfig, e: &SingleLoss) -> Checked {
     let key = |field: &str| format!("topology.{direction}.{field}");
     // Silently overwriting these would be worse than refusing them.
     let swept = "comes from the sweep in [topology]";
@@ -81,32 +58,7 @@ fn link(direction: &str, link: &LinkConfig, e: &Experiment) -> Checked {
     Ok(())
 }
 
-fn profiles(e: &Experiment) -> Checked {
-    require(!e.profiles.is_empty(), "profile", "needs at least one [[profile]]")?;
-    for (i, entry) in e.profiles.iter().enumerate() {
-        let key = |field: &str| format!("profile[{i}].{field}");
-        let profile =
-            Profile::named(&entry.name).map_err(|err| mistake(key("name"), err.to_string()))?;
-        profile
-            .with_override_table(e.parameters.clone())
-            .map_err(|err| mistake("parameters", err.to_string()))?;
-        require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
-        let twice = e.profiles[..i].iter().any(|p| p.label == entry.label);
-        require(!twice, key("label"), format!("\"{}\" appears twice", entry.label))?;
-        if let Some(baseline) = &entry.baseline {
-            known_label(e, &key("baseline"), baseline)?;
-        }
-    }
-    Ok(())
-}
-
-fn known_label(e: &Experiment, key: &str, label: &str) -> Checked {
-    let labels: Vec<&str> = e.profiles.iter().map(|p| p.label.as_str()).collect();
-    let message = format!("no profile is labelled \"{label}\"; there are: {}", labels.join(", "));
-    require(labels.contains(&label), key, message)
-}
-
-fn workload(e: &Experiment) -> Checked {
+fn workload(e: &SingleLoss) -> Checked {
     let b = e.bursts();
     let key = |field: &str| format!("workload.bursts.{field}");
     require((1..=10_000).contains(&b.count), key("count"), "must be 1 to 10000")?;
@@ -142,17 +94,13 @@ fn workload(e: &Experiment) -> Checked {
     Ok(())
 }
 
-fn plots(e: &Experiment) -> Checked {
+fn plots(e: &SingleLoss) -> Checked {
+    check_plot_files(e.plots.iter().map(|p| p.file.as_str()))?;
     for (i, plot) in e.plots.iter().enumerate() {
         let key = |field: &str| format!("plot[{i}].{field}");
-        let plain = !plot.file.is_empty()
-            && plot.file.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-        require(plain, key("file"), "must be a plain name of letters, digits, - and _")?;
-        let twice = e.plots[..i].iter().any(|p| p.file == plot.file);
-        require(!twice, key("file"), format!("\"{}\" appears twice", plot.file))?;
         require(!plot.series.is_empty(), key("series"), "needs at least one label")?;
         for label in &plot.series {
-            known_label(e, &key("series"), label)?;
+            check_label(&e.profiles, &key("series"), label)?;
         }
         let replication_exists = (1..=e.replications.count).contains(&plot.replication);
         require(replication_exists, key("replication"), "no such replication")?;
@@ -164,7 +112,7 @@ fn plots(e: &Experiment) -> Checked {
 }
 
 /// Checks the published number `p`, which stands at index `i`.
-pub(super) fn published(e: &Experiment, i: usize, p: &Published) -> Checked {
+pub(super) fn published(e: &SingleLoss, i: usize, p: &Published) -> Checked {
     let key = |field: &str| format!("published[{i}].{field}");
     require(p.tolerance >= 0.0, key("tolerance"), "must not be negative")?;
     let (name, series, bandwidth, delay) = match &p.measure {
@@ -172,7 +120,7 @@ pub(super) fn published(e: &Experiment, i: usize, p: &Published) -> Checked {
         Measure::Mtt(m) => ("mtt", &m.series, m.bandwidth_kbps, m.delay_ms),
     };
     let at = |field: &str| key(&format!("measure.{name}.{field}"));
-    known_label(e, &at("series"), series)?;
+    check_label(&e.profiles, &at("series"), series)?;
     if let Measure::Reduction(_) = p.measure {
         let baseline = e.profile(series).and_then(|entry| e.baseline_of(entry));
         require(baseline.is_some(), at("series"), "is a baseline: nothing to compare it with")?;

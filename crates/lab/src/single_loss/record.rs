@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::Cell;
+use super::Cell;
 
 /// The result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,12 @@ pub struct RunRecord {
     pub counters: Counters,
 }
 
+impl crate::runner::Record for RunRecord {
+    fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 /// The transfer of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -49,7 +55,11 @@ pub struct Sample {
 pub struct Counters {
     /// Packets sent.
     pub packets: u64,
+    /// Packets of both hosts that the simulation carried.
+    #[serde(default)]
+    pub simulated: u64,
     /// DATA chunks sent again, by cause; causes that did not occur are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retransmitted: BTreeMap<String, u64>,
     /// T3-rtx expirations.
     pub timeouts: u64,

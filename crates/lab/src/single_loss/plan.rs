@@ -1,15 +1,19 @@
 //! From an experiment to its independent runs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tresse_core::Profile;
 use tresse_netem::LinkConfig;
 
+use super::record::RunRecord;
+use super::workload::{ScheduledMessage, schedule};
+use super::{Bursts, Cell, Drop, SingleLoss, scenario};
 use crate::error::LabError;
-use crate::experiment::{AssociationSettings, Bursts, Cell, Drop, Experiment};
+use crate::experiment::{AssociationSettings, resolve};
+use crate::runner::Run;
 use crate::seed;
 use crate::version;
-use crate::workload::{ScheduledMessage, schedule};
 
 /// What many runs have in common: a sender under test and a network.
 #[derive(Clone, Debug)]
@@ -53,9 +57,24 @@ impl RunSpec {
     pub fn dropped(&self) -> Option<&ScheduledMessage> {
         self.drop.and_then(|index| self.schedule.get(index as usize))
     }
+}
 
-    /// A name for files and messages, unique within the experiment.
-    pub fn name(&self) -> String {
+impl Run for RunSpec {
+    type Record = RunRecord;
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn execute(&self, capture: Option<&Path>) -> Result<RunRecord, String> {
+        scenario::run(self, capture)
+    }
+
+    fn name(&self) -> String {
         let loss = self.dropped().map_or("no-loss".into(), |m| format!("drop-{}", m.tsn));
         format!(
             "{}_{}kbps_{}ms_{loss}_replication-{}",
@@ -72,7 +91,7 @@ impl RunSpec {
 ///
 /// # Errors
 /// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
-pub fn plan(experiment: &Experiment) -> Result<Vec<RunSpec>, LabError> {
+pub fn plan(experiment: &SingleLoss) -> Result<Vec<RunSpec>, LabError> {
     let bursts = experiment.bursts();
     let seed = experiment.replications.seed;
     let schedules: Vec<Arc<[ScheduledMessage]>> = (1..=experiment.replications.count)
@@ -110,14 +129,14 @@ pub fn plan(experiment: &Experiment) -> Result<Vec<RunSpec>, LabError> {
     Ok(runs)
 }
 
-fn setups(experiment: &Experiment) -> Result<Vec<Setup>, LabError> {
+fn setups(experiment: &SingleLoss) -> Result<Vec<Setup>, LabError> {
     let topology = &experiment.topology;
     let mut setups = Vec::new();
     for cell in experiment.cells() {
         for entry in &experiment.profiles {
             setups.push(Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(resolve(experiment, &entry.name)?),
+                profile: Arc::new(resolve(&experiment.parameters, &entry.name)?),
                 cell,
                 association: experiment.association.clone(),
                 forward: topology.link(&topology.forward, cell),
@@ -127,13 +146,6 @@ fn setups(experiment: &Experiment) -> Result<Vec<Setup>, LabError> {
         }
     }
     Ok(setups)
-}
-
-/// The profile called `name` with the parameters of the experiment.
-pub(crate) fn resolve(experiment: &Experiment, name: &str) -> Result<Profile, LabError> {
-    Profile::named(name)
-        .and_then(|profile| profile.with_override_table(experiment.parameters.clone()))
-        .map_err(|source| LabError::Profile { context: format!("profile {name}"), source })
 }
 
 /// Hash of everything in a setup that decides the outcome, and of the code.

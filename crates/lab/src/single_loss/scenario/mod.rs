@@ -16,8 +16,9 @@ use tresse_core::{AssociationConfig, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
 use tresse_sim::{Capture, HostId, LinkId, Route, Simulation, StopReason};
 
-use crate::plan::{RunSpec, Setup};
-use crate::record::{Counters, RunRecord, Sample};
+use super::plan::{RunSpec, Setup};
+use super::record::{Counters, RunRecord, Sample};
+use crate::runner::Run as _;
 use crate::seed;
 use receiver::Receiver;
 use sender::Sender;
@@ -36,7 +37,7 @@ const EVENT_LIMIT: u64 = 50_000_000;
 /// # Errors
 /// The invariant that was broken: a message lost, repeated, changed or out of order, an
 /// association that did not end gracefully, or a packet dropped that was not to be dropped.
-pub fn run(spec: &RunSpec, capture: Option<&Path>) -> Result<RunRecord, String> {
+pub(super) fn run(spec: &RunSpec, capture: Option<&Path>) -> Result<RunRecord, String> {
     let Some(index) = spec.drop else {
         let ended = Ended::simulate(spec, None, capture)?;
         ended.check(0)?;
@@ -179,6 +180,7 @@ impl Ended {
 
     fn counters(&self) -> Counters {
         let stats = self.sender().stats();
+        let simulated = self.simulation.stats().packets_sent;
         let retransmitted = tresse_core::LossCause::ALL
             .iter()
             .map(|cause| (cause.name().to_owned(), stats.retransmissions_by(*cause)))
@@ -186,6 +188,7 @@ impl Ended {
             .collect();
         Counters {
             packets: stats.packets_sent,
+            simulated,
             retransmitted,
             timeouts: stats.timeouts,
             duplicates: stats.duplicates_reported,

@@ -1,0 +1,177 @@
+//! What experiments of every kind have in common.
+
+use serde::{Deserialize, Serialize};
+use tresse_core::Profile;
+
+use crate::error::LabError;
+use crate::mistake::{Checked, mistake, require};
+
+/// The publication that an experiment reproduces.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// Authors and year.
+    pub authors: String,
+    /// Title.
+    pub title: String,
+    /// Section and figure or table.
+    pub section: String,
+}
+
+/// Settings of both endpoints (see [`tresse_core::AssociationConfig`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AssociationSettings {
+    /// Largest IP packet, bytes. Default 1500.
+    pub mtu: usize,
+    /// Several messages may share a packet. Default false: one packet per message, so that
+    /// "packet n" and "message n" are the same thing.
+    pub bundling: bool,
+    /// Small messages are sent at once (no Nagle). Default true.
+    pub no_delay: bool,
+    /// Send buffer, bytes. Default 1 MiB.
+    pub send_buffer: usize,
+    /// Receive buffer, bytes. Default 1 MiB.
+    pub receive_buffer: u32,
+}
+
+impl Default for AssociationSettings {
+    fn default() -> Self {
+        AssociationSettings {
+            mtu: 1500,
+            bundling: false,
+            no_delay: true,
+            send_buffer: 1 << 20,
+            receive_buffer: 1 << 20,
+        }
+    }
+}
+
+impl AssociationSettings {
+    /// How messages become packets, as the end of a sentence.
+    pub(crate) fn describe(&self) -> String {
+        format!(
+            "{}{}",
+            if self.bundling { "" } else { ", one per packet" },
+            if self.no_delay { ", no Nagle" } else { ", Nagle" }
+        )
+    }
+}
+
+/// One sender under test.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileEntry {
+    /// Profile name, parts joined by `+` (see [`tresse_core::Profile::named`]).
+    pub name: String,
+    /// What tables and legends call it.
+    pub label: String,
+    /// Label of the entry that its reductions are measured against; default: the first entry.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// Not in the paper: shown in a table of its own.
+    #[serde(default)]
+    pub extra: bool,
+}
+
+/// Repetitions of the whole experiment, each with its own traffic and its own random numbers.
+/// A replication has the same traffic for every profile and cell, so differences are paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Replications {
+    /// How many. Default 1: with nothing random in it, every replication is the same.
+    pub count: u32,
+    /// Seed that every random number follows from. Default 1.
+    pub seed: u64,
+}
+
+impl Default for Replications {
+    fn default() -> Self {
+        Replications { count: 1, seed: 1 }
+    }
+}
+
+/// What a reader must know of an experiment before its results.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct About {
+    /// `paper/figure`.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// Where it was published.
+    pub paper: Paper,
+    /// What is done and what it shows.
+    pub summary: String,
+    /// Readings chosen where the paper is silent, and physical reasons for differences.
+    pub notes: Vec<String>,
+    /// How often everything is repeated, and the seed.
+    pub replications: Replications,
+}
+
+/// The profile called `name` with `parameters` in force.
+///
+/// # Errors
+/// [`LabError::Profile`] for an unknown name or a wrong parameter.
+pub fn resolve(parameters: &toml::Table, name: &str) -> Result<Profile, LabError> {
+    Profile::named(name)
+        .and_then(|profile| profile.with_override_table(parameters.clone()))
+        .map_err(|source| LabError::Profile { context: format!("profile {name}"), source })
+}
+
+/// Checks an id.
+pub(crate) fn check_id(id: &str) -> Checked {
+    let parts_ok = !id.is_empty()
+        && id.split('/').all(|part| {
+            !part.is_empty()
+                && !part.starts_with('.')
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        });
+    require(parts_ok, "id", format!("\"{id}\" is not a name like paper/figure"))
+}
+
+/// Checks the senders of an experiment.
+pub(crate) fn check_profiles(profiles: &[ProfileEntry], parameters: &toml::Table) -> Checked {
+    require(!profiles.is_empty(), "profile", "needs at least one [[profile]]")?;
+    for (i, entry) in profiles.iter().enumerate() {
+        let key = |field: &str| format!("profile[{i}].{field}");
+        let profile =
+            Profile::named(&entry.name).map_err(|err| mistake(key("name"), err.to_string()))?;
+        profile
+            .with_override_table(parameters.clone())
+            .map_err(|err| mistake("parameters", err.to_string()))?;
+        require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
+        let twice = profiles[..i].iter().any(|p| p.label == entry.label);
+        require(!twice, key("label"), format!("\"{}\" appears twice", entry.label))?;
+        if let Some(baseline) = &entry.baseline {
+            check_label(profiles, &key("baseline"), baseline)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that one of the senders is called `label`.
+pub(crate) fn check_label(profiles: &[ProfileEntry], key: &str, label: &str) -> Checked {
+    let labels: Vec<&str> = profiles.iter().map(|p| p.label.as_str()).collect();
+    let message = format!("no profile is labelled \"{label}\"; there are: {}", labels.join(", "));
+    require(labels.contains(&label), key, message)
+}
+
+/// Checks the replications.
+pub(crate) fn check_replications(replications: &Replications) -> Checked {
+    let fits = (1..=100_000).contains(&replications.count);
+    require(fits, "replications.count", "must be 1 to 100000")
+}
+
+/// Checks the file names of plots, in their order.
+pub(crate) fn check_plot_files<'a>(files: impl Iterator<Item = &'a str>) -> Checked {
+    let mut seen: Vec<&str> = Vec::new();
+    for (i, file) in files.enumerate() {
+        let key = format!("plot[{i}].file");
+        let plain =
+            !file.is_empty() && file.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        require(plain, key.as_str(), "must be a plain name of letters, digits, - and _")?;
+        require(!seen.contains(&file), key, format!("\"{file}\" appears twice"))?;
+        seen.push(file);
+    }
+    Ok(())
+}

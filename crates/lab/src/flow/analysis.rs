@@ -1,0 +1,162 @@
+//! From records to the numbers of tables, plots and comparisons.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{FlowRecord, Traces};
+use super::{Cell, Flow, Measure};
+use crate::comparison::{Comparison, Estimate};
+
+/// The records of an experiment, by profile, cell and replication.
+#[derive(Debug)]
+pub struct Measurements<'a> {
+    records: BTreeMap<(usize, Cell, u32), &'a FlowRecord>,
+    labels: Vec<&'a str>,
+}
+
+impl<'a> Measurements<'a> {
+    /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
+    pub fn new(experiment: &'a Flow, records: &'a [FlowRecord]) -> Measurements<'a> {
+        let labels: Vec<&str> = experiment.profiles.iter().map(|p| p.label.as_str()).collect();
+        let cells: BTreeMap<BTreeMap<String, String>, Cell> = experiment
+            .cells()
+            .into_iter()
+            .map(|cell| (experiment.describe(&cell).into_iter().collect(), cell))
+            .collect();
+        let place = |r: &'a FlowRecord| {
+            let series = labels.iter().position(|l| *l == r.series)?;
+            Some(((series, cells.get(&r.cell)?.clone(), r.replication), r))
+        };
+        Measurements { records: records.iter().filter_map(place).collect(), labels }
+    }
+
+    fn of(&self, series: &str, cell: &Cell) -> impl Iterator<Item = &'a FlowRecord> {
+        let series = self.labels.iter().position(|l| *l == series).unwrap_or(usize::MAX);
+        let (from, to) = ((series, cell.clone(), 0), (series, cell.clone(), u32::MAX));
+        self.records.range(from..=to).map(|(_, record)| *record)
+    }
+
+    /// One value for each replication, by replication.
+    pub fn values(&self, metric: &str, series: &str, cell: &Cell) -> BTreeMap<u32, f64> {
+        let of = self.of(series, cell);
+        of.filter_map(|r| Some((r.replication, *r.values.get(metric)?))).collect()
+    }
+
+    /// Mean over the replications that have the value.
+    pub fn estimate(&self, metric: &str, series: &str, cell: &Cell) -> Option<Estimate> {
+        let values: Vec<f64> = self.values(metric, series, cell).into_values().collect();
+        Estimate::of(&values)
+    }
+
+    /// Time series and the like of the first replication.
+    pub fn traces(&self, series: &str, cell: &Cell) -> Option<&'a Traces> {
+        self.of(series, cell).next().map(|r| &r.traces).filter(|t| !t.is_empty())
+    }
+
+    /// The largest number of retransmissions of a chunk that was measured.
+    pub(super) fn most_retransmissions(&self, series: &str, cell: &Cell) -> u32 {
+        let number = |name: &String| {
+            let rest = name.strip_prefix("retransmission.")?;
+            rest.split('.').next()?.parse::<u32>().ok()
+        };
+        self.of(series, cell).flat_map(|r| r.values.keys().filter_map(number)).max().unwrap_or(0)
+    }
+}
+
+/// Every number of an experiment's comparisons and tables, as data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Analysis {
+    /// Ours beside the published numbers.
+    pub comparisons: Vec<Comparison>,
+    /// Every metric of every profile in every cell.
+    pub estimates: Vec<Row>,
+}
+
+/// One profile in one cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Label of the profile.
+    pub series: String,
+    /// The values of the axes.
+    pub cell: BTreeMap<String, String>,
+    /// Every metric that was measured.
+    pub metrics: BTreeMap<String, Estimate>,
+}
+
+/// Computes every number.
+pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
+    let comparisons = experiment
+        .published
+        .iter()
+        .map(|p| Comparison::new(p.claim(), ours(experiment, measurements, &p.measure)))
+        .collect();
+    let mut estimates = Vec::new();
+    for cell in experiment.cells() {
+        for entry in &experiment.profiles {
+            let mut names: Vec<&String> =
+                measurements.of(&entry.label, &cell).flat_map(|r| r.values.keys()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let metrics = names
+                .into_iter()
+                .filter_map(|name| {
+                    Some((name.clone(), measurements.estimate(name, &entry.label, &cell)?))
+                })
+                .collect();
+            estimates.push(Row {
+                series: entry.label.clone(),
+                cell: experiment.describe(&cell).into_iter().collect(),
+                metrics,
+            });
+        }
+    }
+    Analysis { comparisons, estimates }
+}
+
+/// The number of ours that a published one is compared with.
+fn ours(experiment: &Flow, m: &Measurements<'_>, measure: &Measure) -> Option<Estimate> {
+    let cell = experiment.cell_at(&measure.at)?;
+    let own = m.values(&measure.metric, &measure.series, &cell);
+    let baseline = measure.relative_to.as_ref().or(measure.above.as_ref());
+    let (Some(series), other) = (match (&baseline, &measure.relative_at) {
+        (None, None) => (None, cell.clone()),
+        (Some(series), None) => (Some(series.as_str()), cell.clone()),
+        (Some(series), Some(at)) => (Some(series.as_str()), experiment.cell_at(at)?),
+        (None, Some(at)) => (Some(measure.series.as_str()), experiment.cell_at(at)?),
+    }) else {
+        return Estimate::of(&own.into_values().collect::<Vec<_>>());
+    };
+    let base = m.values(&measure.metric, series, &other);
+    difference(&own, &base, measure.above.is_none())
+}
+
+/// By how much `own` is above `base`, in percent of the mean of `base` if `relative`. Values of
+/// the same replication are paired: they had the same traffic and the same seed.
+fn difference(
+    own: &BTreeMap<u32, f64>,
+    base: &BTreeMap<u32, f64>,
+    relative: bool,
+) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> =
+        own.iter().filter_map(|(n, value)| Some((*value, *base.get(n)?))).collect();
+    let mean_base = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len().max(1) as f64;
+    let scale = if relative { 100.0 / mean_base } else { 1.0 };
+    let differences: Vec<f64> = pairs.iter().map(|(own, base)| (own - base) * scale).collect();
+    Estimate::of(&differences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_paired_and_relative_to_the_mean() {
+        let own = BTreeMap::from([(1, 110.0), (2, 220.0), (3, 5.0)]);
+        let base = BTreeMap::from([(1, 100.0), (2, 200.0)]);
+        let percent = difference(&own, &base, true).unwrap();
+        assert!((percent.value - 10.0).abs() < 1e-9, "{percent:?}");
+        assert_eq!(difference(&own, &base, false).unwrap().value, 15.0);
+        assert_eq!(difference(&own, &BTreeMap::new(), true), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! The plots of a flow experiment.
+
+use super::analysis::Measurements;
+use super::plots::{Plot, PlotKind};
+use super::record::StepKind;
+use super::{Axis, Cell, Flow, metric};
+use crate::report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
+
+/// The figure that `plot` describes. `None` if no value for it was measured.
+pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let mut figure = match plot.kind {
+        PlotKind::ByAxis => by_axis(plot, experiment, m),
+        PlotKind::ByProfile => by_profile(plot, experiment, m),
+        PlotKind::ByRetransmission => by_retransmission(plot, experiment, m),
+        PlotKind::Series => series(plot, experiment, m),
+        PlotKind::Sequence => sequence(plot, experiment, m),
+    }?;
+    for y in &plot.levels {
+        figure.references.push(Reference { style: 0, at: ReferenceAt::Level { y: *y } });
+    }
+    Some(figure)
+}
+
+fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {
+    Axes {
+        title: plot.title.clone(),
+        x_label: plot.x_label.clone().unwrap_or(x_label),
+        x_labels: 10,
+        y_label: plot.y_label.clone().unwrap_or(y_label),
+        y_max: plot.y_max,
+        ..Axes::default()
+    }
+}
+
+/// A profile has the same colour in all plots of an experiment.
+fn style(experiment: &Flow, series: &str) -> usize {
+    1 + experiment.profiles.iter().position(|p| p.label == series).unwrap_or(0)
+}
+
+/// The cells that a plot shows.
+fn cells(plot: &Plot, experiment: &Flow) -> Vec<Cell> {
+    experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &plot.at)).collect()
+}
+
+fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let along = experiment.axes.iter().position(|a| a.name == plot.axis)?;
+    let axis = &experiment.axes[along];
+    // Cells that differ in the axis alone make one line.
+    let mut groups: Vec<(Cell, Vec<Cell>)> = Vec::new();
+    for cell in cells(plot, experiment) {
+        let mut rest = cell.clone();
+        rest.0[along] = 0;
+        match groups.iter_mut().find(|(key, _)| *key == rest) {
+            Some((_, members)) => members.push(cell),
+            None => groups.push((rest, vec![cell])),
+        }
+    }
+    let several = plot.series.len() > 1;
+    let mut lines = Vec::new();
+    let mut references = Vec::new();
+    for series in &plot.series {
+        for (rest, members) in &groups {
+            let style = match groups.len() {
+                1 => style(experiment, series),
+                _ => lines.len() + 1,
+            };
+            let points: Vec<Point> = members
+                .iter()
+                .filter_map(|cell| {
+                    let estimate = m.estimate(&plot.metric, series, cell)?;
+                    let x = axis.position(cell.0[along]);
+                    Some(Point::with_ci(x, estimate.value, estimate.ci95))
+                })
+                .collect();
+            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
+            let place = place(experiment, plot, rest, along);
+            let label = match (place.is_empty(), several) {
+                (true, _) => series.clone(),
+                (false, true) => format!("{series}, {place}"),
+                (false, false) => place,
+            };
+            lines.push(Line { label, style, look: Look::Marked, pieces });
+            let published = experiment.published.iter().filter_map(|p| {
+                let same = p.measure.metric == plot.metric
+                    && p.measure.series == *series
+                    && absolute(&p.measure);
+                let cell = same.then(|| experiment.cell_at(&p.measure.at)).flatten()?;
+                let x = axis.position(cell.0[along]);
+                let here = members.contains(&cell);
+                here.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
+            });
+            references.extend(published);
+        }
+    }
+    let label = axis.label.clone().unwrap_or_else(|| axis.name.clone());
+    let mut axes = axes(plot, label, metric::axis_label(&plot.metric));
+    arrange(&mut axes, axis);
+    Figure::new(axes, lines, references)
+}
+
+/// Whether a published number is a value of its metric, not a difference.
+fn absolute(m: &super::Measure) -> bool {
+    m.relative_to.is_none() && m.above.is_none() && m.relative_at.is_none()
+}
+
+/// The values of the axes that set a line apart from the others of its profile.
+fn place(experiment: &Flow, plot: &Plot, cell: &Cell, along: usize) -> String {
+    let parts = experiment.axes.iter().enumerate().zip(&cell.0);
+    parts
+        .filter(|((i, axis), _)| {
+            *i != along && axis.values.len() > 1 && !plot.at.contains_key(&axis.name)
+        })
+        .map(|((_, axis), index)| format!("{} {}", axis.name, axis.text(*index)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Room and names on the x axis.
+fn arrange(axes: &mut Axes, axis: &Axis) {
+    let positions: Vec<f64> = (0..axis.values.len()).map(|i| axis.position(i)).collect();
+    let low = positions.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = positions.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if axis.is_numeric() {
+        axes.x_margin = 0.03 * (high - low);
+    } else {
+        axes.x_margin = 0.4;
+        axes.x_labels = axis.values.len() + 1;
+        axes.categories = (0..axis.values.len()).map(|i| axis.text(i)).collect();
+    }
+}
+
+fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let cells = cells(plot, experiment);
+    let mut lines = Vec::new();
+    let mut references = Vec::new();
+    for (i, series) in plot.series.iter().enumerate() {
+        let style = style(experiment, series);
+        let mut points = Vec::new();
+        for (k, cell) in cells.iter().enumerate() {
+            // Several cells stand side by side.
+            let spread =
+                if cells.len() > 1 { k as f64 / (cells.len() - 1) as f64 - 0.5 } else { 0.0 };
+            let x = i as f64 + 0.4 * spread;
+            if let Some(e) = m.estimate(&plot.metric, series, cell) {
+                points.push(Point::with_ci(x, e.value, e.ci95));
+            }
+            references.extend(experiment.published.iter().filter_map(|p| {
+                let same = p.measure.metric == plot.metric
+                    && p.measure.series == *series
+                    && absolute(&p.measure)
+                    && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                same.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
+            }));
+        }
+        let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
+        lines.push(Line { label: series.clone(), style, look: Look::Markers, pieces });
+    }
+    let mut axes = axes(plot, String::new(), metric::axis_label(&plot.metric));
+    axes.x_margin = 0.6;
+    axes.x_labels = plot.series.len() + 1;
+    axes.x_range = Some([0.0, plot.series.len().saturating_sub(1) as f64]);
+    axes.categories.clone_from(&plot.series);
+    Figure::new(axes, lines, references)
+}
+
+fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let cells = cells(plot, experiment);
+    let mut lines = Vec::new();
+    let mut references = Vec::new();
+    let total = (plot.series.len() * cells.len()).max(1);
+    for series in &plot.series {
+        for cell in &cells {
+            let index = lines.len();
+            let style = if cells.len() > 1 { index + 1 } else { style(experiment, series) };
+            // Side by side, so that the bars do not cover each other.
+            let shift = 0.5 * ((index as f64 + 0.5) / total as f64 - 0.5);
+            let points: Vec<Point> = (1..=5u32)
+                .filter_map(|number| {
+                    let get = |statistic: &str| {
+                        let name = format!("retransmission.{number}.{}.{statistic}", plot.metric);
+                        m.estimate(&name, series, cell).map(|e| e.value)
+                    };
+                    let bar = [get("min_ms")?, get("max_ms")?];
+                    let x = f64::from(number) + shift;
+                    Some(Point { x, y: get("avg_ms")?, bar: Some(bar) })
+                })
+                .collect();
+            for p in &experiment.published {
+                let number = (1..=5u32).find(|n| {
+                    p.measure.metric == format!("retransmission.{n}.{}.avg_ms", plot.metric)
+                });
+                let here = p.measure.series == *series
+                    && absolute(&p.measure)
+                    && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                if let (Some(number), true) = (number, here) {
+                    let at = ReferenceAt::Point { x: f64::from(number) + shift, y: p.value };
+                    references.push(Reference { style, at });
+                }
+            }
+            let place: Vec<String> =
+                experiment.describe(cell).iter().map(|(n, v)| format!("{n} {v}")).collect();
+            let label = match (cells.len(), plot.series.len()) {
+                (1, _) => series.clone(),
+                (_, 1) => place.join(", "),
+                _ => format!("{series}, {}", place.join(", ")),
+            };
+            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
+            lines.push(Line { label, style, look: Look::Markers, pieces });
+        }
+    }
+    let y_label = "Cumulative retransmission delay (ms): average, smallest, largest";
+    let mut axes = axes(plot, "Number of the retransmission".into(), y_label.into());
+    axes.x_margin = 0.4;
+    axes.x_labels = 6;
+    axes.x_range = Some([1.0, 5.0]);
+    Figure::new(axes, lines, references)
+}
+
+fn in_span(plot: &Plot, at: f64) -> bool {
+    plot.span_s.is_none_or(|[from, to]| at >= from && at <= to)
+}
+
+fn series(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let cell = cells(plot, experiment).into_iter().next()?;
+    let mut lines = Vec::new();
+    for label in &plot.series {
+        let traces = m.traces(label, &cell)?;
+        for name in &plot.names {
+            let points: Vec<Point> = traces
+                .series
+                .get(name)
+                .into_iter()
+                .flatten()
+                .filter(|[at, _]| in_span(plot, *at))
+                .map(|[at, value]| Point::new(*at, *value))
+                .collect();
+            let (plain, suffix) = match name.strip_suffix(".2") {
+                Some(plain) => (plain, ", second path"),
+                None => (name.as_str(), ""),
+            };
+            let words = metric::SERIES.iter().find(|(s, _)| *s == plain).map_or(plain, |(_, t)| *t);
+            let own = if plot.series.len() > 1 { format!("{label}: ") } else { String::new() };
+            // Samples are dots; what is in force until it changes is a line.
+            let look = if plain == "rtt_ms" { Look::Dots } else { Look::Thin };
+            let points = if look == Look::Thin { steps(points) } else { points };
+            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
+            let label = format!("{own}{words}{suffix}");
+            lines.push(Line { label, style: lines.len() + 1, look, pieces });
+        }
+    }
+    let unit = if plot.names.iter().any(|n| n.starts_with("cwnd")) { "bytes" } else { "ms" };
+    let mut axes = axes(plot, "Time (s)".into(), format!("({unit})"));
+    axes.x_range = plot.span_s;
+    Figure::new(axes, lines, Vec::new())
+}
+
+/// A value holds until the next one.
+fn steps(points: Vec<Point>) -> Vec<Point> {
+    let mut out: Vec<Point> = Vec::with_capacity(2 * points.len());
+    for point in points {
+        if let Some(last) = out.last()
+            && (last.y - point.y).abs() > 0.0
+        {
+            out.push(Point::new(point.x, last.y));
+        }
+        out.push(point);
+    }
+    out
+}
+
+fn sequence(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let cell = cells(plot, experiment).into_iter().next()?;
+    let mut lines = Vec::new();
+    let kinds = [
+        (StepKind::Sent, "Data sent", 2, Look::Dots),
+        (StepKind::Acked, "Acknowledged", 3, Look::Thin),
+        (StepKind::Again, "Data sent again", 1, Look::Markers),
+    ];
+    for label in &plot.series {
+        let traces = m.traces(label, &cell)?;
+        for (kind, words, style, look) in kinds {
+            let paths = traces.sequence.iter().map(|s| s.2).max().unwrap_or(1);
+            for path in 1..=paths {
+                if plot.path.is_some_and(|wanted| wanted != path) {
+                    continue;
+                }
+                let points: Vec<Point> = traces
+                    .sequence
+                    .iter()
+                    .filter(|s| s.3 == kind && s.2 == path && in_span(plot, s.0))
+                    .map(|s| Point::new(s.0, f64::from(s.1)))
+                    .collect();
+                if points.is_empty() {
+                    continue;
+                }
+                let own = if plot.series.len() > 1 { format!("{label}: ") } else { String::new() };
+                let where_ = match (paths, plot.path) {
+                    (1, _) | (_, Some(_)) => String::new(),
+                    _ => format!(", path {path}"),
+                };
+                let style = style + 3 * usize::from(path - 1);
+                let label = format!("{own}{words}{where_}");
+                lines.push(Line { label, style, look, pieces: vec![points] });
+            }
+        }
+    }
+    let lowest = lines.iter().flat_map(|l| &l.pieces).flatten().map(|p| p.y);
+    let lowest = lowest.fold(f64::INFINITY, f64::min);
+    let mut axes = axes(plot, "Time (s)".into(), "TSN".into());
+    axes.x_range = plot.span_s;
+    let mut figure = Figure::new(axes, lines, Vec::new())?;
+    // A trace of the middle of a transfer does not begin at TSN 0.
+    if lowest > 0.3 * figure.y_range[1] {
+        figure.y_range[0] = (lowest - 0.05 * (figure.y_range[1] - lowest)).floor().max(0.0);
+    }
+    Some(figure)
+}

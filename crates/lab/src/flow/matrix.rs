@@ -1,0 +1,44 @@
+//! The rows of an experiment in the matrix of workloads and profiles.
+
+use super::analysis::Measurements;
+use super::{Flow, metric};
+use crate::comparison::Unit;
+use crate::report::{MatrixEntry, MatrixRow};
+
+/// One row for each cell, in the paper's metric.
+pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<MatrixRow> {
+    let Some(matrix) = &experiment.matrix else { return Vec::new() };
+    let (words, unit) =
+        metric::describe(&matrix.metric).unwrap_or((matrix.metric.clone(), Unit::Number));
+    let cells = experiment.cells().into_iter();
+    cells
+        .map(|cell| {
+            let place: Vec<String> =
+                experiment.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
+            let entries = experiment
+                .profiles
+                .iter()
+                .filter_map(|p| {
+                    let mean = |metric: &str| {
+                        measurements.estimate(metric, &p.label, &cell).map(|e| e.value)
+                    };
+                    Some(MatrixEntry {
+                        series: p.label.clone(),
+                        profile: p.name.clone(),
+                        extra: p.extra,
+                        value: measurements.estimate(&matrix.metric, &p.label, &cell)?,
+                        goodput_kbps: mean("goodput_kbps"),
+                        duplicates: mean("duplicates"),
+                    })
+                })
+                .collect();
+            MatrixRow {
+                workload: place.join(", "),
+                metric: words.clone(),
+                unit,
+                higher_is_better: matrix.higher_is_better,
+                entries,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! The names of what is measured, with their units.
+//!
+//! | name | what |
+//! |---|---|
+//! | `goodput_kbps`, `goodput_kBps` | user data delivered per second |
+//! | `completion_s` | from the association being up to the delivery of the last message |
+//! | `highest_tsn` | DATA chunks sent for the first time: the highest TSN, counted from 1 |
+//! | `timeouts`, `timeouts_per_mb` | T3-rtx expirations |
+//! | `fast_retransmits`, `fast_retransmits_per_mb` | packets sent again because of SACKs |
+//! | `fast_chunks_per_mb` | chunks sent again because of SACKs |
+//! | `fast_per_timeout` | fast retransmits for each timeout (for each one if there is none) |
+//! | `retransmitted_chunks` | DATA chunks sent again |
+//! | `duplicates` | chunks that reached the receiver twice: unnecessary retransmissions |
+//! | `packets` | packets that the sender sent |
+//! | `delivered_bytes` | user data delivered |
+//! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (periodic workloads) |
+//! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
+//! | `rto_ms.mean`, `.min`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
+
+use crate::comparison::Unit;
+
+/// Metrics of every run.
+const PLAIN: &[(&str, &str, Unit)] = &[
+    ("goodput_kbps", "Goodput", Unit::KilobitsPerSecond),
+    ("goodput_kBps", "Goodput", Unit::KilobytesPerSecond),
+    ("completion_s", "Time to completion", Unit::Seconds),
+    ("highest_tsn", "Highest TSN sent", Unit::Number),
+    ("timeouts", "Timeouts", Unit::Number),
+    ("timeouts_per_mb", "Timeouts", Unit::PerMegabyte),
+    ("fast_retransmits", "Fast retransmissions", Unit::Number),
+    ("fast_retransmits_per_mb", "Fast retransmissions", Unit::PerMegabyte),
+    ("fast_chunks_per_mb", "Fast retransmitted chunks", Unit::PerMegabyte),
+    ("fast_per_timeout", "Fast retransmissions for each timeout", Unit::Number),
+    ("retransmitted_chunks", "Retransmitted chunks", Unit::Number),
+    ("duplicates", "Unnecessary retransmissions", Unit::Number),
+    ("packets", "Packets sent", Unit::Number),
+    ("delivered_bytes", "User data delivered", Unit::Bytes),
+];
+
+/// Types of retransmission, as names of metrics.
+pub const RETRANSMISSION_TYPES: [&str; 5] =
+    ["timeout", "fast", "reported-missing", "in-flight", "timeout-or-fast"];
+
+/// Time series that can be recorded, and what they are called.
+pub const SERIES: &[(&str, &str)] = &[
+    ("rto_ms", "RTO"),
+    ("rtt_ms", "Measured RTT"),
+    ("rto_min_ms", "RTO.Min"),
+    ("cwnd", "Congestion window"),
+];
+
+/// What a metric is called, and its unit; `None` if there is no such metric.
+pub fn describe(name: &str) -> Option<(String, Unit)> {
+    if let Some((_, text, unit)) = PLAIN.iter().find(|(plain, _, _)| *plain == name) {
+        return Some(((*text).to_owned(), *unit));
+    }
+    let parts: Vec<&str> = name.split('.').collect();
+    match parts.as_slice() {
+        ["transfer_ms", statistic] => {
+            let text = match *statistic {
+                "mean" => "Mean",
+                "p50" => "Median",
+                "p95" => "95th percentile of",
+                "p99" => "99th percentile of",
+                "max" => "Largest",
+                _ => return None,
+            };
+            Some((format!("{text} message transfer time"), Unit::Milliseconds))
+        }
+        ["retransmission", number, kind, statistic] => {
+            let number = match *number {
+                "all" => "All retransmissions".to_owned(),
+                n => format!("{}. retransmission", n.parse::<u32>().ok().filter(|n| *n > 0)?),
+            };
+            RETRANSMISSION_TYPES.contains(kind).then_some(())?;
+            let (text, unit) = match *statistic {
+                "count" => ("number", Unit::Number),
+                "min_ms" => ("smallest", Unit::Milliseconds),
+                "max_ms" => ("largest", Unit::Milliseconds),
+                "avg_ms" => ("average", Unit::Milliseconds),
+                _ => return None,
+            };
+            Some((format!("{number}, {}, {text}", kind.replace('-', " ")), unit))
+        }
+        [series, rest @ ..] => {
+            let (_, text) = SERIES.iter().find(|(s, _)| s == series)?;
+            let (path, statistic) = match rest {
+                [statistic] => ("", *statistic),
+                ["2", statistic] => (" of the second path", *statistic),
+                _ => return None,
+            };
+            ["mean", "min", "max", "settled"].contains(&statistic).then_some(())?;
+            let unit = if *series == "cwnd" { Unit::Bytes } else { Unit::Milliseconds };
+            Some((format!("{text}{path}, {statistic}"), unit))
+        }
+        [] => None,
+    }
+}
+
+/// Whether a metric needs something to be observed: the key of
+/// [`Observe`](super::Observe) that switches it on.
+pub(super) fn needs(name: &str) -> Option<&'static str> {
+    let first = name.split('.').next().unwrap_or(name);
+    if first == "retransmission" {
+        Some("retransmissions")
+    } else if SERIES.iter().any(|(series, _)| *series == first) {
+        Some("series")
+    } else {
+        None
+    }
+}
+
+/// Label of an axis that shows it: what it is and its unit.
+pub(super) fn axis_label(name: &str) -> String {
+    let Some((text, unit)) = describe(name) else { return name.to_owned() };
+    match unit {
+        Unit::Number => text,
+        Unit::PerMegabyte => format!("{text} per MB"),
+        unit => format!("{text} ({})", unit.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_words_and_units() {
+        let text =
+            |name: &str| describe(name).map(|(text, unit)| format!("{text} [{}]", unit.name()));
+        assert_eq!(text("goodput_kbps").unwrap(), "Goodput [kbit/s]");
+        assert_eq!(
+            text("retransmission.1.timeout-or-fast.avg_ms").unwrap(),
+            "1. retransmission, timeout or fast, average [ms]"
+        );
+        assert_eq!(
+            text("transfer_ms.p99").unwrap(),
+            "99th percentile of message transfer time [ms]"
+        );
+        assert_eq!(
+            text("cwnd.2.max").unwrap(),
+            "Congestion window of the second path, max [bytes]"
+        );
+        for bad in
+            ["", "goodput", "transfer_ms", "retransmission.0.fast.count", "rto_ms", "cwnd.3.max"]
+        {
+            assert_eq!(describe(bad), None, "{bad}");
+        }
+        assert_eq!(needs("rto_ms.mean"), Some("series"));
+        assert_eq!(needs("retransmission.1.fast.count"), Some("retransmissions"));
+        assert_eq!(needs("timeouts"), None);
+        assert_eq!(axis_label("timeouts_per_mb"), "Timeouts per MB");
+    }
+}

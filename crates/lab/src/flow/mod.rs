@@ -1,0 +1,353 @@
+//! Experiments on whole flows: traffic of any shape through a lossy, delaying, reordering
+//! network, over one path or two, measured at both ends. The schema, and all that is computed from
+//! the runs.
+
+pub mod analysis;
+mod cell;
+mod figure;
+mod matrix;
+pub mod metric;
+pub mod plan;
+pub mod plots;
+pub mod record;
+mod rows;
+mod scenario;
+mod setup;
+mod tables;
+mod validate;
+
+use serde::{Deserialize, Serialize};
+use tresse_netem::LinkConfig;
+
+use crate::comparison::{Claim, Relation, Unit, default_tolerance};
+use crate::error::LabError;
+use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
+use crate::mistake::Mistake;
+use crate::report::{DataFile, Drawing, Outcome, svg};
+use analysis::Measurements;
+pub use cell::{Axis, Cell};
+use plots::Plot;
+use record::FlowRecord;
+
+/// One experiment: what is built, what is varied, what is measured, and what was published.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Tells this kind of experiment from [`SingleLoss`](crate::single_loss::SingleLoss).
+    pub kind: Kind,
+    /// `paper/figure`; also the folder of its results. Letters, digits, `.`, `-`, `_` and `/`.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// Where it was published.
+    pub paper: Paper,
+    /// What is done and what it shows, for a reader who does not have the paper.
+    pub summary: String,
+    /// Readings chosen where the paper is silent, and physical reasons for differences.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The network.
+    pub topology: Topology,
+    /// Settings of both endpoints that are not part of a profile.
+    #[serde(default)]
+    pub association: AssociationSettings,
+    /// Profile parameters in force for every profile of the experiment (the keys of
+    /// [`tresse_core::Profile`]).
+    #[serde(default)]
+    pub parameters: toml::Table,
+    /// The senders that are compared.
+    #[serde(rename = "profile")]
+    pub profiles: Vec<ProfileEntry>,
+    /// What is varied. Each combination of values is a *cell*.
+    #[serde(default, rename = "axis")]
+    pub axes: Vec<Axis>,
+    /// What happens to the network in the course of a run.
+    #[serde(default, rename = "change")]
+    pub changes: Vec<Change>,
+    /// What the application sends.
+    pub workload: Workload,
+    /// What is recorded beyond the counters.
+    #[serde(default)]
+    pub observe: Observe,
+    /// How often all this is repeated.
+    #[serde(default)]
+    pub replications: Replications,
+    /// Tables of measured values.
+    #[serde(default, rename = "table")]
+    pub tables: Vec<TableSpec>,
+    /// Plots to draw.
+    #[serde(default, rename = "plot")]
+    pub plots: Vec<Plot>,
+    /// Published numbers, shown beside ours.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// How profiles are ranked in the matrix of workloads and profiles. Default: not part of it.
+    #[serde(default)]
+    pub matrix: Option<Matrix>,
+}
+
+/// The kind of experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A flow through a network.
+    Flow,
+}
+
+/// Two hosts and the emulated network between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// The link from the data sender to the data receiver.
+    pub forward: LinkConfig,
+    /// The link back.
+    pub backward: LinkConfig,
+    /// A second, disjoint path: both hosts have an address on each. New data takes the first one,
+    /// what is sent again after a timeout the other. Default: none.
+    #[serde(default)]
+    pub second: Option<SecondPath>,
+}
+
+/// The second path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondPath {
+    /// The link from the data sender to the data receiver.
+    pub forward: LinkConfig,
+    /// The link back.
+    pub backward: LinkConfig,
+}
+
+/// A change of the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, in seconds after the association is up.
+    pub at_s: f64,
+    /// Which key below `topology`, such as `second.forward.up`.
+    pub key: String,
+    /// Its new value.
+    pub value: toml::Value,
+}
+
+/// What the application sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// Messages, or bursts of them, at fixed intervals.
+    Periodic(Periodic),
+    /// As much as the association takes.
+    Bulk(Bulk),
+}
+
+/// Messages, or bursts of them, at fixed intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Periodic {
+    /// Bytes of user data in a message.
+    pub message_bytes: usize,
+    /// Milliseconds from the first message of one burst to the first of the next.
+    pub every_ms: f64,
+    /// Messages in a burst. Default 1.
+    #[serde(default = "one")]
+    pub burst: u32,
+    /// Milliseconds between the messages of a burst. Default 0.
+    #[serde(default)]
+    pub spacing_ms: f64,
+    /// For how long messages are sent, in seconds. The run ends when all have arrived.
+    pub duration_s: f64,
+}
+
+/// As much as the association takes, for some time or until all has arrived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// Bytes of user data in a message.
+    pub message_bytes: usize,
+    /// For how long messages are sent, in seconds; the run ends then. Excludes `total_bytes`.
+    #[serde(default)]
+    pub duration_s: Option<f64>,
+    /// Bytes of user data to transfer, rounded up to whole messages; the run ends when they have
+    /// arrived.
+    #[serde(default)]
+    pub total_bytes: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What is recorded beyond the counters. Each costs time and none changes the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Observe {
+    /// Cumulative retransmission delays by number and type (Pedersen §3.2).
+    pub retransmissions: bool,
+    /// RTO, measured RTT, RTO.Min and congestion window over time.
+    pub series: bool,
+    /// When each TSN was sent, sent again and acknowledged.
+    pub sequence: bool,
+}
+
+/// A table of measured values: one row for each profile and cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpec {
+    /// Heading.
+    pub title: String,
+    /// What stands in it. Default `values`.
+    #[serde(default)]
+    pub kind: TableKind,
+    /// Columns: names of metrics (see [`metric`]).
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Number of retransmissions of a chunk that are shown, with the kind `retransmissions`.
+    /// Default 3.
+    #[serde(default = "three")]
+    pub retransmissions: u32,
+    /// Folded away on the page, left out on the terminal. Default false.
+    #[serde(default)]
+    pub detail: bool,
+}
+
+fn three() -> u32 {
+    3
+}
+
+/// What stands in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableKind {
+    /// The metrics that are named.
+    #[default]
+    Values,
+    /// Cumulative retransmission delays by number and type: count, smallest, largest, average.
+    Retransmissions,
+}
+
+/// A published number.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it is, in words.
+    pub what: String,
+    /// Where in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Largest difference that counts as agreement, in the unit. Default: 5 points of a
+    /// percentage, 10 % of anything else.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// How the number bounds ours. Default `equal`.
+    #[serde(default)]
+    pub relation: Relation,
+    /// Why ours differs, if it does: a physical reason.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// What we compare it with.
+    pub measure: Measure,
+}
+
+/// A number of ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Name of a metric (see [`metric`]).
+    pub metric: String,
+    /// Label of the profile.
+    pub series: String,
+    /// Which cell, by the names of the axes. Needed for every axis.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// By how many percent it is above that of this profile in the same cell.
+    #[serde(default)]
+    pub relative_to: Option<String>,
+    /// In which cell `relative_to` is taken. Default: the same one. Without `relative_to` the
+    /// other cell of the same profile.
+    #[serde(default)]
+    pub relative_at: Option<toml::Table>,
+    /// By how much it is above that of this profile in the same cell.
+    #[serde(default)]
+    pub above: Option<String>,
+}
+
+/// How profiles are ranked in the matrix of workloads and profiles.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matrix {
+    /// The paper's metric.
+    pub metric: String,
+    /// Whether more of it is better. Default false.
+    #[serde(default)]
+    pub higher_is_better: bool,
+}
+
+impl Published {
+    /// What was published, without how it is measured here.
+    pub fn claim(&self) -> Claim {
+        let tolerance = self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit));
+        Claim {
+            what: self.what.clone(),
+            place: self.place.clone(),
+            value: self.value,
+            unit: self.unit,
+            tolerance,
+            relation: self.relation,
+            why: self.why.clone(),
+        }
+    }
+}
+
+impl Flow {
+    /// The entry whose label is `label`.
+    pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
+        self.profiles.iter().find(|p| p.label == label)
+    }
+
+    /// Checks what the types of the schema cannot say.
+    pub(crate) fn validate(&self) -> Result<(), Mistake> {
+        validate::validate(self)
+    }
+
+    /// Leaves out published numbers that do not fit a changed sweep.
+    pub(crate) fn drop_unfit_publications(&mut self) {
+        let published = std::mem::take(&mut self.published);
+        let fits = |p: &Published| validate::measure(self, "", &p.measure).is_ok();
+        let fitting = published.into_iter().filter(fits).collect();
+        self.published = fitting;
+    }
+
+    /// Everything that the runs say.
+    pub(crate) fn outcome(&self, records: &[FlowRecord]) -> Result<Outcome, LabError> {
+        let measurements = Measurements::new(self, records);
+        let analysis = analysis::analyse(self, &measurements);
+        let mut drawings = Vec::new();
+        for plot in &self.plots {
+            if let Some(figure) = figure::build(plot, self, &measurements) {
+                let svg = svg::draw(&figure).map_err(LabError::Option)?;
+                let published = !figure.references.is_empty();
+                drawings.push(Drawing { name: format!("{}.svg", plot.file), svg, published });
+            }
+        }
+        let mut data = vec![DataFile {
+            name: "rows".into(),
+            what: "one row for each run with everything that was measured".into(),
+            frame: rows::runs(self, records),
+        }];
+        data.extend(rows::traces(self, records));
+        Ok(Outcome {
+            packets: records.iter().map(|r| r.packets).sum(),
+            setup: setup::describe(self),
+            comparisons: analysis.comparisons.clone(),
+            tables: tables::tables(self, &measurements),
+            drawings,
+            data,
+            matrix: matrix::rows(self, &measurements),
+            analysis: serde_json::to_value(&analysis).unwrap_or_default(),
+        })
+    }
+}

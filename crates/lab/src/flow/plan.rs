@@ -1,0 +1,138 @@
+//! From an experiment to its independent runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tresse_core::Profile;
+
+use super::record::FlowRecord;
+use super::{Cell, Flow, scenario};
+use crate::error::LabError;
+use crate::experiment::resolve;
+use crate::runner::Run;
+use crate::seed;
+use crate::version;
+
+/// What many runs have in common: a sender under test and a network.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Label of the profile.
+    pub series: String,
+    /// The profile with all overrides.
+    pub profile: Arc<Profile>,
+    /// The values of the axes.
+    pub cell: Cell,
+    /// The same in words.
+    pub cell_text: Vec<(String, String)>,
+    /// The experiment in this cell.
+    pub flow: Arc<Flow>,
+}
+
+/// One run: everything that decides its outcome.
+#[derive(Clone, Debug)]
+pub struct FlowRun {
+    /// Content hash of all of it and of the source code.
+    pub key: String,
+    /// What it has in common with others.
+    pub setup: Arc<Setup>,
+    /// Seed of the experiment.
+    pub seed: u64,
+    /// Replication, counted from 1.
+    pub replication: u32,
+}
+
+impl Run for FlowRun {
+    type Record = FlowRecord;
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn name(&self) -> String {
+        let mut name = self.setup.profile.name.clone();
+        for (axis, value) in &self.setup.cell_text {
+            name.push_str(&format!("_{axis}-{value}"));
+        }
+        // Values of axes may be anything; file names may not.
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '-' };
+        format!("{}_replication-{}", name.chars().map(plain).collect::<String>(), self.replication)
+    }
+
+    fn execute(&self, capture: Option<&Path>) -> Result<FlowRecord, String> {
+        let measured = scenario::run(self, capture)?;
+        Ok(FlowRecord {
+            key: self.key.clone(),
+            series: self.setup.series.clone(),
+            cell: self.setup.cell_text.iter().cloned().collect::<BTreeMap<_, _>>(),
+            replication: self.replication,
+            packets: measured.packets,
+            values: measured.values,
+            traces: measured.traces,
+        })
+    }
+}
+
+/// All runs of `experiment`: replication by replication, in each of them cell by cell and profile
+/// by profile, so that an interrupted experiment has something of everything.
+///
+/// # Errors
+/// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
+pub fn plan(experiment: &Flow) -> Result<Vec<FlowRun>, LabError> {
+    let seed = experiment.replications.seed;
+    let mut setups = Vec::new();
+    for cell in experiment.cells() {
+        let flow = experiment.in_cell(&cell).map_err(|mistake| LabError::Experiment {
+            origin: experiment.id.clone(),
+            line: None,
+            key: mistake.key,
+            message: mistake.message,
+        })?;
+        let flow = Arc::new(flow);
+        for entry in &experiment.profiles {
+            let setup = Setup {
+                series: entry.label.clone(),
+                profile: Arc::new(resolve(&flow.parameters, &entry.name)?),
+                cell: cell.clone(),
+                cell_text: experiment.describe(&cell),
+                flow: Arc::clone(&flow),
+            };
+            setups.push((fingerprint(&setup), Arc::new(setup)));
+        }
+    }
+    let mut runs = Vec::new();
+    for replication in 1..=experiment.replications.count {
+        for (base, setup) in &setups {
+            let key = seed::content_hash(&[
+                base.as_bytes(),
+                &seed.to_be_bytes(),
+                &replication.to_be_bytes(),
+            ]);
+            runs.push(FlowRun { key, setup: Arc::clone(setup), seed, replication });
+        }
+    }
+    Ok(runs)
+}
+
+/// Hash of everything in a setup that decides the outcome, and of the code.
+fn fingerprint(setup: &Setup) -> String {
+    fn json(value: &impl serde::Serialize) -> Vec<u8> {
+        serde_json::to_vec(value).unwrap_or_default()
+    }
+    let flow = &setup.flow;
+    seed::content_hash(&[
+        version::SOURCE.as_bytes(),
+        setup.series.as_bytes(),
+        setup.profile.to_toml().as_bytes(),
+        &json(&setup.cell_text),
+        &json(&flow.topology),
+        &json(&flow.association),
+        &json(&flow.changes),
+        &json(&flow.workload),
+        &json(&flow.observe),
+    ])
+}

@@ -1,0 +1,155 @@
+//! The programs of both hosts: those of the simulator, with an end and with observers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tresse_core::{AssociationId, Event, Time, TraceEvent};
+use tresse_sim::apps::{Sender, Sink};
+use tresse_sim::{Application, Context, Packet};
+
+use super::series::SeriesObserver;
+use super::wire::WireObserver;
+use crate::flow::Observe;
+use crate::flow::record::Traces;
+
+/// When a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// When so many messages have been delivered.
+    Delivered(u64),
+    /// So long after the association was up.
+    After(Duration),
+}
+
+/// Token of the timer for the end.
+const END: u64 = u64::MAX;
+
+/// A program that wraps one of the simulator's.
+pub(super) trait Program {
+    type Inner;
+    fn program(&self) -> &Self::Inner;
+}
+
+/// The data sender.
+pub(super) struct Source {
+    program: Sender,
+    end: End,
+    wire: Option<WireObserver>,
+    series: Option<SeriesObserver>,
+}
+
+impl Program for Source {
+    type Inner = Sender;
+
+    fn program(&self) -> &Sender {
+        &self.program
+    }
+}
+
+impl Source {
+    /// A sender that is observed; `missing_reports` make a chunk missing.
+    pub(super) fn new(program: Sender, end: End, observe: Observe, missing_reports: u32) -> Source {
+        let wire = observe.retransmissions || observe.sequence;
+        Source {
+            program,
+            end,
+            wire: wire.then(|| WireObserver::new(observe, missing_reports)),
+            series: observe.series.then(SeriesObserver::default),
+        }
+    }
+
+    /// What was observed: metrics into `values`, and the rest. Times count from `origin`.
+    pub(super) fn finish(&mut self, origin: Time, values: &mut BTreeMap<String, f64>) -> Traces {
+        let mut traces = Traces::default();
+        if let Some(wire) = self.wire.take() {
+            wire.finish(origin, values, &mut traces);
+        }
+        if let Some(series) = self.series.take() {
+            series.finish(origin, values, &mut traces);
+        }
+        traces
+    }
+}
+
+impl Application for Source {
+    fn on_start(&mut self, cx: &mut Context<'_>) {
+        self.program.on_start(cx);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
+        match (&event, self.end) {
+            (Event::Connected { .. }, End::After(time)) => {
+                let at = cx.simulation_time() + time;
+                cx.set_simulation_timer(at, END);
+            }
+            // Nothing more will happen.
+            (Event::Closed(_), _) => cx.stop(),
+            _ => {}
+        }
+        self.program.on_event(cx, id, event);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>, token: u64) {
+        if token == END {
+            cx.stop();
+        } else {
+            self.program.on_timer(cx, token);
+        }
+    }
+
+    fn on_trace(&mut self, now: Time, _id: AssociationId, event: &TraceEvent) {
+        if let Some(series) = &mut self.series {
+            series.on_trace(now, event);
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, outgoing: bool, packet: &Packet) {
+        if let Some(wire) = &mut self.wire {
+            wire.on_packet(now, outgoing, packet);
+        }
+    }
+}
+
+/// The data receiver.
+pub(super) struct Receiver {
+    program: Sink,
+    end: End,
+    association: Option<AssociationId>,
+}
+
+impl Program for Receiver {
+    type Inner = Sink;
+
+    fn program(&self) -> &Sink {
+        &self.program
+    }
+}
+
+impl Receiver {
+    pub(super) fn new(program: Sink, end: End) -> Receiver {
+        Receiver { program, end, association: None }
+    }
+
+    /// The association that the sender opened.
+    pub(super) fn association(&self) -> Option<AssociationId> {
+        self.association
+    }
+}
+
+impl Application for Receiver {
+    fn on_start(&mut self, cx: &mut Context<'_>) {
+        self.program.on_start(cx);
+    }
+
+    fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
+        self.association.get_or_insert(id);
+        self.program.on_event(cx, id, event);
+        if matches!(self.end, End::Delivered(n) if self.program.stats().messages >= n) {
+            cx.stop();
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context<'_>, token: u64) {
+        self.program.on_timer(cx, token);
+    }
+}

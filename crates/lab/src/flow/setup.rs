@@ -1,0 +1,58 @@
+//! The set-up of a flow experiment in words.
+
+use super::{Flow, Workload};
+use crate::report::describe_link;
+
+/// What a reader must know to build it: terms and what they are.
+pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |term: &str, text: String| rows.push((term.to_owned(), text));
+    row("Link to the receiver", describe_link(&e.topology.forward));
+    row("Link back", describe_link(&e.topology.backward));
+    if let Some(second) = &e.topology.second {
+        row("Second path, to the receiver", describe_link(&second.forward));
+        row("Second path, back", describe_link(&second.backward));
+    }
+    for axis in &e.axes {
+        let values: Vec<String> = (0..axis.values.len()).map(|i| axis.text(i)).collect();
+        let scale = axis.scale.map(|s| format!(" × {s}")).unwrap_or_default();
+        row(
+            &format!("Varied: {}", axis.name),
+            format!("{} ({}{scale})", values.join(", "), axis.keys.join(", ")),
+        );
+    }
+    for change in &e.changes {
+        row("Change", format!("after {} s {} = {}", change.at_s, change.key, change.value));
+    }
+    let a = &e.association;
+    let traffic = match &e.workload {
+        Workload::Periodic(p) => {
+            let burst = match p.burst {
+                1 => "a message".to_owned(),
+                n => format!("{n} messages, {} ms apart,", p.spacing_ms),
+            };
+            format!(
+                "{burst} of {} bytes every {} ms for {} s{}",
+                p.message_bytes,
+                p.every_ms,
+                p.duration_s,
+                a.describe()
+            )
+        }
+        Workload::Bulk(b) => {
+            let amount = match (b.duration_s, b.total_bytes) {
+                (Some(s), _) => format!("for {s} s"),
+                (None, bytes) => format!("until {} bytes have arrived", bytes.unwrap_or(0)),
+            };
+            format!(
+                "messages of {} bytes as fast as possible {amount}{}",
+                b.message_bytes,
+                a.describe()
+            )
+        }
+    };
+    row("Traffic", traffic);
+    row("MTU", format!("{} bytes", a.mtu));
+    row("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer));
+    rows
+}

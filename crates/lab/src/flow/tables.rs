@@ -1,0 +1,129 @@
+//! The tables of a flow experiment.
+
+use super::analysis::Measurements;
+use super::metric::{self, RETRANSMISSION_TYPES};
+use super::{Cell, Flow, TableKind, TableSpec};
+use crate::comparison::Unit;
+use crate::report::table::{Table, columns};
+
+/// The tables that the experiment asks for; if it asks for none, the metrics that it compares.
+pub(super) fn tables(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Table> {
+    let mut specs = experiment.tables.clone();
+    if specs.is_empty() {
+        specs.push(default_table(experiment));
+    }
+    specs
+        .iter()
+        .flat_map(|spec| match spec.kind {
+            TableKind::Values => vec![values(experiment, measurements, spec)],
+            TableKind::Retransmissions => retransmissions(experiment, measurements, spec),
+        })
+        .collect()
+}
+
+fn default_table(experiment: &Flow) -> TableSpec {
+    let named = experiment.published.iter().map(|p| p.measure.metric.as_str());
+    let matrix = experiment.matrix.as_ref().map(|m| m.metric.as_str());
+    let usual = ["goodput_kbps", "timeouts", "fast_retransmits", "duplicates"];
+    let mut metrics: Vec<String> = Vec::new();
+    for name in named.chain(matrix).chain(usual) {
+        if !metrics.iter().any(|m| m == name) {
+            metrics.push(name.to_owned());
+        }
+    }
+    TableSpec {
+        title: "Measured".into(),
+        kind: TableKind::Values,
+        metrics,
+        retransmissions: 0,
+        detail: false,
+    }
+}
+
+/// One row for each profile and cell.
+fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) -> Table {
+    let mut heads = vec!["Sender".to_owned()];
+    heads.extend(experiment.axes.iter().map(|axis| format!(">{}", axis.name)));
+    heads.extend(spec.metrics.iter().map(|name| format!(">{}", metric::axis_label(name))));
+    let mut rows = Vec::new();
+    for entry in &experiment.profiles {
+        for cell in experiment.cells() {
+            let mut row = vec![entry.label.clone()];
+            row.extend(experiment.describe(&cell).into_iter().map(|(_, text)| text));
+            row.extend(spec.metrics.iter().map(|name| {
+                let unit = metric::describe(name).map_or(Unit::Number, |(_, unit)| unit);
+                let estimate = measurements.estimate(name, &entry.label, &cell);
+                estimate.map_or("–".into(), |e| match e.ci95 {
+                    Some(ci) => format!("{} ± {}", unit.digits(e.value), unit.digits(ci)),
+                    None => unit.digits(e.value),
+                })
+            }));
+            rows.push(row);
+        }
+    }
+    let replications = experiment.replications.count;
+    Table {
+        title: spec.title.clone(),
+        caption: match replications {
+            1 => String::new(),
+            n => format!("Mean over {n} replications and its 95 % confidence interval."),
+        },
+        columns: columns(&heads.iter().map(String::as_str).collect::<Vec<_>>()),
+        rows,
+        detail: spec.detail,
+    }
+}
+
+/// Number, smallest, largest and average delay by number and type of the retransmission, as the
+/// tables of Pedersen chapters 3 and 5: one table for each cell.
+fn retransmissions(
+    experiment: &Flow,
+    measurements: &Measurements<'_>,
+    spec: &TableSpec,
+) -> Vec<Table> {
+    let several = experiment.cells().len() > 1;
+    let table = |cell: Cell| {
+        let mut rows = Vec::new();
+        for entry in &experiment.profiles {
+            let most = measurements.most_retransmissions(&entry.label, &cell);
+            for number in 1..=spec.retransmissions.min(most) {
+                for kind in RETRANSMISSION_TYPES {
+                    let name = format!("retransmission.{number}.{kind}");
+                    let estimate = |statistic: &str| {
+                        let name = format!("{name}.{statistic}");
+                        let text = |e| Unit::Milliseconds.digits(e);
+                        measurements
+                            .estimate(&name, &entry.label, &cell)
+                            .map_or("–".into(), |e| text(e.value))
+                    };
+                    let mut row =
+                        vec![entry.label.clone(), number.to_string(), kind.replace('-', " ")];
+                    row.extend(["count", "min_ms", "max_ms"].map(estimate));
+                    let average =
+                        measurements.estimate(&format!("{name}.avg_ms"), &entry.label, &cell);
+                    row.push(average.map_or("–".into(), |e| {
+                        Unit::Milliseconds.format_estimate(e).trim_end_matches(" ms").to_owned()
+                    }));
+                    rows.push(row);
+                }
+            }
+        }
+        let place: Vec<String> =
+            experiment.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
+        Table {
+            title: if several {
+                format!("{}: {}", spec.title, place.join(", "))
+            } else {
+                spec.title.clone()
+            },
+            caption: "Milliseconds from the first transmission of a chunk. Number, smallest and \
+                      largest are means over the replications, each of which is as long as the \
+                      paper's one."
+                .into(),
+            columns: columns(&["Sender", ">Retr.", "Type", ">Number", ">Min", ">Max", ">Avg"]),
+            rows,
+            detail: spec.detail,
+        }
+    };
+    experiment.cells().into_iter().map(table).collect()
+}

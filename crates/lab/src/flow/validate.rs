@@ -1,0 +1,243 @@
+//! What the types of the schema cannot say: ranges, references and combinations.
+
+use tresse_netem::LinkConfig;
+
+use super::plots::{Plot, PlotKind};
+use super::{Cell, Flow, Measure, Topology, Workload, metric, scenario};
+use crate::experiment::{
+    check_id, check_label, check_plot_files, check_profiles, check_replications,
+};
+use crate::mistake::{Checked, mistake, require};
+
+/// Checks everything that deserialisation has not.
+pub(super) fn validate(e: &Flow) -> Checked {
+    check_id(&e.id)?;
+    check_replications(&e.replications)?;
+    check_profiles(&e.profiles, &e.parameters)?;
+    axes(e)?;
+    for cell in e.cells() {
+        let here = e.in_cell(&cell)?;
+        in_cell(&here).map_err(|m| {
+            let place: Vec<String> =
+                e.describe(&cell).iter().map(|(name, v)| format!("{name} = {v}")).collect();
+            let place = if place.is_empty() {
+                String::new()
+            } else {
+                format!(" (at {})", place.join(", "))
+            };
+            mistake(m.key, format!("{}{place}", m.message))
+        })?;
+    }
+    for (i, table) in e.tables.iter().enumerate() {
+        for (k, name) in table.metrics.iter().enumerate() {
+            known_metric(e, &format!("table[{i}].metrics[{k}]"), name)?;
+        }
+    }
+    if let Some(matrix) = &e.matrix {
+        known_metric(e, "matrix.metric", &matrix.metric)?;
+    }
+    plots(e)?;
+    for (i, p) in e.published.iter().enumerate() {
+        let tolerance = p.tolerance.unwrap_or(0.0);
+        require(tolerance >= 0.0, format!("published[{i}].tolerance"), "must not be negative")?;
+        measure(e, &format!("published[{i}].measure"), &p.measure)?;
+    }
+    Ok(())
+}
+
+fn axes(e: &Flow) -> Checked {
+    let mut cells = 1usize;
+    for (i, axis) in e.axes.iter().enumerate() {
+        let key = |field: &str| format!("axis[{i}].{field}");
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        let named = !axis.name.is_empty() && axis.name.chars().all(plain);
+        require(named, key("name"), "must be a plain name of letters, digits, - and _")?;
+        let twice = e.axes[..i].iter().any(|a| a.name == axis.name);
+        require(!twice, key("name"), format!("\"{}\" appears twice", axis.name))?;
+        require(!axis.values.is_empty(), key("values"), "needs at least one value")?;
+        require(!axis.keys.is_empty(), key("keys"), "needs at least one key")?;
+        for k in &axis.keys {
+            let known = ["topology.", "association.", "parameters.", "workload."];
+            let below = known.iter().any(|prefix| k.starts_with(prefix));
+            let message =
+                format!("\"{k}\" is not below topology, association, parameters or workload");
+            require(below, key("keys"), message)?;
+        }
+        let names = axis.names.is_empty() || axis.names.len() == axis.values.len();
+        require(names, key("names"), "needs one name for each value")?;
+        for v in 0..axis.values.len() {
+            let twice = (0..v).any(|w| axis.text(w) == axis.text(v));
+            require(!twice, format!("axis[{i}].values[{v}]"), "appears twice")?;
+        }
+        cells = cells.saturating_mul(axis.values.len());
+        require(cells <= 10_000, key("values"), "make more than 10000 cells")?;
+    }
+    Ok(())
+}
+
+/// Checks the experiment in one cell.
+fn in_cell(e: &Flow) -> Checked {
+    topology(&e.topology)?;
+    require(
+        (512..=65_535).contains(&e.association.mtu),
+        "association.mtu",
+        "must be 512 to 65535",
+    )?;
+    require(e.association.send_buffer > 0, "association.send_buffer", "must be above 0")?;
+    let window = e.association.receive_buffer;
+    require(window >= 4096, "association.receive_buffer", "must be at least 4096")?;
+    check_profiles(&e.profiles, &e.parameters)?;
+    workload(e)?;
+    let mut topology_now = e.topology.clone();
+    for (i, change) in e.changes.iter().enumerate() {
+        let key = |field: &str| format!("change[{i}].{field}");
+        require((0.0..=1e6).contains(&change.at_s), key("at_s"), "must be 0 to 1000000")?;
+        topology_now = scenario::changed(&topology_now, change)
+            .map_err(|message| mistake(key("key"), message))?;
+        let added = topology_now.second.is_some() == e.topology.second.is_some();
+        require(added, key("key"), "cannot add a second path in the course of a run")?;
+        topology(&topology_now).map_err(|m| mistake(key("value"), m.message))?;
+    }
+    Ok(())
+}
+
+fn topology(t: &Topology) -> Checked {
+    let link = |name: &str, link: &LinkConfig| {
+        link.validate().map_err(|err| mistake(format!("topology.{name}.{}", err.key), err.reason))
+    };
+    link("forward", &t.forward)?;
+    link("backward", &t.backward)?;
+    if let Some(second) = &t.second {
+        link("second.forward", &second.forward)?;
+        link("second.backward", &second.backward)?;
+    }
+    Ok(())
+}
+
+fn workload(e: &Flow) -> Checked {
+    let bytes = |key: &str, bytes: usize| {
+        require((1..=1 << 20).contains(&bytes), key, "must be 1 to 1048576")
+    };
+    let seconds =
+        |key: &str, s: f64| require(s > 0.0 && s <= 1e6, key, "must be above 0, to 1000000");
+    match &e.workload {
+        Workload::Periodic(p) => {
+            bytes("workload.periodic.message_bytes", p.message_bytes)?;
+            seconds("workload.periodic.duration_s", p.duration_s)?;
+            let every = p.every_ms > 0.0 && p.every_ms <= 1e9;
+            require(every, "workload.periodic.every_ms", "must be above 0")?;
+            let bursts = p.duration_s * 1e3 / p.every_ms;
+            let few = bursts * f64::from(p.burst) <= 1e7;
+            require(few, "workload.periodic.every_ms", "makes more than 10 million messages")?;
+            require(p.burst >= 1, "workload.periodic.burst", "must be at least 1")?;
+            let spacing =
+                p.spacing_ms >= 0.0 && p.spacing_ms * f64::from(p.burst - 1) <= p.every_ms;
+            let message = "must not be negative, and a burst must end before the next";
+            require(spacing, "workload.periodic.spacing_ms", message)
+        }
+        Workload::Bulk(b) => {
+            bytes("workload.bulk.message_bytes", b.message_bytes)?;
+            if let Some(s) = b.duration_s {
+                seconds("workload.bulk.duration_s", s)?;
+            }
+            let total = b.total_bytes.is_none_or(|n| (1..=1 << 40).contains(&n));
+            require(total, "workload.bulk.total_bytes", "must be 1 to 1099511627776")?;
+            let one = b.duration_s.is_some() != b.total_bytes.is_some();
+            require(one, "workload.bulk", "needs exactly one of duration_s and total_bytes")
+        }
+    }
+}
+
+fn known_metric(e: &Flow, key: &str, name: &str) -> Checked {
+    require(metric::describe(name).is_some(), key, format!("there is no metric \"{name}\""))?;
+    let observed = match metric::needs(name) {
+        Some("retransmissions") => e.observe.retransmissions,
+        Some("series") => e.observe.series,
+        _ => true,
+    };
+    let needed = metric::needs(name).unwrap_or_default();
+    require(observed, key, format!("\"{name}\" needs observe.{needed} = true"))
+}
+
+fn plots(e: &Flow) -> Checked {
+    check_plot_files(e.plots.iter().map(|p| p.file.as_str()))?;
+    for (i, plot) in e.plots.iter().enumerate() {
+        self::plot(e, &|field: &str| format!("plot[{i}].{field}"), plot)?;
+    }
+    Ok(())
+}
+
+fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
+    require(!plot.series.is_empty(), key("series"), "needs at least one label")?;
+    for label in &plot.series {
+        check_label(&e.profiles, &key("series"), label)?;
+    }
+    known_places(e, &key("at"), &plot.at)?;
+    let shown = e.cells().iter().any(|cell: &Cell| e.fits(cell, &plot.at));
+    require(shown, key("at"), "names no cell")?;
+    if let Some(y) = plot.y_max {
+        require(y > 0.0 && y.is_finite(), key("y_max"), "must be above 0")?;
+    }
+    if let Some([from, to]) = plot.span_s {
+        require(from < to && to.is_finite(), key("span_s"), "must end after its beginning")?;
+    }
+    match plot.kind {
+        PlotKind::ByAxis => {
+            known_metric(e, &key("metric"), &plot.metric)?;
+            let known = e.axes.iter().any(|a| a.name == plot.axis);
+            require(known, key("axis"), format!("there is no axis \"{}\"", plot.axis))
+        }
+        PlotKind::ByProfile => known_metric(e, &key("metric"), &plot.metric),
+        PlotKind::ByRetransmission => {
+            let known = metric::RETRANSMISSION_TYPES.contains(&plot.metric.as_str());
+            let types = metric::RETRANSMISSION_TYPES.join(", ");
+            require(known, key("metric"), format!("must be one of: {types}"))?;
+            require(e.observe.retransmissions, key("kind"), "needs observe.retransmissions = true")
+        }
+        PlotKind::Series => {
+            require(e.observe.series, key("kind"), "needs observe.series = true")?;
+            require(!plot.names.is_empty(), key("names"), "needs at least one series")?;
+            plot.names.iter().try_for_each(|name| {
+                let plain = name.strip_suffix(".2").unwrap_or(name);
+                let known = metric::SERIES.iter().any(|(series, _)| *series == plain);
+                require(known, key("names"), format!("there is no series \"{name}\""))
+            })
+        }
+        PlotKind::Sequence => {
+            require(e.observe.sequence, key("kind"), "needs observe.sequence = true")
+        }
+    }
+}
+
+fn known_places(e: &Flow, key: &str, at: &toml::Table) -> Checked {
+    for (name, value) in at {
+        let axis = e.axes.iter().find(|a| a.name == *name);
+        let message = format!("there is no axis \"{name}\"");
+        let axis = axis.ok_or_else(|| mistake(key, message))?;
+        let known = axis.find(value).is_some();
+        require(known, key, format!("{value} is not a value of the axis \"{name}\""))?;
+    }
+    Ok(())
+}
+
+/// Checks what a published number is compared with.
+pub(super) fn measure(e: &Flow, key: &str, m: &Measure) -> Checked {
+    known_metric(e, &format!("{key}.metric"), &m.metric)?;
+    check_label(&e.profiles, &format!("{key}.series"), &m.series)?;
+    let others = [("relative_to", &m.relative_to), ("above", &m.above)];
+    for (field, label) in others {
+        if let Some(label) = label {
+            check_label(&e.profiles, &format!("{key}.{field}"), label)?;
+        }
+    }
+    let both = m.relative_to.is_some() && m.above.is_some();
+    require(!both, format!("{key}.above"), "excludes relative_to")?;
+    let cells = [("at", Some(&m.at)), ("relative_at", m.relative_at.as_ref())];
+    for (field, at) in cells {
+        let Some(at) = at else { continue };
+        let key = format!("{key}.{field}");
+        known_places(e, &key, at)?;
+        require(e.cell_at(at).is_some(), key, "must name a value of every axis")?;
+    }
+    Ok(())
+}

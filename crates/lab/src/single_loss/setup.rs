@@ -1,0 +1,44 @@
+//! The set-up of a single-loss experiment in words.
+
+use super::{Drop, Gap, RandomGap, RandomSize, SingleLoss, Size};
+use crate::report::describe_link;
+
+/// What a reader must know to build it: terms and what they are.
+pub(super) fn describe(e: &SingleLoss) -> Vec<(String, String)> {
+    let b = e.bursts();
+    let numbers = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let size = match b.size {
+        Size::Fixed(n) => format!("{n} messages"),
+        Size::Random(RandomSize::Uniform([l, h])) => format!("{l} to {h} messages (uniform)"),
+    };
+    let gap = match b.gap_ms {
+        Gap::Fixed(ms) => format!("{ms} ms"),
+        Gap::Random(RandomGap::Exponential(mean)) => format!("exponential, mean {mean} ms"),
+    };
+    let loss = match e.loss.drop {
+        Drop::EachDataPacket => {
+            "exactly one packet with data a run, at every measured position in turn"
+        }
+        Drop::Nothing => "none",
+    };
+    let a = &e.association;
+    let rows = [
+        ("Bandwidth", format!("{} kbit/s, both ways", numbers(&e.topology.bandwidth_kbps))),
+        ("One-way delay", format!("{} ms, both ways", numbers(&e.topology.delay_ms))),
+        ("Link to the receiver", describe_link(&e.topology.forward)),
+        ("Link back", describe_link(&e.topology.backward)),
+        (
+            "Traffic",
+            format!(
+                "{} bursts (the first {} not measured) of {size}, gap {gap}, {} ms between the \
+                 messages of a burst",
+                b.count, b.ignore, b.spacing_ms
+            ),
+        ),
+        ("Message", format!("{} bytes{}", b.message_bytes, a.describe())),
+        ("Loss", loss.to_owned()),
+        ("MTU", format!("{} bytes", a.mtu)),
+        ("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer)),
+    ];
+    rows.into_iter().map(|(term, text)| (term.to_owned(), text)).collect()
+}
