@@ -47,7 +47,7 @@ mod tests {
             let mut now = Time::ZERO;
             let mut answers = Vec::new();
             for gap in gaps {
-                now = now + ms(*gap);
+                now += ms(*gap);
                 answers.push(rule.applies(now, ms(200)));
             }
             answers

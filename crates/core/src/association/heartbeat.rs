@@ -132,6 +132,9 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         let rtt = &mut self.paths[path].rtt;
         rtt.sample(sample);
+        self.paths[path].spared_backoff = None;
+        self.paths[path].measured_at = now;
+        let rtt = &mut self.paths[path].rtt;
         if let Some(probe) = &mut self.sender.recovery.probe {
             probe.on_rtt();
         }

@@ -36,6 +36,7 @@ impl Association {
             self.sender.decisions = decisions;
             return false;
         }
+        self.make_backoff_good();
         let data_path = self.paths.data_path();
         let new_data_ready = self.new_data_ready();
         let srtt: SmallVec<[Option<Duration>; 4]> =
@@ -70,6 +71,22 @@ impl Association {
             self.respond(now, outcome, &verdict);
         }
         spurious
+    }
+
+    /// What an expiration without backoff sent again had arrived: the timer was early
+    /// (`thin_no_backoff.backs_off_if_early`).
+    fn make_backoff_good(&mut self) {
+        let profile = std::sync::Arc::clone(&self.config.profile);
+        if !profile.thin_no_backoff.backs_off_if_early {
+            return;
+        }
+        for path in self.paths.iter_mut() {
+            let early = |until: u64| self.sender.duplicates.iter().any(|seq| *seq <= until);
+            if path.spared_backoff.is_some_and(early) {
+                path.spared_backoff = None;
+                path.rtt.back_off(&profile);
+            }
+        }
     }
 
     /// Unsent user data waits, and the peer's window has room for it.
@@ -201,6 +218,7 @@ impl Association {
             stats.spurious_timeouts += 1;
         } else {
             stats.spurious_fast_retransmits += 1;
+            self.sender.recovery.on_spurious_loss();
         }
         let profile = std::sync::Arc::clone(&self.config.profile);
         for cut in &episode.cuts {
@@ -212,8 +230,8 @@ impl Association {
         }
         if timeout {
             // Step 8: resume with previously unsent data.
+            self.sender.board.restore_lost(episode.highest);
             for cut in &episode.cuts {
-                self.sender.board.restore_lost(cut.path);
                 self.paths[cut.path].one_packet = false;
             }
             let granularity = profile.rto.granularity();

@@ -98,7 +98,9 @@ impl Association {
             p.prr = None;
             self.note_timeout(path);
             let p = &mut self.paths[path];
-            if !thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row) {
+            if thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row) {
+                p.spared_backoff = Some(self.sender.board.next_seq() - 1);
+            } else {
                 // E2
                 p.rtt.back_off(&profile);
             }

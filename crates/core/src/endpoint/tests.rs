@@ -42,7 +42,7 @@ use crate::time::Time;
 use pair::Filter;
 pub(crate) use pair::{Pair, Side};
 use script::Script;
-use sent::Sent;
+pub(crate) use sent::Sent;
 
 /// The SCTP port of everybody.
 const PORT: u16 = 5000;

@@ -59,6 +59,8 @@ pub(crate) struct Path {
     /// Bytes of the largest SCTP packet that fits the path MTU.
     pub(crate) max_packet: usize,
     pub(crate) rtt_probe: Option<RttProbe>,
+    /// When the RTT was measured last.
+    pub(crate) measured_at: Time,
     /// When T3-rtx expires, if it runs.
     pub(crate) t3: Option<Time>,
     /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
@@ -73,6 +75,8 @@ pub(crate) struct Path {
     pub(crate) timeouts: u64,
     /// T3-rtx expirations since data sent here was last acknowledged.
     pub(crate) timeouts_in_a_row: u32,
+    /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
+    pub(crate) spared_backoff: Option<u64>,
     /// Proportional Rate Reduction, during fast recovery (RFC 6937).
     pub(crate) prr: Option<Prr>,
 }
@@ -99,6 +103,7 @@ impl Path {
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             max_packet,
             rtt_probe: None,
+            measured_at: Time::ZERO,
             t3: None,
             flight_at_send: 0,
             last_data_sent: Time::ZERO,
@@ -107,6 +112,7 @@ impl Path {
             heartbeat: HeartbeatState::default(),
             timeouts: 0,
             timeouts_in_a_row: 0,
+            spared_backoff: None,
             prr: None,
         }
     }

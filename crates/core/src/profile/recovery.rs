@@ -115,14 +115,26 @@ switch! {
     /// Fast retransmit after one SACK while thin (Pedersen 2006 §4.2.1).
     ThinFastRetransmitParameters
 }
-switch! {
+parameters! {
     /// While thin, a fast retransmission carries all outstanding chunks that fit its packet
     /// (Pedersen 2006 §4.2.2).
-    BundleFastRetransmitParameters
+    BundleFastRetransmitParameters {
+        /// Whether it runs. Default false.
+        enabled: bool = false,
+        /// Only chunks whose SACK is overdue: sent longer than SRTT + 2 RTTVAR ago. Default false:
+        /// all, as in the paper. Avoids most duplicates, and helps a little less.
+        overdue_only: bool = false,
+    }
 }
-switch! {
+
+parameters! {
     /// While thin, a packet of new data carries the outstanding chunks that fit (Pedersen 2006 §4.4).
-    BundleNewParameters
+    BundleNewParameters {
+        /// Whether it runs. Default false.
+        enabled: bool = false,
+        /// As [`BundleFastRetransmitParameters::overdue_only`]. Default false.
+        overdue_only: bool = false,
+    }
 }
 
 parameters! {
@@ -149,6 +161,9 @@ parameters! {
         enabled: bool = false,
         /// Expirations in a row that do not back off; 0 is no limit, as in the paper. Default 0.
         expirations: u32 = 0,
+        /// RTO is doubled after all if the peer reports as a duplicate what was sent again. Default
+        /// true; the paper has no such rule.
+        backs_off_if_early: bool = true,
     }
 }
 

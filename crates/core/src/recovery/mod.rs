@@ -164,10 +164,12 @@ impl AnyAlgorithm {
         }
     }
 
-    fn is_early_retransmit(&self) -> bool {
+    fn lowers_threshold(&self) -> bool {
         matches!(
             self,
-            AnyAlgorithm::EarlyRetransmitBytes(_) | AnyAlgorithm::EarlyRetransmitPackets(_)
+            AnyAlgorithm::EarlyRetransmitBytes(_)
+                | AnyAlgorithm::EarlyRetransmitPackets(_)
+                | AnyAlgorithm::ThinFastRetransmit(_)
         )
     }
 }
@@ -237,8 +239,17 @@ impl Recovery {
             switch.on_duplicates(facts.duplicates, facts.board.cumulative());
         }
         let off = self.switch_off.as_ref().is_some_and(EarlyRetransmitSwitchOff::is_off);
+        // RFC 8985 §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
+        let reordering = self.algorithms.iter().any(|a| match a {
+            AnyAlgorithm::Rack(rack) => rack.reordering_seen(),
+            _ => false,
+        });
         for algorithm in &mut self.algorithms {
-            if !(off && algorithm.is_early_retransmit()) {
+            let silent = match algorithm {
+                AnyAlgorithm::FastRetransmit(_) => reordering,
+                _ => off && algorithm.lowers_threshold(),
+            };
+            if !silent {
                 algorithm.get_mut().on_sack(facts, decisions);
             }
         }
@@ -258,6 +269,15 @@ impl Recovery {
         }
         if let Some(probe) = &mut self.probe {
             probe.reset();
+        }
+    }
+
+    /// What SACKs had declared lost was only reordered.
+    pub(crate) fn on_spurious_loss(&mut self) {
+        for algorithm in &mut self.algorithms {
+            if let AnyAlgorithm::Rack(rack) = algorithm {
+                rack.on_reordering();
+            }
         }
     }
 

@@ -92,16 +92,13 @@ impl Scoreboard {
         true
     }
 
-    /// What was declared lost on `path` by T3-rtx, and not sent again, was not: it is in flight
-    /// as before.
-    pub fn restore_lost(&mut self, path: PathId) {
+    /// What T3-rtx declared lost, up to `highest`, and is not sent again yet, was not lost: it is
+    /// in flight as before.
+    pub fn restore_lost(&mut self, highest: u64) {
         let mut restored = Vec::new();
         let mut next = self.lost.first();
-        while let Some(seq) = next {
-            if let Some(chunk) = self.get(seq)
-                && chunk.path == path
-                && chunk.cause == Some(LossCause::Timeout)
-            {
+        while let Some(seq) = next.filter(|seq| *seq <= highest) {
+            if self.get(seq).is_some_and(|c| c.cause == Some(LossCause::Timeout)) {
                 restored.push(seq);
             }
             next = self.lost.next_after(seq);
@@ -111,6 +108,7 @@ impl Scoreboard {
             let chunk = &mut self.ring[(seq - self.base) as usize];
             chunk.state = ChunkState::InFlight;
             let (size, packet, sent) = (chunk.size(), chunk.packet, chunk.struck_after());
+            let path = chunk.path;
             self.flight_user_bytes += chunk.chunk.payload.len();
             self.facts(path).flight += size;
             self.change_packet(packet, |p| p.in_flight += 1);

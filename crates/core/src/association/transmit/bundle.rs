@@ -24,7 +24,8 @@ impl Association {
         let all_sent = self.sender.board.first_lost().is_none();
         if all_sent && bundling::fast_retransmit::fills(self.profile(), thin, carried.cause) {
             let room = self.paths[path].max_packet.saturating_sub(writer.len());
-            self.write_copies(now, writer, path, room, carried);
+            let overdue_only = self.profile().bundle_fast_retransmit.overdue_only;
+            self.write_copies(now, writer, path, room, carried, overdue_only);
         }
     }
 
@@ -43,7 +44,8 @@ impl Association {
         let left = self.paths[path].max_packet.saturating_sub(writer.len());
         let room = bundling::new_data::room(self.profile(), thin, left, new);
         if room > 0 && !self.sender.board.is_empty() {
-            self.write_copies(now, writer, path, room, carried);
+            let overdue_only = self.profile().bundle_new.overdue_only;
+            self.write_copies(now, writer, path, room, carried, overdue_only);
         }
     }
 
@@ -60,7 +62,9 @@ impl Association {
         let left = self.paths[path].max_packet.saturating_sub(writer.len());
         let reserved = self.sender.board.get(seq).map_or(0, |c| c.size());
         if thin && left > reserved {
-            self.write_copies_below(now, &mut writer, path, left - reserved, &mut carried, seq);
+            let only = self.profile().bundle_fast_retransmit.overdue_only;
+            let room = left - reserved;
+            self.write_copies_below(now, &mut writer, path, room, &mut carried, (seq, only));
         }
         self.write_copy(now, &mut writer, path, seq, LossCause::TailLossProbe, &mut carried);
         writer.finish();
@@ -76,9 +80,10 @@ impl Association {
         path: PathId,
         room: usize,
         carried: &mut Carried,
+        overdue_only: bool,
     ) {
         let end = self.sender.board.next_seq();
-        self.write_copies_below(now, writer, path, room, carried, end);
+        self.write_copies_below(now, writer, path, room, carried, (end, overdue_only));
     }
 
     /// Writes chunks in flight with sequence numbers below `end`, oldest first, until `room` bytes
@@ -90,18 +95,25 @@ impl Association {
         path: PathId,
         mut room: usize,
         carried: &mut Carried,
-        end: u64,
+        (end, overdue_only): (u64, bool),
     ) {
+        let p = &self.paths[path];
+        let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.measured_at);
         for seq in self.sender.board.cumulative() + 1..end {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
             if chunk.state != ChunkState::InFlight || chunk.last_sent == now || chunk.path != path {
                 continue;
             }
-            // A chunk that is being timed would spoil the measurement (Karn, §6.3.1 C5), and
-            // streams whose packets are always bundled would never be measured.
+            let age = now.since(chunk.last_sent);
+            if !bundling::overdue::is_eligible(overdue_only, age, srtt, rttvar) {
+                continue;
+            }
+            // A chunk that is sent again spoils its measurement (Karn, §6.3.1 C5). When none has
+            // come for a while the one being timed is left alone.
+            let starving = srtt.is_none_or(|srtt| now.since(measured_at) > 8 * srtt);
             let timed = self.paths[path].rtt_probe.is_some_and(|probe| probe.seq == seq);
-            if timed && carried.retransmitted == 0 && self.sender.probe.is_none() {
+            if timed && starving && !overdue_only && carried.retransmitted == 0 {
                 continue;
             }
             let size = chunk.size();

@@ -24,6 +24,9 @@ impl Side {
 /// Says `true` of a packet that the wire loses.
 pub(crate) type Filter = Box<dyn FnMut(&Sent) -> bool>;
 
+/// How much longer than usual a packet takes.
+pub(crate) type Detour = Box<dyn FnMut(&Sent) -> Duration>;
+
 /// A packet under way: when it arrives, a number to break ties, and what arrives where.
 type UnderWay = Reverse<(Time, u64, Side, IpAddr, IpAddr, Vec<u8>)>;
 
@@ -36,6 +39,7 @@ pub(crate) struct Pair {
     sequence: u64,
     counts: [u64; 2],
     pub(crate) drop: Filter,
+    pub(crate) detour: Detour,
     pub(crate) events: Vec<(Side, AssociationId, Event)>,
     /// Every packet offered to the wire.
     pub(crate) log: Vec<Sent>,
@@ -61,6 +65,7 @@ impl Pair {
             sequence: 0,
             counts: [0; 2],
             drop: Box::new(|_| false),
+            detour: Box::new(|_| Duration::ZERO),
             events: Vec::new(),
             log: Vec::new(),
         }
@@ -128,11 +133,12 @@ impl Pair {
                 let number = self.counts[side as usize];
                 let bytes = Bytes::copy_from_slice(&buffer);
                 let sent = Sent { from: side, at: now, to, number, bytes };
+                let detour = (self.detour)(&sent);
                 if !(self.drop)(&sent) {
                     let source = to.source.unwrap_or(addresses(side, 1)[0]);
                     self.sequence += 1;
                     self.wire.push(Reverse((
-                        now + self.delay,
+                        now + self.delay + detour,
                         self.sequence,
                         side.other(),
                         source,

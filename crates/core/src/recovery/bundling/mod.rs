@@ -2,3 +2,4 @@
 
 pub(crate) mod fast_retransmit;
 pub(crate) mod new_data;
+pub(crate) mod overdue;

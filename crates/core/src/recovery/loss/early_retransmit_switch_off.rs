@@ -1,10 +1,12 @@
-//! Early Retransmit turned off after it was wrong (Hurtig & Brunstrom §5).
+//! Early Retransmit turned off after it was wrong (Hurtig & Brunstrom §2.2).
 //!
 //! Idea: where packets are reordered, a low threshold retransmits what was never lost. A peer that
 //! reports such a chunk as a duplicate shows that this happens on the path, so Early Retransmit
 //! does not run any more on this association.
 //!
 //! `off <=> some chunk that Early Retransmit declared lost was reported as a duplicate TSN`
+//!
+//! Difference: thin fast retransmit, which lowers the threshold in the same way, is treated alike.
 
 use crate::event::LossCause;
 use crate::ranges::RangeSet;
@@ -36,7 +38,12 @@ impl EarlyRetransmitSwitchOff {
 
     /// Something was declared lost.
     pub(in crate::recovery) fn on_lost(&mut self, start: u64, end: u64, cause: LossCause) {
-        if matches!(cause, LossCause::EarlyRetransmitBytes | LossCause::EarlyRetransmitPackets) {
+        if matches!(
+            cause,
+            LossCause::EarlyRetransmitBytes
+                | LossCause::EarlyRetransmitPackets
+                | LossCause::ThinFastRetransmit
+        ) {
             for seq in start..=end {
                 self.declared.insert(seq);
             }

@@ -15,7 +15,10 @@
 //! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are
 //! old enough are lost (§6.3).
 //!
-//! Difference: SCTP reports every duplicate TSN, which stands for DSACK. Paths are judged apart:
+//! Once reordering was seen fast retransmit by miss indications is silent.
+//!
+//! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not
+//! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK. Paths are judged apart:
 //! the order between paths says nothing.
 
 use std::collections::VecDeque;
@@ -123,6 +126,16 @@ impl Rack {
             reordering_window: Duration::ZERO,
             deadline: None,
         }
+    }
+
+    /// Whether packets are known to be reordered on the way.
+    pub(in crate::recovery) fn reordering_seen(&self) -> bool {
+        self.reordering_seen
+    }
+
+    /// A loss declared by SACKs turned out to be reordering.
+    pub(in crate::recovery) fn on_reordering(&mut self) {
+        self.reordering_seen = true;
     }
 
     fn path(&mut self, path: PathId) -> &mut PathState {

@@ -66,6 +66,17 @@ pub(crate) struct Episode {
     eifel_done: bool,
 }
 
+impl Episode {
+    /// The same loss recovery goes on: nothing was decided, and not all of it is acknowledged.
+    fn continues(&self, cumulative: u64) -> bool {
+        let open = match self.trigger {
+            Trigger::FastRetransmit => !cover_ack::is_cover_ack(cumulative, self),
+            Trigger::Timeout => cumulative < self.highest,
+        };
+        open && !self.eifel_done
+    }
+}
+
 /// A detector's finding.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
@@ -118,11 +129,19 @@ impl SpuriousDetection {
             return;
         }
         if let Some(episode) = &mut self.episode
-            && trigger == Trigger::FastRetransmit
             && episode.trigger == trigger
-            && !cover_ack::is_cover_ack(cumulative, episode)
+            && episode.continues(cumulative)
         {
-            episode.highest = highest;
+            // RFC 4015 §3.1: "it may not be reinitiated upon subsequent timeouts for the same
+            // segment". What timed out on another path were retransmissions: no window of that
+            // path is given back.
+            for cut in &mut episode.cuts {
+                let again = cuts.iter().find(|c| c.path == cut.path);
+                cut.timeouts = again.map_or(cut.timeouts, |c| c.timeouts);
+            }
+            if trigger == Trigger::FastRetransmit {
+                episode.highest = highest;
+            }
             return;
         }
         self.episode = Some(Episode {

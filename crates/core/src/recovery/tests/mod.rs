@@ -4,6 +4,12 @@
 //! and 100 to 400 ms afterwards, SACKs are delayed by at most 40 ms (Hurtig & Brunstrom, Table 1).
 //! A warm-up exchange settles RTO at its minimum. Times are milliseconds after the burst.
 
+mod interplay;
+mod rack_tlp;
+mod spurious;
+mod story;
+mod thin;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 

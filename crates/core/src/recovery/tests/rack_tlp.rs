@@ -1,0 +1,83 @@
+//! RACK, tail loss probes and Proportional Rate Reduction (RFC 8985, RFC 6937). RTT is 100 ms.
+
+use super::story::Story;
+
+const QUICK: &str = "[sack]\ndelay_ms = 50\n[tail_loss_probe]\nmax_sack_delay_ms = 50\n";
+
+#[test]
+fn rack_needs_one_sack_and_a_little_time() {
+    let mut story = Story::new("rfc9260+rack", QUICK, 50);
+    story.lose(&[(1, 1)]);
+    story.say(0, 1, 100);
+    story.say(10, 1, 100);
+    insta::assert_snapshot!(story.end(5000));
+}
+
+#[test]
+fn rack_waits_for_what_is_only_reordered() {
+    let mut story = Story::new("rfc9260+rack", QUICK, 50);
+    story.delay_message(1, 20);
+    story.say(0, 1, 100);
+    story.say(10, 1, 100);
+    story.end(5000);
+    assert_eq!(story.stats().retransmissions(), 0, "a quarter of the RTT is allowed");
+}
+
+#[test]
+fn rack_finds_a_lost_retransmission() {
+    let run = |profile: &str| {
+        let mut story = Story::new(profile, QUICK, 50);
+        story.lose(&[(1, 1), (1, 2)]);
+        for i in 0..30 {
+            story.say(10 * i, 1, 1000);
+        }
+        story.end(5000);
+        story.stats().timeouts
+    };
+    assert_eq!(run("rfc9260"), 1);
+    assert_eq!(run("rfc9260+rack"), 0);
+}
+
+#[test]
+fn a_probe_finds_the_loss_of_the_tail() {
+    let mut story = Story::new("rfc9260+rack-tlp", QUICK, 50);
+    story.lose(&[(3, 1), (4, 1)]);
+    for i in 0..4 {
+        story.say(10 * i, 1, 100);
+    }
+    insta::assert_snapshot!(story.end(5000));
+    assert_eq!(story.stats().timeouts, 0);
+}
+
+#[test]
+fn a_probe_that_repairs_the_only_loss_cuts_the_window() {
+    let mut story = Story::new("rfc9260+rack-tlp", QUICK, 50);
+    story.lose(&[(2, 1)]);
+    story.say(0, 1, 100);
+    story.say(10, 1, 100);
+    story.say(1500, 1, 100);
+    insta::assert_snapshot!(story.end(5000));
+}
+
+#[test]
+fn a_probe_sends_new_data_first() {
+    // The window is full; the probe is the one packet beyond it.
+    let mut story = Story::new("rfc9260+rack-tlp", QUICK, 50);
+    story.lose(&[(1, 1), (2, 1), (3, 1), (4, 1)]);
+    story.say(0, 12, 1400);
+    insta::assert_snapshot!(story.end(9000));
+}
+
+#[test]
+fn rate_reduction_has_no_pause() {
+    let run = |profile: &str| {
+        let mut story = Story::new(profile, "[limits]\nmax_burst = 0\n[sack]\npackets = 1\n", 50);
+        story.say(0, 60, 1400);
+        story.until(400);
+        story.lose(&[(70, 1)]);
+        story.say(400, 120, 1400);
+        story.end(9000)
+    };
+    insta::assert_snapshot!("halved_at_once", run("rfc9260"));
+    insta::assert_snapshot!("halved_in_proportion", run("rfc9260+prr"));
+}
