@@ -4,12 +4,12 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::changes::{Changes, LinkChange};
 use crate::config::{ConfigError, LinkConfig, LossStage};
-use crate::corruption::{Corrupter, Corruption};
+use crate::corruption::Corrupter;
 use crate::delay::Delay;
 use crate::duplication::Duplication;
 use crate::flying::Flying;
 use crate::loss::Loss;
-use crate::packet::{Class, Entry, Numbers};
+use crate::packet::{Class, Delivery, Entry, Numbers, Verdict};
 use crate::queue::Queue;
 use crate::queue::red::Red;
 use crate::random::{Random, Stage};
@@ -18,32 +18,6 @@ use crate::reordering::{Detour, Held, Reordering};
 use crate::spikes::{SpikePlace, Spikes};
 use crate::stats::{DropCause, LinkStats};
 use crate::time::Nanos;
-
-/// What became of a packet at the entry of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is in the link. It may still be lost on the way.
-    Accepted,
-    /// It is lost.
-    Dropped(DropCause),
-}
-
-/// A packet that has arrived.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery<T> {
-    /// When it arrived; not later than the time given to [`Link::poll`].
-    pub at: Nanos,
-    /// The packet as offered.
-    pub packet: T,
-    /// Its number among the packets offered, from 1.
-    pub number: u64,
-    /// When it was offered.
-    pub offered_at: Nanos,
-    /// The second of two copies.
-    pub copy: bool,
-    /// Bits to flip in it, if it was corrupted.
-    pub corruption: Option<Corruption>,
-}
 
 /// What a link does by itself.
 enum Step {
@@ -71,6 +45,8 @@ pub struct Link<T> {
     delay: Delay,
     reordering: Reordering,
     changes: Changes,
+    /// Whether the link does anything by itself but serialise: changes or spikes.
+    scheduled: bool,
     /// The latest moment known.
     now: Nanos,
     /// Packets that a spike keeps outside the queue, and until when.
@@ -109,6 +85,7 @@ impl<T: Clone> Link<T> {
             delay: Delay::new(&config, Random::new(seed, Stage::Jitter)),
             reordering: Reordering::new(&config, Random::new(seed, Stage::Reordering)),
             changes: Changes::new(Nanos::ZERO, &config.changes),
+            scheduled: config.spikes.is_some() || !config.changes.is_empty(),
             now: Nanos::ZERO,
             outside: VecDeque::new(),
             outside_until: Nanos::ZERO,
@@ -145,10 +122,24 @@ impl<T: Clone> Link<T> {
             return self.drop_at_entry(cause);
         }
         let copy = self.duplication.judge(&numbers).then(|| Entry { copy: true, ..entry.clone() });
-        let verdict = self.enter(entry);
+        let now = self.now;
+        if self.scheduled {
+            // Stage 4: into the queue, unless a spike keeps the packet outside.
+            let until = self.calm_at(SpikePlace::Sender, now);
+            if until > now {
+                self.outside_until = until;
+                for entry in std::iter::once(entry).chain(copy) {
+                    self.stats.in_transit += 1;
+                    self.stats.duplicated += u64::from(entry.copy);
+                    self.outside.push_back(entry);
+                }
+                return Verdict::Accepted;
+            }
+        }
+        let verdict = self.enqueue(now, entry);
         if let Some(copy) = copy {
             self.stats.duplicated += 1;
-            self.enter(copy);
+            self.enqueue(now, copy);
         }
         verdict
     }
@@ -188,14 +179,16 @@ impl<T: Clone> Link<T> {
             let departure = self.busy_until + self.rate.time_for(entry.bytes);
             first = first.min(departure + self.delay.least());
         }
-        if !self.outside.is_empty() {
-            first = first.min(self.outside_until + self.delay.least());
-        }
-        // New settings may be faster for those that still wait.
-        if let Some(at) = self.changes.next()
-            && !(self.queue.len() == 0 && self.outside.is_empty())
-        {
-            first = first.min(at);
+        if self.scheduled {
+            if !self.outside.is_empty() {
+                first = first.min(self.outside_until + self.delay.least());
+            }
+            // New settings may be faster for those that still wait.
+            if let Some(at) = self.changes.next()
+                && !(self.queue.len() == 0 && self.outside.is_empty())
+            {
+                first = first.min(at);
+            }
         }
         (first != Nanos::MAX).then_some(first)
     }
@@ -220,6 +213,8 @@ impl<T: Clone> Link<T> {
         self.delay.reconfigure(&config);
         self.reordering.reconfigure(&config);
         self.changes = Changes::new(self.now, &config.changes);
+        self.scheduled =
+            config.spikes.is_some() || !config.changes.is_empty() || !self.outside.is_empty();
         let goes_down = self.config.up && !config.up;
         self.config = config;
         if goes_down {
@@ -253,8 +248,26 @@ impl<T: Clone> Link<T> {
     /// This may run late: what happens to a packet depends only on what the link knew at the
     /// moment its turn came, because every call that changes anything runs this first.
     fn advance(&mut self, now: Nanos) {
-        self.spikes.forget(self.now);
+        let before = self.now;
         self.now = self.now.max(now);
+        if self.scheduled {
+            self.spikes.forget(before);
+            self.take_steps();
+        } else {
+            while self.busy_until <= self.now {
+                let start = self.busy_until;
+                let Some(entry) = self.queue.pop(start, &mut self.stats) else { break };
+                self.serialise(start, entry);
+            }
+        }
+        if !self.held.is_empty() {
+            self.expire_held(self.now);
+        }
+        self.queue.integrate(self.now, &mut self.stats);
+    }
+
+    /// Serialises what is due in turn with what the link does by itself.
+    fn take_steps(&mut self) {
         while let Some(step) = self.next_step() {
             match step {
                 Step::Serialise => {
@@ -275,8 +288,6 @@ impl<T: Clone> Link<T> {
                 }
             }
         }
-        self.expire_held(self.now);
-        self.queue.integrate(self.now, &mut self.stats);
     }
 
     /// The first step that is due. At one moment packets leave the queue, then settings change, then
@@ -323,6 +334,15 @@ impl<T: Clone> Link<T> {
         });
     }
 
+    /// When a packet has left whose serialisation starts at `start` and takes `span`.
+    fn departure(&mut self, start: Nanos, span: Nanos) -> Nanos {
+        if self.spikes.at(SpikePlace::Link) {
+            self.spikes.finish(start, span)
+        } else {
+            start + span
+        }
+    }
+
     /// The first moment from `at` on at which no spike stops packets at `place`.
     fn calm_at(&mut self, place: SpikePlace, at: Nanos) -> Nanos {
         if self.spikes.at(place) { self.spikes.next_calm(at) } else { at }
@@ -344,18 +364,6 @@ impl<T: Clone> Link<T> {
     fn drop_at_entry(&mut self, cause: DropCause) -> Verdict {
         self.stats.count_drop(cause);
         Verdict::Dropped(cause)
-    }
-
-    /// Stage 4: into the queue, unless a spike keeps the packet outside.
-    fn enter(&mut self, entry: Entry<T>) -> Verdict {
-        let until = self.calm_at(SpikePlace::Sender, self.now);
-        if until > self.now {
-            self.stats.in_transit += 1;
-            self.outside.push_back(entry);
-            self.outside_until = until;
-            return Verdict::Accepted;
-        }
-        self.enqueue(self.now, entry)
     }
 
     /// Stage 5.
@@ -380,12 +388,11 @@ impl<T: Clone> Link<T> {
 
     /// Stages 6 to 11 for a packet whose serialisation starts at `start`.
     fn serialise(&mut self, start: Nanos, entry: Entry<T>) {
+        if !self.held.is_empty() {
+            self.expire_held(start);
+        }
         let span = self.rate.time_for(entry.bytes);
-        let departure = if self.spikes.at(SpikePlace::Link) {
-            self.spikes.finish(start, span)
-        } else {
-            start + span
-        };
+        let departure = if self.scheduled { self.departure(start, span) } else { start + span };
         self.busy_until = departure;
         if self.config.loss_stage == LossStage::Wire
             && let Some(cause) = self.loss.judge(&entry.numbers, entry.copy)
@@ -395,38 +402,43 @@ impl<T: Clone> Link<T> {
             return;
         }
         let corruption = self.corrupter.judge(&entry.numbers, entry.copy);
-        let arrival = departure + self.delay.draw();
+        let mut at = departure + self.delay.draw();
         let detour = self.reordering.judge(&entry.numbers, entry.copy);
         self.departures += 1;
-        let mut flying = Flying { at: arrival, sequence: self.departures, entry, corruption };
-        match detour {
+        let sequence = self.departures;
+        let in_order = match detour {
+            Some(Detour::After(count, hold)) => {
+                let deadline = at + hold;
+                self.held.push(Flying { at, sequence, entry, corruption }, count, deadline);
+                return;
+            }
             Some(Detour::Delay(delay)) => {
-                flying.at = self.calm_at(SpikePlace::Receiver, arrival + delay);
-                self.out_of_order.push(flying);
+                at = at + delay;
+                false
             }
-            Some(Detour::After(count, hold)) => self.held.push(flying, count, arrival + hold),
-            None if self.config.jitter_reorders => {
-                flying.at = self.calm_at(SpikePlace::Receiver, arrival);
-                let arrival = flying.at;
-                self.out_of_order.push(flying);
-                self.release_held(arrival);
-            }
-            None => {
-                // Also after the delay became shorter, nobody overtakes.
-                let arrival = arrival.max(self.last_arrival);
-                flying.at = self.calm_at(SpikePlace::Receiver, arrival);
-                self.last_arrival = flying.at;
-                self.in_order.push_back(flying);
-                self.release_held(self.last_arrival);
-            }
+            None => !self.config.jitter_reorders,
+        };
+        if in_order {
+            // Also after the delay became shorter, nobody overtakes.
+            at = at.max(self.last_arrival);
+        }
+        if self.scheduled {
+            at = self.calm_at(SpikePlace::Receiver, at);
+        }
+        let flying = Flying { at, sequence, entry, corruption };
+        if in_order {
+            self.last_arrival = at;
+            self.in_order.push_back(flying);
+        } else {
+            self.out_of_order.push(flying);
+        }
+        if detour.is_none() && !self.held.is_empty() {
+            self.release_held(at);
         }
     }
 
     /// A packet that arrives at `arrival` passes those held back.
     fn release_held(&mut self, arrival: Nanos) {
-        if self.held.is_empty() {
-            return;
-        }
         let departures = &mut self.departures;
         let (out_of_order, spikes) = (&mut self.out_of_order, &mut self.spikes);
         let waits = spikes.at(SpikePlace::Receiver);

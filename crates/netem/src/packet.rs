@@ -2,6 +2,8 @@
 
 use std::ops::BitOr;
 
+use crate::corruption::Corruption;
+use crate::stats::DropCause;
 use crate::time::Nanos;
 
 /// What a packet carries, as far as loss patterns tell packets apart: a set of bits that the
@@ -53,4 +55,30 @@ pub(crate) struct Entry<T> {
     /// The second of two copies that duplication made.
     pub(crate) copy: bool,
     pub(crate) offered_at: Nanos,
+}
+
+/// What became of a packet at the entry of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is in the link. It may still be lost on the way.
+    Accepted,
+    /// It is lost.
+    Dropped(DropCause),
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery<T> {
+    /// When it arrived; not later than the time given to [`Link::poll`](crate::Link::poll).
+    pub at: Nanos,
+    /// The packet as offered.
+    pub packet: T,
+    /// Its number among the packets offered, from 1.
+    pub number: u64,
+    /// When it was offered.
+    pub offered_at: Nanos,
+    /// The second of two copies.
+    pub copy: bool,
+    /// Bits to flip in it, if it was corrupted.
+    pub corruption: Option<Corruption>,
 }
