@@ -75,6 +75,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "thin-no-backoff",
     "rto-restart",
     "no-sack-delay",
+    "immediate-sack",
     "dynamic-rto-min",
     "dynamic-rto-min-float",
     "eifel-timestamp",

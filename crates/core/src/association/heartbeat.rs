@@ -133,6 +133,7 @@ impl Association {
         let rtt = &mut self.paths[path].rtt;
         rtt.sample(sample);
         self.paths[path].spared_backoff = None;
+        self.paths[path].early_timeouts = 0;
         self.paths[path].measured_at = now;
         let rtt = &mut self.paths[path].rtt;
         if let Some(probe) = &mut self.sender.recovery.probe {

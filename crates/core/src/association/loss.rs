@@ -84,7 +84,10 @@ impl Association {
             let early = |until: u64| self.sender.duplicates.iter().any(|seq| *seq <= until);
             if path.spared_backoff.is_some_and(early) {
                 path.spared_backoff = None;
-                path.rtt.back_off(&profile);
+                path.early_timeouts += 1;
+                if path.early_timeouts > 1 {
+                    path.rtt.back_off(&profile);
+                }
             }
         }
     }

@@ -112,7 +112,8 @@ impl Association {
             self.sender.zero_window.probes += 1;
         } else {
             // E1
-            self.paths[path].control.get_mut().on_timeout();
+            let again = self.paths[path].timeouts_in_a_row > 1;
+            self.paths[path].control.get_mut().on_timeout(again);
             self.paths[path].one_packet = true;
             self.trace_window(now, path, WindowCause::Timeout);
         }

@@ -15,8 +15,8 @@ use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
 use crate::path::{PathId, RttProbe};
-use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::{Sent, immediate_sack};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
 use crate::time::Time;
 
@@ -338,8 +338,8 @@ impl Association {
             let probe = len > self.sender.peer_window();
             let Some(chunk) = self.sender.queue.next(max_payload) else { break };
             let mut flags = chunk.flags;
-            // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
-            flags.immediate |= self.state == State::ShutdownPending && self.sender.queue.is_empty();
+            let last = self.sender.queue.is_empty();
+            flags.immediate |= last && self.asks_for_sack();
             let seq = self.sender.board.next_seq();
             writer.data(
                 Scoreboard::tsn(seq),
@@ -365,6 +365,12 @@ impl Association {
                 break;
             }
         }
+    }
+
+    /// The chunk that empties the queue asks for a SACK at once.
+    fn asks_for_sack(&self) -> bool {
+        // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
+        self.state == State::ShutdownPending || immediate_sack::asks(self.profile())
     }
 
     fn note_new(
@@ -422,9 +428,12 @@ impl Association {
             self.journal.stats.retransmitted_packets[i] += 1;
         }
         let flight = self.sender.board.flight(path);
+        let waits = self.sender.board.first_lost().is_some() || !self.sender.queue.is_empty();
         let p = &mut self.paths[path];
         p.last_data_sent = now;
-        p.flight_at_send = flight;
+        // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
+        let full = p.one_packet && waits;
+        p.flight_at_send = if full { flight.max(p.control.get().cwnd()) } else { flight };
         if let Some(prr) = &mut p.prr {
             prr.on_sent(carried.bytes);
         }

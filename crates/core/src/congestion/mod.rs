@@ -28,7 +28,8 @@ pub(crate) trait CongestionControl {
     fn on_ack(&mut self, facts: &AckFacts);
     /// Loss found by SACKs, at the start of an episode.
     fn on_loss(&mut self);
-    fn on_timeout(&mut self);
+    /// T3-rtx expired; `again` says that it has since anything was acknowledged.
+    fn on_timeout(&mut self, again: bool);
     /// Nothing was sent for one RTO.
     fn on_idle(&mut self);
     /// Sets both from outside: the answer to a spurious loss, and rate reduction.

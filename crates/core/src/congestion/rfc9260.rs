@@ -9,7 +9,8 @@
 //! - `cwnd > ssthresh`: `pba += acked`; once `pba >= cwnd` with the window used:
 //!   `pba -= cwnd`, `cwnd += PMDCS`
 //! - loss: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = ssthresh`, `pba = 0`
-//! - timeout: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = PMDCS`, `pba = 0`
+//! - timeout: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = PMDCS`, `pba = 0`; a second one in a row
+//!   may hold ssthresh (RFC 5681 §3.1)
 //! - idle, once per RTO: first `ssthresh = cwnd`, then `cwnd = max(cwnd / 2, 4 PMDCS)`
 
 use super::{AckFacts, CongestionControl};
@@ -97,8 +98,10 @@ impl CongestionControl for Rfc9260 {
         self.partial_bytes_acked = 0;
     }
 
-    fn on_timeout(&mut self) {
-        self.ssthresh = self.halved();
+    fn on_timeout(&mut self, again: bool) {
+        if !again || self.parameters.halve_at_every_timeout {
+            self.ssthresh = self.halved();
+        }
         self.cwnd = self.pmdcs;
         self.partial_bytes_acked = 0;
     }
@@ -192,8 +195,24 @@ mod tests {
         c.cwnd = 20_000;
         c.on_loss();
         assert_eq!((c.cwnd(), c.ssthresh()), (10_000, 10_000));
-        c.on_timeout();
+        c.on_timeout(false);
         assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 4 * PMDCS));
+    }
+
+    #[test]
+    fn repeated_timeouts_hold_ssthresh_if_asked_to() {
+        let parameters =
+            CongestionParameters { halve_at_every_timeout: false, ..Default::default() };
+        let mut c = Rfc9260::new(&parameters, PMDCS, false);
+        c.cwnd = 40_000;
+        c.on_timeout(false);
+        c.on_timeout(true);
+        assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 20_000));
+        let mut c = control();
+        c.cwnd = 40_000;
+        c.on_timeout(false);
+        c.on_timeout(true);
+        assert_eq!(c.ssthresh(), 4 * PMDCS);
     }
 
     #[test]

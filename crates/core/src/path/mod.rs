@@ -77,6 +77,8 @@ pub(crate) struct Path {
     pub(crate) timeouts_in_a_row: u32,
     /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
     pub(crate) spared_backoff: Option<u64>,
+    /// Such expirations that were too early, since the RTT was measured.
+    pub(crate) early_timeouts: u32,
     /// Proportional Rate Reduction, during fast recovery (RFC 6937).
     pub(crate) prr: Option<Prr>,
 }
@@ -113,6 +115,7 @@ impl Path {
             timeouts: 0,
             timeouts_in_a_row: 0,
             spared_backoff: None,
+            early_timeouts: 0,
             prr: None,
         }
     }

@@ -58,6 +58,9 @@ parameters! {
         packets: u32 = 2,
         /// When SACKs are not delayed at all. Default `never`.
         no_delay: NoDelay = NoDelay::Never,
+        /// The sender asks for a SACK at once when a packet takes the last of what waits (I bit,
+        /// RFC 7053 §4). Default false.
+        ask_when_idle: bool = false,
     }
 }
 
@@ -125,6 +128,10 @@ parameters! {
         /// Slow start grows only when a SACK advances the Cumulative TSN Ack Point, as RFC 2960
         /// §7.2.1 asks. Default false.
         growth_needs_cumulative_advance: bool = false,
+        /// ssthresh is halved again at the second and further timeouts in a row (RFC 9260 §7.2.3).
+        /// Otherwise it is held (RFC 5681 §3.1), so that a long outage does not forget the capacity
+        /// of the path. Default true.
+        halve_at_every_timeout: bool = true,
         /// Decay of cwnd on an idle path, once per RTO (RFC 9260 §7.2.1). Default true.
         idle_decay: bool = true,
     }

@@ -161,8 +161,8 @@ parameters! {
         enabled: bool = false,
         /// Expirations in a row that do not back off; 0 is no limit, as in the paper. Default 0.
         expirations: u32 = 0,
-        /// RTO is doubled after all if the peer reports as a duplicate what was sent again. Default
-        /// true; the paper has no such rule.
+        /// RTO is doubled after all if the peer twice reports as a duplicate what was sent again, and
+        /// the RTT was not measured in between. Default true; the paper has no such rule.
         backs_off_if_early: bool = true,
     }
 }

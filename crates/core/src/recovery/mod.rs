@@ -10,9 +10,10 @@
 //! | T3-rtx starts anew after a SACK | [`t3_rtx`](timer::t3_rtx) decides whether, [`rto_restart`](timer::rto_restart) how long |
 //! | T3-rtx would expire | [`tail_loss_probe`](timer::tail_loss_probe) first, if one may be sent |
 //! | T3-rtx expired | [`thin_no_backoff`](timer::thin_no_backoff); RACK spares what is too young; F-RTO holds all but one packet |
-//! | a packet is written | what is lost, or [`bundling`] in front of new data |
+//! | a packet is written | what is lost, or [`bundling`] in front of new data; [`immediate_sack`] on its last chunk |
 
 pub(crate) mod bundling;
+pub(crate) mod immediate_sack;
 mod loss;
 pub(crate) mod spurious;
 #[cfg(test)]

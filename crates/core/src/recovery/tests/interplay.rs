@@ -20,8 +20,8 @@ fn delayed_sacks_do_not_make_a_storm_of_the_low_rto_min() {
     let papers = "[thin_no_backoff]\nbacks_off_if_early = false\n";
     let profile = "rfc9260+thin-rto-min+thin-no-backoff+rto-restart";
     assert!(timeouts(profile, papers) >= 40, "the storm");
-    // The warm-up has one spurious timeout; it is learnt from.
-    assert!(timeouts(profile, "") <= 1);
+    // Two spurious timeouts without a measurement in between are enough to learn.
+    assert!(timeouts(profile, "") <= 2);
     assert!(timeouts("rfc9260+thin-rto-min+rto-restart", "") <= 1);
 }
 
@@ -34,8 +34,8 @@ fn the_default_profile_neither() {
     }
     story.end(15_000);
     let stats = story.stats();
-    assert!(stats.timeouts <= 1, "{} timeouts", stats.timeouts);
-    assert!(stats.duplicates_reported <= 2, "{} duplicates", stats.duplicates_reported);
+    assert!(stats.timeouts <= 2, "{} timeouts", stats.timeouts);
+    assert!(stats.duplicates_reported <= 3, "{} duplicates", stats.duplicates_reported);
 }
 
 #[test]
