@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Subcommand;
-use tresse_lab::report::{self, Report};
+use tresse_lab::report::{self, Report, campaign};
 use tresse_lab::runner::Execution;
-use tresse_lab::{Experiment, LabError, Overrides, Session, experiment};
+use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
 
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]
@@ -29,21 +30,28 @@ enum Command {
     Run(RunArgs),
     /// Show the tables of the last result of an experiment
     Show(ShowArgs),
+    /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
+    Report(ReportArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   tresse lab run hurtig/fig2
   tresse lab run hurtig/fig2 hurtig/fig3 --out /tmp/results
+  tresse lab run pedersen
+  tresse lab run --all
   tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
   tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
   tresse lab run ./my.toml --seed 7";
 
 #[derive(Debug, clap::Args)]
 struct RunArgs {
-    /// Ids (see `tresse lab list`) or paths of experiment files in TOML
-    #[arg(required = true, value_name = "EXPERIMENT")]
+    /// Ids (see `tresse lab list`), papers such as pedersen, or paths of experiment files in TOML
+    #[arg(required_unless_present = "all", value_name = "EXPERIMENT")]
     experiments: Vec<String>,
+    /// Run every built-in experiment
+    #[arg(long, conflicts_with = "experiments")]
+    all: bool,
     /// Folder of all results; each experiment writes to a folder of its own in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -85,12 +93,23 @@ struct ShowArgs {
     out: PathBuf,
 }
 
+#[derive(Debug, clap::Args)]
+struct ReportArgs {
+    /// Folder of all results
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    /// Folder that the two pages are written to
+    #[arg(long, value_name = "DIR", default_value = "docs")]
+    docs: PathBuf,
+}
+
 /// Runs `tresse lab`.
 pub(crate) fn run(args: Args) -> ExitCode {
     let result = match args.command {
         Command::List => list(),
         Command::Run(args) => run_experiments(&args),
         Command::Show(args) => show(&args),
+        Command::Report(args) => write_report(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("tresse: {error}");
@@ -131,29 +150,104 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         seed: args.seed,
     };
     // Everything is checked before anything is written.
-    let sessions: Vec<Session> = args
-        .experiments
-        .iter()
-        .map(|name| Session::new(name, &overrides))
-        .collect::<Result<_, _>>()?;
+    let names = experiment_names(args);
+    let sessions: Vec<Session> =
+        names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
+    if sessions.len() > 1 && args.only.is_some() {
+        return Err(LabError::Option(
+            "--only repeats runs of one experiment; name just one".into(),
+        ));
+    }
     let execution = Execution {
         jobs: args.jobs.map(usize::from),
         fresh: args.fresh,
         capture: args.capture.clone(),
         ..Execution::default()
     };
+    if let (Some(prefix), [session]) = (&args.only, sessions.as_slice()) {
+        let failed = replay(session, prefix, execution)?;
+        return Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+    }
     let mut failed = false;
+    let mut total = Total::default();
     for session in &sessions {
-        failed |= match &args.only {
-            Some(prefix) => replay(session, prefix, execution.clone())?,
-            None => run_one(session, args, execution.clone())?,
-        };
+        let finished = run_one(session, args, execution.clone())?;
+        failed |= !finished.report.failures.is_empty();
+        total.add(&finished);
+    }
+    if sessions.len() > 1 {
+        print(&total.text());
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Whether a run failed.
-fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<bool, LabError> {
+/// The experiments that were asked for; the name of a paper stands for all of its experiments.
+fn experiment_names(args: &RunArgs) -> Vec<String> {
+    if args.all {
+        return experiment::ids().map(str::to_owned).collect();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in &args.experiments {
+        let of_paper = experiment::ids_of(name);
+        let own = if of_paper.is_empty() { vec![name.as_str()] } else { of_paper };
+        for name in own {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// What several experiments took and brought.
+#[derive(Default)]
+struct Total {
+    experiments: usize,
+    runs: usize,
+    reused: usize,
+    failed: usize,
+    packets: u64,
+    elapsed: Duration,
+    agree: usize,
+    published: usize,
+}
+
+impl Total {
+    fn add(&mut self, finished: &Finished) {
+        let (agree, published) = finished.report.agreement();
+        self.experiments += 1;
+        self.runs += finished.executed;
+        self.reused += finished.reused;
+        self.failed += finished.report.failures.len();
+        self.packets += finished.packets;
+        self.elapsed += finished.elapsed;
+        self.agree += agree;
+        self.published += published;
+    }
+
+    fn text(&self) -> String {
+        let seconds = self.elapsed.as_secs_f64();
+        let mut out =
+            format!("{} experiments: {} runs in {seconds:.1} s", self.experiments, self.runs);
+        if self.reused > 0 {
+            let _ = write!(out, " ({} were stored already)", self.reused);
+        }
+        if self.failed > 0 {
+            let _ = write!(out, ", {} failed", self.failed);
+        }
+        let _ = writeln!(
+            out,
+            "\n{:.1} million packets simulated, {:.0} packets/s\n{} of {} published numbers agree",
+            self.packets as f64 / 1e6,
+            self.packets as f64 / seconds.max(1e-9),
+            self.agree,
+            self.published
+        );
+        out
+    }
+}
+
+fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<Finished, LabError> {
     let finished = session.run(&args.out, execution)?;
     let mut out = report::render_for_terminal(&finished.report);
     let reused = match finished.reused {
@@ -168,7 +262,7 @@ fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<bo
         finished.page.display()
     );
     print(&out);
-    Ok(!finished.report.failures.is_empty())
+    Ok(finished)
 }
 
 /// Whether a run failed.
@@ -200,6 +294,37 @@ fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
         report.version,
         folder.join(report::PAGE).display()
     );
+    print(&out);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the pages about the whole campaign from the stored results of every built-in experiment.
+fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
+    let reports: Vec<Report> = experiment::ids()
+        .map(|id| {
+            let mut command = "tresse lab run --all".to_owned();
+            if args.out.as_os_str() != "results" {
+                let _ = write!(command, " --out {}", args.out.display());
+            }
+            Report::load(&args.out.join(id), id, &command)
+        })
+        .collect::<Result<_, _>>()?;
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text)
+            .map_err(|source| LabError::Write { path: path.to_owned(), source })
+    };
+    std::fs::create_dir_all(&args.docs)
+        .map_err(|source| LabError::Write { path: args.docs.clone(), source })?;
+    let pages = [
+        ("reproduction.md", campaign::reproduction(&reports)),
+        ("default-profile.md", campaign::default_profile(&reports)),
+    ];
+    let mut out = String::new();
+    for (name, text) in pages {
+        let path = args.docs.join(name);
+        write(&path, text)?;
+        let _ = writeln!(out, "{}", path.display());
+    }
     print(&out);
     Ok(ExitCode::SUCCESS)
 }

@@ -52,17 +52,17 @@ fn a_figure_is_run_shown_and_resumed() {
     assert!(output.status.success(), "{output:?}");
     let text = stdout(&output);
     let page = "results/hurtig/fig2/index.html";
-    for expected in ["Ours beside the paper", "41.0 %", "64.0 %", "205 runs in ", page] {
+    for expected in ["Ours beside the paper", "41.0 %", "64.0 %", "246 runs in ", page] {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
     assert!(temp.path().join(page).is_file());
 
     let shown = stdout(&lab(temp.path(), &["show", "hurtig/fig2"]));
-    let tables = text.split("\n205 runs").next().unwrap();
+    let tables = text.split("\n246 runs").next().unwrap();
     assert!(shown.starts_with(tables), "{shown}\n---\n{tables}");
 
     let again = stdout(&lab(temp.path(), &["run", "hurtig/fig2", "--jobs", "1"]));
-    assert!(again.contains("0 runs in ") && again.contains("205 were stored already"), "{again}");
+    assert!(again.contains("0 runs in ") && again.contains("246 were stored already"), "{again}");
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn options_change_what_is_run() {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
     assert!(!temp.path().join("results").exists());
-    // Two measured bursts of four and a run without loss for six senders.
-    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 6 * 9);
+    // Two measured bursts of four and a run without loss for seven senders.
+    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 7 * 9);
 
     // Keys in rows.csv replay single runs.
     let rows = fs::read_to_string(temp.path().join("elsewhere/hurtig/fig2/rows.csv")).unwrap();
@@ -174,7 +174,7 @@ fn failed_runs_give_exit_code_1_and_a_command_to_repeat_them() {
     let output = lab(temp.path(), &["run", "tight.toml"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let text = stdout(&output);
-    assert!(text.contains("205 of 205 runs failed"), "{text}");
+    assert!(text.contains("246 of 246 runs failed"), "{text}");
     let replay = text.lines().find_map(|l| l.split("again with: tresse lab ").nth(1)).unwrap();
     let arguments: Vec<&str> = replay.split(' ').collect();
     let again = lab(temp.path(), &arguments);

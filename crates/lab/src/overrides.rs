@@ -33,12 +33,7 @@ impl Overrides {
         }
         // Parameters can be right one by one and wrong together, or with a profile.
         for entry in experiment.profiles() {
-            Profile::named(&entry.name)
-                .and_then(|p| p.with_override_table(experiment.parameters().clone()))
-                .map_err(|source| LabError::Profile {
-                    context: format!("profile {}", entry.name),
-                    source,
-                })?;
+            entry.resolve(experiment.parameters())?;
         }
         if let Some(seed) = self.seed {
             experiment.replications_mut().seed = seed;
@@ -86,6 +81,7 @@ fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> 
         label: label.clone(),
         baseline: None,
         extra: true,
+        parameters: toml::Table::new(),
     });
     match experiment {
         Experiment::SingleLoss(e) => add_to_plots(e, label),

@@ -39,6 +39,8 @@ pub struct Finished {
     pub executed: usize,
     /// Runs taken from an earlier, identical execution.
     pub reused: usize,
+    /// Packets that the runs executed now have simulated.
+    pub packets: u64,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -128,6 +130,7 @@ impl Session {
             page,
             executed: plan.len() - executed.reused,
             reused: executed.reused,
+            packets: executed.packets,
             elapsed: start.elapsed(),
         })
     }

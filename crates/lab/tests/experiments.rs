@@ -43,8 +43,8 @@ fn every_file_is_built_in_and_stands_under_its_id() {
 fn figure_2_is_what_the_paper_describes() {
     let e = single_loss(experiment::find("hurtig/fig2").unwrap());
     let runs = plan(&e).unwrap();
-    // 40 measured positions and a run without loss for each of five senders.
-    assert_eq!(runs.len(), 5 * 41);
+    // 40 measured positions and a run without loss for each of six senders.
+    assert_eq!(runs.len(), 6 * 41);
     for run in &runs {
         let p = &run.setup.profile;
         assert_eq!((p.rto.initial_ms, p.rto.min_ms, p.rto.max_ms), (200.0, 100.0, 400.0));
@@ -70,7 +70,7 @@ fn keys_are_unique_and_change_with_what_decides_a_run() {
         plan(&single_loss(e)).unwrap().into_iter().map(|run| run.key).collect()
     };
     let own = keys(&Overrides::default());
-    assert_eq!(own.len(), 5 * 41);
+    assert_eq!(own.len(), 6 * 41);
     assert_eq!(own, keys(&Overrides::default()));
     let seed = Overrides { seed: Some(2), ..Overrides::default() };
     assert!(own.is_disjoint(&keys(&seed)));
@@ -79,7 +79,7 @@ fn keys_are_unique_and_change_with_what_decides_a_run() {
     // A further profile leaves the runs of the others valid.
     let profile = Overrides { profiles: vec!["rfc2960".into()], ..Overrides::default() };
     let more = keys(&profile);
-    assert!(own.is_subset(&more) && more.len() == 6 * 41);
+    assert!(own.is_subset(&more) && more.len() == 7 * 41);
 }
 
 fn mistake(from: &str, to: &str) -> String {
@@ -214,5 +214,5 @@ fn overrides_are_checked() {
     assert!(e.profiles.last().unwrap().extra);
     assert!(e.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));
     // One that is there already changes nothing.
-    assert_eq!(apply(profiles("rfc9260")).unwrap().profiles.len(), 5);
+    assert_eq!(apply(profiles("rfc9260")).unwrap().profiles.len(), 6);
 }

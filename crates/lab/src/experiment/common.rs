@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tresse_core::Profile;
 
+use super::load::merge;
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
 
@@ -72,6 +73,26 @@ pub struct ProfileEntry {
     /// Not in the paper: shown in a table of its own.
     #[serde(default)]
     pub extra: bool,
+    /// Parameters of this sender alone, besides those of the experiment.
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub parameters: toml::Table,
+}
+
+impl ProfileEntry {
+    /// The profile with the parameters of the experiment, `common`, and its own.
+    ///
+    /// # Errors
+    /// [`LabError::Profile`] for an unknown name or a wrong parameter.
+    pub fn resolve(&self, common: &toml::Table) -> Result<Profile, LabError> {
+        let mut parameters = common.clone();
+        merge(&mut parameters, self.parameters.clone());
+        Profile::named(&self.name)
+            .and_then(|profile| profile.with_override_table(parameters))
+            .map_err(|source| LabError::Profile {
+                context: format!("profile {}", self.name),
+                source,
+            })
+    }
 }
 
 /// Repetitions of the whole experiment, each with its own traffic and its own random numbers.
@@ -108,16 +129,6 @@ pub struct About {
     pub replications: Replications,
 }
 
-/// The profile called `name` with `parameters` in force.
-///
-/// # Errors
-/// [`LabError::Profile`] for an unknown name or a wrong parameter.
-pub fn resolve(parameters: &toml::Table, name: &str) -> Result<Profile, LabError> {
-    Profile::named(name)
-        .and_then(|profile| profile.with_override_table(parameters.clone()))
-        .map_err(|source| LabError::Profile { context: format!("profile {name}"), source })
-}
-
 /// Checks an id.
 pub(crate) fn check_id(id: &str) -> Checked {
     let parts_ok = !id.is_empty()
@@ -139,6 +150,7 @@ pub(crate) fn check_profiles(profiles: &[ProfileEntry], parameters: &toml::Table
         profile
             .with_override_table(parameters.clone())
             .map_err(|err| mistake("parameters", err.to_string()))?;
+        entry.resolve(parameters).map_err(|err| mistake(key("parameters"), err.to_string()))?;
         require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
         let twice = profiles[..i].iter().any(|p| p.label == entry.label);
         require(!twice, key("label"), format!("\"{}\" appears twice", entry.label))?;

@@ -15,8 +15,11 @@ pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Opt
         PlotKind::Series => series(plot, experiment, m),
         PlotKind::Sequence => sequence(plot, experiment, m),
     }?;
-    for y in &plot.levels {
-        figure.references.push(Reference { style: 0, at: ReferenceAt::Level { y: *y } });
+    for level in &plot.levels {
+        let [low, high] = figure.x_range;
+        let piece = vec![Point::new(low, level.y), Point::new(high, level.y)];
+        let label = level.label.clone();
+        figure.lines.push(Line { label, style: 0, look: Look::Thin, pieces: vec![piece] });
     }
     Some(figure)
 }
@@ -208,7 +211,7 @@ fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Op
             lines.push(Line { label, style, look: Look::Markers, pieces });
         }
     }
-    let y_label = "Cumulative retransmission delay (ms): average, smallest, largest";
+    let y_label = "Cumulative delay (ms): average, range";
     let mut axes = axes(plot, "Number of the retransmission".into(), y_label.into());
     axes.x_margin = 0.4;
     axes.x_labels = 6;

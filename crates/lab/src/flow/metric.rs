@@ -8,14 +8,16 @@
 //! | `timeouts`, `timeouts_per_mb` | T3-rtx expirations |
 //! | `fast_retransmits`, `fast_retransmits_per_mb` | packets sent again because of SACKs |
 //! | `fast_chunks_per_mb` | chunks sent again because of SACKs |
-//! | `fast_per_timeout` | fast retransmits for each timeout (for each one if there is none) |
+//! | `fast_events`, `fast_events_per_mb` | times that SACKs started a recovery |
+//! | `fast_per_timeout` | such recoveries for each timeout (as if for one if there is none) |
 //! | `retransmitted_chunks` | DATA chunks sent again |
 //! | `duplicates` | chunks that reached the receiver twice: unnecessary retransmissions |
+//! | `spurious` | retransmissions that the sender found to be spurious (with `observe.series`) |
 //! | `packets` | packets that the sender sent |
 //! | `delivered_bytes` | user data delivered |
 //! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (periodic workloads) |
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
-//! | `rto_ms.mean`, `.min`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
+//! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 
 use crate::comparison::Unit;
 
@@ -29,10 +31,13 @@ const PLAIN: &[(&str, &str, Unit)] = &[
     ("timeouts_per_mb", "Timeouts", Unit::PerMegabyte),
     ("fast_retransmits", "Fast retransmissions", Unit::Number),
     ("fast_retransmits_per_mb", "Fast retransmissions", Unit::PerMegabyte),
+    ("fast_events", "Fast recoveries", Unit::Number),
+    ("fast_events_per_mb", "Fast recoveries", Unit::PerMegabyte),
     ("fast_chunks_per_mb", "Fast retransmitted chunks", Unit::PerMegabyte),
-    ("fast_per_timeout", "Fast retransmissions for each timeout", Unit::Number),
+    ("fast_per_timeout", "Fast recoveries for each timeout", Unit::Number),
     ("retransmitted_chunks", "Retransmitted chunks", Unit::Number),
     ("duplicates", "Unnecessary retransmissions", Unit::Number),
+    ("spurious", "Spurious retransmissions detected", Unit::Number),
     ("packets", "Packets sent", Unit::Number),
     ("delivered_bytes", "User data delivered", Unit::Bytes),
 ];
@@ -48,6 +53,9 @@ pub const SERIES: &[(&str, &str)] = &[
     ("rto_min_ms", "RTO.Min"),
     ("cwnd", "Congestion window"),
 ];
+
+/// Statistics of a time series.
+const STATISTICS: [&str; 7] = ["mean", "min", "median", "p95", "p99", "max", "settled"];
 
 /// What a metric is called, and its unit; `None` if there is no such metric.
 pub fn describe(name: &str) -> Option<(String, Unit)> {
@@ -89,7 +97,7 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
                 ["2", statistic] => (" of the second path", *statistic),
                 _ => return None,
             };
-            ["mean", "min", "max", "settled"].contains(&statistic).then_some(())?;
+            STATISTICS.contains(&statistic).then_some(())?;
             let unit = if *series == "cwnd" { Unit::Bytes } else { Unit::Milliseconds };
             Some((format!("{text}{path}, {statistic}"), unit))
         }
@@ -103,7 +111,7 @@ pub(super) fn needs(name: &str) -> Option<&'static str> {
     let first = name.split('.').next().unwrap_or(name);
     if first == "retransmission" {
         Some("retransmissions")
-    } else if SERIES.iter().any(|(series, _)| *series == first) {
+    } else if first == "spurious" || SERIES.iter().any(|(series, _)| *series == first) {
         Some("series")
     } else {
         None

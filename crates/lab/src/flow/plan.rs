@@ -9,7 +9,6 @@ use tresse_core::Profile;
 use super::record::FlowRecord;
 use super::{Cell, Flow, scenario};
 use crate::error::LabError;
-use crate::experiment::resolve;
 use crate::runner::Run;
 use crate::seed;
 use crate::version;
@@ -96,7 +95,7 @@ pub fn plan(experiment: &Flow) -> Result<Vec<FlowRun>, LabError> {
         for entry in &experiment.profiles {
             let setup = Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(resolve(&flow.parameters, &entry.name)?),
+                profile: Arc::new(entry.resolve(&flow.parameters)?),
                 cell: cell.clone(),
                 cell_text: experiment.describe(&cell),
                 flow: Arc::clone(&flow),

@@ -45,7 +45,17 @@ pub struct Plot {
     pub y_max: Option<f64>,
     /// Horizontal lines drawn in, such as the true round-trip time.
     #[serde(default)]
-    pub levels: Vec<f64>,
+    pub levels: Vec<Level>,
+}
+
+/// A horizontal line for orientation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// Where it is, in the unit of the y axis.
+    pub y: f64,
+    /// What it is.
+    pub label: String,
 }
 
 /// What a plot shows.

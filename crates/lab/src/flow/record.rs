@@ -31,6 +31,10 @@ impl Record for FlowRecord {
     fn key(&self) -> &str {
         &self.key
     }
+
+    fn simulated(&self) -> u64 {
+        self.packets
+    }
 }
 
 /// What happened over time.

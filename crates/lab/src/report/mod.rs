@@ -1,6 +1,7 @@
 //! Everything that is written about an experiment: CSV, Parquet, JSON, SVG, one HTML page, and
 //! the terminal.
 
+pub mod campaign;
 pub mod figure;
 mod frame;
 mod html;
@@ -17,7 +18,7 @@ use tresse_netem::LinkConfig;
 
 use crate::comparison::{Comparison, Estimate, Unit, Verdict};
 use crate::error::LabError;
-use crate::experiment::{About, Experiment, resolve};
+use crate::experiment::{About, Experiment};
 use crate::overrides::{Overrides, shell_word};
 use crate::runner::{Failure, Folder};
 use crate::version;
@@ -258,7 +259,7 @@ fn resolved_profiles(experiment: &Experiment) -> Result<Vec<ResolvedProfile>, La
         .profiles()
         .iter()
         .map(|entry| {
-            let profile = resolve(experiment.parameters(), &entry.name)?;
+            let profile = entry.resolve(experiment.parameters())?;
             Ok(ResolvedProfile {
                 label: entry.label.clone(),
                 name: entry.name.clone(),

@@ -1,7 +1,7 @@
 //! The folder of one experiment's results: finished runs line by line, everything else whole or
 //! not at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,31 @@ impl Folder {
             .filter_map(|line| serde_json::from_slice::<R>(line).ok())
             .map(|record| (record.key().to_owned(), record))
             .collect())
+    }
+
+    /// Finished runs of the experiments beside this one whose keys are `wanted`: several figures of
+    /// a paper often show the same runs. What cannot be read is left out.
+    pub fn load_runs_beside<R: Record>(&self, wanted: &HashSet<&str>) -> HashMap<String, R> {
+        let mut found = HashMap::new();
+        let beside = self.path.parent().and_then(|parent| std::fs::read_dir(parent).ok());
+        for entry in beside.into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path == self.path {
+                continue;
+            }
+            for line in std::fs::read(path.join(RUNS)).unwrap_or_default().split(|b| *b == b'\n') {
+                // The key stands first in a line; reading all of it is for those that are wanted.
+                let key =
+                    line.strip_prefix(b"{\"key\":\"").and_then(|l| l.split(|b| *b == b'"').next());
+                let key = key.and_then(|key| std::str::from_utf8(key).ok());
+                if key.is_some_and(|key| wanted.contains(key))
+                    && let Ok(record) = serde_json::from_slice::<R>(line)
+                {
+                    found.insert(record.key().to_owned(), record);
+                }
+            }
+        }
+        found
     }
 
     /// Forgets all stored runs.
@@ -183,6 +208,10 @@ mod tests {
         fn key(&self) -> &str {
             &self.key
         }
+
+        fn simulated(&self) -> u64 {
+            0
+        }
     }
 
     fn record(key: &str) -> Line {
@@ -212,6 +241,17 @@ mod tests {
         folder.clear_runs().unwrap();
         folder.clear_runs().unwrap();
         assert!(folder.load_runs::<Line>().unwrap().is_empty());
+    }
+
+    #[test]
+    fn runs_of_experiments_beside_are_found_by_their_keys() {
+        let out = tempfile::tempdir().unwrap();
+        let (a, b) =
+            (Folder::open(out.path(), "p/a").unwrap(), Folder::open(out.path(), "p/b").unwrap());
+        a.replace_runs([&record("x"), &record("y")]).unwrap();
+        b.replace_runs([&record("z")]).unwrap();
+        let found = b.load_runs_beside::<Line>(&HashSet::from(["x", "z", "none"]));
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["x"]);
     }
 
     #[test]

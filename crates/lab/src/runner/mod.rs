@@ -5,6 +5,7 @@ mod failure;
 mod folder;
 mod progress;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -47,6 +48,9 @@ pub trait Run: Sync {
 pub trait Record: Serialize + DeserializeOwned + Clone + Send {
     /// Key of the run.
     fn key(&self) -> &str;
+
+    /// Packets that the simulation carried.
+    fn simulated(&self) -> u64;
 }
 
 /// How runs are executed. Nothing here changes a result.
@@ -73,6 +77,8 @@ pub struct Executed<R> {
     pub failures: Vec<Failure>,
     /// How many results were stored already.
     pub reused: usize,
+    /// Packets that the runs made now have simulated.
+    pub packets: u64,
 }
 
 /// Executes those runs of `plan` that are not stored in `folder`, storing each when it finishes.
@@ -96,6 +102,18 @@ pub fn execute<R: Run>(
     let mut stored = folder.load_runs::<R::Record>()?;
     let mut results: Vec<Option<Result<R::Record, String>>> =
         plan.iter().map(|run| stored.remove(run.key()).map(Ok)).collect();
+    if !fresh {
+        let missing = || plan.iter().zip(&results).filter(|(_, r)| r.is_none());
+        let wanted: HashSet<&str> = missing().map(|(run, _)| run.key()).collect();
+        if !wanted.is_empty() {
+            let mut beside = folder.load_runs_beside::<R::Record>(&wanted);
+            for (run, result) in plan.iter().zip(&mut results) {
+                if result.is_none() {
+                    *result = beside.remove(run.key()).map(Ok);
+                }
+            }
+        }
+    }
     let todo: Vec<usize> =
         results.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(i, _)| i).collect();
     let reused = plan.len() - todo.len();
@@ -103,8 +121,10 @@ pub fn execute<R: Run>(
     let mut writer = folder.append_runs()?;
     let mut progress = Progress::new(execution.progress, id, todo.len() as u64);
     let mut write_error = None;
+    let mut packets = 0;
     in_parallel(plan, &todo, execution, |index, result| {
         progress.step(result.is_ok());
+        packets += result.as_ref().map_or(0, Record::simulated);
         if let Ok(record) = &result
             && let Err(error) = writer.append(record)
         {
@@ -119,7 +139,8 @@ pub fn execute<R: Run>(
         return Err(error);
     }
 
-    let executed = collect(plan, results, reused, &execution.command);
+    let mut executed = collect(plan, results, reused, &execution.command);
+    executed.packets = packets;
     folder.replace_runs(&executed.records)?;
     Ok(executed)
 }
@@ -147,7 +168,7 @@ fn collect<R: Run>(
     reused: usize,
     command: &str,
 ) -> Executed<R::Record> {
-    let mut executed = Executed { records: Vec::new(), failures: Vec::new(), reused };
+    let mut executed = Executed { records: Vec::new(), failures: Vec::new(), reused, packets: 0 };
     for (spec, result) in plan.iter().zip(results) {
         match result {
             Some(Ok(record)) => executed.records.push(record),

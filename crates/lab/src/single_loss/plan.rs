@@ -10,7 +10,7 @@ use super::record::RunRecord;
 use super::workload::{ScheduledMessage, schedule};
 use super::{Bursts, Cell, Drop, SingleLoss, scenario};
 use crate::error::LabError;
-use crate::experiment::{AssociationSettings, resolve};
+use crate::experiment::AssociationSettings;
 use crate::runner::Run;
 use crate::seed;
 use crate::version;
@@ -136,7 +136,7 @@ fn setups(experiment: &SingleLoss) -> Result<Vec<Setup>, LabError> {
         for entry in &experiment.profiles {
             setups.push(Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(resolve(&experiment.parameters, &entry.name)?),
+                profile: Arc::new(entry.resolve(&experiment.parameters)?),
                 cell,
                 association: experiment.association.clone(),
                 forward: topology.link(&topology.forward, cell),

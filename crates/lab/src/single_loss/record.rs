@@ -35,6 +35,10 @@ impl crate::runner::Record for RunRecord {
     fn key(&self) -> &str {
         &self.key
     }
+
+    fn simulated(&self) -> u64 {
+        self.counters.simulated
+    }
 }
 
 /// The transfer of one message.

@@ -332,9 +332,8 @@ fn counters(
     sink: &SinkStats,
 ) -> BTreeMap<String, f64> {
     let fast = |counts: &[u64]| {
-        let not_fast = [LossCause::Timeout, LossCause::PathFailure, LossCause::ZeroWindowProbe];
         let pairs = LossCause::ALL.iter().zip(counts);
-        pairs.filter(|(cause, _)| !not_fast.contains(cause)).map(|(_, n)| *n).sum::<u64>() as f64
+        pairs.filter(|(cause, _)| by_sack(**cause)).map(|(_, n)| *n).sum::<u64>() as f64
     };
     let packets = fast(&sender.retransmitted_packets);
     let chunks = fast(&sender.retransmitted_chunks);
@@ -348,7 +347,9 @@ fn counters(
     put("packets", sender.packets_sent as f64);
     put("timeouts", timeouts);
     put("fast_retransmits", packets);
-    put("fast_per_timeout", packets / timeouts.max(1.0));
+    let events = sender.fast_recoveries as f64;
+    put("fast_events", events);
+    put("fast_per_timeout", events / timeouts.max(1.0));
     put("retransmitted_chunks", sender.retransmissions() as f64);
     put("duplicates", receiver.duplicate_chunks_received as f64);
     if sink.bytes > 0 {
@@ -356,8 +357,21 @@ fn counters(
         put("timeouts_per_mb", timeouts / megabytes);
         put("fast_retransmits_per_mb", packets / megabytes);
         put("fast_chunks_per_mb", chunks / megabytes);
+        put("fast_events_per_mb", events / megabytes);
     }
     values
+}
+
+/// Whether SACKs found the loss.
+fn by_sack(cause: LossCause) -> bool {
+    matches!(
+        cause,
+        LossCause::FastRetransmit
+            | LossCause::EarlyRetransmitBytes
+            | LossCause::EarlyRetransmitPackets
+            | LossCause::ThinFastRetransmit
+            | LossCause::Rack
+    )
 }
 
 /// `topology` after `change`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tresse_core::{Time, TraceEvent};
 
 use crate::flow::record::Traces;
-use crate::statistics::mean;
+use crate::statistics::{mean, percentile};
 
 /// The most points that are kept of one series for plots; metrics use all.
 const MOST_POINTS: usize = 4000;
@@ -14,6 +14,8 @@ const MOST_POINTS: usize = 4000;
 #[derive(Debug, Default)]
 pub(super) struct SeriesObserver {
     series: BTreeMap<String, Vec<(Time, f64)>>,
+    /// Losses that the sender found to have been none.
+    spurious: u64,
 }
 
 impl SeriesObserver {
@@ -23,6 +25,10 @@ impl SeriesObserver {
                 self.note("rtt_ms", path.0, now, sample.as_secs_f64() * 1e3);
                 self.note("rto_ms", path.0, now, rto.as_secs_f64() * 1e3);
             }
+            TraceEvent::RtoMin { rto_min } => {
+                self.note("rto_min_ms", 0, now, rto_min.as_secs_f64() * 1e3);
+            }
+            TraceEvent::Spurious { .. } => self.spurious += 1,
             TraceEvent::Window { path, cwnd, .. } => self.note("cwnd", path.0, now, *cwnd as f64),
             _ => {}
         }
@@ -48,6 +54,7 @@ impl SeriesObserver {
         values: &mut BTreeMap<String, f64>,
         traces: &mut Traces,
     ) {
+        values.insert("spurious".to_owned(), self.spurious as f64);
         for (name, points) in self.series {
             let all: Vec<f64> = points.iter().map(|(_, v)| *v).collect();
             let mut put = |statistic: &str, value: Option<f64>| {
@@ -58,6 +65,9 @@ impl SeriesObserver {
             put("mean", mean(&all));
             put("min", all.iter().copied().reduce(f64::min));
             put("max", all.iter().copied().reduce(f64::max));
+            put("median", percentile(&all, 50.0));
+            put("p95", percentile(&all, 95.0));
+            put("p99", percentile(&all, 99.0));
             put("settled", settled(&points));
             let every = points.len().div_ceil(MOST_POINTS).max(1);
             let thin = points.iter().step_by(every);

@@ -7,7 +7,7 @@ use tresse_core::wire::StreamId;
 use tresse_core::{
     AssociationId, AssociationStats, Bytes, CloseReason, Event, SendOptions, Time, TraceEvent,
 };
-use tresse_sim::{Application, Context};
+use tresse_sim::{Application, Context, Packet};
 
 use super::super::workload::ScheduledMessage;
 
@@ -23,6 +23,8 @@ pub(super) struct Sender {
     sent_at: Vec<Option<Time>>,
     /// DATA chunks in the order of sending.
     transmissions: Vec<Transmission>,
+    /// Packets with data that have left.
+    packets: u64,
     stats: AssociationStats,
     closed: Option<CloseReason>,
     fault: Option<String>,
@@ -32,6 +34,8 @@ pub(super) struct Sender {
 struct Transmission {
     tsn: u32,
     number: u32,
+    /// Number of its packet among those with data, counted from 1.
+    packet: u64,
     cause: Option<tresse_core::LossCause>,
 }
 
@@ -43,6 +47,7 @@ impl Sender {
             message_bytes,
             association: None,
             transmissions: Vec::new(),
+            packets: 0,
             stats: AssociationStats::default(),
             closed: None,
             fault: None,
@@ -87,12 +92,11 @@ impl Sender {
         self.schedule.len()
     }
 
-    /// Number of the packet, counted from 1, that carried message `index` for the first time:
-    /// every packet with data carries one chunk.
+    /// Number of the packet with data, counted from 1, that carried message `index` for the first
+    /// time. A packet may carry chunks that are sent again, too.
     pub(super) fn first_packet_of(&self, index: u32) -> Option<u64> {
         let tsn = self.tsn_of(index)?;
-        let position = self.transmissions.iter().position(|t| t.tsn == tsn && t.number == 1)?;
-        Some(position as u64 + 1)
+        self.transmissions.iter().find(|t| t.tsn == tsn && t.number == 1).map(|t| t.packet)
     }
 
     /// Whether `packet` carried message `index` for the first time.
@@ -155,8 +159,15 @@ impl Application for Sender {
 
     fn on_trace(&mut self, _now: Time, _id: AssociationId, event: &TraceEvent) {
         if let TraceEvent::Sent { tsn, transmission, cause, .. } = event {
-            let transmission = Transmission { tsn: tsn.0, number: *transmission, cause: *cause };
-            self.transmissions.push(transmission);
+            // The events of a packet come before it leaves.
+            let (number, packet) = (*transmission, self.packets + 1);
+            self.transmissions.push(Transmission { tsn: tsn.0, number, packet, cause: *cause });
+        }
+    }
+
+    fn on_packet(&mut self, _now: Time, outgoing: bool, _packet: &Packet) {
+        if outgoing && self.transmissions.last().is_some_and(|t| t.packet > self.packets) {
+            self.packets += 1;
         }
     }
 }

@@ -1,0 +1,261 @@
+//! Flow experiments from their files to their results.
+
+use std::fs;
+use std::path::Path;
+
+use tresse_lab::experiment;
+use tresse_lab::report::{Report, campaign};
+use tresse_lab::runner::{Execution, ProgressMode};
+use tresse_lab::{LabError, Overrides, Session};
+
+/// Two losses, two senders, two replications of a short thin stream.
+const SMALL: &str = r#"
+kind = "flow"
+id = "test/flow"
+title = "A small flow"
+summary = "For tests."
+notes = ["Nothing | but a test"]
+
+[paper]
+authors = "Nobody"
+title = "Nothing"
+section = "§0"
+
+[topology]
+forward = { bandwidth_kbps = 10000, delay_ms = 50 }
+backward = { bandwidth_kbps = 10000, delay_ms = 50 }
+
+[association]
+bundling = true
+
+[[profile]]
+name = "lksctp-2.6.15"
+label = "old"
+parameters = { rto = { min_ms = 900 } }
+
+[[profile]]
+name = "rfc9260"
+label = "RFC 9260"
+extra = true
+
+[[axis]]
+name = "loss"
+label = "Loss (%)"
+keys = ["topology.forward.loss", "topology.backward.loss"]
+values = [0, 10]
+scale = 0.01
+
+[workload.periodic]
+message_bytes = 100
+every_ms = 256
+duration_s = 120
+
+[observe]
+retransmissions = true
+series = true
+sequence = true
+
+[replications]
+count = 2
+seed = 3
+
+[matrix]
+metric = "transfer_ms.mean"
+
+[[table]]
+title = "Delays"
+kind = "retransmissions"
+
+[[table]]
+title = "Values"
+metrics = ["transfer_ms.p99", "rto_ms.median"]
+
+[[plot]]
+file = "by-axis"
+title = "By loss"
+kind = "by-axis"
+metric = "transfer_ms.mean"
+axis = "loss"
+series = ["old", "RFC 9260"]
+
+[[plot]]
+file = "sequence"
+title = "Sequence"
+kind = "sequence"
+at = { loss = 10 }
+series = ["old"]
+
+[[published]]
+what = "without loss half a round trip"
+where = "here"
+value = 50
+unit = "ms"
+measure = { metric = "transfer_ms.mean", series = "old", at = { loss = 0 } }
+
+[[published]]
+what = "loss makes it longer"
+where = "here"
+value = 0
+unit = "%"
+tolerance = 0
+relation = "above"
+measure = { metric = "transfer_ms.mean", series = "old", at = { loss = 10 }, relative_at = { loss = 0 } }
+
+[[published]]
+what = "no timeout comes before RTO.Min of this sender"
+where = "here"
+value = 900
+unit = "ms"
+relation = "above"
+measure = { metric = "retransmission.1.timeout.min_ms", series = "old", at = { loss = 10 } }
+"#;
+
+fn quiet() -> Execution {
+    Execution { progress: ProgressMode::Silent, jobs: Some(2), ..Execution::default() }
+}
+
+fn session(folder: &Path, text: &str, overrides: &Overrides) -> Session {
+    let file = folder.join("flow.toml");
+    fs::write(&file, text).unwrap();
+    Session::new(file.to_str().unwrap(), overrides).unwrap()
+}
+
+#[test]
+fn a_flow_is_measured_reported_resumed_and_repeated() {
+    let temp = tempfile::tempdir().unwrap();
+    let session = session(temp.path(), SMALL, &Overrides::default());
+    assert_eq!(session.runs(), 2 * 2 * 2);
+    let finished = session.run(&temp.path().join("a"), quiet()).unwrap();
+    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
+    assert_eq!(finished.report.agreement(), (3, 3), "{:#?}", finished.report.comparisons);
+    assert!(finished.packets > 8 * 900 && finished.packets == finished.report.packets);
+    let folder = temp.path().join("a/test/flow");
+    for file in
+        ["by-axis.svg", "sequence.svg", "rows.csv", "rows.parquet", "series.csv", "sequence.csv"]
+    {
+        assert!(folder.join(file).is_file(), "{file}");
+    }
+    let rows = fs::read_to_string(folder.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 8);
+    assert!(rows.starts_with("experiment,series,profile,loss,replication,"), "{rows}");
+
+    // Nothing is left to do, and a new start gives the same bytes.
+    let again = session.run(&temp.path().join("a"), quiet()).unwrap();
+    assert_eq!((again.executed, again.reused, again.packets), (0, 8, 0));
+    let other = temp.path().join("b");
+    session.run(&other, Execution { jobs: Some(1), ..quiet() }).unwrap();
+    for file in ["runs.jsonl", "summary.json", "rows.parquet", "index.html"] {
+        let read = |folder: &Path| fs::read(folder.join("test/flow").join(file)).unwrap();
+        assert_eq!(read(&temp.path().join("a")), read(&other), "{file}");
+    }
+
+    // Another figure of the same runs makes none of its own.
+    let twin = SMALL.replace("id = \"test/flow\"", "id = \"test/twin\"");
+    fs::write(temp.path().join("twin.toml"), twin).unwrap();
+    let path = temp.path().join("twin.toml");
+    let twin = Session::new(path.to_str().unwrap(), &Overrides::default()).unwrap();
+    let finished = twin.run(&temp.path().join("a"), quiet()).unwrap();
+    assert_eq!((finished.executed, finished.reused), (0, 8));
+}
+
+#[test]
+fn the_pages_of_a_campaign_are_made_from_results() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = SMALL.replace(
+        "[[axis]]",
+        "[[profile]]\nname = \"rfc9260+limited-transmit\"\nlabel = \"tresse\"\nextra = true\n\n[[axis]]",
+    );
+    let session = session(temp.path(), &text, &Overrides::default());
+    let report = session.run(temp.path(), quiet()).unwrap().report;
+    let stored = Report::load(&temp.path().join("test/flow"), "test/flow", "again").unwrap();
+    let pages = [campaign::reproduction(&[stored]), campaign::default_profile(&[report])];
+    assert!(pages[0].contains("| **all** | 3 | 3 | 0 | 0 | 100 % |"), "{}", pages[0]);
+    assert!(pages[0].contains("### `test/flow`: A small flow") && pages[0].contains("| within |"));
+    assert!(pages[1].contains("of 2 workloads") && pages[1].contains("loss 10"), "{}", pages[1]);
+}
+
+#[test]
+fn bulk_transfers_two_paths_and_changes_of_the_network() {
+    let temp = tempfile::tempdir().unwrap();
+    let head = SMALL.split("[[axis]]").next().unwrap();
+    let head = head.replace(
+        "[association]",
+        "second = { forward = { bandwidth_kbps = 10000, delay_ms = 50 }, backward = { bandwidth_kbps = 10000, delay_ms = 50 } }\n[association]",
+    );
+    let text = format!(
+        "{head}\n[[change]]\nat_s = 1.0\nkey = \"forward.up\"\nvalue = false\n\n\
+         [[change]]\nat_s = 8.0\nkey = \"forward.up\"\nvalue = true\n\n\
+         [workload.bulk]\nmessage_bytes = 1000\ntotal_bytes = 3000000\n\n\
+         [observe]\nseries = true\n\n\
+         [[table]]\ntitle = \"T\"\nmetrics = [\"completion_s\", \"timeouts\", \"cwnd.2.max\"]\n"
+    );
+    let report = session(temp.path(), &text, &Overrides::default())
+        .run(temp.path(), quiet())
+        .unwrap()
+        .report;
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+    let value =
+        |row: usize, column: usize| -> f64 { report.tables[0].rows[row][column].parse().unwrap() };
+    // The first path is dead for seven seconds, and what timed out takes the second one.
+    assert!(value(0, 1) > 2.0 && value(0, 2) >= 1.0 && value(0, 3) > 4000.0, "{:?}", report.tables);
+
+    // For a time instead of an amount, the run ends in time.
+    let text = text
+        .replace("total_bytes = 3000000", "duration_s = 2")
+        .replace("completion_s", "goodput_kbps");
+    let report = session(temp.path(), &text, &Overrides::default())
+        .run(temp.path(), quiet())
+        .unwrap()
+        .report;
+    assert!(report.failures.is_empty() && report.tables[0].rows.len() == 2);
+}
+
+#[test]
+fn mistakes_name_their_key() {
+    for (from, to, key) in [
+        ("values = [0, 10]", "values = [0, 200]", "topology.forward.loss"),
+        ("values = [0, 10]", "values = []", "axis[0].values"),
+        ("\"topology.forward.loss\", ", "\"loss\", ", "axis[0].keys"),
+        ("\"topology.forward.loss\", ", "\"topology.forward.lost\", ", "topology.forward.lost"),
+        ("every_ms = 256", "every_ms = 0", "workload.periodic.every_ms"),
+        ("series = true", "series = false", "table[1].metrics[1]"),
+        (
+            "metric = \"transfer_ms.mean\"\n\n[[table]]",
+            "metric = \"speed\"\n\n[[table]]",
+            "matrix.metric",
+        ),
+        ("axis = \"loss\"", "axis = \"delay\"", "plot[0].axis"),
+        ("at = { loss = 10 }\nseries", "at = { loss = 5 }\nseries", "plot[1].at"),
+        ("at = { loss = 0 } }", "at = {} }", "published[0].measure.at"),
+        ("rto = { min_ms = 900 }", "rto = { min = 900 }", "profile[0].parameters"),
+    ] {
+        assert!(SMALL.contains(from), "{from}");
+        let error = experiment::parse("my.toml", &SMALL.replacen(from, to, 1)).unwrap_err();
+        assert!(matches!(error, LabError::Experiment { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("(key {key}")) && !text.contains('\n'), "{to}: {text}");
+    }
+}
+
+#[test]
+fn flows_can_be_changed_from_the_command_line() {
+    let temp = tempfile::tempdir().unwrap();
+    let overrides = Overrides {
+        profiles: vec!["rfc9260+limited-transmit".into()],
+        parameters: vec!["workload.periodic.duration_s=10".into(), "rto.max_ms=2000".into()],
+        seed: Some(9),
+    };
+    let session = session(temp.path(), SMALL, &overrides);
+    assert_eq!(session.runs(), 3 * 2 * 2);
+    let report = session.run(temp.path(), quiet()).unwrap().report;
+    assert!(report.failures.is_empty() && report.about.replications.seed == 9);
+    assert!(report.profiles.iter().all(|p| p.parameters.contains("max_ms = 2000.0")));
+    // Published numbers that do not fit a changed sweep are left out.
+    let overrides = Overrides {
+        parameters: vec!["topology.forward.delay_ms=1".into()],
+        ..Overrides::default()
+    };
+    let file = temp.path().join("flow.toml");
+    let session = Session::new(file.to_str().unwrap(), &overrides).unwrap();
+    assert_eq!(session.experiment().published(), 3);
+}
