@@ -51,7 +51,7 @@ impl EndpointConfig {
 /// Settings of one association.
 #[derive(Clone, Debug)]
 pub struct AssociationConfig {
-    /// Protocol behaviour. Default: the profile `rfc9260`.
+    /// Protocol behaviour. Default: the profile `tresse`.
     pub profile: Arc<Profile>,
     /// Streams we ask for in our direction (RFC 9260 §3.3.2, OS). Default 16.
     pub outbound_streams: u16,
@@ -91,7 +91,7 @@ pub struct AssociationConfig {
 impl Default for AssociationConfig {
     fn default() -> Self {
         AssociationConfig {
-            profile: Profile::standard(),
+            profile: Profile::tresse(),
             outbound_streams: 16,
             inbound_streams: u16::MAX,
             send_buffer: 1 << 20,

@@ -1,8 +1,9 @@
 //! Profiles: protocol behaviour as data.
 //!
 //! A profile is a TOML file in `profiles/`. A *base* (`rfc9260`, `rfc2960`, `lksctp-2.6.15`)
-//! describes a whole sender and receiver; an *overlay* (`early-retransmit-packets`,
-//! `limited-transmit`, ...) changes some of it. A profile name joins them with `+`, applied from left to
+//! describes a whole sender and receiver; an *overlay* is one mechanism (`early-retransmit-packets`,
+//! `rack`, ...). `tresse`, the default, joins what helps; there is one for each row of the papers'
+//! comparisons (`pedersen-restart`, `ladha-dup-tsn`, ...). A profile name joins them with `+`, applied from left to
 //! right: `lksctp-2.6.15+early-retransmit-packets`. A name that begins with an overlay stands on
 //! `rfc9260`. TOML given by a user can override any parameter of the result.
 //!
@@ -221,6 +222,14 @@ pub enum ProfileError {
 }
 
 impl Profile {
+    /// The profile `tresse`: the default of an association.
+    pub fn tresse() -> Arc<Profile> {
+        static TRESSE: OnceLock<Arc<Profile>> = OnceLock::new();
+        Arc::clone(TRESSE.get_or_init(|| {
+            Arc::new(Profile::named("tresse").expect("a test checks every built-in profile"))
+        }))
+    }
+
     /// The profile `rfc9260`.
     pub fn standard() -> Arc<Profile> {
         static STANDARD: OnceLock<Arc<Profile>> = OnceLock::new();

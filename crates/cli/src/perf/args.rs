@@ -10,7 +10,7 @@ use super::units;
 /// What both sides have.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Common {
-    #[arg(long, value_name = "NAME", default_value = "rfc9260", help = profile_help())]
+    #[arg(long, value_name = "NAME", default_value = "tresse", help = profile_help())]
     pub(crate) profile: String,
     /// Change a parameter of the profile, such as rto.min_ms=100 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
