@@ -70,10 +70,16 @@ impl Run for FlowRun {
             cell: self.setup.cell_text.iter().cloned().collect::<BTreeMap<_, _>>(),
             replication: self.replication,
             packets: measured.packets,
-            values: measured.values,
+            values: measured.values.into_iter().map(|(name, v)| (name, rounded(v))).collect(),
             traces: measured.traces,
         })
     }
+}
+
+/// Twelve significant digits: more than anything measured has, and few enough to be the same
+/// number again after it was written and read, so that a resumed experiment repeats itself.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.11e}").parse().unwrap_or(value)
 }
 
 /// All runs of `experiment`: replication by replication, in each of them cell by cell and profile

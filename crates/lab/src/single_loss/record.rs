@@ -42,7 +42,10 @@ impl crate::runner::Record for RunRecord {
 }
 
 /// The transfer of one message.
+///
+/// Stored as a list of four numbers: there are half a million of them in some experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(u32, u32, u32, f64)", into = "(u32, u32, u32, f64)")]
 pub struct Sample {
     /// Number of the message in the paper's counting.
     pub tsn: u32,
@@ -54,19 +57,36 @@ pub struct Sample {
     pub mtt_ms: f64,
 }
 
+impl From<(u32, u32, u32, f64)> for Sample {
+    fn from((tsn, burst, position, mtt_ms): (u32, u32, u32, f64)) -> Self {
+        Sample { tsn, burst, position, mtt_ms }
+    }
+}
+
+impl From<Sample> for (u32, u32, u32, f64) {
+    fn from(s: Sample) -> Self {
+        (s.tsn, s.burst, s.position, s.mtt_ms)
+    }
+}
+
 /// Counters of the data sender over a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Packets sent.
     pub packets: u64,
     /// Packets of both hosts that the simulation carried.
-    #[serde(default)]
     pub simulated: u64,
     /// DATA chunks sent again, by cause; causes that did not occur are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub retransmitted: BTreeMap<String, u64>,
     /// T3-rtx expirations.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub timeouts: u64,
     /// Chunks that the receiver had already: unnecessary retransmissions.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub duplicates: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
