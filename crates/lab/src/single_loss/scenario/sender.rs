@@ -1,9 +1,10 @@
 //! The program that sends the messages of a schedule.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::wire::StreamId;
+use tresse_core::wire::{Chunk, Packet as SctpPacket, StreamId};
 use tresse_core::{
     AssociationId, AssociationStats, Bytes, CloseReason, Event, SendOptions, Time, TraceEvent,
 };
@@ -25,6 +26,8 @@ pub(super) struct Sender {
     transmissions: Vec<Transmission>,
     /// Packets with data that have left.
     packets: u64,
+    /// The first packet of each TSN, counted from 1 among those with data.
+    first_packets: BTreeMap<u32, u64>,
     stats: AssociationStats,
     closed: Option<CloseReason>,
     fault: Option<String>,
@@ -34,8 +37,6 @@ pub(super) struct Sender {
 struct Transmission {
     tsn: u32,
     number: u32,
-    /// Number of its packet among those with data, counted from 1.
-    packet: u64,
     cause: Option<tresse_core::LossCause>,
 }
 
@@ -48,6 +49,7 @@ impl Sender {
             association: None,
             transmissions: Vec::new(),
             packets: 0,
+            first_packets: BTreeMap::new(),
             stats: AssociationStats::default(),
             closed: None,
             fault: None,
@@ -96,7 +98,7 @@ impl Sender {
     /// time. A packet may carry chunks that are sent again, too.
     pub(super) fn first_packet_of(&self, index: u32) -> Option<u64> {
         let tsn = self.tsn_of(index)?;
-        self.transmissions.iter().find(|t| t.tsn == tsn && t.number == 1).map(|t| t.packet)
+        self.first_packets.get(&tsn).copied()
     }
 
     /// Whether `packet` carried message `index` for the first time.
@@ -159,15 +161,24 @@ impl Application for Sender {
 
     fn on_trace(&mut self, _now: Time, _id: AssociationId, event: &TraceEvent) {
         if let TraceEvent::Sent { tsn, transmission, cause, .. } = event {
-            // The events of a packet come before it leaves.
-            let (number, packet) = (*transmission, self.packets + 1);
-            self.transmissions.push(Transmission { tsn: tsn.0, number, packet, cause: *cause });
+            let transmission = Transmission { tsn: tsn.0, number: *transmission, cause: *cause };
+            self.transmissions.push(transmission);
         }
     }
 
-    fn on_packet(&mut self, _now: Time, outgoing: bool, _packet: &Packet) {
-        if outgoing && self.transmissions.last().is_some_and(|t| t.packet > self.packets) {
-            self.packets += 1;
+    fn on_packet(&mut self, _now: Time, outgoing: bool, packet: &Packet) {
+        if !outgoing {
+            return;
         }
+        // Counted by what leaves, as the link counts what it is to drop.
+        let Ok(sctp) = SctpPacket::parse_unverified(&packet.payload) else { return };
+        let mut data = false;
+        for chunk in sctp.chunks().map_while(Result::ok) {
+            if let Ok(Chunk::Data(chunk)) = Chunk::parse(chunk) {
+                data = true;
+                self.first_packets.entry(chunk.tsn.0).or_insert(self.packets + 1);
+            }
+        }
+        self.packets += u64::from(data);
     }
 }
