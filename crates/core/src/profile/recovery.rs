@@ -121,7 +121,7 @@ parameters! {
     BundleFastRetransmitParameters {
         /// Whether it runs. Default false.
         enabled: bool = false,
-        /// Only chunks whose SACK is overdue: sent longer than SRTT + 2 RTTVAR ago. Default false:
+        /// Only chunks whose SACK is overdue: sent longer than SRTT + 4 RTTVAR ago. Default false:
         /// all, as in the paper. Avoids most duplicates, and helps a little less.
         overdue_only: bool = false,
     }
