@@ -114,7 +114,7 @@ impl Association {
             // E1
             let again = self.paths[path].timeouts_in_a_row > 1;
             self.paths[path].control.get_mut().on_timeout(again);
-            self.paths[path].one_packet = true;
+            self.paths[path].one_packet = profile.congestion.one_packet_after_timeout;
             self.trace_window(now, path, WindowCause::Timeout);
         }
         if !(probe_answered || closed) {

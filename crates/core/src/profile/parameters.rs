@@ -132,6 +132,9 @@ parameters! {
         /// Otherwise it is held (RFC 5681 §3.1), so that a long outage does not forget the capacity
         /// of the path. Default true.
         halve_at_every_timeout: bool = true,
+        /// After a timeout a single packet may be in flight until something is acknowledged (RFC 9260
+        /// §7.2.3). Otherwise as many as cwnd holds, which is several small ones. Default true.
+        one_packet_after_timeout: bool = true,
         /// Decay of cwnd on an idle path, once per RTO (RFC 9260 §7.2.1). Default true.
         idle_decay: bool = true,
     }
