@@ -134,7 +134,7 @@ fn data_is_moved_and_every_byte_verified() {
         assert!(result[side]["goodput_bit_s"].as_f64().unwrap() > 0.0);
     }
     assert_eq!(result["error"], Value::Null);
-    assert_eq!(result["profile"], "rfc9260");
+    assert_eq!(result["profile"], "tresse");
     let round_trip = &result["sent"]["rtt"];
     assert!(round_trip.is_null() || round_trip["p50_us"].as_f64().unwrap() > 0.0);
     if cfg!(target_os = "linux") {
