@@ -7,14 +7,19 @@
 //! `TS.Recent = TSval <=> lowest TSN of the packet <= Cumulative TSN Ack of the last SACK + 1`
 
 /// The timestamp to echo.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TimestampEcho {
     recent: Option<u32>,
-    /// Cumulative TSN Ack of the last SACK sent, unwrapped.
+    /// Cumulative TSN Ack of the last SACK sent, unwrapped; at first the TSN before the initial one.
     last_ack: u64,
 }
 
 impl TimestampEcho {
+    /// Nothing received; `cumulative` is the TSN before the peer's initial one, unwrapped.
+    pub(crate) fn new(cumulative: u64) -> TimestampEcho {
+        TimestampEcho { recent: None, last_ack: cumulative }
+    }
+
     /// A packet came with this timestamp; `lowest` is its lowest TSN, unwrapped, if it had DATA.
     pub(crate) fn on_packet(&mut self, tsval: u32, lowest: Option<u64>) {
         // Packets without DATA have no place in the sequence: they count only at the beginning.
@@ -42,8 +47,7 @@ mod tests {
 
     #[test]
     fn the_cases_of_rfc_7323_section_4_3() {
-        let mut echo = TimestampEcho::default();
-        echo.on_sack_sent(9);
+        let mut echo = TimestampEcho::new(9);
         // Delayed acknowledgement: the earliest packet not acknowledged.
         echo.on_packet(100, Some(10));
         echo.on_packet(101, Some(11));

@@ -25,12 +25,13 @@ impl Association {
         incoming.has_data = true;
         incoming.facts.immediate |= data.flags.immediate;
         incoming.retransmission |= data.flags.retransmission;
-        let arrival = receiver.received.classify(data.tsn);
-        let seq = if let Arrival::New { seq } = arrival { seq } else { 0 };
-        incoming.lowest = Some(incoming.lowest.map_or(seq, |lowest| lowest.min(seq)));
-        let seq = match arrival {
-            Arrival::New { seq } => seq,
+        let seq = match receiver.received.classify(data.tsn) {
+            Arrival::New { seq } => {
+                incoming.note_tsn(seq);
+                seq
+            }
             Arrival::Duplicate => {
+                incoming.note_tsn(0);
                 // §6.2: duplicates SHOULD be reported.
                 self.journal.stats.duplicate_chunks_received += 1;
                 receiver.received.note_duplicate(data.tsn);

@@ -33,6 +33,13 @@ pub(super) struct Incoming<'a> {
     pub(super) timestamp: Option<Timestamp>,
 }
 
+impl Incoming<'_> {
+    /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
+    pub(super) fn note_tsn(&mut self, seq: u64) {
+        self.lowest = Some(self.lowest.map_or(seq, |lowest| lowest.min(seq)));
+    }
+}
+
 impl Association {
     /// Takes a packet whose verification tag was checked (RFC 9260 §8.5).
     pub(crate) fn handle_packet(

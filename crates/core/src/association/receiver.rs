@@ -51,7 +51,7 @@ impl Receiver {
             promised_bytes: u64::from(config.receive_buffer),
             streams,
             ack_path: PathId(0),
-            timestamps: TimestampEcho::default(),
+            timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
         }
     }

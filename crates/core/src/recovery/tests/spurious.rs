@@ -1,7 +1,7 @@
 //! Spurious retransmissions (Ladha et al.), one trace for each detector. RTT is 100 ms.
 
 use super::story::Story;
-use crate::endpoint::tests::Side;
+use crate::endpoint::tests::{Pair, Side, profile};
 use crate::event::LossCause;
 
 const QUICK: &str = "
@@ -71,6 +71,25 @@ fn a_real_loss_is_not_called_spurious() {
         assert_eq!(stats.spurious_timeouts, 0, "{profile}");
         assert_eq!(stats.spurious_fast_retransmits, 0, "{profile}");
     }
+}
+
+#[test]
+fn the_first_data_of_an_association_is_echoed_too() {
+    // No SACK was sent before that could tell what is in sequence.
+    let mut config = profile("rfc9260+eifel-timestamp", QUICK);
+    config.no_delay = true;
+    let (mut pair, a, z) = Pair::connected(&config, 1);
+    let mut lost = false;
+    pair.drop = Box::new(move |packet| {
+        let first = !lost && !packet.tsns().is_empty();
+        lost |= first;
+        first
+    });
+    pair.send(Side::A, a, 0, vec![0; 100]);
+    pair.run(std::time::Duration::from_secs(5));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    let stats = pair.end(Side::A).stats(a).expect("it is open");
+    assert_eq!((stats.timeouts, stats.spurious_timeouts), (1, 0));
 }
 
 /// A packet overtaken by four others.
