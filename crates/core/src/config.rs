@@ -73,6 +73,10 @@ pub struct AssociationConfig {
     /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
     /// 9899 is the registered one. Default `None`.
     pub encapsulation: Option<u16>,
+    /// `true` sends over all usable addresses of the peer at once (concurrent multipath transfer);
+    /// how is in `profile.multipath`. `false` uses one address, and others when it fails
+    /// (RFC 9260 §6.4). Default `false`. With a single address it changes nothing.
+    pub concurrent_transfer: bool,
     /// `true` sends small messages at once; `false` holds a partial packet while data is
     /// outstanding (Nagle, RFC 9260 §6.1 / SCTP_NODELAY of RFC 6458 §8.1.5). Default `false`.
     pub no_delay: bool,
@@ -99,6 +103,7 @@ impl Default for AssociationConfig {
             max_message_size: 16 << 20,
             mtu: 1500,
             encapsulation: None,
+            concurrent_transfer: false,
             no_delay: false,
             fragmentation: true,
             bundling: true,

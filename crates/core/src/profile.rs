@@ -24,6 +24,7 @@ macro_rules! built_in {
     };
 }
 
+mod multipath;
 mod parameters;
 mod recovery;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use multipath::*;
 pub use parameters::*;
 pub use recovery::*;
 
@@ -156,6 +158,8 @@ pub struct Profile {
     pub spurious_response: SpuriousResponseParameters,
     /// The T3-rtx timer (RFC 9260 §6.3.2).
     pub t3_rtx: T3RtxParameters,
+    /// Concurrent multipath transfer (draft-tuexen-tsvwg-sctp-multipath).
+    pub multipath: MultipathParameters,
 }
 
 impl Default for Profile {
@@ -190,6 +194,7 @@ impl Default for Profile {
             f_rto: FRtoParameters::default(),
             spurious_response: SpuriousResponseParameters::default(),
             t3_rtx: T3RtxParameters::default(),
+            multipath: MultipathParameters::default(),
         }
     }
 }
@@ -340,6 +345,8 @@ impl Profile {
         range("dynamic_rto_min.start_ms", dynamic.start_ms, 0.0, HOUR_MS, hour)?;
         range("dynamic_rto_min.floor_ms", dynamic.floor_ms, 0.0, HOUR_MS, hour)?;
         range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
+        let threshold = self.multipath.rescheduling_threshold;
+        range("multipath.rescheduling_threshold", threshold, 0.0, 1.0, "0 to 1")?;
         range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
         let probe = &self.tail_loss_probe;
         range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
