@@ -159,6 +159,11 @@ impl LossCause {
         LossCause::Bundled,
     ];
 
+    /// Where statistics count it: its place in [`ALL`](Self::ALL).
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
     /// A short name for tables, such as `fast-retransmit`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -325,4 +330,16 @@ pub enum WindowCause {
     RateReduction,
     /// Nothing was sent for a while (RFC 9260 §7.2.1).
     Idle,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_find_every_cause_where_it_is_listed() {
+        for (i, cause) in LossCause::ALL.iter().enumerate() {
+            assert_eq!(cause.index(), i);
+        }
+    }
 }

@@ -79,7 +79,7 @@ impl AssociationStats {
 
     /// Retransmitted chunks of one cause.
     pub fn retransmissions_by(&self, cause: LossCause) -> u64 {
-        LossCause::ALL.iter().position(|c| *c == cause).map_or(0, |i| self.retransmitted_chunks[i])
+        self.retransmitted_chunks[cause.index()]
     }
 }
 

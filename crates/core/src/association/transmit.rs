@@ -46,6 +46,14 @@ impl Carried {
     }
 }
 
+/// A packet with DATA that is being written.
+struct DataPacket<'b> {
+    now: Time,
+    path: PathId,
+    writer: PacketWriter<'b>,
+    carried: Carried,
+}
+
 impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
@@ -119,28 +127,25 @@ impl Association {
             // §6.1 C: what is lost goes before what is new.
             return None;
         }
-        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
-        self.write_timestamp(now, &mut writer, path);
-        let before_sack = writer.len();
+        let mut packet = self.begin_data(now, path, buffer);
+        let before_sack = packet.writer.len();
         if self.sack_leaves_room(path, lost.is_some()) {
-            self.write_sack(&mut writer, path);
+            self.write_sack(&mut packet.writer, path);
         }
-        let sacks = writer.len() > before_sack;
-        let mut carried = Carried::default();
+        let sacks = packet.writer.len() > before_sack;
         if lost.is_some() {
-            self.write_lost(now, &mut writer, path, &mut carried);
+            self.write_lost(&mut packet);
             self.sender.retransmit_now = false;
-            self.fill_retransmission(now, &mut writer, path, &mut carried);
+            self.fill_retransmission(&mut packet);
         } else {
-            self.bundle_before_new(now, &mut writer, path, &mut carried);
+            self.bundle_before_new(&mut packet);
         }
         let all_sent = self.sender.board.first_lost().is_none();
         if lost.is_none() || (all_sent && self.may_send_new(path)) {
-            self.write_new(now, &mut writer, path, &mut carried);
+            self.write_new(&mut packet);
         }
-        let empty = carried.is_empty() && !sacks;
-        writer.finish();
-        self.after_data(now, path, &carried);
+        let empty = packet.carried.is_empty() && !sacks;
+        self.finish_data(packet);
         // An empty packet would be offered for ever; the rules above never agree on one.
         debug_assert!(!empty);
         (!empty).then_some(path)
@@ -248,44 +253,23 @@ impl Association {
         chunk.is_none_or(|chunk| chunk + sack <= room)
     }
 
-    fn write_lost(
-        &mut self,
-        now: Time,
-        writer: &mut PacketWriter<'_>,
-        path: PathId,
-        carried: &mut Carried,
-    ) {
-        let max = self.paths[path].max_packet;
+    fn write_lost(&mut self, packet: &mut DataPacket<'_>) {
+        let max = self.paths[packet.path].max_packet;
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = self.may_send_data();
         while let Some(seq) = self.sender.board.first_lost() {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
-            let first = carried.retransmitted == 0;
-            if !(first && always_first) && writer.len() + chunk.size() > max {
+            let first = packet.carried.retransmitted == 0;
+            if !(first && always_first) && packet.writer.len() + chunk.size() > max {
                 break;
             }
-            if !first && self.retransmission_path(chunk.path, chunk.cause) != path {
+            if !first && self.retransmission_path(chunk.path, chunk.cause) != packet.path {
                 break;
             }
-            let (cause, bytes) = (chunk.cause, chunk.chunk.payload.len());
-            let data = &chunk.chunk;
-            writer.data(
-                Scoreboard::tsn(seq),
-                data.stream,
-                data.ssn,
-                data.ppid,
-                // Ladha et al., Figure 6, rule a.
-                DataFlags { retransmission: self.sender.extensions.retransmit_bit, ..data.flags },
-                &data.payload,
-            );
-            let size = chunk.size();
-            if first {
-                self.sender.board.begin_packet();
-            }
-            carried.bytes += size;
-            carried.highest = carried.highest.max(seq);
-            self.sender.recovery.on_sent(&Sent { now, path, seq });
+            let cause = chunk.cause;
+            self.write_again(packet, seq, cause);
+            let (now, path) = (packet.now, packet.path);
             self.sender.recovery.spurious.on_retransmission(now, seq);
             let repeat = self.config.profile.fast_retransmit.repeat;
             self.sender.board.record_retransmission(now, path, seq, repeat);
@@ -296,31 +280,50 @@ impl Association {
             let earliest = self.sender.board.earliest(path) == Some(seq);
             let running = self.paths[path].t3.is_some();
             let action = t3_rtx::after_transmission(&self.config.profile, cause, earliest, running);
-            carried.restart_t3 |= action == TimerAction::Restart;
-            carried.retransmitted += 1;
-            carried.cause = carried.cause.or(cause);
-            if let Some(i) = LossCause::ALL.iter().position(|c| Some(*c) == cause) {
-                self.journal.stats.retransmitted_chunks[i] += 1;
-            }
-            let transmission = self.sender.board.get(seq).map_or(0, |c| c.transmissions);
-            self.journal.trace(now, || TraceEvent::Sent {
-                tsn: Scoreboard::tsn(seq),
-                path,
-                bytes,
-                transmission,
-                cause,
-            });
+            packet.carried.restart_t3 |= action == TimerAction::Restart;
+            packet.carried.retransmitted += 1;
         }
     }
 
+    /// Writes a chunk once more; the caller records what that means for the scoreboard.
+    fn write_again(&mut self, packet: &mut DataPacket<'_>, seq: u64, cause: Option<LossCause>) {
+        let DataPacket { now, path, writer, carried } = packet;
+        let (now, path) = (*now, *path);
+        if carried.is_empty() {
+            self.sender.board.begin_packet();
+        }
+        let Some(chunk) = self.sender.board.get(seq) else { return };
+        let data = &chunk.chunk;
+        writer.data(
+            Scoreboard::tsn(seq),
+            data.stream,
+            data.ssn,
+            data.ppid,
+            // Ladha et al., Figure 6, rule a.
+            DataFlags { retransmission: self.sender.extensions.retransmit_bit, ..data.flags },
+            &data.payload,
+        );
+        carried.bytes += chunk.size();
+        carried.highest = carried.highest.max(seq);
+        carried.cause = carried.cause.or(cause);
+        if let Some(cause) = cause {
+            self.journal.stats.retransmitted_chunks[cause.index()] += 1;
+        }
+        let (bytes, transmission) = (data.payload.len(), chunk.transmissions + 1);
+        self.journal.trace(now, || TraceEvent::Sent {
+            tsn: Scoreboard::tsn(seq),
+            path,
+            bytes,
+            transmission,
+            cause,
+        });
+        self.sender.recovery.on_sent(&Sent { now, path, seq });
+    }
+
     /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
-    fn write_new(
-        &mut self,
-        now: Time,
-        writer: &mut PacketWriter<'_>,
-        path: PathId,
-        carried: &mut Carried,
-    ) {
+    fn write_new(&mut self, packet: &mut DataPacket<'_>) {
+        let DataPacket { now, path, writer, carried } = packet;
+        let (now, path) = (*now, *path);
         let max = self.paths[path].max_packet.max(padded(writer.len()));
         let max_payload = self.max_payload();
         while let Some(len) = self.sender.queue.next_len(max_payload) {
@@ -420,12 +423,20 @@ impl Association {
         });
     }
 
-    fn after_data(&mut self, now: Time, path: PathId, carried: &Carried) {
+    fn begin_data<'b>(&self, now: Time, path: PathId, buffer: &'b mut Vec<u8>) -> DataPacket<'b> {
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        self.write_timestamp(now, &mut writer, path);
+        DataPacket { now, path, writer, carried: Carried::default() }
+    }
+
+    fn finish_data(&mut self, packet: DataPacket<'_>) {
+        let DataPacket { now, path, writer, carried } = packet;
+        writer.finish();
         if carried.is_empty() {
             return;
         }
-        if let Some(i) = LossCause::ALL.iter().position(|c| Some(*c) == carried.cause) {
-            self.journal.stats.retransmitted_packets[i] += 1;
+        if let Some(cause) = carried.cause {
+            self.journal.stats.retransmitted_packets[cause.index()] += 1;
         }
         let flight = self.sender.board.flight(path);
         let waits = self.sender.board.first_lost().is_some() || !self.sender.queue.is_empty();

@@ -3,7 +3,7 @@
 use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
 use super::super::{Association, Control, State};
-use super::{Carried, MAX_DUPLICATES, SACK_LEN};
+use super::{Carried, DataPacket, MAX_DUPLICATES, SACK_LEN};
 use crate::path::PathId;
 use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
@@ -56,18 +56,17 @@ impl Association {
             && self.may_send_data()
             && path == self.paths.data_path()
             && self.sender.board.first_lost().is_none();
+        let mut packet = DataPacket { now, path, writer, carried: Carried::default() };
         if echo || data_fits {
-            self.write_timestamp(now, &mut writer, path);
-            self.write_sack(&mut writer, path);
-            let mut carried = Carried::default();
+            self.write_timestamp(now, &mut packet.writer, path);
+            self.write_sack(&mut packet.writer, path);
             // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
-            self.write_lost(now, &mut writer, path, &mut carried);
+            self.write_lost(&mut packet);
             if self.sender.board.first_lost().is_none() {
-                self.write_new(now, &mut writer, path, &mut carried);
+                self.write_new(&mut packet);
             }
-            self.after_data(now, path, &carried);
         }
-        writer.finish();
+        self.finish_data(packet);
         Some(path)
     }
 
