@@ -65,6 +65,12 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "ladha-dup-tsn",
     "ladha-combined",
     "ladha-f-rto",
+    // Congestion controls for concurrent transfer, to be joined to any of them; the last one counts.
+    "cmt-rpv1",
+    "cmt-rpv2",
+    "lia",
+    "olia",
+    "balia",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",
     "early-retransmit-packets",

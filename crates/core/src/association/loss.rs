@@ -181,7 +181,7 @@ impl Association {
     }
 
     fn cut_window(&mut self, now: Time, path: PathId) {
-        self.paths[path].control.get_mut().on_loss();
+        self.tell_control(now, path, |control, coupled| control.on_loss(&coupled));
         self.trace_window(now, path, WindowCause::Loss);
     }
 

@@ -4,6 +4,7 @@
 //! recovery algorithms, the congestion controllers and the paths, and applies what they decide.
 
 mod api;
+mod coupling;
 mod data;
 mod heartbeat;
 mod input;

@@ -182,14 +182,19 @@ impl Association {
             return;
         }
         let before = p.control.get().cwnd();
-        p.control.get_mut().on_ack(&AckFacts {
-            bytes,
-            flight_before: p.flight_at_send,
-            cumulative_advanced: outcome.cumulative_advanced,
-            in_fast_recovery: self.sender.fast_recovery_exit.is_some(),
-            all_acked: flight == 0,
+        let flight_before = p.flight_at_send;
+        let in_fast_recovery = self.sender.fast_recovery_exit.is_some();
+        self.tell_control(now, path, |control, coupled| {
+            control.on_ack(&AckFacts {
+                bytes,
+                flight_before,
+                cumulative_advanced: outcome.cumulative_advanced,
+                in_fast_recovery,
+                all_acked: flight == 0,
+                coupled,
+            });
         });
-        if p.control.get().cwnd() != before {
+        if self.paths[path].control.get().cwnd() != before {
             self.trace_window(now, path, WindowCause::Growth);
         }
     }

@@ -113,7 +113,7 @@ impl Association {
         } else {
             // E1
             let again = self.paths[path].timeouts_in_a_row > 1;
-            self.paths[path].control.get_mut().on_timeout(again);
+            self.tell_control(now, path, |control, coupled| control.on_timeout(again, &coupled));
             self.paths[path].one_packet = profile.congestion.one_packet_after_timeout;
             self.trace_window(now, path, WindowCause::Timeout);
         }

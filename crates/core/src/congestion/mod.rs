@@ -1,15 +1,75 @@
 //! Congestion control: one controller per path decides how much may be in flight there.
+//!
+//! A coupled controller also looks at the windows of the other paths, which the association shows
+//! it: [`Coupled`].
 
+mod balia;
+mod cmt_rpv1;
+mod cmt_rpv2;
+mod coupled;
+mod lia;
+mod olia;
 pub(crate) mod prr;
 mod rfc9260;
 
+use balia::Balia;
+use cmt_rpv1::CmtRpv1;
+use cmt_rpv2::CmtRpv2;
+use coupled::CoupledControl;
+use lia::Lia;
+use olia::Olia;
 use rfc9260::Rfc9260;
 
 use crate::profile::{CongestionAlgorithm, CongestionParameters};
 
+/// What coupled controllers know of a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathView {
+    /// Bytes.
+    pub(crate) cwnd: f64,
+    /// Bytes; no more than the peer's receive buffer, also while it is "arbitrarily high".
+    pub(crate) ssthresh: f64,
+    /// Smoothed round-trip time in seconds, RTO before the first measurement; above zero.
+    pub(crate) rtt: f64,
+    /// Bytes acknowledged between losses ([`CongestionControl::between_losses`]).
+    pub(crate) between_losses: f64,
+}
+
+impl PathView {
+    /// Bytes per second.
+    fn rate(&self) -> f64 {
+        self.cwnd / self.rtt
+    }
+}
+
+/// The path of a controller, and those that carry data beside it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Coupled<'a> {
+    pub(crate) own: PathView,
+    /// Usable paths that carried data within the last RTO. Empty for a controller that does not
+    /// ask for them ([`CongestionControl::is_coupled`]).
+    pub(crate) others: &'a [PathView],
+}
+
+impl Coupled<'_> {
+    fn all(&self) -> impl Iterator<Item = &PathView> + Clone {
+        std::iter::once(&self.own).chain(self.others)
+    }
+
+    /// The sum of `value` over all paths.
+    fn sum(&self, value: impl Fn(&PathView) -> f64) -> f64 {
+        self.all().map(value).sum()
+    }
+
+    /// The largest `value` of all paths.
+    fn max(&self, value: impl Fn(&PathView) -> f64) -> f64 {
+        self.all().map(value).fold(0.0, f64::max)
+    }
+}
+
 /// What a SACK means for one path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AckFacts {
+pub(crate) struct AckFacts<'a> {
     /// Bytes acknowledged for the first time on this path, with headers and padding.
     pub(crate) bytes: usize,
     /// Bytes in flight on this path before the SACK.
@@ -19,49 +79,80 @@ pub(crate) struct AckFacts {
     pub(crate) in_fast_recovery: bool,
     /// Nothing is outstanding on the path any more.
     pub(crate) all_acked: bool,
+    pub(crate) coupled: Coupled<'a>,
 }
 
 /// A congestion controller. All sizes are bytes of DATA chunks with headers and padding.
 pub(crate) trait CongestionControl {
     fn cwnd(&self) -> usize;
     fn ssthresh(&self) -> usize;
-    fn on_ack(&mut self, facts: &AckFacts);
+    fn on_ack(&mut self, facts: &AckFacts<'_>);
     /// Loss found by SACKs, at the start of an episode.
-    fn on_loss(&mut self);
+    fn on_loss(&mut self, coupled: &Coupled<'_>);
     /// T3-rtx expired; `again` says that it has since anything was acknowledged.
-    fn on_timeout(&mut self, again: bool);
+    fn on_timeout(&mut self, again: bool, coupled: &Coupled<'_>);
     /// Nothing was sent for one RTO.
     fn on_idle(&mut self);
     /// Sets both from outside: the answer to a spurious loss, and rate reduction.
     fn set_window(&mut self, cwnd: usize, ssthresh: usize);
     /// The window of a new association.
     fn initial_window(&self) -> usize;
+    /// It looks at the other paths.
+    fn is_coupled(&self) -> bool {
+        false
+    }
+    /// Bytes acknowledged since the last loss, or between the last two if those were more.
+    fn between_losses(&self) -> usize {
+        0
+    }
 }
 
 /// The registry of congestion controllers.
 #[derive(Debug)]
 pub(crate) enum Controller {
     Rfc9260(Rfc9260),
+    CmtRpv1(CoupledControl<CmtRpv1>),
+    CmtRpv2(CoupledControl<CmtRpv2>),
+    Lia(CoupledControl<Lia>),
+    Olia(CoupledControl<Olia>),
+    Balia(CoupledControl<Balia>),
 }
 
 impl Controller {
     pub(crate) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Controller {
+        let base = Rfc9260::new(parameters, pmdcs, ipv6);
         match parameters.algorithm {
-            CongestionAlgorithm::Rfc9260 => {
-                Controller::Rfc9260(Rfc9260::new(parameters, pmdcs, ipv6))
-            }
+            CongestionAlgorithm::Rfc9260 => Controller::Rfc9260(base),
+            CongestionAlgorithm::CmtRpv1 => Controller::CmtRpv1(CoupledControl::new(base)),
+            CongestionAlgorithm::CmtRpv2 => Controller::CmtRpv2(CoupledControl::new(base)),
+            CongestionAlgorithm::Lia => Controller::Lia(CoupledControl::new(base)),
+            CongestionAlgorithm::Olia => Controller::Olia(CoupledControl::new(base)),
+            CongestionAlgorithm::Balia => Controller::Balia(CoupledControl::new(base)),
         }
     }
 
     pub(crate) fn get(&self) -> &dyn CongestionControl {
         match self {
             Controller::Rfc9260(c) => c,
+            Controller::CmtRpv1(c) => c,
+            Controller::CmtRpv2(c) => c,
+            Controller::Lia(c) => c,
+            Controller::Olia(c) => c,
+            Controller::Balia(c) => c,
         }
     }
 
     pub(crate) fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Controller::Rfc9260(c) => c,
+            Controller::CmtRpv1(c) => c,
+            Controller::CmtRpv2(c) => c,
+            Controller::Lia(c) => c,
+            Controller::Olia(c) => c,
+            Controller::Balia(c) => c,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@
 //!   may hold ssthresh (RFC 5681 §3.1)
 //! - idle, once per RTO: first `ssthresh = cwnd`, then `cwnd = max(cwnd / 2, 4 PMDCS)`
 
-use super::{AckFacts, CongestionControl};
+use super::{AckFacts, CongestionControl, Coupled};
 use crate::profile::{CongestionParameters, InitialWindow};
 
 #[derive(Debug)]
@@ -49,9 +49,72 @@ impl Rfc9260 {
         }
     }
 
-    fn halved(&self) -> usize {
-        let floor = (self.parameters.ssthresh_floor * self.pmdcs as f64) as usize;
-        (self.cwnd / 2).max(floor)
+    /// Path MTU Data Chunk Size.
+    pub(super) fn pmdcs(&self) -> usize {
+        self.pmdcs
+    }
+
+    /// The lowest ssthresh after a loss.
+    pub(super) fn floor(&self) -> usize {
+        (self.parameters.ssthresh_floor * self.pmdcs as f64) as usize
+    }
+
+    /// ssthresh after a loss.
+    pub(super) fn halved(&self) -> usize {
+        (self.cwnd / 2).max(self.floor())
+    }
+
+    /// Grows by so many times what §7.2.1 and §7.2.2 say.
+    pub(super) fn grow(&mut self, facts: &AckFacts<'_>, slow_start: f64, avoidance: f64) {
+        self.idle = false;
+        let used = facts.flight_before >= self.cwnd;
+        if self.cwnd <= self.ssthresh {
+            // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
+            let allowed =
+                facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
+            if used && !facts.in_fast_recovery && allowed {
+                let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
+                self.step(facts.bytes.min(limit), slow_start);
+            }
+        } else {
+            // §7.2.2
+            self.partial_bytes_acked += facts.bytes;
+            if self.partial_bytes_acked >= self.cwnd {
+                if !used {
+                    self.partial_bytes_acked = self.cwnd;
+                } else if !facts.in_fast_recovery {
+                    self.partial_bytes_acked -= self.cwnd;
+                    self.step(self.pmdcs, avoidance);
+                }
+            }
+        }
+        if facts.all_acked {
+            self.partial_bytes_acked = 0;
+        }
+    }
+
+    /// Changes cwnd by `bytes` times `weight`, which may be negative: at least by one byte if it
+    /// is to grow at all, and to no less than one PMDCS.
+    fn step(&mut self, bytes: usize, weight: f64) {
+        let least = if weight > 0.0 { 1 } else { isize::MIN };
+        let change = ((bytes as f64 * weight).round() as isize).max(least);
+        self.cwnd = self.cwnd.saturating_add_signed(change).max(self.pmdcs);
+    }
+
+    /// Losses were found by SACKs.
+    pub(super) fn reduce(&mut self, ssthresh: usize) {
+        self.ssthresh = ssthresh;
+        self.cwnd = ssthresh;
+        self.partial_bytes_acked = 0;
+    }
+
+    /// T3-rtx expired; `again` as in [`CongestionControl::on_timeout`].
+    pub(super) fn restart(&mut self, again: bool, ssthresh: usize) {
+        if !again || self.parameters.halve_at_every_timeout {
+            self.ssthresh = ssthresh;
+        }
+        self.cwnd = self.pmdcs;
+        self.partial_bytes_acked = 0;
     }
 }
 
@@ -64,46 +127,16 @@ impl CongestionControl for Rfc9260 {
         self.ssthresh
     }
 
-    fn on_ack(&mut self, facts: &AckFacts) {
-        self.idle = false;
-        let used = facts.flight_before >= self.cwnd;
-        if self.cwnd <= self.ssthresh {
-            // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
-            let allowed =
-                facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
-            if used && !facts.in_fast_recovery && allowed {
-                let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
-                self.cwnd += facts.bytes.min(limit);
-            }
-        } else {
-            // §7.2.2
-            self.partial_bytes_acked += facts.bytes;
-            if self.partial_bytes_acked >= self.cwnd {
-                if !used {
-                    self.partial_bytes_acked = self.cwnd;
-                } else if !facts.in_fast_recovery {
-                    self.partial_bytes_acked -= self.cwnd;
-                    self.cwnd += self.pmdcs;
-                }
-            }
-        }
-        if facts.all_acked {
-            self.partial_bytes_acked = 0;
-        }
+    fn on_ack(&mut self, facts: &AckFacts<'_>) {
+        self.grow(facts, 1.0, 1.0);
     }
 
-    fn on_loss(&mut self) {
-        self.ssthresh = self.halved();
-        self.cwnd = self.ssthresh;
-        self.partial_bytes_acked = 0;
+    fn on_loss(&mut self, _: &Coupled<'_>) {
+        self.reduce(self.halved());
     }
 
-    fn on_timeout(&mut self, again: bool) {
-        if !again || self.parameters.halve_at_every_timeout {
-            self.ssthresh = self.halved();
-        }
-        self.cwnd = self.pmdcs;
-        self.partial_bytes_acked = 0;
+    fn on_timeout(&mut self, again: bool, _: &Coupled<'_>) {
+        self.restart(again, self.halved());
     }
 
     fn set_window(&mut self, cwnd: usize, ssthresh: usize) {
@@ -142,13 +175,14 @@ mod tests {
         Rfc9260::new(&CongestionParameters::default(), PMDCS, false)
     }
 
-    fn ack(bytes: usize, flight_before: usize) -> AckFacts {
+    fn ack(bytes: usize, flight_before: usize) -> AckFacts<'static> {
         AckFacts {
             bytes,
             flight_before,
             cumulative_advanced: true,
             in_fast_recovery: false,
             all_acked: false,
+            coupled: Coupled::default(),
         }
     }
 
@@ -193,9 +227,9 @@ mod tests {
     fn loss_halves_and_timeout_restarts() {
         let mut c = control();
         c.cwnd = 20_000;
-        c.on_loss();
+        c.on_loss(&Coupled::default());
         assert_eq!((c.cwnd(), c.ssthresh()), (10_000, 10_000));
-        c.on_timeout(false);
+        c.on_timeout(false, &Coupled::default());
         assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 4 * PMDCS));
     }
 
@@ -205,13 +239,13 @@ mod tests {
             CongestionParameters { halve_at_every_timeout: false, ..Default::default() };
         let mut c = Rfc9260::new(&parameters, PMDCS, false);
         c.cwnd = 40_000;
-        c.on_timeout(false);
-        c.on_timeout(true);
+        c.on_timeout(false, &Coupled::default());
+        c.on_timeout(true, &Coupled::default());
         assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 20_000));
         let mut c = control();
         c.cwnd = 40_000;
-        c.on_timeout(false);
-        c.on_timeout(true);
+        c.on_timeout(false, &Coupled::default());
+        c.on_timeout(true, &Coupled::default());
         assert_eq!(c.ssthresh(), 4 * PMDCS);
     }
 

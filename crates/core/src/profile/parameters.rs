@@ -99,8 +99,19 @@ parameters! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionAlgorithm {
-    /// RFC 9260 §7.2, and with other parameters RFC 2960.
+    /// RFC 9260 §7.2, and with other parameters RFC 2960. With concurrent transfer, every path is
+    /// controlled for itself: "CMT", as aggressive on a shared bottleneck as one flow per path.
     Rfc9260,
+    /// Coupled: resource pooling by slow start thresholds (draft-tuexen-tsvwg-sctp-multipath).
+    CmtRpv1,
+    /// Coupled: resource pooling by bandwidths (draft-tuexen-tsvwg-sctp-multipath).
+    CmtRpv2,
+    /// Coupled: Linked Increases (RFC 6356).
+    Lia,
+    /// Coupled: Opportunistic Linked Increases (draft-khalili-mptcp-congestion-control).
+    Olia,
+    /// Coupled: Balanced Linked Adaptation (draft-walid-mptcp-congestion-control).
+    Balia,
 }
 
 /// How large the first congestion window is.
@@ -116,7 +127,8 @@ pub enum InitialWindow {
 parameters! {
     /// Congestion window rules (RFC 9260 §7.2).
     CongestionParameters {
-        /// The algorithm. Default `rfc9260`.
+        /// The algorithm. Default `rfc9260`. The coupled ones differ from it only while several
+        /// paths carry data: less on a bottleneck that the paths share, in return for slower growth.
         algorithm: CongestionAlgorithm = CongestionAlgorithm::Rfc9260,
         /// The first window. Default `rfc9260`.
         initial_window: InitialWindow = InitialWindow::Rfc9260,

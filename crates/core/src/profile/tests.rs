@@ -30,6 +30,20 @@ fn overlays_stand_on_what_is_left_of_them() {
 }
 
 #[test]
+fn the_last_of_two_congestion_controls_counts() {
+    let name = "tresse+lia+rack+cmt-rpv2+limited-transmit";
+    let profile = Profile::named(name).unwrap();
+    assert_eq!(profile.congestion.algorithm, CongestionAlgorithm::CmtRpv2);
+    let alone = Profile::named("tresse+cmt-rpv2+rack+limited-transmit").unwrap();
+    let renamed = Profile { name: name.into(), description: profile.description.clone(), ..alone };
+    assert_eq!(profile, renamed);
+    for name in ["cmt-rpv1", "cmt-rpv2", "lia", "olia", "balia"] {
+        let algorithm = Profile::named(name).unwrap().congestion.algorithm;
+        assert!(format!("{algorithm:?}").eq_ignore_ascii_case(&name.replace('-', "")), "{name}");
+    }
+}
+
+#[test]
 fn mistakes_are_named() {
     let unknown = Profile::named("rfc9260+warp").unwrap_err().to_string();
     assert!(unknown.contains("warp") && unknown.contains("lksctp-2.6.15"), "{unknown}");

@@ -1,0 +1,46 @@
+//! What a congestion controller is shown of the other paths.
+
+use smallvec::SmallVec;
+
+use super::Association;
+use crate::congestion::{CongestionControl, Coupled, PathView};
+use crate::path::{Path, PathId};
+use crate::time::Time;
+
+/// No round trip counts as shorter, in seconds: rates stay finite.
+const MIN_RTT: f64 = 1e-6;
+
+impl Association {
+    /// Tells the controller of `path` something; a coupled one sees the other paths with it.
+    pub(super) fn tell_control(
+        &mut self,
+        now: Time,
+        path: PathId,
+        tell: impl FnOnce(&mut dyn CongestionControl, Coupled<'_>),
+    ) {
+        let mut own = PathView::default();
+        let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
+        if self.paths[path].control.get().is_coupled() {
+            let in_use = |p: &&Path| {
+                let idle = now.since(p.last_data_sent);
+                p.usable() && p.last_data_sent != Time::ZERO && idle <= p.rto()
+            };
+            own = self.view(&self.paths[path]);
+            let siblings = self.paths.iter().filter(|p| p.id != path).filter(in_use);
+            others.extend(siblings.map(|p| self.view(p)));
+        }
+        tell(self.paths[path].control.get_mut(), Coupled { own, others: &others });
+    }
+
+    fn view(&self, path: &Path) -> PathView {
+        let control = path.control.get();
+        // RFC 6356 §3: while a path recovers, ssthresh is its window.
+        let cwnd = if path.prr.is_some() { control.ssthresh() } else { control.cwnd() };
+        PathView {
+            cwnd: cwnd as f64,
+            ssthresh: control.ssthresh().min(self.sender.peer_buffer) as f64,
+            rtt: path.rtt.srtt().unwrap_or(path.rto()).as_secs_f64().max(MIN_RTT),
+            between_losses: control.between_losses() as f64,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What all coupled controllers have in common: RFC 9260 §7.2 with other steps.
+//!
+//! When the window may grow, what counts as acknowledged, timeouts, idle paths and the first
+//! window are those of `rfc9260.rs`; a [`Coupling`] says by how much it grows and how far it falls.
+
+use super::rfc9260::Rfc9260;
+use super::{AckFacts, CongestionControl, Coupled};
+
+/// What couples the window of a path to those of the others. With a single path each answer is
+/// that of RFC 9260.
+pub(crate) trait Coupling: Default {
+    /// Growth in slow start, as a multiple of that of RFC 9260 §7.2.1.
+    fn slow_start(&self, _: &Coupled<'_>) -> f64 {
+        1.0
+    }
+
+    /// Growth in congestion avoidance: PMDCS per window of acknowledged data.
+    fn avoidance(&self, paths: &Coupled<'_>) -> f64;
+
+    /// ssthresh after a loss, in bytes.
+    fn after_loss(&self, _: &Coupled<'_>, limits: &Limits) -> usize {
+        limits.halved
+    }
+
+    /// So many bytes were acknowledged.
+    fn on_acked(&mut self, _bytes: usize) {}
+
+    /// A loss, or T3-rtx expired for the first time in a row.
+    fn on_lost(&mut self) {}
+
+    /// As [`CongestionControl::between_losses`].
+    fn between_losses(&self) -> usize {
+        0
+    }
+}
+
+/// What RFC 9260 would do after a loss, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Its new ssthresh.
+    pub(super) halved: usize,
+    /// Its lowest one.
+    pub(super) floor: usize,
+}
+
+/// A controller of RFC 9260 that is coupled to those of the other paths.
+#[derive(Debug)]
+pub(crate) struct CoupledControl<C> {
+    base: Rfc9260,
+    coupling: C,
+}
+
+impl<C: Coupling> CoupledControl<C> {
+    pub(super) fn new(base: Rfc9260) -> CoupledControl<C> {
+        CoupledControl { base, coupling: C::default() }
+    }
+
+    fn after_loss(&self, paths: &Coupled<'_>) -> usize {
+        let base = &self.base;
+        let limits = Limits { halved: base.halved(), floor: base.floor() };
+        self.coupling.after_loss(paths, &limits).max(base.pmdcs())
+    }
+}
+
+impl<C: Coupling> CongestionControl for CoupledControl<C> {
+    fn cwnd(&self) -> usize {
+        self.base.cwnd()
+    }
+
+    fn ssthresh(&self) -> usize {
+        self.base.ssthresh()
+    }
+
+    fn on_ack(&mut self, facts: &AckFacts<'_>) {
+        self.coupling.on_acked(facts.bytes);
+        let paths = &facts.coupled;
+        let (slow, avoidance) = (self.coupling.slow_start(paths), self.coupling.avoidance(paths));
+        self.base.grow(facts, slow, avoidance);
+    }
+
+    fn on_loss(&mut self, paths: &Coupled<'_>) {
+        let ssthresh = self.after_loss(paths);
+        self.coupling.on_lost();
+        self.base.reduce(ssthresh);
+    }
+
+    fn on_timeout(&mut self, again: bool, paths: &Coupled<'_>) {
+        let ssthresh = self.after_loss(paths);
+        if !again {
+            self.coupling.on_lost();
+        }
+        self.base.restart(again, ssthresh);
+    }
+
+    fn on_idle(&mut self) {
+        self.base.on_idle();
+    }
+
+    fn set_window(&mut self, cwnd: usize, ssthresh: usize) {
+        self.base.set_window(cwnd, ssthresh);
+    }
+
+    fn initial_window(&self) -> usize {
+        self.base.initial_window()
+    }
+
+    fn is_coupled(&self) -> bool {
+        true
+    }
+
+    fn between_losses(&self) -> usize {
+        self.coupling.between_losses()
+    }
+}
