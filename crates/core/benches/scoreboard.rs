@@ -8,7 +8,7 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use tresse_core::event::LossCause;
 use tresse_core::path::PathId;
-use tresse_core::scoreboard::{AckOutcome, NewChunk, Scoreboard};
+use tresse_core::scoreboard::{AckOutcome, Eligibility, NewChunk, Scoreboard};
 use tresse_core::{Bytes, Time};
 use tresse_wire::{DataFlags, GapAckBlock, Ppid, Ssn, StreamId, Tsn};
 
@@ -110,14 +110,20 @@ impl Steady {
     }
 
     fn retransmit(&mut self) {
-        while let Some(range) = self.board.missing().iter().find(|r| r.misses >= 3).copied() {
+        let lost = |board: &Scoreboard| board.missing().find(|r| r.misses >= 3).copied();
+        while let Some(range) = lost(&self.board) {
             for seq in range.start..=range.end {
                 self.board.mark_lost(seq, LossCause::FastRetransmit);
             }
         }
         while let Some(seq) = self.board.first_lost() {
             self.board.begin_packet();
-            self.board.record_retransmission(Time::from_nanos(self.clock), PathId(0), seq, false);
+            self.board.record_retransmission(
+                Time::from_nanos(self.clock),
+                PathId(0),
+                seq,
+                Eligibility::Rule5,
+            );
         }
     }
 }

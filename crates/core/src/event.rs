@@ -142,11 +142,15 @@ pub enum LossCause {
     TailLossProbe,
     /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
     Bundled,
+    /// Not lost: it holds up the buffers, and leaves again over another path (Sarnow 2017 §6.2.3).
+    Rescheduled,
+    /// Not lost: a thin stream goes over all paths at once.
+    Redundant,
 }
 
 impl LossCause {
     /// All causes, in the order in which statistics count them.
-    pub const ALL: [LossCause; 10] = [
+    pub const ALL: [LossCause; 12] = [
         LossCause::FastRetransmit,
         LossCause::EarlyRetransmitBytes,
         LossCause::EarlyRetransmitPackets,
@@ -157,6 +161,8 @@ impl LossCause {
         LossCause::Rack,
         LossCause::TailLossProbe,
         LossCause::Bundled,
+        LossCause::Rescheduled,
+        LossCause::Redundant,
     ];
 
     /// Where statistics count it: its place in [`ALL`](Self::ALL).
@@ -177,6 +183,8 @@ impl LossCause {
             LossCause::Rack => "rack",
             LossCause::TailLossProbe => "tail-loss-probe",
             LossCause::Bundled => "bundled",
+            LossCause::Rescheduled => "rescheduled",
+            LossCause::Redundant => "redundant",
         }
     }
 }

@@ -9,7 +9,7 @@ use super::Association;
 use super::sack::SackMarks;
 use crate::congestion::prr::Prr;
 use crate::event::{LossCause, TraceEvent, WindowCause};
-use crate::path::PathId;
+use crate::path::{Path, PathId};
 use crate::recovery::spurious::response::{TimerAdaption, windows};
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
 use crate::recovery::{SackFacts, TimerFacts};
@@ -26,12 +26,18 @@ impl Association {
         marks: SackMarks,
         was_in_recovery: bool,
     ) -> bool {
+        let split = self.is_concurrent() && self.profile().multipath.split_fast_retransmit;
         let sender = &mut self.sender;
         let htna = self.config.profile.fast_retransmit.htna;
-        let struck = strike(&mut sender.board, outcome, htna, was_in_recovery);
+        let struck = if split {
+            self.strike_split(outcome)
+        } else {
+            strike(&mut sender.board, outcome, htna, was_in_recovery)
+        };
+        let sender = &mut self.sender;
         let mut decisions = std::mem::take(&mut sender.decisions);
         decisions.clear();
-        let quiet = sender.board.missing().is_empty() && outcome.newly_acked == 0;
+        let quiet = sender.board.missing().next().is_none() && outcome.newly_acked == 0;
         if quiet && !outcome.cumulative_advanced && sender.duplicates.is_empty() {
             self.sender.decisions = decisions;
             return false;
@@ -50,7 +56,7 @@ impl Association {
             struck: struck || !outcome.reneged.is_empty(),
             new_data_ready,
             smss: self.paths[data_path].pmdcs(),
-            in_fast_recovery: sender.fast_recovery_exit.is_some(),
+            in_fast_recovery: self.paths.in_fast_recovery(),
             thin: sender.recovery.thin.is_thin(&sender.board),
             timestamp_echo: marks.timestamp_echo,
             retransmit_bit: marks.retransmit_bit,
@@ -136,6 +142,7 @@ impl Association {
         let (path, misses) = (chunk.path, chunk.misses);
         let tsn = Scoreboard::tsn(seq);
         self.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
+        self.paths[path].chunks_lost += 1;
         1 << path.0
     }
 
@@ -148,13 +155,26 @@ impl Association {
     }
 
     /// RFC 9260 §7.2.4 rules 2, 3 and 6.
-    fn start_fast_recovery(&mut self, now: Time, paths: u32, cuts: SmallVec<[Cut; 2]>) {
-        if self.sender.fast_recovery_exit.is_some() {
+    fn start_fast_recovery(&mut self, now: Time, paths: u32, mut cuts: SmallVec<[Cut; 2]>) {
+        // Each path has a Fast Recovery of its own with concurrent transfer, otherwise the
+        // association has one.
+        let concurrent = self.is_concurrent();
+        let recovering = |p: &Path| p.fast_recovery_exit.is_some();
+        let paths = if concurrent {
+            let fresh = self.paths.iter().filter(|p| !recovering(p));
+            paths & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
+        } else if self.paths.in_fast_recovery() {
+            0
+        } else {
+            paths
+        };
+        if paths == 0 {
             return; // What is marked leaves as cwnd allows; cwnd is not cut again.
         }
         let (cumulative, highest) =
             (self.sender.board.cumulative(), self.sender.board.next_seq() - 1);
         let recovery = &mut self.sender.recovery;
+        cuts.retain(|cut| paths & (1 << cut.path.0) != 0);
         recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
         if let Some(dynamic) = &mut recovery.dynamic_rto_min {
             dynamic.on_fast_retransmit();
@@ -176,7 +196,9 @@ impl Association {
         self.sender.retransmit_now = true;
         self.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
-            self.sender.fast_recovery_exit = Some(highest);
+            for p in self.paths.iter_mut().filter(|p| !concurrent || paths & (1 << p.id.0) != 0) {
+                p.fast_recovery_exit = Some(highest);
+            }
         }
     }
 
@@ -185,11 +207,24 @@ impl Association {
         self.trace_window(now, path, WindowCause::Loss);
     }
 
-    /// Fast Recovery is over.
+    /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
     pub(super) fn end_fast_recovery(&mut self, now: Time) {
-        self.sender.fast_recovery_exit = None;
+        let concurrent = self.is_concurrent();
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
+            let board = &self.sender.board;
+            let reached = |exit: u64| {
+                if concurrent {
+                    // The Cumulative TSN Ack Point that the path would have for itself.
+                    board.earliest(path).is_none_or(|earliest| earliest > exit)
+                } else {
+                    board.cumulative() >= exit
+                }
+            };
+            if !self.paths[path].fast_recovery_exit.is_some_and(reached) {
+                continue;
+            }
+            self.paths[path].fast_recovery_exit = None;
             if self.paths[path].prr.take().is_some() {
                 // RFC 6937 §3: "cwnd = ssthresh" at the end of recovery.
                 let control = self.paths[path].control.get_mut();
@@ -206,7 +241,7 @@ impl Association {
         let cut = self.cut(path, timeouts);
         let board = &self.sender.board;
         let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
-        let recovering = self.sender.fast_recovery_exit.is_some();
+        let recovering = self.paths.in_fast_recovery();
         let spurious = &mut self.sender.recovery.spurious;
         spurious.on_timeout(cumulative, highest, recovering);
         spurious.begin(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
@@ -242,7 +277,9 @@ impl Association {
             self.sender.timer_adaption =
                 adaption.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
         } else {
-            self.sender.fast_recovery_exit = None;
+            for path in self.paths.iter_mut() {
+                path.fast_recovery_exit = None;
+            }
         }
         for cut in &episode.cuts {
             let flight = self.sender.board.flight(cut.path);

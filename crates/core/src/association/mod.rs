@@ -9,6 +9,7 @@ mod data;
 mod heartbeat;
 mod input;
 mod loss;
+mod multipath;
 mod paths;
 mod receiver;
 mod sack;

@@ -78,6 +78,11 @@ impl Paths {
             .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
     }
 
+    /// Some path is in Fast Recovery (RFC 9260 §7.2.4 rule 6).
+    pub(crate) fn in_fast_recovery(&self) -> bool {
+        self.list.iter().any(|p| p.fast_recovery_exit.is_some())
+    }
+
     /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation stays.
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         for path in &mut self.list {

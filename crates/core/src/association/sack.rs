@@ -117,12 +117,9 @@ impl Association {
             self.errors = 0;
         }
         self.sender.zero_window.answered = true;
-        // §6.2.1 D iv: Fast Recovery ends once the exit point is reached.
         let cumulative = self.sender.board.cumulative();
-        let in_recovery = self.sender.fast_recovery_exit.is_some();
-        if self.sender.fast_recovery_exit.is_some_and(|exit| cumulative >= exit) {
-            self.end_fast_recovery(now);
-        }
+        let in_recovery = self.paths.in_fast_recovery();
+        self.end_fast_recovery(now);
         self.sender.recovery.thin.on_sack(cumulative, outcome.has_gaps);
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
@@ -144,6 +141,7 @@ impl Association {
             }
         }
         self.act_on_losses(now);
+        self.reschedule(now);
         self.update_timers(now, &outcome);
         self.sender.outcome = outcome;
         self.sender.zero_window.probing &= !self.sender.board.is_empty();
@@ -173,6 +171,7 @@ impl Association {
         outcome: &AckOutcome,
     ) {
         let flight = self.sender.board.flight(path);
+        let cuc = self.is_concurrent() && self.profile().multipath.cwnd_update;
         let p = &mut self.paths[path];
         if let Some(prr) = &mut p.prr {
             let ssthresh = p.control.get().ssthresh();
@@ -181,14 +180,20 @@ impl Association {
             self.trace_window(now, path, WindowCause::RateReduction);
             return;
         }
+        // CUC: as if the path had a Cumulative TSN Ack Point of its own.
+        let cumulative_advanced = if cuc {
+            outcome.paths[usize::from(path.0)].earliest
+        } else {
+            outcome.cumulative_advanced
+        };
         let before = p.control.get().cwnd();
         let flight_before = p.flight_at_send;
-        let in_fast_recovery = self.sender.fast_recovery_exit.is_some();
+        let in_fast_recovery = p.fast_recovery_exit.is_some();
         self.tell_control(now, path, |control, coupled| {
             control.on_ack(&AckFacts {
                 bytes,
                 flight_before,
-                cumulative_advanced: outcome.cumulative_advanced,
+                cumulative_advanced,
                 in_fast_recovery,
                 all_acked: flight == 0,
                 coupled,

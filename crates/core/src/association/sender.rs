@@ -1,10 +1,16 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
 use crate::event::Message;
 use crate::handshake::Extensions;
+use crate::path::PathId;
+use crate::path::scheduler::Scheduler;
+use crate::recovery::chunk_rescheduling::Rescheduling;
 use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
@@ -34,15 +40,10 @@ pub(super) struct Sender {
     pub(super) recovery: Recovery,
     pub(super) decisions: Decisions,
     pub(super) outcome: AckOutcome,
-    /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
-    pub(super) fast_recovery_exit: Option<u64>,
     /// a_rwnd of the last SACK.
     pub(super) a_rwnd: usize,
     /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
     pub(super) peer_buffer: usize,
-    /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
-    /// RFC 9260 §6.1 D); a packet may begin while any are left.
-    pub(super) burst_credit: usize,
     /// New packets that Limited Transmit allows beyond cwnd.
     pub(super) extra_packets: u32,
     /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
@@ -59,6 +60,13 @@ pub(super) struct Sender {
     pub(super) probe: Option<u64>,
     /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
     pub(super) timer_adaption: Option<TimerAdaption>,
+    /// Which path new data takes, when several may.
+    pub(super) scheduler: Scheduler,
+    pub(super) rescheduling: Rescheduling,
+    /// Chunks of a thin stream that leave once more, on these paths.
+    pub(super) copies: VecDeque<(PathId, Range<u64>)>,
+    /// How often the buffers kept data from a path with room.
+    pub(super) blocked: u64,
 }
 
 impl Sender {
@@ -69,10 +77,8 @@ impl Sender {
             recovery: Recovery::new(&config.profile, false, false),
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
-            fast_recovery_exit: None,
             a_rwnd: 0,
             peer_buffer: 0,
-            burst_credit: 0,
             extra_packets: 0,
             retransmit_now: false,
             zero_window: ZeroWindow::default(),
@@ -82,6 +88,10 @@ impl Sender {
             duplicates: Vec::new(),
             probe: None,
             timer_adaption: None,
+            scheduler: Scheduler::new(config.profile.multipath.scheduler),
+            rescheduling: Rescheduling::default(),
+            copies: VecDeque::new(),
+            blocked: 0,
         }
     }
 

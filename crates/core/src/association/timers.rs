@@ -127,7 +127,10 @@ impl Association {
             }
         }
         self.sender.recovery.on_timeout();
-        self.sender.fast_recovery_exit = None;
+        let concurrent = self.is_concurrent();
+        for p in self.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
+            p.fast_recovery_exit = None;
+        }
         self.paths[path].rtt_probe = None;
         // E3: everything outstanding on the path is lost; one packet of it leaves at once.
         let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);

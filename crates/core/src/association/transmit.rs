@@ -63,7 +63,10 @@ impl Association {
             .or_else(|| self.write_sack_packet(now, buffer));
         let Some(path) = path else {
             // The opportunity is over: what Max.Burst left is not saved up (§6.1 D).
-            self.sender.burst_credit = 0;
+            self.note_blocking();
+            for path in self.paths.iter_mut() {
+                path.burst_credit = 0;
+            }
             self.sender.extra_packets = 0;
             return None;
         };
@@ -77,9 +80,11 @@ impl Association {
     pub(super) fn opportunity(&mut self) {
         // §6.1 D: if flightsize + Max.Burst * PMDCS < cwnd, that is the limit for now.
         let packets = self.profile().limits.max_burst as usize;
-        let bytes = packets * self.paths[self.paths.data_path()].pmdcs();
-        let credit = &mut self.sender.burst_credit;
-        *credit = if packets == 0 { usize::MAX } else { credit.saturating_add(bytes) };
+        for path in self.paths.iter_mut() {
+            let bytes = packets * path.pmdcs();
+            let credit = path.burst_credit.saturating_add(bytes);
+            path.burst_credit = if packets == 0 { usize::MAX } else { credit };
+        }
     }
 
     fn transmit_to(&self, path: PathId) -> Transmit {
@@ -112,29 +117,32 @@ impl Association {
         }
         // F-RTO sends new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions();
-        let lost = self
-            .lost_path()
-            .filter(|path| self.sender.retransmit_now || (!held && self.cwnd_allows(*path)));
-        if lost.is_none()
-            && let Some(path) = self.write_probe(now, buffer)
-        {
-            return Some(path);
-        }
-        let path = lost.unwrap_or_else(|| self.paths.data_path());
-        self.decay_idle(now, path);
-        let waiting = self.lost_path().is_some() && !held;
-        if lost.is_none() && (waiting || !self.may_send_new(path)) {
-            // §6.1 C: what is lost goes before what is new.
-            return None;
-        }
+        let now_or_never = self.sender.retransmit_now;
+        let lost = if held && !now_or_never { None } else { self.next_lost(now_or_never) };
+        let path = if let Some((_, path)) = lost {
+            self.decay_idle(now, path);
+            path
+        } else {
+            if let Some(path) =
+                self.write_probe(now, buffer).or_else(|| self.write_redundant(now, buffer))
+            {
+                return Some(path);
+            }
+            // §6.1 C: what is lost goes before what is new, if it could take the same path.
+            let waiting = self.sender.board.first_lost().is_some() && !held;
+            if waiting && !self.is_concurrent() {
+                return None;
+            }
+            self.new_data_path(now)?
+        };
         let mut packet = self.begin_data(now, path, buffer);
         let before_sack = packet.writer.len();
         if self.sack_leaves_room(path, lost.is_some()) {
             self.write_sack(&mut packet.writer, path);
         }
         let sacks = packet.writer.len() > before_sack;
-        if lost.is_some() {
-            self.write_lost(&mut packet);
+        if let Some((seq, _)) = lost {
+            self.write_lost(&mut packet, seq);
             self.sender.retransmit_now = false;
             self.fill_retransmission(&mut packet);
         } else {
@@ -156,17 +164,14 @@ impl Association {
         self.sender.recovery.spurious.holds_retransmissions()
             && (self.sender.board.total_flight() > 0
                 || self.sender.retransmit_now
-                || self.may_send_new(self.paths.data_path()))
-    }
-
-    /// Where the first lost chunk goes.
-    fn lost_path(&self) -> Option<PathId> {
-        let chunk = self.sender.board.get(self.sender.board.first_lost()?)?;
-        Some(self.retransmission_path(chunk.path, chunk.cause))
+                || self.may_send_new_somewhere())
     }
 
     /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
-    fn retransmission_path(&self, last: PathId, cause: Option<LossCause>) -> PathId {
+    pub(super) fn retransmission_path(&self, last: PathId, cause: Option<LossCause>) -> PathId {
+        if self.is_concurrent() {
+            return self.concurrent_retransmission_path(last, cause);
+        }
         match cause {
             Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
             // RFC 2960 §6.4 made no difference.
@@ -177,7 +182,7 @@ impl Association {
     }
 
     /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address.
-    fn decay_idle(&mut self, now: Time, path: PathId) {
+    pub(super) fn decay_idle(&mut self, now: Time, path: PathId) {
         if self.sender.board.flight(path) > 0 || self.paths[path].last_data_sent == Time::ZERO {
             return;
         }
@@ -205,7 +210,7 @@ impl Association {
     }
 
     /// §6.1 B: a packet may breach cwnd if flight has not reached it.
-    fn cwnd_allows(&self, path: PathId) -> bool {
+    pub(super) fn cwnd_allows(&self, path: PathId) -> bool {
         let (flight, path) = (self.sender.board.flight(path), &self.paths[path]);
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
         // address until the endpoint receives acknowledgement".
@@ -213,14 +218,14 @@ impl Association {
     }
 
     /// Whether a packet may begin with a new chunk on `path`.
-    fn may_send_new(&self, path: PathId) -> bool {
+    pub(super) fn may_send_new(&self, path: PathId) -> bool {
         let sender = &self.sender;
         let Some(len) = sender.queue.next_len(self.max_payload()) else { return false };
         // §6.1 A: no new data beyond the peer's window, except zero window probes.
         let window = len <= sender.peer_window()
             || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
-        let cwnd = self.cwnd_allows(path) || sender.extra_packets > 0;
-        let burst = sender.burst_credit > 0;
+        let cwnd = (self.cwnd_allows(path) || sender.extra_packets > 0) && self.share_allows(path);
+        let burst = self.paths[path].burst_credit > 0;
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(self.state == State::Established && self.nagle_holds())
     }
@@ -253,11 +258,13 @@ impl Association {
         chunk.is_none_or(|chunk| chunk + sack <= room)
     }
 
-    fn write_lost(&mut self, packet: &mut DataPacket<'_>) {
+    /// Writes lost chunks, the one numbered `from` first.
+    fn write_lost(&mut self, packet: &mut DataPacket<'_>, from: u64) {
         let max = self.paths[packet.path].max_packet;
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = self.may_send_data();
-        while let Some(seq) = self.sender.board.first_lost() {
+        let mut next = Some(from);
+        while let Some(seq) = next {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = packet.carried.retransmitted == 0;
@@ -265,23 +272,31 @@ impl Association {
                 break;
             }
             if !first && self.retransmission_path(chunk.path, chunk.cause) != packet.path {
-                break;
+                if !self.is_concurrent() {
+                    break;
+                }
+                next = self.sender.board.next_lost(seq);
+                continue;
             }
             let cause = chunk.cause;
             self.write_again(packet, seq, cause);
             let (now, path) = (packet.now, packet.path);
             self.sender.recovery.spurious.on_retransmission(now, seq);
-            let repeat = self.config.profile.fast_retransmit.repeat;
-            self.sender.board.record_retransmission(now, path, seq, repeat);
+            let eligibility = self.eligibility();
+            self.sender.board.record_retransmission(now, path, seq, eligibility);
             // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
+            // With concurrent transfer the order between paths says nothing: the chunk alone.
+            let concurrent = self.is_concurrent();
             for p in self.paths.iter_mut() {
-                p.rtt_probe = p.rtt_probe.filter(|probe| probe.seq < seq);
+                let spoilt = |probe: u64| if concurrent { probe == seq } else { probe >= seq };
+                p.rtt_probe = p.rtt_probe.filter(|probe| !spoilt(probe.seq));
             }
             let earliest = self.sender.board.earliest(path) == Some(seq);
             let running = self.paths[path].t3.is_some();
             let action = t3_rtx::after_transmission(&self.config.profile, cause, earliest, running);
             packet.carried.restart_t3 |= action == TimerAction::Restart;
             packet.carried.retransmitted += 1;
+            next = self.sender.board.next_lost(seq);
         }
     }
 
@@ -368,6 +383,11 @@ impl Association {
                 break;
             }
         }
+        let new = u64::from(carried.new);
+        if new > 0 {
+            let end = self.sender.board.next_seq();
+            self.plan_copies(path, end - new..end);
+        }
     }
 
     /// The chunk that empties the queue asks for a SACK at once.
@@ -402,7 +422,9 @@ impl Association {
             zero_window.probes += 1;
             self.journal.stats.zero_window_probes += 1;
         }
-        self.sender.burst_credit = self.sender.burst_credit.saturating_sub(data_chunk_len(bytes));
+        let p = &mut self.paths[path];
+        p.burst_credit = p.burst_credit.saturating_sub(data_chunk_len(bytes));
+        p.chunks_sent += 1;
         carried.new += 1;
         carried.bytes += data_chunk_len(bytes);
         carried.highest = carried.highest.max(seq);
@@ -449,6 +471,7 @@ impl Association {
             prr.on_sent(carried.bytes);
         }
         let srtt = p.rtt.srtt();
+        let recovering = self.paths.in_fast_recovery();
         let sender = &mut self.sender;
         sender.recovery.thin.on_sent(carried.highest);
         if carried.new > 0
@@ -456,9 +479,8 @@ impl Association {
         {
             // RFC 8985 §7.2: unless other mechanisms are at work.
             let board = &sender.board;
-            let quiet = sender.fast_recovery_exit.is_none()
-                && board.first_lost().is_none()
-                && board.packets_gap_acked() == 0;
+            let quiet =
+                !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
             probe.on_new_data(now, board.packets_in_flight(), srtt, quiet);
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.

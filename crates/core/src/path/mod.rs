@@ -2,6 +2,8 @@
 
 mod heartbeat;
 mod rtt;
+pub(crate) mod rtx_policy;
+pub(crate) mod scheduler;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -81,6 +83,15 @@ pub(crate) struct Path {
     pub(crate) early_timeouts: u32,
     /// Proportional Rate Reduction, during fast recovery (RFC 6937).
     pub(crate) prr: Option<Prr>,
+    /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
+    pub(crate) fast_recovery_exit: Option<u64>,
+    /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
+    /// RFC 9260 §6.1 D); a packet may begin while any are left.
+    pub(crate) burst_credit: usize,
+    /// Chunks that left here, first transmissions and others.
+    pub(crate) chunks_sent: u64,
+    /// Those declared lost.
+    pub(crate) chunks_lost: u64,
 }
 
 impl Path {
@@ -117,7 +128,16 @@ impl Path {
             spared_backoff: None,
             early_timeouts: 0,
             prr: None,
+            fast_recovery_exit: None,
+            burst_credit: 0,
+            chunks_sent: 0,
+            chunks_lost: 0,
         }
+    }
+
+    /// The part of the chunks sent here that was declared lost, 0 to 1.
+    pub(crate) fn loss_rate(&self) -> f64 {
+        self.chunks_lost as f64 / self.chunks_sent.max(1) as f64
     }
 
     /// Path MTU Data Chunk Size: bytes for chunks in one packet.

@@ -41,6 +41,8 @@ pub enum RetransmissionPolicy {
     LargestSsthresh,
     /// The one that lost least, of what was sent there (RTX-LOSSRATE).
     LowestLoss,
+    /// The one with the smallest smoothed RTT.
+    MinRtt,
 }
 
 /// Whether a path may use only its share of the buffers (Dreibholz et al. 2010).

@@ -13,6 +13,7 @@
 //! | a packet is written | what is lost, or [`bundling`] in front of new data; [`immediate_sack`] on its last chunk |
 
 pub(crate) mod bundling;
+pub(crate) mod chunk_rescheduling;
 pub(crate) mod immediate_sack;
 mod loss;
 pub(crate) mod spurious;
@@ -69,7 +70,7 @@ pub(crate) struct SackFacts<'a> {
 
 impl SackFacts<'_> {
     pub(crate) fn missing(&self) -> impl Iterator<Item = &MissingRange> {
-        self.board.missing().iter()
+        self.board.missing()
     }
 }
 

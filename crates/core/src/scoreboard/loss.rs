@@ -5,10 +5,32 @@ use crate::event::LossCause;
 use crate::path::PathId;
 use crate::time::Time;
 
+/// Whether a chunk that is sent again can be declared lost by miss indications once more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Eligibility {
+    /// Not if it was fast-retransmitted, until a timeout (RFC 9260 §7.2.4 rule 5).
+    Rule5,
+    /// The same, and with concurrent transfer:
+    Multipath {
+        /// Nor if it moved to another path (Smart Fast Retransmit).
+        smart: bool,
+        /// But again if it did not (Sarnow 2017 §6.2.1).
+        same_path: bool,
+    },
+    /// Always: its count goes on from where it was (Pedersen 2006 §3.3).
+    Repeat,
+}
+
 impl Scoreboard {
-    /// Records that the lost chunk `seq` leaves again, on `path`, in the packet begun last.
-    /// `repeat` keeps a fast-retransmitted chunk eligible for another one.
-    pub fn record_retransmission(&mut self, now: Time, path: PathId, seq: u64, repeat: bool) {
+    /// Records that the lost chunk `seq` leaves again, on `path`, in the packet begun last. What
+    /// `eligibility` says is about the next fast retransmission of it.
+    pub fn record_retransmission(
+        &mut self,
+        now: Time,
+        path: PathId,
+        seq: u64,
+        eligibility: Eligibility,
+    ) {
         let i = (seq - self.base) as usize;
         debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
         let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
@@ -27,14 +49,27 @@ impl Scoreboard {
         chunk.packet = packet;
         chunk.last_sent = now;
         chunk.transmissions += 1;
-        let (misses, eligible) = (chunk.misses, repeat || !chunk.fast_retransmitted);
-        if old_path != path {
-            self.facts(old_path).unacked -= 1;
+        let moved = old_path != path;
+        let repeat = eligibility == Eligibility::Repeat;
+        let misses = chunk.misses;
+        if let Eligibility::Multipath { smart, same_path } = eligibility {
+            chunk.fast_retransmitted = if moved {
+                smart || chunk.fast_retransmitted
+            } else {
+                !same_path && chunk.fast_retransmitted
+            };
+        }
+        let eligible = repeat || !chunk.fast_retransmitted;
+        if moved {
+            let facts = self.facts(old_path);
+            facts.unacked -= 1;
+            facts.buffered -= user_bytes;
             if self.earliest(old_path) == Some(seq) {
                 self.advance_earliest(old_path, seq + 1);
             }
             let facts = self.facts(path);
             facts.unacked += 1;
+            facts.buffered += user_bytes;
             facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
         }
         self.facts(path).flight += size;
@@ -42,7 +77,7 @@ impl Scoreboard {
             // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
             // timeout begins anew and is only struck by acks of data sent after it.
             let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
-            self.missing.insert(seq, misses, sent);
+            self.facts(path).missing.insert(seq, misses, sent);
         }
         self.forget_old_packets();
     }
@@ -63,14 +98,15 @@ impl Scoreboard {
             }
             _ => {
                 chunk.fast_retransmitted = true;
-                chunk.misses = self.missing.misses(seq);
+                chunk.misses = self.paths[usize::from(chunk.path.0)].missing.misses(seq);
             }
         }
         let (path, size, packet) = (chunk.path, chunk.size(), chunk.packet);
         self.flight_user_bytes -= chunk.chunk.payload.len();
-        self.facts(path).flight -= size;
+        let facts = self.facts(path);
+        facts.flight -= size;
+        facts.missing.remove(seq);
         self.change_packet(packet, |p| p.in_flight -= 1);
-        self.missing.remove(seq);
         self.lost.insert(seq);
         true
     }
@@ -87,7 +123,7 @@ impl Scoreboard {
         let before = (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses);
         self.mark_lost(seq, LossCause::Bundled);
         self.ring[i].fast_retransmitted = before.1;
-        self.record_retransmission(now, path, seq, false);
+        self.record_retransmission(now, path, seq, Eligibility::Rule5);
         (self.ring[i].cause, self.ring[i].fast_retransmitted, self.ring[i].misses) = before;
         true
     }
@@ -113,7 +149,7 @@ impl Scoreboard {
             self.facts(path).flight += size;
             self.change_packet(packet, |p| p.in_flight += 1);
             if seq <= self.highest_acked {
-                self.missing.insert(seq, 0, sent);
+                self.facts(path).missing.insert(seq, 0, sent);
             }
         }
     }

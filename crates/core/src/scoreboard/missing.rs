@@ -23,6 +23,8 @@ pub struct MissingRange {
 #[derive(Debug, Default)]
 pub(super) struct MissingList {
     ranges: Vec<MissingRange>,
+    /// Some range has its mark of this SACK.
+    struck: bool,
 }
 
 impl MissingList {
@@ -82,8 +84,10 @@ impl MissingList {
     }
 
     pub(super) fn begin_sack(&mut self) {
-        for range in &mut self.ranges {
-            range.struck = false;
+        if std::mem::take(&mut self.struck) {
+            for range in &mut self.ranges {
+                range.struck = false;
+            }
         }
     }
 
@@ -97,6 +101,7 @@ impl MissingList {
                 any = true;
             }
         }
+        self.struck |= any;
         any
     }
 
@@ -105,5 +110,6 @@ impl MissingList {
         self.insert(seq, 1, sent);
         let i = self.find(seq);
         self.ranges[i].struck = true;
+        self.struck = true;
     }
 }

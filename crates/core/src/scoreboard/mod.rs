@@ -18,6 +18,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
 
+pub use loss::Eligibility;
 pub use missing::MissingRange;
 pub use sack::{AckOutcome, LatestAck, PathAck, SackFault};
 
@@ -105,14 +106,20 @@ struct Packet {
 }
 
 /// Facts kept for each path.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct PathFacts {
     /// Bytes in flight, with chunk headers and padding.
     flight: usize,
+    /// User bytes not cumulatively acknowledged, last sent on this path.
+    buffered: usize,
     /// Chunks in flight or lost, last sent on this path.
     unacked: usize,
     /// The lowest of them.
     earliest: Option<u64>,
+    /// The highest sequence number acknowledged of those last sent on this path.
+    highest_acked: u64,
+    /// Those of the path in flight below the highest acknowledged one of any path.
+    missing: MissingList,
 }
 
 /// All chunks between the Cumulative TSN Ack Point and the highest TSN sent.
@@ -132,7 +139,6 @@ pub struct Scoreboard {
     /// User bytes not cumulatively acknowledged.
     buffered_user_bytes: usize,
     lost: RangeSet,
-    missing: MissingList,
     /// Gap-acknowledged runs, as the last SACK reported them.
     runs: Vec<Range>,
     /// Those of the SACK being processed; swapped with `runs`, so neither is allocated again.
@@ -158,7 +164,6 @@ impl Scoreboard {
             flight_user_bytes: 0,
             buffered_user_bytes: 0,
             lost: RangeSet::default(),
-            missing: MissingList::default(),
             runs: Vec::new(),
             new_runs: Vec::new(),
             highest_acked: base - 1,
@@ -261,15 +266,30 @@ impl Scoreboard {
         self.lost.first()
     }
 
-    /// Ranges of in-flight chunks that SACKs reported missing, lowest first.
-    pub fn missing(&self) -> &[MissingRange] {
-        self.missing.ranges()
+    /// User bytes not cumulatively acknowledged and last sent on `path`.
+    pub fn buffered_on(&self, path: PathId) -> usize {
+        self.paths.get(usize::from(path.0)).map_or(0, |p| p.buffered)
+    }
+
+    /// The lowest chunk that is acknowledged by a gap block.
+    pub fn first_gap_acked(&self) -> Option<u64> {
+        self.runs.first().map(|run| run.start)
+    }
+
+    /// The lowest chunk after `seq` that waits to be sent again.
+    pub fn next_lost(&self, seq: u64) -> Option<u64> {
+        self.lost.next_after(seq)
+    }
+
+    /// Ranges of in-flight chunks that SACKs reported missing: path by path, lowest first.
+    pub fn missing(&self) -> impl Iterator<Item = &MissingRange> {
+        self.paths.iter().flat_map(|p| p.missing.ranges())
     }
 
     fn facts(&mut self, path: PathId) -> &mut PathFacts {
         let i = usize::from(path.0);
         if i >= self.paths.len() {
-            self.paths.resize(i + 1, PathFacts::default());
+            self.paths.resize_with(i + 1, PathFacts::default);
         }
         &mut self.paths[i]
     }
@@ -311,6 +331,7 @@ impl Scoreboard {
         self.buffered_user_bytes += user_bytes;
         let facts = self.facts(path);
         facts.flight += data_chunk_len(user_bytes);
+        facts.buffered += user_bytes;
         facts.unacked += 1;
         facts.earliest.get_or_insert(seq);
         self.change_packet(packet, |p| {

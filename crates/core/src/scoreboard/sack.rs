@@ -50,6 +50,12 @@ pub struct PathAck {
     pub unambiguous: bool,
     /// Of the chunks acknowledged for the first time, the one sent last.
     pub latest: Option<LatestAck>,
+    /// The highest of the chunks acknowledged for the first time.
+    pub highest_newly_acked: Option<u64>,
+    /// The lowest of them.
+    pub lowest_newly_acked: Option<u64>,
+    /// The highest sequence number acknowledged before, of those sent on the path.
+    highest_before: u64,
 }
 
 /// What one SACK changed. Reused from SACK to SACK.
@@ -69,18 +75,18 @@ pub struct AckOutcome {
     pub reneged: Vec<u64>,
     /// The SACK had gap blocks.
     pub has_gaps: bool,
-    /// A chunk sent once only arrived after one with a higher TSN.
+    /// A chunk sent once only arrived after one of the same path with a higher TSN.
     pub reordered: bool,
-    /// The highest sequence number acknowledged before.
-    highest_before: u64,
 }
 
 impl AckOutcome {
     fn begin(&mut self, board: &Scoreboard) {
         self.paths.clear();
-        self.paths.extend(
-            board.paths.iter().map(|p| PathAck { flight_before: p.flight, ..PathAck::default() }),
-        );
+        self.paths.extend(board.paths.iter().map(|p| PathAck {
+            flight_before: p.flight,
+            highest_before: p.highest_acked,
+            ..PathAck::default()
+        }));
         self.cumulative_advanced = false;
         self.highest_newly_acked = None;
         self.latest_sent = Time::ZERO;
@@ -88,7 +94,6 @@ impl AckOutcome {
         self.reneged.clear();
         self.has_gaps = false;
         self.reordered = false;
-        self.highest_before = board.highest_acked;
     }
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
@@ -101,7 +106,9 @@ impl AckOutcome {
             self.newly_acked += chunk.size();
             self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
             self.latest_sent = self.latest_sent.max(chunk.last_sent);
-            self.reordered |= chunk.transmissions == 1 && seq < self.highest_before;
+            self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
+            path.highest_newly_acked = path.highest_newly_acked.max(Some(seq));
+            path.lowest_newly_acked = Some(path.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
             if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
                 let transmissions = chunk.transmissions;
                 path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
@@ -165,10 +172,14 @@ impl Scoreboard {
     ) {
         outcome.begin(self);
         outcome.has_gaps = !self.new_runs.is_empty();
-        self.missing.begin_sack();
+        for path in &mut self.paths {
+            path.missing.begin_sack();
+        }
         self.advance_cumulative(cumulative, outcome, released);
         self.apply_runs(cumulative, outcome);
         for i in 0..outcome.paths.len() {
+            let highest = outcome.paths[i].highest_newly_acked.unwrap_or(0);
+            self.paths[i].highest_acked = self.paths[i].highest_acked.max(highest);
             if outcome.paths[i].earliest {
                 let path = PathId(i as u8);
                 let from = self.earliest(path).unwrap_or(self.base);
@@ -230,7 +241,9 @@ impl Scoreboard {
             return;
         }
         outcome.cumulative_advanced = true;
-        self.missing.remove_through(cumulative);
+        for path in &mut self.paths {
+            path.missing.remove_through(cumulative);
+        }
         while self.base <= cumulative {
             let Some(chunk) = self.ring.pop_front() else { break };
             let seq = self.base;
@@ -261,6 +274,7 @@ impl Scoreboard {
                 }
             });
             self.buffered_user_bytes -= chunk.chunk.payload.len();
+            self.paths[usize::from(chunk.path.0)].buffered -= chunk.chunk.payload.len();
             released(&chunk);
         }
         self.highest_acked = self.highest_acked.max(cumulative);
@@ -314,8 +328,8 @@ impl Scoreboard {
         }
         if state == ChunkState::InFlight {
             facts.flight -= size;
+            facts.missing.remove(seq);
             self.flight_user_bytes -= user_bytes;
-            self.missing.remove(seq);
         } else {
             self.lost.remove(seq);
         }
@@ -346,7 +360,7 @@ impl Scoreboard {
         });
         // RFC 9260 §6.2.1 D iii: count one miss indication.
         if eligible {
-            self.missing.strike_one(seq, sent);
+            self.facts(path).missing.strike_one(seq, sent);
         }
         outcome.reneged.push(seq);
     }
@@ -359,8 +373,8 @@ impl Scoreboard {
             for seq in below + 1..run.start {
                 let chunk = &self.ring[(seq - self.base) as usize];
                 if chunk.state == ChunkState::InFlight && !chunk.fast_retransmitted {
-                    let sent = if chunk.transmissions > 1 { chunk.last_sent } else { Time::ZERO };
-                    self.missing.insert(seq, 0, sent);
+                    let missing = &mut self.paths[usize::from(chunk.path.0)].missing;
+                    missing.insert(seq, 0, chunk.struck_after());
                 }
             }
             below = run.end;
@@ -371,6 +385,12 @@ impl Scoreboard {
     /// Adds one miss indication to every missing chunk below `limit` (RFC 9260 §7.2.4); `sent` is
     /// when the newest of the acknowledged chunks was sent. Returns whether any was struck.
     pub fn strike(&mut self, limit: u64, sent: Time) -> bool {
-        self.missing.strike(limit, sent)
+        // Every path: no short circuit.
+        self.paths.iter_mut().fold(false, |any, path| path.missing.strike(limit, sent) | any)
+    }
+
+    /// The same for the chunks of one path.
+    pub fn strike_on(&mut self, path: PathId, limit: u64, sent: Time) -> bool {
+        self.facts(path).missing.strike(limit, sent)
     }
 }

@@ -8,6 +8,7 @@ use super::*;
 #[derive(Clone, Debug)]
 struct ModelChunk {
     path: u8,
+    len: usize,
     size: usize,
     state: ChunkState,
     cumulative: bool,
@@ -31,19 +32,49 @@ struct Model {
 #[derive(Clone, Debug)]
 enum Step {
     Send { path: u8, chunks: usize, len: usize },
-    Sack { cumulative: usize, blocks: Vec<(usize, usize)>, htna: bool },
+    Sack { cumulative: usize, blocks: Vec<(usize, usize)>, rule: Rule },
     Lose { pick: usize, timeout: bool },
-    Retransmit { path: u8, chunks: usize },
+    Retransmit { path: u8, chunks: usize, eligibility: Eligibility },
+}
+
+/// Which chunks a SACK strikes.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    None,
+    Htna,
+    Split,
+}
+
+/// What the model makes of a SACK.
+#[derive(Default)]
+struct ModelAck {
+    bytes: usize,
+    highest: Option<usize>,
+    highest_on: [Option<usize>; 3],
+    reneged: Vec<usize>,
+}
+
+fn rules() -> impl Strategy<Value = Rule> {
+    prop_oneof![Just(Rule::None), Just(Rule::Htna), Just(Rule::Split)]
+}
+
+fn eligibilities() -> impl Strategy<Value = Eligibility> {
+    prop_oneof![
+        Just(Eligibility::Rule5),
+        (any::<bool>(), any::<bool>())
+            .prop_map(|(smart, same_path)| Eligibility::Multipath { smart, same_path }),
+    ]
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (0u8..3, 1usize..5, 1usize..40).prop_map(|(path, chunks, len)| Step::Send { path, chunks, len }),
-        4 => (0usize..4, prop::collection::vec((1usize..12, 0usize..4), 0..5), any::<bool>())
-            .prop_map(|(cumulative, blocks, htna)| Step::Sack { cumulative, blocks, htna }),
+        4 => (0usize..4, prop::collection::vec((1usize..12, 0usize..4), 0..5), rules())
+            .prop_map(|(cumulative, blocks, rule)| Step::Sack { cumulative, blocks, rule }),
         2 => (any::<prop::sample::Index>(), any::<bool>())
             .prop_map(|(pick, timeout)| Step::Lose { pick: pick.index(40), timeout }),
-        2 => (0u8..3, 1usize..4).prop_map(|(path, chunks)| Step::Retransmit { path, chunks }),
+        2 => (0u8..3, 1usize..4, eligibilities()).prop_map(|(path, chunks, eligibility)|
+            Step::Retransmit { path, chunks, eligibility }),
     ];
     prop::collection::vec(step, 1..80)
 }
@@ -73,9 +104,8 @@ impl Model {
             .collect()
     }
 
-    /// Applies a SACK; returns (newly acked bytes, HTNA, reneged).
-    fn sack(&mut self, cumulative: usize, acked: &[bool]) -> (usize, Option<usize>, Vec<usize>) {
-        let (mut bytes, mut highest, mut reneged) = (0, None, Vec::new());
+    fn sack(&mut self, cumulative: usize, acked: &[bool]) -> ModelAck {
+        let mut ack = ModelAck::default();
         for (i, (c, acked)) in self.chunks.iter_mut().zip(acked).enumerate() {
             if c.cumulative {
                 continue;
@@ -83,8 +113,9 @@ impl Model {
             let gap = i >= cumulative && *acked;
             if i < cumulative || gap {
                 if c.state != ChunkState::GapAcked && !c.ever_acked {
-                    bytes += c.size;
-                    highest = Some(i);
+                    ack.bytes += c.size;
+                    ack.highest = Some(i);
+                    ack.highest_on[usize::from(c.path)] = Some(i);
                 }
                 c.cumulative = i < cumulative;
                 c.state = ChunkState::GapAcked;
@@ -94,11 +125,23 @@ impl Model {
             } else if c.state == ChunkState::GapAcked {
                 c.state = ChunkState::InFlight;
                 c.misses = 1;
-                reneged.push(i);
+                ack.reneged.push(i);
             }
         }
         self.cumulative = self.cumulative.max(cumulative);
-        (bytes, highest, reneged)
+        ack
+    }
+
+    /// Strikes what is missing below `limit` and was sent before `latest`.
+    fn strike(&mut self, limit: usize, latest: u64, concerned: impl Fn(&ModelChunk) -> bool) {
+        let highest = self.highest_acked;
+        for (i, c) in self.chunks.iter_mut().enumerate().take(limit) {
+            let below = i < highest || c.ever_acked;
+            let missing = !c.cumulative && c.state == ChunkState::InFlight && below && !c.fast;
+            if missing && concerned(c) && (c.transmissions == 1 || c.sent < latest) {
+                c.misses += 1;
+            }
+        }
     }
 }
 
@@ -133,6 +176,7 @@ impl Harness {
                     assert_eq!(seq, self.seq(self.model.chunks.len()));
                     self.model.chunks.push(ModelChunk {
                         path: *path,
+                        len: *len,
                         size: data_chunk_len(*len),
                         state: ChunkState::InFlight,
                         cumulative: false,
@@ -162,7 +206,7 @@ impl Harness {
                     c.misses = 0;
                 }
             }
-            Step::Retransmit { path, chunks } => {
+            Step::Retransmit { path, chunks, eligibility } => {
                 if self.board.first_lost().is_none() {
                     return;
                 }
@@ -173,8 +217,12 @@ impl Harness {
                     let lowest =
                         self.model.outstanding().find(|(_, c)| c.state == ChunkState::Lost);
                     assert_eq!(lowest.map(|(i, _)| i), Some(i));
-                    self.board.record_retransmission(now, PathId(*path), seq, false);
+                    self.board.record_retransmission(now, PathId(*path), seq, *eligibility);
                     let c = &mut self.model.chunks[i];
+                    if let Eligibility::Multipath { smart, same_path } = *eligibility {
+                        let moved = c.path != *path;
+                        c.fast = if moved { c.fast || smart } else { c.fast && !same_path };
+                    }
                     c.state = ChunkState::InFlight;
                     c.path = *path;
                     c.packet = self.model.packets;
@@ -184,12 +232,12 @@ impl Harness {
                 }
                 self.model.packets += 1;
             }
-            Step::Sack { cumulative, blocks, htna } => self.sack(*cumulative, blocks, *htna),
+            Step::Sack { cumulative, blocks, rule } => self.sack(*cumulative, blocks, *rule),
         }
         self.compare();
     }
 
-    fn sack(&mut self, advance: usize, blocks: &[(usize, usize)], htna: bool) {
+    fn sack(&mut self, advance: usize, blocks: &[(usize, usize)], rule: Rule) {
         let total = self.model.chunks.len();
         let cumulative = (self.model.cumulative + advance).min(total);
         let mut acked = vec![false; total];
@@ -211,10 +259,13 @@ impl Harness {
         self.board
             .on_sack(tsn, wire.into_iter(), &mut outcome, |c| released.push(c.size()))
             .unwrap();
-        let (bytes, highest, reneged) = self.model.sack(cumulative, &acked);
-        assert_eq!(outcome.newly_acked, bytes);
-        assert_eq!(outcome.highest_newly_acked, highest.map(|i| self.seq(i)));
-        let reneged_seqs: Vec<u64> = reneged.iter().map(|i| self.seq(*i)).collect();
+        let ack = self.model.sack(cumulative, &acked);
+        assert_eq!(outcome.newly_acked, ack.bytes);
+        assert_eq!(outcome.highest_newly_acked, ack.highest.map(|i| self.seq(i)));
+        for (path, highest) in outcome.paths.iter().zip(ack.highest_on) {
+            assert_eq!(path.highest_newly_acked, highest.map(|i| self.seq(i)));
+        }
+        let reneged_seqs: Vec<u64> = ack.reneged.iter().map(|i| self.seq(*i)).collect();
         let mut found = outcome.reneged.clone();
         found.sort_unstable();
         assert_eq!(found, reneged_seqs);
@@ -222,17 +273,21 @@ impl Harness {
             self.model.chunks[before..self.model.cumulative].iter().map(|c| c.size).collect();
         assert_eq!(released, gone);
         assert_eq!(outcome.cumulative_advanced, self.model.cumulative > before);
-        if htna && let Some(highest) = highest {
-            self.board.strike(self.seq(highest), outcome.latest_sent);
-            let latest = outcome.latest_sent.as_nanos();
-            let limit = self.model.highest_acked;
-            for (i, c) in self.model.chunks.iter_mut().enumerate().take(highest) {
-                let below = i < limit || c.ever_acked;
-                let missing = !c.cumulative && c.state == ChunkState::InFlight && below && !c.fast;
-                if missing && (c.transmissions == 1 || c.sent < latest) {
-                    c.misses += 1;
+        let latest = outcome.latest_sent;
+        match (rule, ack.highest) {
+            (Rule::Htna, Some(highest)) => {
+                self.board.strike(self.seq(highest), latest);
+                self.model.strike(highest, latest.as_nanos(), |_| true);
+            }
+            (Rule::Split, _) => {
+                for (path, highest) in (0u8..).zip(ack.highest_on) {
+                    if let Some(highest) = highest {
+                        self.board.strike_on(PathId(path), self.seq(highest), latest);
+                        self.model.strike(highest, latest.as_nanos(), |c| c.path == path);
+                    }
                 }
             }
+            _ => {}
         }
     }
 
@@ -245,6 +300,8 @@ impl Harness {
                 .map(|(_, c)| c.size)
                 .sum();
             assert_eq!(board.flight(PathId(path)), flight);
+            let buffered: usize = of_path().map(|(_, c)| c.len).sum();
+            assert_eq!(board.buffered_on(PathId(path)), buffered);
             let earliest =
                 of_path().find(|(_, c)| c.state != ChunkState::GapAcked).map(|(i, _)| self.seq(i));
             assert_eq!(board.earliest(PathId(path)), earliest, "path {path}");
@@ -263,10 +320,11 @@ impl Harness {
         assert_eq!(board.packets_in_flight(), in_flight.len());
         assert_eq!(board.packets_outstanding(), open.len());
         assert_eq!(board.packets_gap_acked(), open.len() - not_acked.len());
-        let missing: Vec<(u64, u32)> =
-            board.missing().iter().flat_map(|r| (r.start..=r.end).map(|s| (s, r.misses))).collect();
+        let mut missing: Vec<(u64, u32)> =
+            board.missing().flat_map(|r| (r.start..=r.end).map(|s| (s, r.misses))).collect();
         let expected: Vec<(u64, u32)> =
             model.missing().into_iter().map(|(i, misses)| (self.seq(i), misses)).collect();
+        missing.sort_unstable();
         assert_eq!(missing, expected);
     }
 }
@@ -289,7 +347,7 @@ proptest! {
 fn late_and_impossible_sacks_change_nothing() {
     let mut harness = Harness::new(100);
     harness.step(&Step::Send { path: 0, chunks: 4, len: 10 });
-    harness.step(&Step::Sack { cumulative: 2, blocks: vec![], htna: true });
+    harness.step(&Step::Sack { cumulative: 2, blocks: vec![], rule: Rule::Htna });
     let mut outcome = AckOutcome::default();
     let none = || std::iter::empty::<GapAckBlock>();
     let board = &mut harness.board;

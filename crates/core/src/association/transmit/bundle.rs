@@ -8,7 +8,7 @@ use super::DataPacket;
 use crate::event::LossCause;
 use crate::path::PathId;
 use crate::recovery::bundling;
-use crate::scoreboard::ChunkState;
+use crate::scoreboard::{ChunkState, Outstanding};
 use crate::time::Time;
 
 /// Which chunks in flight ride along.
@@ -69,6 +69,31 @@ impl Association {
         self.finish_data(packet);
         self.journal.stats.tail_loss_probes += 1;
         Some(path)
+    }
+
+    /// A packet of a thin stream, once more over another path. The scoreboard goes on to follow the
+    /// first one: this one is not in flight, and its loss changes nothing.
+    pub(super) fn write_redundant(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+        while let Some((path, seqs)) = self.sender.copies.pop_front() {
+            if !self.paths[path].usable()
+                || !seqs.clone().any(|s| self.sender.board.is_in_flight(s))
+            {
+                continue;
+            }
+            let mut packet = self.begin_data(now, path, buffer);
+            let max = self.paths[path].max_packet;
+            for seq in seqs {
+                let size = self.sender.board.get(seq).map_or(0, Outstanding::size);
+                let fits = packet.writer.len() + size <= max || packet.carried.is_empty();
+                if fits && self.sender.board.is_in_flight(seq) {
+                    self.write_again(&mut packet, seq, Some(LossCause::Redundant));
+                    packet.carried.copies += 1;
+                }
+            }
+            self.finish_data(packet);
+            return Some(path);
+        }
+        None
     }
 
     /// Writes chunks in flight, oldest first.

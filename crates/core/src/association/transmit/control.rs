@@ -55,13 +55,16 @@ impl Association {
         let data_fits = !ends
             && self.may_send_data()
             && path == self.paths.data_path()
+            && !self.is_concurrent()
             && self.sender.board.first_lost().is_none();
         let mut packet = DataPacket { now, path, writer, carried: Carried::default() };
         if echo || data_fits {
             self.write_timestamp(now, &mut packet.writer, path);
             self.write_sack(&mut packet.writer, path);
             // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
-            self.write_lost(&mut packet);
+            if let Some(seq) = self.sender.board.first_lost() {
+                self.write_lost(&mut packet, seq);
+            }
             if self.sender.board.first_lost().is_none() {
                 self.write_new(&mut packet);
             }

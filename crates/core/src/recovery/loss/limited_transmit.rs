@@ -24,7 +24,7 @@ impl LimitedTransmit {
 
 impl Algorithm for LimitedTransmit {
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
-        if facts.board.missing().is_empty() {
+        if facts.missing().next().is_none() {
             self.used = 0;
             return;
         }

@@ -1,0 +1,226 @@
+//! Concurrent multipath transfer: which path carries what, while several do at once
+//! (draft-tuexen-tsvwg-sctp-multipath; Sarnow 2017 §3.2).
+
+use smallvec::SmallVec;
+
+use super::Association;
+use crate::event::LossCause;
+use crate::path::scheduler::{PathView, View};
+use crate::path::{PathId, rtx_policy};
+use crate::profile::{BufferSplitting, Scheduler};
+use crate::recovery::chunk_rescheduling::Buffers;
+use crate::scoreboard::{AckOutcome, Eligibility};
+use crate::time::Time;
+
+/// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when
+/// some of these have left.
+const MAX_LOST_SCANNED: usize = 64;
+
+type PathViews = SmallVec<[PathView; 4]>;
+
+impl Association {
+    /// Several paths may carry data at once.
+    pub(super) fn is_concurrent(&self) -> bool {
+        self.config.concurrent_transfer && self.paths.len() > 1
+    }
+
+    /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
+    fn carriers(&self) -> impl Iterator<Item = PathId> {
+        let any = self.paths.iter().any(|p| p.usable());
+        let fallback = self.paths.data_path();
+        self.paths
+            .iter()
+            .filter(move |p| if any { p.usable() } else { p.id == fallback })
+            .map(|p| p.id)
+    }
+
+    fn path_views(&self) -> PathViews {
+        let view = |id: PathId| {
+            let p = &self.paths[id];
+            let control = p.control.get();
+            PathView {
+                id,
+                open: self.may_send_new(id),
+                srtt: p.rtt.srtt(),
+                rttvar: p.rtt.rttvar(),
+                cwnd: control.cwnd(),
+                ssthresh: control.ssthresh(),
+                flight: self.sender.board.flight(id),
+                loss: p.loss_rate(),
+            }
+        };
+        self.carriers().map(view).collect()
+    }
+
+    fn view<'a>(&self, paths: &'a [PathView]) -> View<'a> {
+        let sender = &self.sender;
+        View {
+            paths,
+            primary: self.paths.primary(),
+            queued: sender.queue.bytes(),
+            window: sender.limit.min(sender.a_rwnd + sender.board.flight_user_bytes()),
+            mss: self.paths.amdcs(),
+            thin: sender.is_thin(),
+            blocked: sender.blocked,
+        }
+    }
+
+    /// Where the next packet of new data goes; `None` if none may leave now.
+    pub(super) fn new_data_path(&mut self, now: Time) -> Option<PathId> {
+        if !self.is_concurrent() {
+            let path = self.paths.data_path();
+            self.decay_idle(now, path);
+            return self.may_send_new(path).then_some(path);
+        }
+        for i in 0..self.paths.len() {
+            self.decay_idle(now, PathId(i as u8));
+        }
+        let paths = self.path_views();
+        if paths.iter().all(|p| !p.open) {
+            return None;
+        }
+        let view = self.view(&paths);
+        // Nobody hands over a path that is not open.
+        self.sender.scheduler.choose(&view).filter(|id| self.may_send_new(*id))
+    }
+
+    /// A packet of new data may leave on some path.
+    pub(super) fn may_send_new_somewhere(&self) -> bool {
+        if self.is_concurrent() {
+            self.carriers().any(|id| self.may_send_new(id))
+        } else {
+            self.may_send_new(self.paths.data_path())
+        }
+    }
+
+    /// The opportunity to send is over. Notes whether the buffers kept data from a path with room.
+    pub(super) fn note_blocking(&mut self) {
+        if !self.is_concurrent() {
+            return;
+        }
+        let next = self.sender.queue.next_len(self.max_payload());
+        let blocked = match next {
+            Some(len) => len > self.sender.peer_window(),
+            None => self.sender.writer_waits,
+        };
+        if blocked && self.carriers().any(|id| self.cwnd_allows(id)) {
+            self.sender.blocked += 1;
+        }
+    }
+
+    /// Whether the path is within its share of the buffers.
+    pub(super) fn share_allows(&self, path: PathId) -> bool {
+        if !self.is_concurrent() {
+            return true;
+        }
+        let (board, n) = (&self.sender.board, self.carriers().count().max(1));
+        let send_share = self.sender.limit / n;
+        let receive_share = (self.sender.a_rwnd + board.flight_user_bytes()) / n;
+        match self.profile().multipath.buffer_splitting {
+            BufferSplitting::None => true,
+            BufferSplitting::Outstanding => board.flight(path) < send_share.min(receive_share),
+            BufferSplitting::Buffered => {
+                board.buffered_on(path) < send_share && board.flight(path) < receive_share
+            }
+        }
+    }
+
+    /// The lowest lost chunk that may leave now, and its path. `now_or_never` lets one leave
+    /// whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
+    pub(super) fn next_lost(&self, now_or_never: bool) -> Option<(u64, PathId)> {
+        let board = &self.sender.board;
+        let concurrent = self.is_concurrent();
+        let scanned = if concurrent { MAX_LOST_SCANNED } else { 1 };
+        std::iter::successors(board.first_lost(), |seq| board.next_lost(*seq))
+            .take(scanned)
+            .filter_map(|seq| {
+                let chunk = board.get(seq)?;
+                Some((seq, self.retransmission_path(chunk.path, chunk.cause)))
+            })
+            .find(|(_, path)| now_or_never || self.cwnd_allows(*path))
+    }
+
+    /// Where a lost chunk goes when several paths carry data.
+    pub(super) fn concurrent_retransmission_path(
+        &self,
+        last: PathId,
+        cause: Option<LossCause>,
+    ) -> PathId {
+        let mut paths = self.path_views();
+        let policy = &self.profile().multipath.retransmission;
+        if cause == Some(LossCause::Rescheduled) {
+            // The point is to take another one, the fastest.
+            paths.retain(|p| p.id != last);
+            let fastest =
+                rtx_policy::choose(crate::profile::RetransmissionPolicy::MinRtt, last, &paths);
+            return fastest.unwrap_or(last);
+        }
+        rtx_policy::choose(*policy, last, &paths).unwrap_or_else(|| self.paths.data_path())
+    }
+
+    /// Whether chunks that leave again can be struck again.
+    pub(super) fn eligibility(&self) -> Eligibility {
+        let multipath = &self.profile().multipath;
+        if self.profile().fast_retransmit.repeat {
+            Eligibility::Repeat
+        } else if self.is_concurrent() {
+            Eligibility::Multipath {
+                smart: multipath.smart_fast_retransmit,
+                same_path: multipath.fast_retransmit_again,
+            }
+        } else {
+            Eligibility::Rule5
+        }
+    }
+
+    /// Split Fast Retransmit: each path is struck by what was acknowledged on it.
+    pub(super) fn strike_split(&mut self, outcome: &AckOutcome) -> bool {
+        let mut struck = false;
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            if let Some(highest) = ack.highest_newly_acked {
+                let path = PathId(i as u8);
+                let latest = ack.latest.map_or(outcome.latest_sent, |latest| latest.sent);
+                struck |= self.sender.board.strike_on(path, highest, latest);
+            }
+        }
+        struck
+    }
+
+    /// Sends again, over another path, what holds up the buffers.
+    pub(super) fn reschedule(&mut self, now: Time) {
+        if !self.is_concurrent() {
+            return;
+        }
+        let sender = &mut self.sender;
+        let buffers = Buffers {
+            sending: sender.buffered(),
+            send_limit: sender.limit,
+            receiving: sender.peer_buffer.saturating_sub(sender.a_rwnd),
+            receive_limit: sender.peer_buffer,
+        };
+        let parameters = &self.config.profile.multipath;
+        let paths = &self.paths;
+        let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
+        let found = sender.rescheduling.on_sack(now, parameters, &buffers, &sender.board, srtt);
+        let Some(range) = found else { return };
+        let blocking = sender.board.get(range.start).map(|c| c.path);
+        for seq in range {
+            if self.sender.board.get(seq).map(|c| c.path) == blocking {
+                self.lose(now, seq, LossCause::Rescheduled);
+            }
+        }
+    }
+
+    /// A thin stream goes over all paths at once: copies of the packet that has just left.
+    pub(super) fn plan_copies(&mut self, path: PathId, seqs: std::ops::Range<u64>) {
+        if !self.is_concurrent() || self.profile().multipath.scheduler != Scheduler::Redundant {
+            return;
+        }
+        let paths = self.path_views();
+        let view = self.view(&paths);
+        if self.sender.scheduler.duplicates(&view) {
+            let others = paths.iter().map(|p| p.id).filter(|id| *id != path);
+            self.sender.copies.extend(others.map(|id| (id, seqs.clone())));
+        }
+    }
+}

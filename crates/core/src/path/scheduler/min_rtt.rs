@@ -1,0 +1,15 @@
+//! Smallest RTT first, the default scheduler of Multipath TCP.
+//!
+//! `next = open path with the smallest SRTT`
+
+use super::{PathScheduler, View};
+use crate::path::PathId;
+
+#[derive(Debug)]
+pub(crate) struct MinRtt;
+
+impl PathScheduler for MinRtt {
+    fn choose(&mut self, view: &View<'_>) -> Option<PathId> {
+        view.fastest(|p| p.open).map(|p| p.id)
+    }
+}

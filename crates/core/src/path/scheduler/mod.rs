@@ -1,0 +1,135 @@
+//! Which path a packet of new data takes, of those that an association sends over at once.
+//!
+//! A scheduler sees the paths and the buffers, and decides; it never sends. One file each.
+
+mod blest;
+mod ecf;
+mod min_rtt;
+mod primary;
+mod redundant;
+mod round_robin;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use super::PathId;
+use crate::profile;
+use blest::Blest;
+use ecf::Ecf;
+use min_rtt::MinRtt;
+use primary::Primary;
+use redundant::Redundant;
+use round_robin::RoundRobin;
+
+/// RTT of a path that was not measured yet (RTO.Initial of RFC 9260 §16).
+const UNMEASURED: Duration = Duration::from_secs(1);
+
+/// A path that carries data: confirmed and active.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathView {
+    pub(crate) id: PathId,
+    /// A packet of new data may leave on it now: cwnd, its share of the buffers and Max.Burst
+    /// allow it.
+    pub(crate) open: bool,
+    /// Smoothed RTT.
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) rttvar: Duration,
+    /// Congestion window in bytes.
+    pub(crate) cwnd: usize,
+    /// Slow start threshold in bytes.
+    pub(crate) ssthresh: usize,
+    /// Bytes in flight.
+    pub(crate) flight: usize,
+    /// The part of the chunks sent here that was declared lost, 0 to 1.
+    pub(crate) loss: f64,
+}
+
+impl PathView {
+    fn rtt(&self) -> f64 {
+        self.srtt.unwrap_or(UNMEASURED).as_secs_f64().max(1e-6)
+    }
+}
+
+/// What a scheduler may look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    /// In the order of the addresses; at least one.
+    pub(crate) paths: &'a [PathView],
+    pub(crate) primary: PathId,
+    /// Bytes of user data that wait to be sent.
+    pub(crate) queued: usize,
+    /// Bytes that may be outstanding in all: the send buffer, or the peer's window if it is less.
+    pub(crate) window: usize,
+    /// Bytes of chunks in a full packet (PMDCS).
+    pub(crate) mss: usize,
+    /// The stream is thin.
+    pub(crate) thin: bool,
+    /// How often the buffers kept data from an open path, since the association began.
+    pub(crate) blocked: u64,
+}
+
+impl<'a> View<'a> {
+    /// The path with the smallest RTT, of those that `wanted` names.
+    fn fastest(&self, wanted: impl Fn(&PathView) -> bool) -> Option<&'a PathView> {
+        self.paths.iter().filter(|p| wanted(p)).min_by(|a, b| a.rtt().total_cmp(&b.rtt()))
+    }
+}
+
+/// A path scheduler.
+trait PathScheduler {
+    /// The path for the next packet of new data, an open one; `None` to wait for a better one.
+    fn choose(&mut self, view: &View<'_>) -> Option<PathId>;
+    /// Whether the packet is sent over all the other paths too.
+    fn duplicates(&self, _view: &View<'_>) -> bool {
+        false
+    }
+}
+
+/// The registry of schedulers.
+#[derive(Debug)]
+pub(crate) enum Scheduler {
+    Primary(Primary),
+    RoundRobin(RoundRobin),
+    MinRtt(MinRtt),
+    Ecf(Ecf),
+    Blest(Blest),
+    Redundant(Redundant),
+}
+
+impl Scheduler {
+    pub(crate) fn new(which: profile::Scheduler) -> Scheduler {
+        match which {
+            profile::Scheduler::Primary => Scheduler::Primary(Primary),
+            profile::Scheduler::RoundRobin => Scheduler::RoundRobin(RoundRobin::default()),
+            profile::Scheduler::MinRtt => Scheduler::MinRtt(MinRtt),
+            profile::Scheduler::Ecf => Scheduler::Ecf(Ecf::default()),
+            profile::Scheduler::Blest => Scheduler::Blest(Blest::default()),
+            profile::Scheduler::Redundant => Scheduler::Redundant(Redundant),
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn PathScheduler {
+        match self {
+            Scheduler::Primary(s) => s,
+            Scheduler::RoundRobin(s) => s,
+            Scheduler::MinRtt(s) => s,
+            Scheduler::Ecf(s) => s,
+            Scheduler::Blest(s) => s,
+            Scheduler::Redundant(s) => s,
+        }
+    }
+
+    /// As [`PathScheduler::choose`]. With nothing in flight there is nothing to wait for: the first
+    /// open path is taken then.
+    pub(crate) fn choose(&mut self, view: &View<'_>) -> Option<PathId> {
+        let choice = self.get_mut().choose(view);
+        let idle = view.paths.iter().all(|p| p.flight == 0);
+        choice.or_else(|| view.fastest(|p| idle && p.open).map(|p| p.id))
+    }
+
+    /// As [`PathScheduler::duplicates`].
+    pub(crate) fn duplicates(&mut self, view: &View<'_>) -> bool {
+        self.get_mut().duplicates(view)
+    }
+}

@@ -1,0 +1,21 @@
+//! Redundant: a thin stream goes over all paths at once, so that no loss on one of them delays it.
+//!
+//! Idea: a thin stream leaves most of every path unused, and its messages are worth more than the
+//! bytes. When the stream is not thin this is [`min_rtt`](super::min_rtt).
+
+use super::min_rtt::MinRtt;
+use super::{PathScheduler, View};
+use crate::path::PathId;
+
+#[derive(Debug)]
+pub(crate) struct Redundant;
+
+impl PathScheduler for Redundant {
+    fn choose(&mut self, view: &View<'_>) -> Option<PathId> {
+        MinRtt.choose(view)
+    }
+
+    fn duplicates(&self, view: &View<'_>) -> bool {
+        view.thin
+    }
+}

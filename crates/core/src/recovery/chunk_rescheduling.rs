@@ -1,0 +1,154 @@
+//! Chunk rescheduling (Dreibholz, Rathgeb, Rüngeler, Seggelmann, Tüxen, Stewart 2010; Sarnow 2017
+//! §6.2.3), for concurrent multipath transfer.
+//!
+//! Idea: a chunk on a slow path holds up all that the fast paths deliver: both buffers fill, and the
+//! fast paths must wait. When a buffer is nearly full, what holds it up is sent again over another
+//! path, although it is not lost.
+//!
+//! ```text
+//! blocked  <=>  buffered >= threshold * send buffer
+//!           or  receive buffer - a_rwnd >= threshold * receive buffer
+//! first    =    the lowest outstanding TSN, in flight on path b
+//! original: first alone;  modified: all in flight on b below the first gap-acknowledged TSN
+//! ```
+//! A chunk that was rescheduled is left alone for one RTT of the path it took, and in the original
+//! form the blocking path for one RTT of its own.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::event::LossCause;
+use crate::path::PathId;
+use crate::profile::{ChunkRescheduling, MultipathParameters};
+use crate::scoreboard::{ChunkState, Scoreboard};
+use crate::time::Time;
+
+/// How full the buffers are, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    pub(crate) sending: usize,
+    pub(crate) send_limit: usize,
+    pub(crate) receiving: usize,
+    pub(crate) receive_limit: usize,
+}
+
+impl Buffers {
+    fn blocked(&self, threshold: f64) -> bool {
+        let beyond = |used: usize, limit: usize| used as f64 >= threshold * limit as f64;
+        beyond(self.sending, self.send_limit) || beyond(self.receiving, self.receive_limit)
+    }
+}
+
+/// What one association has rescheduled.
+#[derive(Debug, Default)]
+pub(crate) struct Rescheduling {
+    /// The blocking path and since when.
+    last: Option<(PathId, Time)>,
+}
+
+impl Rescheduling {
+    /// The chunks to send again over another path, after a SACK. `srtt` is that of a path.
+    pub(crate) fn on_sack(
+        &mut self,
+        now: Time,
+        parameters: &MultipathParameters,
+        buffers: &Buffers,
+        board: &Scoreboard,
+        srtt: impl Fn(PathId) -> Duration,
+    ) -> Option<Range<u64>> {
+        if parameters.chunk_rescheduling == ChunkRescheduling::Off
+            || !buffers.blocked(parameters.rescheduling_threshold)
+        {
+            return None;
+        }
+        let first = board.cumulative() + 1;
+        let chunk = board.get(first).filter(|c| c.state == ChunkState::InFlight)?;
+        let gap_acked = board.first_gap_acked()?;
+        let path = chunk.path;
+        let rested = |since: Time| now.since(since) >= srtt(path);
+        if chunk.cause == Some(LossCause::Rescheduled) && !rested(chunk.last_sent) {
+            return None;
+        }
+        if parameters.chunk_rescheduling == ChunkRescheduling::Blocking {
+            return Some(first..gap_acked);
+        }
+        if self.last.is_some_and(|(last, at)| last == path && !rested(at)) {
+            return None;
+        }
+        self.last = Some((path, now));
+        Some(first..first + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use tresse_wire::{DataFlags, GapAckBlock, Ppid, Ssn, StreamId, Tsn};
+
+    use super::*;
+    use crate::scoreboard::{AckOutcome, NewChunk};
+
+    const FULL: Buffers =
+        Buffers { sending: 50, send_limit: 100, receiving: 0, receive_limit: 100 };
+
+    /// TSNs 1 to 6 in turn on paths 0 and 1; what path 1 carries is acknowledged.
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::new(Tsn(1));
+        for i in 0..6u8 {
+            board.begin_packet();
+            let chunk = NewChunk {
+                stream: StreamId(0),
+                ssn: Ssn(0),
+                ppid: Ppid(0),
+                flags: DataFlags::UNFRAGMENTED,
+                payload: Bytes::from_static(&[0; 10]),
+            };
+            let sent = Time::from_nanos(u64::from(i));
+            board.record_new(sent, PathId(u8::from(i == 2 || i == 4)), chunk);
+        }
+        let blocks = [3, 5].map(|at| GapAckBlock { start: at, end: at });
+        board.on_sack(Tsn(0), blocks.into_iter(), &mut AckOutcome::default(), |_| {}).unwrap();
+        board
+    }
+
+    fn on_sack(
+        state: &mut Rescheduling,
+        ms: u64,
+        form: ChunkRescheduling,
+        buffers: &Buffers,
+    ) -> Option<Range<u64>> {
+        let parameters =
+            MultipathParameters { chunk_rescheduling: form, ..MultipathParameters::default() };
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let found =
+            state.on_sack(now, &parameters, buffers, &board(), |_| Duration::from_millis(100));
+        let base = board().cumulative();
+        found.map(|range| range.start - base..range.end - base)
+    }
+
+    #[test]
+    fn the_original_takes_the_lowest_once_per_round_trip() {
+        let mut state = Rescheduling::default();
+        let mut at = |ms| on_sack(&mut state, ms, ChunkRescheduling::Lowest, &FULL);
+        assert_eq!(at(200), Some(1..2));
+        assert_eq!(at(299), None);
+        assert_eq!(at(300), Some(1..2));
+    }
+
+    #[test]
+    fn the_modified_form_takes_all_before_the_first_that_arrived() {
+        let mut state = Rescheduling::default();
+        let form = ChunkRescheduling::Blocking;
+        assert_eq!(on_sack(&mut state, 200, form, &FULL), Some(1..3));
+    }
+
+    #[test]
+    fn nothing_moves_while_there_is_room() {
+        let mut state = Rescheduling::default();
+        let room = Buffers { sending: 49, receiving: 49, ..FULL };
+        assert_eq!(on_sack(&mut state, 200, ChunkRescheduling::Blocking, &room), None);
+        let receiver = Buffers { sending: 0, receiving: 50, ..FULL };
+        assert!(on_sack(&mut state, 200, ChunkRescheduling::Blocking, &receiver).is_some());
+        assert_eq!(on_sack(&mut state, 200, ChunkRescheduling::Off, &FULL), None);
+    }
+}
