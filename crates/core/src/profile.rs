@@ -47,6 +47,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "lksctp-2.6.15",
     "lksctp-2.6.32",
     "ns2",
+    "freebsd-cmt",
     "tresse",
     // The rows of the papers' comparisons.
     "pedersen-original",
@@ -65,7 +66,20 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "ladha-dup-tsn",
     "ladha-combined",
     "ladha-f-rto",
-    // Congestion controls for concurrent transfer, to be joined to any of them; the last one counts.
+    "sarnow-efficient",
+    "sarnow-no-fr",
+    "sarnow-rescheduling",
+    // For concurrent transfer, to be joined to any of them; of schedulers and congestion controls
+    // the last one counts.
+    "schedule-round-robin",
+    "schedule-min-rtt",
+    "schedule-ecf",
+    "schedule-blest",
+    "schedule-redundant",
+    "fast-retransmit-again",
+    "buffer-splitting",
+    "chunk-rescheduling",
+    "chunk-rescheduling-original",
     "cmt-rpv1",
     "cmt-rpv2",
     "lia",
@@ -97,6 +111,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "prr",
 ];
 
+/// The first of the mechanisms of concurrent transfer in the list of built-in profiles.
+const FIRST_MULTIPATH: &str = "schedule-round-robin";
 /// The first of the mechanisms in the list of built-in profiles.
 const FIRST_MECHANISM: &str = "early-retransmit-bytes";
 
@@ -257,6 +273,13 @@ impl Profile {
     /// Names of the built-in mechanisms: overlays that can be joined to any profile, in any number.
     pub fn mechanisms() -> impl Iterator<Item = &'static str> {
         Profile::names().skip_while(|name| *name != FIRST_MECHANISM)
+    }
+
+    /// Names of the built-in mechanisms of concurrent transfer: overlays that can be joined to any
+    /// profile and act where an association asks for it.
+    pub fn multipath_mechanisms() -> impl Iterator<Item = &'static str> {
+        let first = Profile::names().skip_while(|name| *name != FIRST_MULTIPATH);
+        first.take_while(|name| *name != FIRST_MECHANISM)
     }
 
     /// The profile called `name`: one built-in name or several joined by `+`.

@@ -52,7 +52,7 @@ impl Association {
         self.carriers().map(view).collect()
     }
 
-    fn view<'a>(&self, paths: &'a [PathView]) -> View<'a> {
+    fn sending_view<'a>(&self, paths: &'a [PathView]) -> View<'a> {
         let sender = &self.sender;
         View {
             paths,
@@ -79,7 +79,7 @@ impl Association {
         if paths.iter().all(|p| !p.open) {
             return None;
         }
-        let view = self.view(&paths);
+        let view = self.sending_view(&paths);
         // Nobody hands over a path that is not open.
         self.sender.scheduler.choose(&view).filter(|id| self.may_send_new(*id))
     }
@@ -217,7 +217,7 @@ impl Association {
             return;
         }
         let paths = self.path_views();
-        let view = self.view(&paths);
+        let view = self.sending_view(&paths);
         if self.sender.scheduler.duplicates(&view) {
             let others = paths.iter().map(|p| p.id).filter(|id| *id != path);
             self.sender.copies.extend(others.map(|id| (id, seqs.clone())));
