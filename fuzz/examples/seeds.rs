@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use tresse_wire::{
     CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields, PacketWriter,
-    ParameterType, ParameterWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
+    ParameterType, ParameterWriter, Ppid, SackFlags, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 type Write = fn(&mut PacketWriter<'_>);
@@ -20,7 +20,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 19] = [
+const SEEDS: [(&str, Write); 20] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -28,6 +28,7 @@ const SEEDS: [(&str, Write); 19] = [
     ("init_parameters", |w| w.init(&FIELDS, &parameters())),
     ("init_ack_parameters", |w| w.init_ack(&FIELDS, &parameters())),
     ("sack", |w| sack(w)),
+    ("nr_sack", |w| nr_sack(w)),
     ("heartbeat", |w| w.heartbeat(b"nonce")),
     ("heartbeat_ack", |w| w.heartbeat_ack(&[0, 1, 0, 7, 1, 2, 3])),
     ("abort_causes", |w| w.abort(true, &causes())),
@@ -56,6 +57,13 @@ fn data(writer: &mut PacketWriter<'_>, payload: &[u8]) {
 fn sack(writer: &mut PacketWriter<'_>) {
     let gaps = [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
     writer.sack(Tsn(12), 4660, gaps.into_iter(), [Tsn(19), Tsn(19)].into_iter());
+}
+
+fn nr_sack(writer: &mut PacketWriter<'_>) {
+    let gaps = [GapAckBlock { start: 2, end: 3 }].into_iter();
+    let nr_gaps = [GapAckBlock { start: 5, end: 8 }].into_iter();
+    let flags = SackFlags { packets: 2, ..SackFlags::default() };
+    writer.nr_sack(flags, Tsn(12), 4660, gaps, nr_gaps, [Tsn(9)].into_iter());
 }
 
 fn parameters() -> Vec<u8> {

@@ -82,6 +82,20 @@ pub enum ChunkError {
         /// Number of Duplicate TSNs field.
         duplicates: u16,
     },
+    /// The counts of an NR-SACK chunk do not agree with its length.
+    #[error(
+        "NR-SACK chunk of {length} bytes declares {gap_ack_blocks} and {nr_gap_ack_blocks} Gap Ack Blocks and {duplicates} Duplicate TSNs"
+    )]
+    NrSackCounts {
+        /// Length of the chunk.
+        length: usize,
+        /// Number of Gap Ack Blocks field.
+        gap_ack_blocks: u16,
+        /// Number of NR Gap Ack Blocks field.
+        nr_gap_ack_blocks: u16,
+        /// Number of Duplicate TSNs field.
+        duplicates: u16,
+    },
     /// A parameter without which the chunk means nothing is absent.
     #[error("{chunk_type} chunk: {parameter_type} parameter missing")]
     MissingParameter {

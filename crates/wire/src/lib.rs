@@ -1,5 +1,5 @@
-//! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, and the TIMESTAMP chunk
-//! and retransmit bits by which a sender recognises spurious retransmissions.
+//! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
+//! and retransmit bits by which a sender recognises spurious retransmissions, and the NR-SACK chunk.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -57,6 +57,7 @@ pub use chunk::heartbeat::Heartbeat;
 pub use chunk::heartbeat_ack::HeartbeatAck;
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
+pub use chunk::nr_sack::NrSack;
 pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack, SackFlags};
 pub use chunk::shutdown::Shutdown;
 pub use chunk::shutdown_complete::ShutdownComplete;

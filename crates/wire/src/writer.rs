@@ -93,6 +93,24 @@ impl<'b> PacketWriter<'b> {
         chunk::sack::emit(self.buffer, flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
     }
 
+    /// Appends an NR-SACK chunk of `20 + 4 * (gaps + nr_gaps + duplicates)` bytes, see
+    /// [`NrSack`](crate::NrSack).
+    ///
+    /// A chunk holds 16378 entries of all lists together; what is beyond that is left out, the last
+    /// ones first.
+    pub fn nr_sack(
+        &mut self,
+        flags: SackFlags,
+        cumulative_tsn_ack: Tsn,
+        a_rwnd: u32,
+        gaps: impl ExactSizeIterator<Item = GapAckBlock>,
+        nr_gaps: impl ExactSizeIterator<Item = GapAckBlock>,
+        duplicates: impl ExactSizeIterator<Item = Tsn>,
+    ) {
+        let buffer = &mut *self.buffer;
+        chunk::nr_sack::emit(buffer, flags, cumulative_tsn_ack, a_rwnd, gaps, nr_gaps, duplicates);
+    }
+
     /// Appends a TIMESTAMP chunk of [`TIMESTAMP_CHUNK_LEN`](crate::TIMESTAMP_CHUNK_LEN) bytes, see
     /// [`Timestamp`](crate::Timestamp).
     pub fn timestamp(&mut self, tsval: u32, tsecr: u32) {

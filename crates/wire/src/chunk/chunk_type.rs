@@ -59,6 +59,9 @@ chunk_types! {
     SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE";
     /// Authentication (RFC 4895 §4.1); carried as unknown.
     AUTH = 15, "AUTH";
+    /// Non-renegable selective acknowledgement (draft-natarajan-tsvwg-sctp-nrsack), see
+    /// [`NrSack`](crate::NrSack).
+    NR_SACK = 16, "NR-SACK";
     /// Payload data with message identifiers (RFC 8260 §2.1); carried as unknown.
     I_DATA = 64, "I-DATA";
     /// Address configuration acknowledgement (RFC 5061 §4.1.2); carried as unknown.

@@ -19,6 +19,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod heartbeat_ack;
 pub(crate) mod init;
 pub(crate) mod init_ack;
+pub(crate) mod nr_sack;
 pub(crate) mod sack;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_ack;
@@ -30,8 +31,8 @@ mod chunk_type;
 pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
-    Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck, Sack,
-    Shutdown, ShutdownComplete, Timestamp, padded,
+    Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck,
+    NrSack, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -97,6 +98,8 @@ pub enum Chunk<'a> {
     CookieAck,
     /// Ends the graceful close (RFC 9260 §3.3.13).
     ShutdownComplete(ShutdownComplete),
+    /// Acknowledges DATA chunks, some for good (draft-natarajan-tsvwg-sctp-nrsack).
+    NrSack(NrSack<'a>),
     /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
     Timestamp(Timestamp),
     /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
@@ -133,6 +136,7 @@ impl<'a> Chunk<'a> {
                 Self::CookieAck
             }
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
         })
@@ -155,6 +159,7 @@ impl<'a> Chunk<'a> {
             Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
             Self::CookieAck => ChunkType::COOKIE_ACK,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::NrSack(_) => ChunkType::NR_SACK,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,
         }

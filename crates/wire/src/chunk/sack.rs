@@ -1,11 +1,12 @@
 //! Selective Acknowledgement (SACK, 3), RFC 9260 §3.3.4; R bit from
-//! draft-proshin-tsvwg-sctp-rtx-bit-03 §3.3.
+//! draft-proshin-tsvwg-sctp-rtx-bit-03 §3.3, PC bits from Iyengar, Amer & Stewart, "Concurrent
+//! Multipath Transfer Using SCTP Multihoming", 2006, where FreeBSD has them.
 //!
 //! ```text
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
-//! |   Type = 3    |  Reserved   |R|         Chunk Length          |
+//! |   Type = 3    |PC |Reserved |R|         Chunk Length          |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                      Cumulative TSN Ack                       |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -34,10 +35,7 @@ use crate::{ChunkError, ChunkType, MAX_CHUNK_LEN, RawChunk, Tsn};
 const FIXED_LEN: usize = 16;
 
 /// Length of a Gap Ack Block and of a Duplicate TSN, in bytes.
-const ENTRY_LEN: usize = 4;
-
-/// How many entries, Gap Ack Blocks and Duplicate TSNs together, a Chunk Length can describe.
-const MAX_ENTRIES: usize = (MAX_CHUNK_LEN - FIXED_LEN) / ENTRY_LEN;
+pub(super) const ENTRY_LEN: usize = 4;
 
 /// A run of TSNs received beyond a gap, as offsets from the Cumulative TSN Ack.
 ///
@@ -50,7 +48,7 @@ pub struct GapAckBlock {
     pub end: u16,
 }
 
-/// Flags of a SACK chunk.
+/// Flags of a SACK or NR-SACK chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct SackFlags {
     /// R bit: the chunk answers DATA chunks with the R bit, retransmissions
@@ -58,19 +56,23 @@ pub struct SackFlags {
     /// To be set only if both peers have announced
     /// [`RETRANSMIT_BIT_SUPPORTED`](crate::ParameterType::RETRANSMIT_BIT_SUPPORTED).
     pub retransmission: bool,
+    /// PC bits: how many packets with DATA the chunk answers, 0 to 3; 0 if the receiver does not
+    /// say. More are written as 3.
+    pub packets: u8,
 }
 
 impl SackFlags {
     /// Reads the Chunk Flags; the reserved bits are ignored.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
-        Self { retransmission: bits & 1 != 0 }
+        Self { retransmission: bits & 1 != 0, packets: bits >> 6 }
     }
 
     /// The Chunk Flags with the reserved bits 0.
     #[must_use]
     pub const fn bits(self) -> u8 {
-        self.retransmission as u8
+        let packets = if self.packets > 3 { 3 } else { self.packets };
+        self.retransmission as u8 | packets << 6
     }
 }
 
@@ -97,19 +99,19 @@ impl<'a> Sack<'a> {
             gap_ack_blocks: gaps,
             duplicates: dups,
         };
-        let (entries, remainder) = reader.rest().as_chunks::<ENTRY_LEN>();
-        let (gap_ack_blocks, duplicates) =
-            entries.split_at_checked(usize::from(gaps)).ok_or(counts)?;
-        if duplicates.len() != usize::from(dups) || !remainder.is_empty() {
-            return Err(counts);
-        }
-        Ok(Self {
-            flags: SackFlags::from_bits(raw.flags),
-            cumulative_tsn_ack: Tsn(cumulative_tsn_ack),
-            a_rwnd,
-            gap_ack_blocks,
-            duplicates,
-        })
+        let [gap_ack_blocks, duplicates] = lists(reader, [gaps, dups]).ok_or(counts)?;
+        let flags = SackFlags::from_bits(raw.flags);
+        Ok(Self::new(flags, Tsn(cumulative_tsn_ack), a_rwnd, gap_ack_blocks, duplicates))
+    }
+
+    pub(super) const fn new(
+        flags: SackFlags,
+        cumulative_tsn_ack: Tsn,
+        a_rwnd: u32,
+        gap_ack_blocks: &'a [[u8; ENTRY_LEN]],
+        duplicates: &'a [[u8; ENTRY_LEN]],
+    ) -> Self {
+        Self { flags, cumulative_tsn_ack, a_rwnd, gap_ack_blocks, duplicates }
     }
 
     /// The Gap Ack Blocks in the order of the chunk, unjudged.
@@ -126,9 +128,24 @@ impl<'a> Sack<'a> {
     }
 }
 
-/// Iterator over Gap Ack Blocks, made by [`Sack::gap_blocks`].
-#[derive(Clone, Debug)]
-pub struct GapAckBlocks<'a>(std::slice::Iter<'a, [u8; ENTRY_LEN]>);
+/// Lists of so many entries each, one behind the other; `None` if they do not fill the rest exactly.
+pub(super) fn lists<'a, const N: usize>(
+    reader: Reader<'a>,
+    counts: [u16; N],
+) -> Option<[&'a [[u8; ENTRY_LEN]]; N]> {
+    let (mut entries, remainder) = reader.rest().as_chunks::<ENTRY_LEN>();
+    let mut lists: [&[_]; N] = [&[]; N];
+    for (list, count) in lists.iter_mut().zip(counts) {
+        (*list, entries) = entries.split_at_checked(usize::from(count))?;
+    }
+    (entries.is_empty() && remainder.is_empty()).then_some(lists)
+}
+
+/// Iterator over Gap Ack Blocks, made by [`Sack::gap_blocks`] and
+/// [`NrSack::nr_gap_blocks`](crate::NrSack::nr_gap_blocks). That of a SACK has no non-renegable
+/// ones: `default` is empty.
+#[derive(Clone, Debug, Default)]
+pub struct GapAckBlocks<'a>(pub(super) std::slice::Iter<'a, [u8; ENTRY_LEN]>);
 
 impl Iterator for GapAckBlocks<'_> {
     type Item = GapAckBlock;
@@ -163,8 +180,8 @@ impl Iterator for DuplicateTsns<'_> {
 
 impl ExactSizeIterator for DuplicateTsns<'_> {}
 
-/// Writes a SACK chunk. Entries beyond the [`MAX_ENTRIES`] a chunk can hold are left out, Duplicate
-/// TSNs first: they are optional knowledge, and a shorter list of blocks is still true.
+/// Writes a SACK chunk. Entries beyond those that a chunk can hold are left out, Duplicate TSNs
+/// first: they are optional knowledge, and a shorter list of blocks is still true.
 pub(crate) fn emit(
     buffer: &mut Vec<u8>,
     flags: SackFlags,
@@ -173,36 +190,79 @@ pub(crate) fn emit(
     gaps: impl ExactSizeIterator<Item = GapAckBlock>,
     duplicates: impl ExactSizeIterator<Item = Tsn>,
 ) {
-    let start = buffer.len();
-    buffer.reserve(
-        FIXED_LEN + ENTRY_LEN * gaps.len().saturating_add(duplicates.len()).min(MAX_ENTRIES),
-    );
-    buffer.extend_from_slice(&[ChunkType::SACK.0, flags.bits(), 0, 0]);
-    buffer.extend_from_slice(&cumulative_tsn_ack.0.to_be_bytes());
-    buffer.extend_from_slice(&a_rwnd.to_be_bytes());
-    buffer.extend_from_slice(&[0; 4]);
-    let entries = buffer.len();
-    for block in gaps.take(MAX_ENTRIES) {
-        let ([s0, s1], [e0, e1]) = (block.start.to_be_bytes(), block.end.to_be_bytes());
-        buffer.extend_from_slice(&[s0, s1, e0, e1]);
-    }
-    let gap_count = (buffer.len() - entries) / ENTRY_LEN;
-    for tsn in duplicates.take(MAX_ENTRIES - gap_count) {
-        buffer.extend_from_slice(&tsn.0.to_be_bytes());
-    }
-    let duplicate_count = (buffer.len() - entries) / ENTRY_LEN - gap_count;
-    // The counts are of what was written: an iterator with a wrong length cannot break the chunk.
-    let length = buffer.len() - start;
-    put_u16(buffer, start + 2, length);
-    put_u16(buffer, start + 12, gap_count);
-    put_u16(buffer, start + 14, duplicate_count);
+    let kind = ChunkType::SACK;
+    let mut list = ListWriter::new(buffer, kind, flags, cumulative_tsn_ack, a_rwnd, FIXED_LEN);
+    list.blocks(12, gaps);
+    list.duplicates(14, duplicates);
+    list.finish();
 }
 
-/// Overwrites a 16-bit field with a number that [`MAX_ENTRIES`] keeps within its range.
-fn put_u16(buffer: &mut [u8], at: usize, number: usize) {
-    let number = u16::try_from(number).unwrap_or(u16::MAX);
-    if let Some(field) = buffer.get_mut(at..at + 2) {
-        field.copy_from_slice(&number.to_be_bytes());
+/// Writes the chunks that consist of a fixed part with counts and of lists, SACK and NR-SACK. The
+/// counts are of what was written: an iterator with a wrong length cannot break the chunk.
+pub(super) struct ListWriter<'b> {
+    buffer: &'b mut Vec<u8>,
+    start: usize,
+    /// How many more entries a Chunk Length can describe.
+    room: usize,
+}
+
+impl<'b> ListWriter<'b> {
+    pub(super) fn new(
+        buffer: &'b mut Vec<u8>,
+        chunk_type: ChunkType,
+        flags: SackFlags,
+        cumulative_tsn_ack: Tsn,
+        a_rwnd: u32,
+        fixed_len: usize,
+    ) -> Self {
+        let start = buffer.len();
+        buffer.extend_from_slice(&[chunk_type.0, flags.bits(), 0, 0]);
+        buffer.extend_from_slice(&cumulative_tsn_ack.0.to_be_bytes());
+        buffer.extend_from_slice(&a_rwnd.to_be_bytes());
+        buffer.resize(start + fixed_len, 0);
+        Self { buffer, start, room: (MAX_CHUNK_LEN - fixed_len) / ENTRY_LEN }
+    }
+
+    /// Appends blocks, whose count stands `at` bytes into the chunk.
+    pub(super) fn blocks(&mut self, at: usize, blocks: impl ExactSizeIterator<Item = GapAckBlock>) {
+        self.list(at, blocks, |block| {
+            let ([s0, s1], [e0, e1]) = (block.start.to_be_bytes(), block.end.to_be_bytes());
+            [s0, s1, e0, e1]
+        });
+    }
+
+    /// Appends Duplicate TSNs, whose count stands `at` bytes into the chunk.
+    pub(super) fn duplicates(&mut self, at: usize, duplicates: impl ExactSizeIterator<Item = Tsn>) {
+        self.list(at, duplicates, |tsn| tsn.0.to_be_bytes());
+    }
+
+    fn list<T>(
+        &mut self,
+        at: usize,
+        entries: impl ExactSizeIterator<Item = T>,
+        encode: impl Fn(T) -> [u8; ENTRY_LEN],
+    ) {
+        let before = self.buffer.len();
+        self.buffer.reserve(ENTRY_LEN * entries.len().min(self.room));
+        for entry in entries.take(self.room) {
+            self.buffer.extend_from_slice(&encode(entry));
+        }
+        let count = (self.buffer.len() - before) / ENTRY_LEN;
+        self.room -= count;
+        self.put_u16(at, count);
+    }
+
+    pub(super) fn finish(mut self) {
+        self.put_u16(2, self.buffer.len() - self.start);
+    }
+
+    /// Writes a number that the room left keeps within its range.
+    fn put_u16(&mut self, at: usize, number: usize) {
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        let at = self.start + at;
+        if let Some(field) = self.buffer.get_mut(at..at + 2) {
+            field.copy_from_slice(&number.to_be_bytes());
+        }
     }
 }
 
@@ -246,10 +306,12 @@ mod tests {
             let written = emitted(|writer| {
                 writer.sack_with_flags(sack.flags, Tsn(12), 4660, gaps, duplicates);
             });
-            assert_eq!(written[1], bits & 1);
+            assert_eq!(written[1], bits & 0b1100_0001);
+            assert_eq!(sack.flags.packets, bits / 64);
             assert_eq!(written[2..], BYTES[2..]);
         }
         assert_eq!(SackFlags::default().bits(), 0);
+        assert_eq!(SackFlags { retransmission: false, packets: 9 }.bits(), 0b1100_0000);
     }
 
     #[test]

@@ -62,6 +62,12 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
             let (cumulative_tsn_ack, a_rwnd) = (sack.cumulative_tsn_ack, sack.a_rwnd);
             writer.sack_with_flags(sack.flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates);
         }
+        Ok(Chunk::NrSack(chunk)) => {
+            let sack = chunk.sack;
+            let (tsn, a_rwnd) = (sack.cumulative_tsn_ack, sack.a_rwnd);
+            let (gaps, nr_gaps) = (sack.gap_blocks(), chunk.nr_gap_blocks());
+            writer.nr_sack(sack.flags, tsn, a_rwnd, gaps, nr_gaps, sack.duplicates());
+        }
         Ok(Chunk::Heartbeat(heartbeat)) => writer.heartbeat(heartbeat.info),
         Ok(Chunk::HeartbeatAck(ack)) => writer.heartbeat_ack(ack.parameters),
         Ok(Chunk::Abort(abort)) => {

@@ -16,6 +16,7 @@ pub(crate) enum ChunkSpec {
     Init(InitFields, Vec<ParameterSpec>),
     InitAck(InitFields, Vec<ParameterSpec>),
     Sack(SackFlags, Tsn, u32, Vec<GapAckBlock>, Vec<Tsn>),
+    NrSack(SackFlags, Tsn, u32, [Vec<GapAckBlock>; 2], Vec<Tsn>),
     Heartbeat(Vec<u8>),
     HeartbeatAck(Vec<u8>),
     Abort(bool, Vec<CauseSpec>),
@@ -98,6 +99,11 @@ impl ChunkSpec {
                 let (gaps, duplicates) = (gaps.iter().copied(), duplicates.iter().copied());
                 writer.sack_with_flags(*flags, *tsn, *a_rwnd, gaps, duplicates);
             }
+            Self::NrSack(flags, tsn, a_rwnd, blocks, duplicates) => {
+                let [gaps, nr_gaps] = blocks.each_ref().map(|list| list.iter().copied());
+                let duplicates = duplicates.iter().copied();
+                writer.nr_sack(*flags, *tsn, *a_rwnd, gaps, nr_gaps, duplicates);
+            }
             Self::Heartbeat(info) => writer.heartbeat(info),
             Self::HeartbeatAck(info) => {
                 let parameters =
@@ -129,6 +135,12 @@ impl ChunkSpec {
                 assert_eq!(duplicates.len(), duplicates.clone().count());
                 let (gaps, duplicates) = (gaps.collect(), duplicates.collect());
                 Self::Sack(sack.flags, sack.cumulative_tsn_ack, sack.a_rwnd, gaps, duplicates)
+            }
+            Chunk::NrSack(chunk) => {
+                let sack = chunk.sack;
+                let blocks = [sack.gap_blocks(), chunk.nr_gap_blocks()].map(Iterator::collect);
+                let (tsn, duplicates) = (sack.cumulative_tsn_ack, sack.duplicates().collect());
+                Self::NrSack(sack.flags, tsn, sack.a_rwnd, blocks, duplicates)
             }
             Chunk::Heartbeat(heartbeat) => Self::Heartbeat(heartbeat.info.to_vec()),
             Chunk::HeartbeatAck(ack) => Self::HeartbeatAck(ack.info.to_vec()),
@@ -330,10 +342,23 @@ fn data() -> impl Strategy<Value = ChunkSpec> {
     )
 }
 
-fn sack() -> impl Strategy<Value = ChunkSpec> {
-    let block = any::<(u16, u16)>().prop_map(|(start, end)| GapAckBlock { start, end });
+fn block() -> impl Strategy<Value = GapAckBlock> {
+    any::<(u16, u16)>().prop_map(|(start, end)| GapAckBlock { start, end })
+}
+
+fn nr_sack() -> impl Strategy<Value = ChunkSpec> {
     let flags = any::<u8>().prop_map(SackFlags::from_bits);
-    (flags, tsn(), any::<u32>(), vec(block, 0..300), vec(tsn(), 0..20)).prop_map(
+    let blocks = [vec(block(), 0..150), vec(block(), 0..150)];
+    (flags, tsn(), any::<u32>(), blocks, vec(tsn(), 0..20)).prop_map(
+        |(flags, cumulative_tsn_ack, a_rwnd, blocks, duplicates)| {
+            ChunkSpec::NrSack(flags, cumulative_tsn_ack, a_rwnd, blocks, duplicates)
+        },
+    )
+}
+
+fn sack() -> impl Strategy<Value = ChunkSpec> {
+    let flags = any::<u8>().prop_map(SackFlags::from_bits);
+    (flags, tsn(), any::<u32>(), vec(block(), 0..300), vec(tsn(), 0..20)).prop_map(
         |(flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates)| {
             ChunkSpec::Sack(flags, cumulative_tsn_ack, a_rwnd, gaps, duplicates)
         },
@@ -341,7 +366,8 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 }
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
-    let number = any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 160));
+    let number =
+        any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 160));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -355,6 +381,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         (init_fields(), vec(parameter(), 0..6)).prop_map(|(f, p)| ChunkSpec::Init(f, p)),
         (init_fields(), vec(parameter(), 0..6)).prop_map(|(f, p)| ChunkSpec::InitAck(f, p)),
         sack(),
+        nr_sack(),
         bytes().prop_map(ChunkSpec::Heartbeat),
         bytes().prop_map(ChunkSpec::HeartbeatAck),
         (any::<bool>(), vec(cause(), 0..6)).prop_map(|(t, causes)| ChunkSpec::Abort(t, causes)),
