@@ -8,7 +8,7 @@ use tresse_wire::{
 };
 
 use crate::association::MAX_PATHS;
-use crate::profile::Profile;
+use crate::profile::{NrSackMode, Profile};
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
@@ -35,6 +35,8 @@ pub(crate) struct Extensions {
     pub(crate) timestamp: bool,
     /// R bits of DATA and SACK (draft-proshin-tsvwg-sctp-rtx-bit-03).
     pub(crate) retransmit_bit: bool,
+    /// NR-SACK chunks (draft-natarajan-tsvwg-sctp-nrsack).
+    pub(crate) nr_sack: bool,
 }
 
 impl Extensions {
@@ -43,6 +45,7 @@ impl Extensions {
         Extensions {
             timestamp: profile.eifel_timestamp.enabled,
             retransmit_bit: profile.eifel_retransmit_bit.enabled,
+            nr_sack: profile.multipath.nr_sack != NrSackMode::Off,
         }
     }
 
@@ -51,13 +54,16 @@ impl Extensions {
         Extensions {
             timestamp: self.timestamp && other.timestamp,
             retransmit_bit: self.retransmit_bit && other.retransmit_bit,
+            nr_sack: self.nr_sack && other.nr_sack,
         }
     }
 
     /// Writes the offer into INIT or INIT ACK.
     pub(crate) fn write(self, writer: &mut ParameterWriter) {
-        if self.timestamp {
-            writer.supported_extensions(&[ChunkType::TIMESTAMP.0]);
+        let types = [(self.nr_sack, ChunkType::NR_SACK), (self.timestamp, ChunkType::TIMESTAMP)];
+        let types: Vec<u8> = types.iter().filter(|(on, _)| *on).map(|(_, t)| t.0).collect();
+        if !types.is_empty() {
+            writer.supported_extensions(&types);
         }
         if self.retransmit_bit {
             writer.retransmit_bit_supported();
@@ -66,12 +72,16 @@ impl Extensions {
 
     /// One byte for the State Cookie.
     pub(crate) fn to_bits(self) -> u8 {
-        u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1
+        u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1 | u8::from(self.nr_sack) << 2
     }
 
     /// The inverse of [`to_bits`](Self::to_bits).
     pub(crate) fn from_bits(bits: u8) -> Extensions {
-        Extensions { timestamp: bits & 1 != 0, retransmit_bit: bits & 2 != 0 }
+        Extensions {
+            timestamp: bits & 1 != 0,
+            retransmit_bit: bits & 2 != 0,
+            nr_sack: bits & 4 != 0,
+        }
     }
 }
 
@@ -145,7 +155,9 @@ pub(crate) fn read_init<'a>(
                 return Err(Refusal::Abort(causes));
             }
             Parameter::SupportedExtensions(types) => {
-                init.peer.extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
+                let extensions = &mut init.peer.extensions;
+                extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
+                extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
             }
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
             Parameter::SupportedAddressTypes(_)

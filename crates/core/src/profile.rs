@@ -85,6 +85,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "lia",
     "olia",
     "balia",
+    "nr-sack",
+    "nr-sack-all",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",
     "early-retransmit-packets",

@@ -70,6 +70,24 @@ impl RangeSet {
         }
     }
 
+    /// Takes out everything up to and including `n`.
+    pub(crate) fn remove_through(&mut self, n: u64) {
+        while self.ranges.pop_front_if(|range| range.end <= n).is_some() {}
+        if let Some(first) = self.ranges.front_mut() {
+            first.start = first.start.max(n + 1);
+        }
+    }
+
+    /// The first range that ends at or after `n`.
+    pub(crate) fn range_from(&self, n: u64) -> Option<Range> {
+        self.ranges.get(self.find(n)).copied()
+    }
+
+    /// How many ranges there are.
+    pub(crate) fn range_count(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// Whether `n` is a member.
     pub(crate) fn contains(&self, n: u64) -> bool {
         self.ranges.get(self.find(n)).is_some_and(|r| r.start <= n)
@@ -113,6 +131,23 @@ pub(crate) fn difference(a: &[Range], b: &[Range], mut piece: impl FnMut(Range))
     }
 }
 
+/// Makes `out` the union of `a` and `b`, both sorted and disjoint.
+pub(crate) fn union(a: &[Range], b: &[Range], out: &mut Vec<Range>) {
+    out.clear();
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let from_b = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) => y.start < x.start,
+            (x, _) => x.is_none(),
+        };
+        let Some(run) = (if from_b { b.next() } else { a.next() }) else { break };
+        match out.last_mut() {
+            Some(last) if run.start <= last.end + 1 => last.end = last.end.max(run.end),
+            _ => out.push(*run),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -134,20 +169,39 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_like_a_set(steps in prop::collection::vec((any::<bool>(), 0u64..40), 0..200)) {
+        fn behaves_like_a_set(steps in prop::collection::vec((0u8..20, 0u64..40), 0..200)) {
             let (mut set, mut model) = (RangeSet::default(), BTreeSet::new());
-            for (insert, n) in steps {
-                if insert {
-                    set.insert(n);
-                    model.insert(n);
-                } else {
-                    set.remove(n);
-                    model.remove(&n);
+            for (what, n) in steps {
+                match what {
+                    0..10 => {
+                        set.insert(n);
+                        model.insert(n);
+                    }
+                    10..19 => {
+                        set.remove(n);
+                        model.remove(&n);
+                    }
+                    _ => {
+                        set.remove_through(n / 4);
+                        model.retain(|m| *m > n / 4);
+                    }
                 }
+                let from = set.range_from(n).map(|r| r.start.max(n));
+                prop_assert_eq!(from, model.range(n..).next().copied());
                 prop_assert_eq!(set.first(), model.first().copied());
                 prop_assert!(set.iter().eq(model.iter().copied()));
                 prop_assert_eq!(set.ranges.len(), runs(&model).len());
             }
+        }
+
+        #[test]
+        fn union_is_set_union(
+            a in prop::collection::btree_set(0u64..60, 0..40),
+            b in prop::collection::btree_set(0u64..60, 0..40),
+        ) {
+            let mut out = vec![Range::new(7, 7)];
+            union(&runs(&a), &runs(&b), &mut out);
+            prop_assert_eq!(out, runs(&a.union(&b).copied().collect()));
         }
 
         #[test]

@@ -48,7 +48,7 @@ impl Packet {
             match chunk.chunk_type {
                 // RFC 9260 §6.10: DATA chunks come last in a packet.
                 ChunkType::DATA | ChunkType::I_DATA => return class | Class::DATA,
-                ChunkType::SACK => class = class | Class::ACK,
+                ChunkType::SACK | ChunkType::NR_SACK => class = class | Class::ACK,
                 _ => {}
             }
         }

@@ -5,5 +5,6 @@
 pub(crate) mod delayed;
 mod no_delay;
 pub(crate) mod received;
+pub(crate) mod report;
 pub(crate) mod timestamps;
 pub(crate) mod window;

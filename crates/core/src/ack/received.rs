@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use tresse_wire::{GapAckBlock, Tsn};
+use tresse_wire::Tsn;
+
+use crate::ranges::Range;
 
 /// The most duplicate TSNs kept for the next SACK; more are forgotten. A packet that repeats
 /// nothing but known TSNs is answered at once (RFC 9260 §6.2), so few ever gather; the limit
@@ -31,15 +33,8 @@ pub(crate) enum Arrival {
 pub(crate) struct ReceivedTsns {
     cumulative: u64,
     /// In order, disjoint and isolated: no two touch, none touches `cumulative`.
-    runs: VecDeque<Run>,
+    runs: VecDeque<Range>,
     duplicates: Vec<Tsn>,
-}
-
-/// The seqs `start..=end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    start: u64,
-    end: u64,
 }
 
 impl ReceivedTsns {
@@ -83,7 +78,7 @@ impl ReceivedTsns {
         match self.runs.back_mut() {
             Some(last) if last.end + 1 == seq => last.end = seq,
             Some(last) if seq <= last.end => self.insert(seq),
-            _ => self.runs.push_back(Run { start: seq, end: seq }),
+            _ => self.runs.push_back(Range { start: seq, end: seq }),
         }
     }
 
@@ -103,7 +98,7 @@ impl ReceivedTsns {
             }
             (true, false) => self.runs[after - 1].end = seq,
             (false, true) => self.runs[after].start = seq,
-            (false, false) => self.runs.insert(after, Run { start: seq, end: seq }),
+            (false, false) => self.runs.insert(after, Range { start: seq, end: seq }),
         }
     }
 
@@ -142,20 +137,10 @@ impl ReceivedTsns {
         self.runs.len()
     }
 
-    /// The first `limit` Gap Ack Blocks.
-    ///
-    /// RFC 9260 §6.7: a SACK that has no room for all MUST report them from the lowest to the
-    /// highest TSNs. §3.3.4: they SHOULD be isolated.
-    pub(crate) fn gap_blocks(
-        &self,
-        limit: usize,
-    ) -> impl ExactSizeIterator<Item = GapAckBlock> + '_ {
-        // `classify` keeps all of them within 16 bits of the cumulative TSN.
-        let offset = |seq: u64| u16::try_from(seq - self.cumulative).unwrap_or(u16::MAX);
-        self.runs
-            .iter()
-            .take(limit)
-            .map(move |run| GapAckBlock { start: offset(run.start), end: offset(run.end) })
+    /// The runs of seqs beyond the cumulative one, lowest first; isolated, as RFC 9260 §3.3.4 asks
+    /// of Gap Ack Blocks.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Range> + '_ {
+        self.runs.iter().copied()
     }
 
     /// The first `limit` duplicate TSNs, in order of arrival.
@@ -176,7 +161,7 @@ impl ReceivedTsns {
         let Some(index) = self.runs.partition_point(|run| run.start <= seq).checked_sub(1) else {
             return false;
         };
-        let Run { start, end } = self.runs[index];
+        let Range { start, end } = self.runs[index];
         if seq > end {
             return false;
         }
@@ -188,7 +173,7 @@ impl ReceivedTsns {
             (false, true) => self.runs[index].end -= 1,
             (false, false) => {
                 self.runs[index].end = seq - 1;
-                self.runs.insert(index + 1, Run { start: seq + 1, end });
+                self.runs.insert(index + 1, Range { start: seq + 1, end });
             }
         }
         true

@@ -6,6 +6,7 @@ use super::input::Incoming;
 use super::{Association, Control, State};
 use crate::ack::received::Arrival;
 use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::profile::NrSackMode;
 use crate::streams::inbound::{InChunk, InboundError};
 use crate::time::Time;
 
@@ -138,6 +139,12 @@ impl super::receiver::Receiver {
             // Only a chunk that fills a gap is worth dropping others for.
             if seq > self.received.highest_seq() {
                 return false;
+            }
+            if self.nr_sack == NrSackMode::All {
+                // Nothing may be dropped, so what everything waits for comes in nevertheless. It
+                // stays bounded: promises end with the buffer, fillers with the highest TSN held.
+                let first = seq == self.received.cumulative_seq() + 1;
+                return first && (promised || (starved && occupied < hard_limit));
             }
             let Some(dropped) = self.inbound.discard_highest(seq) else { return false };
             self.received.forget(dropped);

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use tresse_wire::{
-    Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, Packet, Timestamp, UnknownAction,
+    Abort, Cause, CauseWriter, Chunk, ChunkError, ChunkType, GapAckBlocks, Packet, Timestamp,
+    UnknownAction,
 };
 
 use super::{Association, Control, MAX_PEER_EVENTS, State};
@@ -113,7 +114,16 @@ impl Association {
     fn handle_chunk(&mut self, now: Time, incoming: &mut Incoming<'_>, chunk: Chunk<'_>) -> bool {
         match chunk {
             Chunk::Data(data) => self.on_data(now, incoming, &data),
-            Chunk::Sack(sack) => self.on_sack(now, &sack, incoming.timestamp.map(|t| t.tsecr)),
+            Chunk::Sack(sack) => {
+                let none = GapAckBlocks::default();
+                self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
+            }
+            Chunk::NrSack(nr) if self.sender.extensions.nr_sack => {
+                let echo = incoming.timestamp.map(|t| t.tsecr);
+                self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
+            }
+            // Not agreed on: as if we did not know the type.
+            Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
             Chunk::InitAck(init) => {
                 self.on_init_ack(now, init.fields(), init.parameters, incoming);
             }

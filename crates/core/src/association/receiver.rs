@@ -4,11 +4,17 @@ use tresse_wire::Tsn;
 
 use crate::ack::delayed::DelayedAck;
 use crate::ack::received::ReceivedTsns;
+use crate::ack::report::{Kept, Report};
 use crate::ack::timestamps::TimestampEcho;
 use crate::ack::window::ReceiveWindow;
 use crate::config::AssociationConfig;
+use crate::handshake::Extensions;
 use crate::path::PathId;
+use crate::profile::NrSackMode;
 use crate::streams::inbound::Inbound;
+
+/// Duplicate TSNs reported in one SACK at most.
+pub(super) const MAX_DUPLICATES: usize = 64;
 
 /// The receiving half of an association.
 #[derive(Debug)]
@@ -34,15 +40,30 @@ pub(super) struct Receiver {
     pub(super) timestamps: TimestampEcho,
     /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
     pub(super) retransmission: bool,
+    /// What is promised never to be discarded; `Off` unless NR-SACKs were agreed on.
+    pub(super) nr_sack: NrSackMode,
+    /// The blocks of the SACK being written.
+    pub(super) report: Report,
 }
 
 impl Receiver {
-    pub(super) fn new(peer_initial_tsn: Tsn, streams: u16, config: &AssociationConfig) -> Receiver {
+    pub(super) fn new(
+        peer_initial_tsn: Tsn,
+        streams: u16,
+        extensions: Extensions,
+        config: &AssociationConfig,
+    ) -> Receiver {
         let received = ReceivedTsns::new(peer_initial_tsn);
         let first = received.cumulative_seq() + 1;
+        let nr_sack =
+            if extensions.nr_sack { config.profile.multipath.nr_sack } else { NrSackMode::Off };
+        let mut inbound = Inbound::new(streams, config.max_message_size, first);
+        if nr_sack == NrSackMode::Delivered {
+            inbound.track_delivered();
+        }
         Receiver {
             initial_tsn: peer_initial_tsn,
-            inbound: Inbound::new(streams, config.max_message_size, first),
+            inbound,
             received,
             delayed: DelayedAck::new(&config.profile.sack),
             window: ReceiveWindow::new(config.receive_buffer),
@@ -53,7 +74,32 @@ impl Receiver {
             ack_path: PathId(0),
             timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
+            nr_sack,
+            report: Report::default(),
         }
+    }
+
+    /// Bytes of a SACK or NR-SACK without blocks.
+    pub(super) fn sack_header(&self) -> usize {
+        if self.nr_sack == NrSackMode::Off { 16 } else { 20 }
+    }
+
+    /// An upper bound of the bytes of the next SACK, should it have room.
+    pub(super) fn sack_bound(&self) -> usize {
+        let duplicates = self.received.duplicates(MAX_DUPLICATES).len();
+        // A delivered run can split a block into three.
+        let splits = self.inbound.delivered().map_or(0, |runs| 2 * runs.range_count());
+        self.sack_header() + 4 * (self.received.gap_count() + splits + duplicates)
+    }
+
+    /// Takes up to `limit` blocks for a SACK into `report`.
+    pub(super) fn fill_report(&mut self, window: u32, limit: usize) {
+        let kept = match (self.nr_sack, self.inbound.delivered()) {
+            (NrSackMode::All, _) => Kept::Everything,
+            (_, Some(delivered)) => Kept::These(delivered),
+            (_, None) => Kept::Nothing,
+        };
+        self.report.fill(&self.received, kept, window, limit);
     }
 
     pub(super) fn buffered(&self) -> usize {

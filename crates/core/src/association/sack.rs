@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tresse_wire::{Sack, Tsn};
+use tresse_wire::{GapAckBlocks, Sack, Tsn};
 
 use super::{Association, State};
 use crate::congestion::AckFacts;
@@ -24,7 +24,14 @@ pub(super) struct SackMarks {
 }
 
 impl Association {
-    pub(super) fn on_sack(&mut self, now: Time, sack: &Sack<'_>, timestamp_echo: Option<u32>) {
+    /// A SACK; or an NR-SACK, which has non-renegable blocks.
+    pub(super) fn on_sack(
+        &mut self,
+        now: Time,
+        sack: &Sack<'_>,
+        nr_blocks: GapAckBlocks<'_>,
+        timestamp_echo: Option<u32>,
+    ) {
         let open = matches!(
             self.state,
             State::Established | State::ShutdownPending | State::ShutdownReceived
@@ -35,15 +42,15 @@ impl Association {
         self.journal.stats.sacks_received += 1;
         let duplicates = sack.duplicates().len();
         let blocks = sack.gap_blocks();
-        let gap_blocks = blocks.len();
+        let gap_blocks = blocks.len() + nr_blocks.len();
         let sender = &mut self.sender;
         sender.duplicates.clear();
         sender.duplicates.extend(sack.duplicates().map(|tsn| sender.board.unwrap(tsn)));
         let queue = &mut sender.queue;
-        let result =
-            sender.board.on_sack(sack.cumulative_tsn_ack, blocks, &mut sender.outcome, |chunk| {
-                queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
-            });
+        let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut sender.outcome);
+        let result = sender.board.on_nr_sack(cumulative, blocks, nr_blocks, outcome, |chunk| {
+            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
+        });
         if !self.accepted(now, result) {
             return;
         }

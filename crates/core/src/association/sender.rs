@@ -17,6 +17,9 @@ use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 
+/// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
+const MAX_TSNS: usize = 65_535;
+
 /// Probing of a closed window (RFC 9260 §6.1 A).
 #[derive(Debug, Default)]
 pub(super) struct ZeroWindow {
@@ -107,13 +110,18 @@ impl Sender {
         self.recovery.thin.is_thin(&self.board)
     }
 
-    /// User bytes queued or not cumulatively acknowledged.
+    /// User bytes queued or not acknowledged for good.
     pub(super) fn buffered(&self) -> usize {
         self.queue.bytes() + self.board.buffered_user_bytes()
     }
 
     /// The peer's window less what is in flight (RFC 9260 §6.2.1 B, C, D ii).
     pub(super) fn peer_window(&self) -> usize {
+        // A TSN that no Gap Ack Block can report would be dropped; once NR-SACKs have emptied the
+        // send buffer, nothing else stops before it.
+        if self.board.len() >= MAX_TSNS {
+            return 0;
+        }
         self.a_rwnd.saturating_sub(self.board.flight_user_bytes())
     }
 
@@ -130,7 +138,10 @@ impl Sender {
             if chunk.flags.beginning {
                 messages.extend(join(&mut parts));
             }
-            parts.push(chunk);
+            // What is empty was acknowledged for good by an NR-SACK.
+            if !chunk.payload.is_empty() {
+                parts.push(chunk);
+            }
         }
         // The queue returns a message of which it still holds a part whole.
         if !self.queue.mid_message() {

@@ -262,8 +262,10 @@ impl Association {
         for message in self.sender.queue.set_streams(outbound) {
             self.journal.event(Event::SendFailed(message));
         }
-        self.receiver = Some(Receiver::new(peer.initial_tsn, inbound, &self.config));
-        self.sender.agree(Extensions::of(self.profile()).and(peer.extensions), &self.config);
+        let extensions = Extensions::of(self.profile()).and(peer.extensions);
+        let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, &self.config);
+        self.receiver = Some(receiver);
+        self.sender.agree(extensions, &self.config);
         let encapsulation = self.paths[PathId(0)].encapsulation;
         for (i, remote) in peer.addresses.iter().enumerate() {
             let local = source_for(&self.local_addresses, *remote, i);

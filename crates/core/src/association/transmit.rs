@@ -20,11 +20,6 @@ use crate::recovery::{Sent, immediate_sack};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
 use crate::time::Time;
 
-/// Bytes of a SACK chunk without blocks.
-const SACK_LEN: usize = 16;
-/// Duplicate TSNs reported in one SACK at most.
-const MAX_DUPLICATES: usize = 64;
-
 /// What a packet carried, for timers and counters.
 #[derive(Default)]
 struct Carried {
@@ -251,8 +246,7 @@ impl Association {
         } else {
             self.sender.queue.next_len(self.max_payload()).map(data_chunk_len)
         };
-        let duplicates = receiver.received.duplicates(MAX_DUPLICATES).len();
-        let sack = SACK_LEN + 4 * (receiver.received.gap_count() + duplicates);
+        let sack = receiver.sack_bound();
         let timestamp = if self.sender.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 };
         let room = self.paths[path].pmdcs() - timestamp;
         chunk.is_none_or(|chunk| chunk + sack <= room)

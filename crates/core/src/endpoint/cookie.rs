@@ -251,7 +251,7 @@ mod tests {
                 outbound_streams: 10,
                 inbound_streams: 20,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
-                extensions: Extensions { timestamp: false, retransmit_bit: true },
+                extensions: Extensions { timestamp: false, retransmit_bit: true, nr_sack: true },
             },
             outbound_streams: 16,
             inbound_streams: 65_535,

@@ -14,6 +14,7 @@ mod faults;
 mod heartbeat;
 mod init;
 mod multihoming;
+mod nr_sack;
 mod ootb;
 mod restart;
 mod setup;

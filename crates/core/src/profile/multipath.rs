@@ -70,6 +70,20 @@ pub enum ChunkRescheduling {
     Blocking,
 }
 
+/// What a receiver promises never to discard (draft-natarajan-tsvwg-sctp-nrsack).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrSackMode {
+    /// Nothing: SACKs are sent as RFC 9260 §3.3.4 has them.
+    Off,
+    /// What was handed to the application although earlier TSNs are missing: unordered messages,
+    /// and those of streams that lack nothing.
+    Delivered,
+    /// Everything that arrived. The receiver then keeps what it holds for reordering even when it
+    /// runs out of room, where RFC 9260 §6.2 would have it drop the largest TSN.
+    All,
+}
+
 parameters! {
     /// Concurrent multipath transfer (Sarnow 2017 §3.2; draft-tuexen-tsvwg-sctp-multipath).
     MultipathParameters {
@@ -95,5 +109,13 @@ parameters! {
         /// The part of the send buffer, or of the peer's receive buffer, that must be occupied
         /// before chunks are rescheduled, 0 to 1. Default 0.5.
         rescheduling_threshold: f64 = 0.5,
+        /// NR-SACKs instead of SACKs, if the peer knows them too; for every association, also
+        /// without concurrent transfer. The sender frees its buffer of what the receiver promises to
+        /// keep. Default `off`.
+        nr_sack: NrSackMode = NrSackMode::Off,
+        /// The SACK window `swnd`, in TSNs: SACKs say nothing, or the sender looks at nothing, more
+        /// than so far beyond the Cumulative TSN Ack; 0 is no limit (Sarnow 2017 §6.2.2). Bounds the
+        /// work of a SACK, and keeps what is beyond it in flight. Default 0.
+        sack_window: u32 = 0,
     }
 }

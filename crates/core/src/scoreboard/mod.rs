@@ -6,6 +6,7 @@
 //! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
 //! every chunk costs O(1) over its life, however many are outstanding.
 
+mod kept;
 mod loss;
 mod missing;
 mod sack;
@@ -33,7 +34,8 @@ use missing::MissingList;
 pub enum ChunkState {
     /// Sent, and neither acknowledged nor declared lost.
     InFlight,
-    /// Acknowledged by a gap block, so the receiver may still renege (RFC 9260 §6.2).
+    /// Acknowledged by a gap block, so the receiver may still renege (RFC 9260 §6.2); unless it
+    /// promised not to, which leaves the chunk without its payload.
     GapAcked,
     /// Declared lost and waiting to be sent again.
     Lost,
@@ -110,7 +112,7 @@ struct Packet {
 struct PathFacts {
     /// Bytes in flight, with chunk headers and padding.
     flight: usize,
-    /// User bytes not cumulatively acknowledged, last sent on this path.
+    /// User bytes acknowledged neither cumulatively nor for good, last sent on this path.
     buffered: usize,
     /// Chunks in flight or lost, last sent on this path.
     unacked: usize,
@@ -136,13 +138,19 @@ pub struct Scoreboard {
     paths: SmallVec<[PathFacts; 4]>,
     /// User bytes in flight (the receiver's window counts no headers).
     flight_user_bytes: usize,
-    /// User bytes not cumulatively acknowledged.
+    /// User bytes that may be needed again: acknowledged neither cumulatively nor for good.
     buffered_user_bytes: usize,
     lost: RangeSet,
     /// Gap-acknowledged runs, as the last SACK reported them.
     runs: Vec<Range>,
     /// Those of the SACK being processed; swapped with `runs`, so neither is allocated again.
     new_runs: Vec<Range>,
+    /// Runs beyond the Cumulative TSN Ack Point that the receiver will never take back.
+    kept: Vec<Range>,
+    /// The same before the SACK being processed, and room for one more list: so that neither is
+    /// allocated again.
+    kept_before: Vec<Range>,
+    spare: Vec<Range>,
     /// The highest sequence number ever acknowledged.
     highest_acked: u64,
 }
@@ -166,6 +174,9 @@ impl Scoreboard {
             lost: RangeSet::default(),
             runs: Vec::new(),
             new_runs: Vec::new(),
+            kept: Vec::new(),
+            kept_before: Vec::new(),
+            spare: Vec::new(),
             highest_acked: base - 1,
         }
     }
@@ -236,7 +247,7 @@ impl Scoreboard {
         self.flight_user_bytes
     }
 
-    /// User bytes not cumulatively acknowledged: what the send buffer must keep.
+    /// User bytes acknowledged neither cumulatively nor for good: what the send buffer must keep.
     pub fn buffered_user_bytes(&self) -> usize {
         self.buffered_user_bytes
     }
@@ -266,7 +277,7 @@ impl Scoreboard {
         self.lost.first()
     }
 
-    /// User bytes not cumulatively acknowledged and last sent on `path`.
+    /// User bytes acknowledged neither cumulatively nor for good, and last sent on `path`.
     pub fn buffered_on(&self, path: PathId) -> usize {
         self.paths.get(usize::from(path.0)).map_or(0, |p| p.buffered)
     }

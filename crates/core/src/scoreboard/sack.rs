@@ -130,10 +130,7 @@ impl Scoreboard {
         outcome: &mut AckOutcome,
         released: impl FnMut(&Outstanding),
     ) -> Result<(), SackFault> {
-        let cumulative = self.check_cumulative(cumulative)?;
-        self.load_runs(cumulative, blocks)?;
-        self.apply(cumulative, outcome, released);
-        Ok(())
+        self.on_nr_sack(cumulative, blocks, std::iter::empty(), outcome, released)
     }
 
     /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
@@ -153,7 +150,7 @@ impl Scoreboard {
         Ok(())
     }
 
-    fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
+    pub(super) fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
         let cumulative = self.unwrap(cumulative);
         if cumulative < self.cumulative() {
             Err(SackFault::Stale)
@@ -164,13 +161,14 @@ impl Scoreboard {
         }
     }
 
-    fn apply(
+    pub(super) fn apply(
         &mut self,
         cumulative: u64,
         outcome: &mut AckOutcome,
         released: impl FnMut(&Outstanding),
     ) {
         outcome.begin(self);
+        self.add_kept(cumulative);
         outcome.has_gaps = !self.new_runs.is_empty();
         for path in &mut self.paths {
             path.missing.begin_sack();
@@ -190,7 +188,7 @@ impl Scoreboard {
     }
 
     /// Turns blocks into sorted, disjoint, absolute runs in `new_runs`.
-    fn load_runs(
+    pub(super) fn load_runs(
         &mut self,
         cumulative: u64,
         blocks: impl Iterator<Item = GapAckBlock>,

@@ -12,6 +12,8 @@ struct ModelChunk {
     size: usize,
     state: ChunkState,
     cumulative: bool,
+    /// The receiver promised to keep it.
+    kept: bool,
     ever_acked: bool,
     misses: u32,
     fast: bool,
@@ -32,7 +34,7 @@ struct Model {
 #[derive(Clone, Debug)]
 enum Step {
     Send { path: u8, chunks: usize, len: usize },
-    Sack { cumulative: usize, blocks: Vec<(usize, usize)>, rule: Rule },
+    Sack { cumulative: usize, blocks: Vec<(usize, usize)>, nr: Vec<(usize, usize)>, rule: Rule },
     Lose { pick: usize, timeout: bool },
     Retransmit { path: u8, chunks: usize, eligibility: Eligibility },
 }
@@ -66,11 +68,15 @@ fn eligibilities() -> impl Strategy<Value = Eligibility> {
     ]
 }
 
+fn blocks() -> impl Strategy<Value = Vec<(usize, usize)>> {
+    prop::collection::vec((1usize..12, 0usize..4), 0..5)
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (0u8..3, 1usize..5, 1usize..40).prop_map(|(path, chunks, len)| Step::Send { path, chunks, len }),
-        4 => (0usize..4, prop::collection::vec((1usize..12, 0usize..4), 0..5), rules())
-            .prop_map(|(cumulative, blocks, rule)| Step::Sack { cumulative, blocks, rule }),
+        4 => (0usize..4, blocks(), prop_oneof![Just(Vec::new()), blocks()], rules())
+            .prop_map(|(cumulative, blocks, nr, rule)| Step::Sack { cumulative, blocks, nr, rule }),
         2 => (any::<prop::sample::Index>(), any::<bool>())
             .prop_map(|(pick, timeout)| Step::Lose { pick: pick.index(40), timeout }),
         2 => (0u8..3, 1usize..4, eligibilities()).prop_map(|(path, chunks, eligibility)|
@@ -104,13 +110,14 @@ impl Model {
             .collect()
     }
 
+    /// What was kept once is acknowledged whatever a later SACK says.
     fn sack(&mut self, cumulative: usize, acked: &[bool]) -> ModelAck {
         let mut ack = ModelAck::default();
         for (i, (c, acked)) in self.chunks.iter_mut().zip(acked).enumerate() {
             if c.cumulative {
                 continue;
             }
-            let gap = i >= cumulative && *acked;
+            let gap = i >= cumulative && (*acked || c.kept);
             if i < cumulative || gap {
                 if c.state != ChunkState::GapAcked && !c.ever_acked {
                     ack.bytes += c.size;
@@ -180,6 +187,7 @@ impl Harness {
                         size: data_chunk_len(*len),
                         state: ChunkState::InFlight,
                         cumulative: false,
+                        kept: false,
                         ever_acked: false,
                         misses: 0,
                         fast: false,
@@ -232,24 +240,37 @@ impl Harness {
                 }
                 self.model.packets += 1;
             }
-            Step::Sack { cumulative, blocks, rule } => self.sack(*cumulative, blocks, *rule),
+            Step::Sack { cumulative, blocks, nr, rule } => {
+                self.sack(*cumulative, blocks, nr, *rule);
+            }
         }
         self.compare();
     }
 
-    fn sack(&mut self, advance: usize, blocks: &[(usize, usize)], rule: Rule) {
+    fn sack(
+        &mut self,
+        advance: usize,
+        blocks: &[(usize, usize)],
+        nr_blocks: &[(usize, usize)],
+        rule: Rule,
+    ) {
         let total = self.model.chunks.len();
         let cumulative = (self.model.cumulative + advance).min(total);
         let mut acked = vec![false; total];
-        let mut wire = Vec::new();
-        for (offset, len) in blocks {
+        let (mut wire, mut nr_wire) = (Vec::new(), Vec::new());
+        let both = blocks.iter().map(|b| (b, false)).chain(nr_blocks.iter().map(|b| (b, true)));
+        for ((offset, len), kept) in both {
             let (start, end) = (cumulative + offset, cumulative + offset + len);
             if end < total {
-                wire.push(GapAckBlock {
+                let list = if kept { &mut nr_wire } else { &mut wire };
+                list.push(GapAckBlock {
                     start: *offset as u16 + 1,
                     end: (offset + len) as u16 + 1,
                 });
                 acked[start..=end].fill(true);
+                for chunk in &mut self.model.chunks[start..=end] {
+                    chunk.kept |= kept;
+                }
             }
         }
         let mut outcome = AckOutcome::default();
@@ -257,7 +278,9 @@ impl Harness {
         let tsn = Scoreboard::tsn(self.seq(cumulative) - 1);
         let before = self.model.cumulative;
         self.board
-            .on_sack(tsn, wire.into_iter(), &mut outcome, |c| released.push(c.size()))
+            .on_nr_sack(tsn, wire.into_iter(), nr_wire.into_iter(), &mut outcome, |c| {
+                released.push(c.chunk.payload.len());
+            })
             .unwrap();
         let ack = self.model.sack(cumulative, &acked);
         assert_eq!(outcome.newly_acked, ack.bytes);
@@ -270,8 +293,10 @@ impl Harness {
         found.sort_unstable();
         assert_eq!(found, reneged_seqs);
         let gone: Vec<usize> =
-            self.model.chunks[before..self.model.cumulative].iter().map(|c| c.size).collect();
-        assert_eq!(released, gone);
+            self.model.chunks[before..self.model.cumulative].iter().map(|c| c.len).collect();
+        // Those kept have lost their payload, some of them just now.
+        assert_eq!(released.len(), gone.len());
+        assert!(released.iter().zip(gone).all(|(found, len)| *found == len || *found == 0));
         assert_eq!(outcome.cumulative_advanced, self.model.cumulative > before);
         let latest = outcome.latest_sent;
         match (rule, ack.highest) {
@@ -300,11 +325,18 @@ impl Harness {
                 .map(|(_, c)| c.size)
                 .sum();
             assert_eq!(board.flight(PathId(path)), flight);
-            let buffered: usize = of_path().map(|(_, c)| c.len).sum();
+            let buffered: usize = of_path().filter(|(_, c)| !c.kept).map(|(_, c)| c.len).sum();
             assert_eq!(board.buffered_on(PathId(path)), buffered);
             let earliest =
                 of_path().find(|(_, c)| c.state != ChunkState::GapAcked).map(|(i, _)| self.seq(i));
             assert_eq!(board.earliest(PathId(path)), earliest, "path {path}");
+        }
+        let buffered: usize =
+            model.outstanding().filter(|(_, c)| !c.kept).map(|(_, c)| c.len).sum();
+        assert_eq!(board.buffered_user_bytes(), buffered);
+        for (i, c) in model.outstanding() {
+            let payload = board.get(self.seq(i)).unwrap().chunk.payload.len();
+            assert_eq!(payload, if c.kept { 0 } else { c.len });
         }
         let packets = |in_packet: &dyn Fn(&ModelChunk) -> bool| {
             let mut list: Vec<usize> =
@@ -347,7 +379,7 @@ proptest! {
 fn late_and_impossible_sacks_change_nothing() {
     let mut harness = Harness::new(100);
     harness.step(&Step::Send { path: 0, chunks: 4, len: 10 });
-    harness.step(&Step::Sack { cumulative: 2, blocks: vec![], rule: Rule::Htna });
+    harness.step(&Step::Sack { cumulative: 2, blocks: vec![], nr: vec![], rule: Rule::Htna });
     let mut outcome = AckOutcome::default();
     let none = || std::iter::empty::<GapAckBlock>();
     let board = &mut harness.board;

@@ -7,6 +7,7 @@ use super::delivery::{Delivery, Turn};
 use super::reassembly::{Completed, Reassembly};
 use super::ring::Stored;
 use crate::event::ReceivedMessage;
+use crate::ranges::RangeSet;
 use crate::time::Time;
 
 /// With so many messages waiting for the application, small ones are copied out of their packets:
@@ -51,6 +52,16 @@ impl Inbound {
             reassembly: Reassembly::new(max_message_size, first_seq),
             delivery: Delivery::new(),
         }
+    }
+
+    /// Keeps a list of the chunks beyond the first missing one that are delivered.
+    pub(crate) fn track_delivered(&mut self) {
+        self.reassembly.ring().track_done();
+    }
+
+    /// That list: [`discard`](Self::discard) never drops any of them.
+    pub(crate) fn delivered(&self) -> Option<&RangeSet> {
+        self.reassembly.done()
     }
 
     /// Tells the length of the packet that the following chunks are slices of, so that a small

@@ -9,6 +9,7 @@ use super::charge;
 use super::inbound::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
 use crate::event::ReceivedMessage;
+use crate::ranges::RangeSet;
 use crate::time::Time;
 
 /// The most memory set aside for the next fragmented message before it is known how long it is.
@@ -164,6 +165,11 @@ impl Reassembly {
     /// The ring, to drop chunks from it.
     pub(super) fn ring(&mut self) -> &mut Ring {
         &mut self.ring
+    }
+
+    /// As [`Ring::done`].
+    pub(super) fn done(&self) -> Option<&RangeSet> {
+        self.ring.done()
     }
 
     /// Appends a fragment at the edge to the assembly, which it may complete.

@@ -12,6 +12,7 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 use super::charge;
 use super::inbound::{InChunk, InboundError};
 use crate::event::{Message, ReceivedMessage};
+use crate::ranges::RangeSet;
 use crate::time::Time;
 
 /// The furthest a chunk may lie beyond the edge: what a Gap Ack Block can report. It bounds the
@@ -44,6 +45,8 @@ pub(super) struct Ring {
     free: u32,
     live: usize,
     charge: usize,
+    /// Chunks beyond the edge that are delivered or passed over, if somebody asks.
+    done: Option<RangeSet>,
 }
 
 /// A held chunk; or a whole message out of its turn that the edge has passed.
@@ -141,6 +144,25 @@ impl Ring {
             free: NO_ENTRY,
             live: 0,
             charge: 0,
+            done: None,
+        }
+    }
+
+    /// Keeps a list of the chunks beyond the edge that will never be discarded.
+    pub(super) fn track_done(&mut self) {
+        self.done = Some(RangeSet::default());
+    }
+
+    /// That list.
+    pub(super) fn done(&self) -> Option<&RangeSet> {
+        self.done.as_ref()
+    }
+
+    fn note_done(&mut self, first: usize, last: usize) {
+        if let Some(done) = &mut self.done {
+            for offset in first..=last {
+                done.insert(self.edge + offset as u64);
+            }
         }
     }
 
@@ -176,12 +198,16 @@ impl Ring {
     /// Moves the edge by one chunk.
     pub(super) fn step(&mut self) {
         self.slots.pop_front();
+        if let Some(done) = &mut self.done {
+            done.remove_through(self.edge);
+        }
         self.edge += 1;
     }
 
     /// Marks a missing chunk beyond the edge as done.
     pub(super) fn set_done(&mut self, offset: usize) {
         self.set_slot(offset, DONE);
+        self.note_done(offset, offset);
     }
 
     /// Holds a chunk beyond the edge. `None` if its run would have more than `max` bytes, else
@@ -285,6 +311,7 @@ impl Ring {
                 payload = self.join(first, last);
             }
             self.slots[first] = DONE;
+            self.note_done(first, last);
         }
         let piece = self.release(entry).payload;
         let payload = if payload.is_empty() { piece } else { payload };

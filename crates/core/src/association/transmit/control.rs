@@ -2,9 +2,11 @@
 
 use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
+use super::super::receiver::MAX_DUPLICATES;
 use super::super::{Association, Control, State};
-use super::{Carried, DataPacket, MAX_DUPLICATES, SACK_LEN};
+use super::{Carried, DataPacket};
 use crate::path::PathId;
+use crate::profile::NrSackMode;
 use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
 
@@ -100,21 +102,27 @@ impl Association {
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
         let max = self.paths[path].max_packet;
+        let window = self.profile().multipath.sack_window;
         let Some(receiver) = &mut self.receiver else { return };
         let wanted = receiver.delayed.pending() || receiver.delayed.due();
         if !wanted || receiver.ack_path != path {
             return;
         }
-        let Some(room) = max.checked_sub(writer.len() + SACK_LEN) else { return };
-        // §6.7: blocks from the lowest, as many as the PMTU has room for.
-        let gaps = receiver.received.gap_blocks(room / 4);
-        let room = room / 4 - gaps.len();
+        let Some(room) = max.checked_sub(writer.len() + receiver.sack_header()) else { return };
+        receiver.fill_report(window, room / 4);
+        let room = room / 4 - receiver.report.len();
         let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
         let cumulative = receiver.received.cumulative();
         let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
-        let flags = SackFlags { retransmission };
+        let flags = SackFlags { retransmission, ..SackFlags::default() };
         let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
-        writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
+        let gaps = receiver.report.gaps.iter().copied();
+        if receiver.nr_sack == NrSackMode::Off {
+            writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
+        } else {
+            let nr_gaps = receiver.report.nr_gaps.iter().copied();
+            writer.nr_sack(flags, cumulative, a_rwnd, gaps, nr_gaps, duplicates);
+        }
         receiver.retransmission = false;
         receiver.timestamps.on_sack_sent(receiver.received.cumulative_seq());
         receiver.note_advertised(a_rwnd);

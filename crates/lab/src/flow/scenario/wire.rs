@@ -66,6 +66,7 @@ impl WireObserver {
                     self.data(now, data.tsn.0, packet.destination, &mut cause);
                 }
                 Ok(Chunk::Sack(sack)) if !outgoing => self.sack(now, &sack, packet.source),
+                Ok(Chunk::NrSack(nr)) if !outgoing => self.sack(now, &nr.sack, packet.source),
                 _ => {}
             }
         }

@@ -1,0 +1,64 @@
+//! What the receiver promised to keep: NR-SACKs (draft-natarajan-tsvwg-sctp-nrsack).
+//!
+//! Such a chunk is never needed again, so its payload goes at once; a SACK that leaves it out came
+//! late over another path and takes nothing back.
+
+use tresse_wire::{GapAckBlock, Tsn};
+
+use super::{AckOutcome, Outstanding, SackFault, Scoreboard};
+use crate::ranges::{Range, difference, union};
+
+impl Scoreboard {
+    /// Applies an NR-SACK. As [`on_sack`](Self::on_sack); what `nr_blocks` report is acknowledged
+    /// too, and for good.
+    ///
+    /// # Errors
+    /// [`SackFault`]; nothing was applied then.
+    pub fn on_nr_sack(
+        &mut self,
+        cumulative: Tsn,
+        blocks: impl Iterator<Item = GapAckBlock>,
+        nr_blocks: impl Iterator<Item = GapAckBlock>,
+        outcome: &mut AckOutcome,
+        released: impl FnMut(&Outstanding),
+    ) -> Result<(), SackFault> {
+        let cumulative = self.check_cumulative(cumulative)?;
+        self.load_runs(cumulative, nr_blocks)?;
+        let grows = !self.new_runs.is_empty();
+        if grows {
+            union(&self.kept, &self.new_runs, &mut self.kept_before);
+        }
+        self.load_runs(cumulative, blocks)?;
+        if grows {
+            std::mem::swap(&mut self.kept, &mut self.kept_before);
+        }
+        self.apply(cumulative, outcome, released);
+        if grows {
+            let kept = std::mem::take(&mut self.kept);
+            let before = std::mem::take(&mut self.kept_before);
+            difference(&kept, &before, |piece| self.forget_payloads(piece));
+            (self.kept, self.kept_before) = (kept, before);
+        }
+        Ok(())
+    }
+
+    /// Adds what is kept to the runs of the SACK being processed.
+    pub(super) fn add_kept(&mut self, cumulative: u64) {
+        let gone = self.kept.partition_point(|run| run.end <= cumulative);
+        self.kept.drain(..gone);
+        if let Some(first) = self.kept.first_mut() {
+            first.start = first.start.max(cumulative + 1);
+            union(&self.new_runs, &self.kept, &mut self.spare);
+            std::mem::swap(&mut self.new_runs, &mut self.spare);
+        }
+    }
+
+    fn forget_payloads(&mut self, piece: Range) {
+        for seq in piece.start..=piece.end {
+            let outstanding = &mut self.ring[(seq - self.base) as usize];
+            let len = std::mem::take(&mut outstanding.chunk.payload).len();
+            self.buffered_user_bytes -= len;
+            self.paths[usize::from(outstanding.path.0)].buffered -= len;
+        }
+    }
+}
