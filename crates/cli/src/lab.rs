@@ -39,6 +39,8 @@ Examples:
   tresse lab run hurtig/fig2
   tresse lab run hurtig/fig2 hurtig/fig3 --out /tmp/results
   tresse lab run pedersen
+  tresse lab run mechanisms
+  tresse lab run mechanisms/rto-restart
   tresse lab run --all
   tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
   tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
@@ -46,7 +48,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 struct RunArgs {
-    /// Ids (see `tresse lab list`), papers such as pedersen, or paths of experiment files in TOML
+    /// Ids (see `tresse lab list`), groups such as pedersen or mechanisms, or paths of experiment
+    /// files in TOML
     #[arg(required_unless_present = "all", value_name = "EXPERIMENT")]
     experiments: Vec<String>,
     /// Run every built-in experiment
@@ -132,10 +135,13 @@ fn list() -> Result<ExitCode, LabError> {
     for e in &experiments {
         let _ = writeln!(
             out,
-            "{:id_width$}  {:title_width$}  {} published numbers",
+            "{:id_width$}  {:title_width$}  {}",
             e.id(),
             e.title(),
-            e.published()
+            match e.published() {
+                0 => "nothing published".to_owned(),
+                n => format!("{n} published numbers"),
+            }
         );
     }
     let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id());
@@ -181,15 +187,15 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The experiments that were asked for; the name of a paper stands for all of its experiments.
+/// The experiments that were asked for; the name of a group, such as a paper, stands for all in it.
 fn experiment_names(args: &RunArgs) -> Vec<String> {
     if args.all {
         return experiment::ids().map(str::to_owned).collect();
     }
     let mut names: Vec<String> = Vec::new();
     for name in &args.experiments {
-        let of_paper = experiment::ids_of(name);
-        let own = if of_paper.is_empty() { vec![name.as_str()] } else { of_paper };
+        let of_group = experiment::ids_of(name);
+        let own = if of_group.is_empty() { vec![name.as_str()] } else { of_group };
         for name in own {
             if !names.iter().any(|n| n == name) {
                 names.push(name.to_owned());
@@ -237,12 +243,13 @@ impl Total {
         }
         let _ = writeln!(
             out,
-            "\n{:.1} million packets simulated, {:.0} packets/s\n{} of {} published numbers agree",
+            "\n{:.1} million packets simulated, {:.0} packets/s",
             self.packets as f64 / 1e6,
             self.packets as f64 / seconds.max(1e-9),
-            self.agree,
-            self.published
         );
+        if self.published > 0 {
+            let _ = writeln!(out, "{} of {} published numbers agree", self.agree, self.published);
+        }
         out
     }
 }
@@ -282,10 +289,7 @@ fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool,
 fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
     let experiment = experiment::find(&args.experiment)?;
     let folder = args.out.join(experiment.id());
-    let mut command = report::command_line(&args.experiment, &Overrides::default());
-    if args.out.as_os_str() != "results" {
-        let _ = write!(command, " --out {}", args.out.display());
-    }
+    let command = run_command(&args.experiment, &args.out);
     let report = Report::load(&folder, experiment.id(), &command)?;
     let mut out = report::render_for_terminal(&report);
     let _ = writeln!(
@@ -298,17 +302,40 @@ fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the pages about the whole campaign from the stored results of every built-in experiment.
+/// The command that makes the results of `what` in the folder `out`.
+fn run_command(what: &str, out: &Path) -> String {
+    if out.as_os_str() == "results" {
+        format!("tresse lab run {what}")
+    } else {
+        format!("tresse lab run {what} --out {}", out.display())
+    }
+}
+
+/// The stored results of all experiments that have to do with a paper.
+fn results_of_papers(out: &Path) -> Result<Vec<Report>, LabError> {
+    let mechanisms = experiment::ids_of(experiment::MECHANISMS);
+    let (mut reports, mut missing) = (Vec::new(), Vec::new());
+    for id in experiment::ids().filter(|id| !mechanisms.contains(id)) {
+        match Report::load(&out.join(id), id, &run_command(id, out)) {
+            Ok(report) => reports.push(report),
+            Err(LabError::NoResult { .. }) => missing.push(id),
+            Err(error) => return Err(error),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(reports);
+    }
+    let (id, what) = match reports.len() {
+        0 => ("any experiment".to_owned(), "--all".to_owned()),
+        _ => (missing.join(", "), missing.join(" ")),
+    };
+    Err(LabError::NoResult { id, path: out.to_owned(), command: run_command(&what, out) })
+}
+
+/// Writes the pages about the whole campaign from the stored results of every built-in experiment
+/// but those of single mechanisms, which no paper has numbers for.
 fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
-    let reports: Vec<Report> = experiment::ids()
-        .map(|id| {
-            let mut command = "tresse lab run --all".to_owned();
-            if args.out.as_os_str() != "results" {
-                let _ = write!(command, " --out {}", args.out.display());
-            }
-            Report::load(&args.out.join(id), id, &command)
-        })
-        .collect::<Result<_, _>>()?;
+    let reports = results_of_papers(&args.out)?;
     let write = |path: &Path, text: String| {
         std::fs::write(path, text)
             .map_err(|source| LabError::Write { path: path.to_owned(), source })

@@ -13,10 +13,13 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(id, _)| *id)
 }
 
-/// Ids of the built-in experiments of one paper, such as `pedersen`; none if there is no such
-/// paper.
-pub fn ids_of(paper: &str) -> Vec<&'static str> {
-    ids().filter(|id| id.split_once('/').is_some_and(|(p, _)| p == paper)).collect()
+/// The group of the experiments that show one mechanism each, as a paper is the group of its own.
+pub const MECHANISMS: &str = "mechanisms";
+
+/// Ids of the built-in experiments of one group: a paper, such as `pedersen`, or [`MECHANISMS`];
+/// none if there is no such group.
+pub fn ids_of(group: &str) -> Vec<&'static str> {
+    ids().filter(|id| id.split_once('/').is_some_and(|(g, _)| g == group)).collect()
 }
 
 /// The built-in experiments.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::flow::Flow;
 use crate::single_loss::SingleLoss;
 
-pub use catalogue::{built_in, find, ids, ids_of};
+pub use catalogue::{MECHANISMS, built_in, find, ids, ids_of};
 pub use common::{About, AssociationSettings, Paper, ProfileEntry, Replications};
 pub(crate) use common::{
     check_id, check_label, check_plot_files, check_profiles, check_replications,

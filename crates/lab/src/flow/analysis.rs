@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::effect::{self, Shown};
 use super::record::{FlowRecord, Traces};
 use super::{Cell, Flow, Measure};
 use crate::comparison::{Comparison, Estimate};
@@ -69,6 +70,8 @@ impl<'a> Measurements<'a> {
 pub struct Analysis {
     /// Ours beside the published numbers.
     pub comparisons: Vec<Comparison>,
+    /// What profiles change against each other, cell by cell.
+    pub effects: Vec<Shown>,
     /// Every metric of every profile in every cell.
     pub estimates: Vec<Row>,
 }
@@ -111,7 +114,7 @@ pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
             });
         }
     }
-    Analysis { comparisons, estimates }
+    Analysis { comparisons, effects: effect::shown(experiment, measurements), estimates }
 }
 
 /// The number of ours that a published one is compared with.

@@ -123,6 +123,7 @@ impl Flow {
             tables: Vec::new(),
             plots: Vec::new(),
             published: Vec::new(),
+            effects: Vec::new(),
             notes: Vec::new(),
             ..self.clone()
         };

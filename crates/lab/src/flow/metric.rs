@@ -15,7 +15,7 @@
 //! | `spurious` | retransmissions that the sender found to be spurious (with `observe.series`) |
 //! | `packets` | packets that the sender sent |
 //! | `delivered_bytes` | user data delivered |
-//! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (periodic workloads) |
+//! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (not for bulk transfers) |
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
 //! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 

@@ -4,6 +4,7 @@
 
 pub mod analysis;
 mod cell;
+pub mod effect;
 mod figure;
 mod matrix;
 pub mod metric;
@@ -26,6 +27,7 @@ use crate::mistake::Mistake;
 use crate::report::{DataFile, Drawing, Outcome, svg};
 use analysis::Measurements;
 pub use cell::{Axis, Cell};
+use effect::Effect;
 use plots::Plot;
 use record::FlowRecord;
 
@@ -81,6 +83,9 @@ pub struct Flow {
     /// Published numbers, shown beside ours.
     #[serde(default)]
     pub published: Vec<Published>,
+    /// What one profile changes against another.
+    #[serde(default, rename = "effect")]
+    pub effects: Vec<Effect>,
     /// How profiles are ranked in the matrix of workloads and profiles. Default: not part of it.
     #[serde(default)]
     pub matrix: Option<Matrix>,
@@ -138,6 +143,19 @@ pub enum Workload {
     Periodic(Periodic),
     /// As much as the association takes.
     Bulk(Bulk),
+    /// Messages at given times.
+    Given(Given),
+}
+
+impl Workload {
+    /// For how long messages are sent, if that is fixed.
+    fn duration_s(&self) -> Option<f64> {
+        match self {
+            Workload::Periodic(p) => Some(p.duration_s),
+            Workload::Bulk(b) => b.duration_s,
+            Workload::Given(g) => Some(g.duration_s),
+        }
+    }
 }
 
 /// Messages, or bursts of them, at fixed intervals.
@@ -173,6 +191,29 @@ pub struct Bulk {
     pub total_bytes: Option<u64>,
 }
 
+/// Messages at given times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Given {
+    /// The messages, in any order.
+    pub messages: Vec<GivenMessages>,
+    /// When the run ends, in seconds; all messages must have arrived by then.
+    pub duration_s: f64,
+}
+
+/// Messages of one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenMessages {
+    /// When, in milliseconds after the association is up.
+    pub at_ms: f64,
+    /// Bytes of user data in each.
+    pub bytes: usize,
+    /// How many. Default 1.
+    #[serde(default = "one")]
+    pub count: u32,
+}
+
 fn one() -> u32 {
     1
 }
@@ -185,7 +226,8 @@ pub struct Observe {
     pub retransmissions: bool,
     /// RTO, measured RTT, RTO.Min and congestion window over time.
     pub series: bool,
-    /// When each TSN was sent, sent again and acknowledged.
+    /// When each TSN was sent, sent again and acknowledged, which transmissions were lost, and
+    /// when each message was delivered (the last not for bulk transfers, which keep no log).
     pub sequence: bool,
 }
 
@@ -343,7 +385,10 @@ impl Flow {
             packets: records.iter().map(|r| r.packets).sum(),
             setup: setup::describe(self),
             comparisons: analysis.comparisons.clone(),
-            tables: tables::tables(self, &measurements),
+            tables: effect::table(&analysis.effects)
+                .into_iter()
+                .chain(tables::tables(self, &measurements))
+                .collect(),
             drawings,
             data,
             matrix: matrix::rows(self, &measurements),

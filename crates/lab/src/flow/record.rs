@@ -73,6 +73,12 @@ pub enum StepKind {
     /// It was acknowledged cumulatively, with all before it.
     #[serde(rename = "acked")]
     Acked,
+    /// What was sent at this moment did not arrive.
+    #[serde(rename = "lost")]
+    Lost,
+    /// The message that begins with it was delivered.
+    #[serde(rename = "delivered")]
+    Delivered,
 }
 
 impl StepKind {
@@ -82,6 +88,8 @@ impl StepKind {
             StepKind::Sent => "sent",
             StepKind::Again => "again",
             StepKind::Acked => "acked",
+            StepKind::Lost => "lost",
+            StepKind::Delivered => "delivered",
         }
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn traces(experiment: &Flow, records: &[FlowRecord]) -> Vec<DataFile>
             .integer("tsn", steps.iter().map(|s| Some(s.1.1.into())).collect())
             .integer("path", steps.iter().map(|s| Some(s.1.2.into())).collect())
             .text("what", steps.iter().map(|s| s.1.3.name().to_owned()).collect());
-        let what = "when each TSN was sent, sent again and acknowledged, first replication".into();
+        let what = "when each TSN was sent, sent again, lost, acknowledged and delivered, first replication".into();
         files.push(DataFile { name: "sequence".into(), what, frame });
     }
     files

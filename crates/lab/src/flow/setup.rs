@@ -1,6 +1,6 @@
 //! The set-up of a flow experiment in words.
 
-use super::{Flow, Workload};
+use super::{Flow, GivenMessages, Workload};
 use crate::report::describe_link;
 
 /// What a reader must know to build it: terms and what they are.
@@ -49,6 +49,14 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
                 b.message_bytes,
                 a.describe()
             )
+        }
+        Workload::Given(g) => {
+            let messages = |m: &GivenMessages| match m.count {
+                1 => format!("{} bytes at {} ms", m.bytes, m.at_ms),
+                n => format!("{n} × {} bytes at {} ms", m.bytes, m.at_ms),
+            };
+            let all: Vec<String> = g.messages.iter().map(messages).collect();
+            format!("{}{}", all.join(", "), a.describe())
         }
     };
     row("Traffic", traffic);

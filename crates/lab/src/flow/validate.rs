@@ -42,6 +42,12 @@ pub(super) fn validate(e: &Flow) -> Checked {
         require(tolerance >= 0.0, format!("published[{i}].tolerance"), "must not be negative")?;
         measure(e, &format!("published[{i}].measure"), &p.measure)?;
     }
+    for (i, effect) in e.effects.iter().enumerate() {
+        let key = |field: &str| format!("effect[{i}].{field}");
+        known_metric(e, &key("metric"), &effect.metric)?;
+        check_label(&e.profiles, &key("series"), &effect.series)?;
+        check_label(&e.profiles, &key("against"), &effect.against)?;
+    }
     Ok(())
 }
 
@@ -144,6 +150,18 @@ fn workload(e: &Flow) -> Checked {
             require(total, "workload.bulk.total_bytes", "must be 1 to 1099511627776")?;
             let one = b.duration_s.is_some() != b.total_bytes.is_some();
             require(one, "workload.bulk", "needs exactly one of duration_s and total_bytes")
+        }
+        Workload::Given(g) => {
+            seconds("workload.given.duration_s", g.duration_s)?;
+            require(!g.messages.is_empty(), "workload.given.messages", "needs at least one")?;
+            for (i, m) in g.messages.iter().enumerate() {
+                let key = |field: &str| format!("workload.given.messages[{i}].{field}");
+                bytes(&key("bytes"), m.bytes)?;
+                let early = m.at_ms >= 0.0 && m.at_ms < g.duration_s * 1e3;
+                require(early, key("at_ms"), "must be 0 to the end of the run")?;
+                require((1..=100_000).contains(&m.count), key("count"), "must be 1 to 100000")?;
+            }
+            Ok(())
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct Figure {
     pub categories: Vec<String>,
     /// Range of the y axis; it begins at 0 unless there are negative values.
     pub y_range: [f64; 2],
+    /// The y axis counts something: nothing stands between whole numbers.
+    pub whole: bool,
     /// Lines can cover each other, so those drawn first are thicker.
     pub layered: bool,
     /// The lines, in the order of the legend.
@@ -46,8 +48,12 @@ pub enum Look {
     Marked,
     /// Joined by a thin line without markers: for hundreds of points.
     Thin,
-    /// Small dots that are not joined.
+    /// Dots that are not joined; small ones if there are many.
     Dots,
+    /// Open circles that are not joined; small ones if there are many.
+    Rings,
+    /// Crosses in the colour of the text, to be seen on top of other marks.
+    Crosses,
     /// Markers that are not joined.
     Markers,
 }
@@ -115,6 +121,7 @@ pub(crate) struct Axes {
     pub(crate) y_label: String,
     /// Upper end of the y axis. Default: what the points need.
     pub(crate) y_max: Option<f64>,
+    pub(crate) whole: bool,
     pub(crate) layered: bool,
 }
 
@@ -141,6 +148,7 @@ impl Figure {
             x_range: [x_low - margin, x_high + margin],
             x_labels: axes.x_labels,
             categories: axes.categories,
+            whole: axes.whole,
             layered: axes.layered,
             y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
             lines,

@@ -32,6 +32,8 @@ const SIZE: (u32, u32) = (920, 520);
 const TITLE_HEIGHT: i32 = 40;
 const LEGEND_ROW: i32 = 24;
 const FONT: &str = "sans-serif";
+/// So many marks can be large and still be told apart.
+const FEW_MARKS: usize = 80;
 
 type Error = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -67,7 +69,7 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
     chart
         .configure_mesh()
         .x_labels(figure.x_labels)
-        .y_labels(9)
+        .y_labels(y_labels(figure))
         .x_label_formatter(&|v| category(figure, *v))
         .y_label_formatter(&|v| number(*v))
         .x_desc(figure.x_label.clone())
@@ -84,6 +86,13 @@ fn draw_into(figure: &Figure, svg: &mut String) -> Result<(), Error> {
     }
     root.present()?;
     Ok(())
+}
+
+/// About how many labels the y axis has.
+fn y_labels(figure: &Figure) -> usize {
+    const USUAL: usize = 9;
+    let [low, high] = figure.y_range;
+    if figure.whole { USUAL.min((high - low) as usize + 1) } else { USUAL }
 }
 
 /// What stands below a place on the x axis.
@@ -134,12 +143,23 @@ fn draw_line<'a>(
         }
         for p in piece {
             let at = chart.backend_coord(&(p.x, p.y));
-            match line.look {
-                Look::Thin => {}
-                Look::Dots => root.draw(&Circle::new(at, 2, colour.filled()))?,
-                Look::Marked | Look::Markers => draw_marker(root, at, line.style, size)?,
-            }
+            draw_mark(root, at, line, size)?;
         }
+    }
+    Ok(())
+}
+
+/// Draws what stands at a point of a line, if anything does.
+fn draw_mark(root: &Area<'_>, at: (i32, i32), line: &Line, size: u32) -> Result<(), Error> {
+    let colour = colour(line.style);
+    let many = line.pieces.iter().map(Vec::len).sum::<usize>() > FEW_MARKS;
+    match line.look {
+        Look::Thin => {}
+        Look::Dots => root.draw(&Circle::new(at, if many { 2 } else { 4 }, colour.filled()))?,
+        Look::Rings if many => root.draw(&Circle::new(at, 3, colour.stroke_width(1)))?,
+        Look::Rings => root.draw(&Circle::new(at, 6, colour.stroke_width(2)))?,
+        Look::Crosses => root.draw(&Cross::new(at, 6, INK.stroke_width(2)))?,
+        Look::Marked | Look::Markers => draw_marker(root, at, line.style, size)?,
     }
     Ok(())
 }
@@ -221,16 +241,10 @@ fn draw_legend(root: &Area<'_>, figure: &Figure) -> Result<i32, Error> {
                 let colour = colour(line.style);
                 let ends = vec![(x, y), (x + 34, y)];
                 let width = if line.look == Look::Thin { 2 } else { 1 + size };
-                match line.look {
-                    Look::Marked | Look::Thin => {
-                        root.draw(&PathElement::new(ends, colour.stroke_width(width)))?;
-                    }
-                    Look::Dots => root.draw(&Circle::new((x + 17, y), 3, colour.filled()))?,
-                    Look::Markers => {}
+                if matches!(line.look, Look::Marked | Look::Thin) {
+                    root.draw(&PathElement::new(ends, colour.stroke_width(width)))?;
                 }
-                if matches!(line.look, Look::Marked | Look::Markers) {
-                    draw_marker(root, (x + 17, y), line.style, size)?;
-                }
+                draw_mark(root, (x + 17, y), line, size)?;
             }
             None if level => {
                 for start in [x, x + 12, x + 24] {

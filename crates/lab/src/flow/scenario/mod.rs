@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::runner::Run as _;
 use crate::seed;
 use crate::statistics::{mean, percentile};
 use source::{End, Program, Receiver, Source};
+use wire::SharedUnderway;
 
 const PORT: u16 = 5000;
 
@@ -80,30 +82,35 @@ fn plan(workload: &Workload) -> (Plan, End) {
                 }
                 for position in 0..p.burst {
                     let ms = start + f64::from(position) * p.spacing_ms;
-                    let at = Time::from_nanos((ms * 1e6).round() as u64);
-                    schedule.push(ScheduledMessage { at, stream: 0, size, unordered: false });
+                    schedule.push(message(ms, size));
                 }
                 n += 1;
             }
-            let messages = schedule.len() as u64;
-            (Plan::Schedule(schedule), End::Delivered(messages))
+            let messages = Some(schedule.len() as u64);
+            (Plan::Schedule(schedule), End { after: None, messages })
         }
         Workload::Bulk(b) => {
             let bulk = Bulk::of_size(b.message_bytes);
-            match (b.duration_s, b.total_bytes) {
-                (Some(seconds), _) => {
-                    (Plan::Bulk(bulk), End::After(Duration::from_secs_f64(seconds)))
-                }
-                (None, total) => {
-                    let messages = total.unwrap_or(0).div_ceil(b.message_bytes as u64);
-                    (
-                        Plan::Bulk(Bulk { messages: Some(messages), ..bulk }),
-                        End::Delivered(messages),
-                    )
-                }
+            let after = b.duration_s.map(Duration::from_secs_f64);
+            let messages = b.total_bytes.map(|total| total.div_ceil(b.message_bytes as u64));
+            (Plan::Bulk(Bulk { messages, ..bulk }), End { after, messages })
+        }
+        Workload::Given(g) => {
+            let mut schedule = Vec::new();
+            for m in &g.messages {
+                let message = message(m.at_ms, m.bytes);
+                schedule.extend(std::iter::repeat_n(message, m.count as usize));
             }
+            let messages = Some(schedule.len() as u64);
+            let after = Some(Duration::from_secs_f64(g.duration_s));
+            (Plan::Schedule(schedule), End { after, messages })
         }
     }
+}
+
+fn message(at_ms: f64, size: usize) -> ScheduledMessage {
+    let at = Time::from_nanos((at_ms * 1e6).round() as u64);
+    ScheduledMessage { at, stream: 0, size, unordered: false }
 }
 
 /// Two hosts and what is between them.
@@ -147,15 +154,18 @@ impl Network {
         };
 
         let (plan, end) = plan(&flow.workload);
-        let periodic = matches!(flow.workload, Workload::Periodic(_));
+        let logged = !matches!(flow.workload, Workload::Bulk(_));
         let config = AssociationConfig { trace: flow.observe.series, ..association.clone() };
         let program = Sender::new(plan).connect(addresses(2), PORT, config).from_connection();
-        let program = if periodic { program } else { program.without_log() };
-        let source = Source::new(program, end, flow.observe, missing_reports(run));
+        let program = if logged { program } else { program.without_log() };
+        let underway = SharedUnderway::default();
+        let missing = missing_reports(run);
+        let source = Source::new(program, end, flow.observe, missing, Rc::clone(&underway));
         let sender = simulation.add_host("sender", endpoint(1), Box::new(source));
-        let sink = if periodic { Sink::new() } else { Sink::new().without_log() };
+        let sink = if logged { Sink::new() } else { Sink::new().without_log() };
         let accept = EndpointConfig { accept: true, ..endpoint(2) };
-        let receiver = simulation.add_host("receiver", accept, Box::new(Receiver::new(sink, end)));
+        let program = Box::new(Receiver::new(sink, end, flow.observe.sequence.then_some(underway)));
+        let receiver = simulation.add_host("receiver", accept, program);
 
         let mut links = Vec::new();
         let topology = &flow.topology;
@@ -199,10 +209,7 @@ impl Network {
                 return Ok(());
             }
         }
-        let duration = match &flow.workload {
-            Workload::Periodic(p) => p.duration_s,
-            Workload::Bulk(b) => b.duration_s.unwrap_or(0.0),
-        };
+        let duration = flow.workload.duration_s().unwrap_or(0.0);
         let limit = Time::ZERO + Duration::from_secs_f64(duration) + PATIENCE;
         match self.simulation.run(limit) {
             StopReason::Stopped => Ok(()),
@@ -262,8 +269,8 @@ impl Network {
             return Err(format!("messages damaged, repeated or out of order: {stats:?}"));
         }
         let (_, end) = plan(&flow.workload);
-        match end {
-            End::Delivered(messages) if stats.messages != messages => {
+        match end.messages {
+            Some(messages) if stats.messages != messages => {
                 Err(format!("{} of {messages} messages arrived", stats.messages))
             }
             _ => Ok(()),
@@ -296,6 +303,7 @@ impl Network {
             put("goodput_kbps", sink.bytes as f64 * 8.0 / 1e3 / seconds);
             put("goodput_kBps", sink.bytes as f64 / 1e3 / seconds);
         }
+        // How long it took says something where the amount is fixed and the time is not.
         if matches!(&run.setup.flow.workload, Workload::Bulk(b) if b.duration_s.is_none()) {
             put("completion_s", seconds);
         }
@@ -308,14 +316,16 @@ impl Network {
             }
         }
         let packets = self.simulation.stats().packets_sent;
+        let deliveries: Vec<(Time, u32)> =
+            self.sink().deliveries().iter().map(|d| (d.at, d.tsn)).collect();
         let source = self.simulation.app_mut::<Source>(self.sender);
-        let traces = source.finish(origin, &mut values);
+        let traces = source.finish(origin, &deliveries, &mut values);
         // Those of one run are enough to look at, and fill the disk least.
         let traces = if run.replication == 1 { traces } else { Traces::default() };
         Measured { packets, values, traces }
     }
 
-    /// Milliseconds from sending to delivery of every message, for periodic workloads.
+    /// Milliseconds from sending to delivery of every message, unless nothing was logged.
     fn transfer_times(&self) -> Vec<f64> {
         let sent = self.source().program().sent();
         let pair = |delivery: &tresse_sim::apps::Delivery| {

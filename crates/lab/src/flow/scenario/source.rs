@@ -8,17 +8,17 @@ use tresse_sim::apps::{Sender, Sink};
 use tresse_sim::{Application, Context, Packet};
 
 use super::series::SeriesObserver;
-use super::wire::WireObserver;
+use super::wire::{SharedUnderway, WireObserver};
 use crate::flow::Observe;
 use crate::flow::record::Traces;
 
-/// When a run is over.
+/// When a run is over: so long after the association was up, or else when all messages have been
+/// delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// When so many messages have been delivered.
-    Delivered(u64),
-    /// So long after the association was up.
-    After(Duration),
+pub(super) struct End {
+    pub(super) after: Option<Duration>,
+    /// How many messages must have been delivered.
+    pub(super) messages: Option<u64>,
 }
 
 /// Token of the timer for the end.
@@ -48,21 +48,33 @@ impl Program for Source {
 
 impl Source {
     /// A sender that is observed; `missing_reports` make a chunk missing.
-    pub(super) fn new(program: Sender, end: End, observe: Observe, missing_reports: u32) -> Source {
+    pub(super) fn new(
+        program: Sender,
+        end: End,
+        observe: Observe,
+        missing_reports: u32,
+        underway: SharedUnderway,
+    ) -> Source {
         let wire = observe.retransmissions || observe.sequence;
         Source {
             program,
             end,
-            wire: wire.then(|| WireObserver::new(observe, missing_reports)),
+            wire: wire.then(|| WireObserver::new(observe, missing_reports, underway)),
             series: observe.series.then(SeriesObserver::default),
         }
     }
 
     /// What was observed: metrics into `values`, and the rest. Times count from `origin`.
-    pub(super) fn finish(&mut self, origin: Time, values: &mut BTreeMap<String, f64>) -> Traces {
+    /// `deliveries`: when a message was delivered, and the TSN that it begins with.
+    pub(super) fn finish(
+        &mut self,
+        origin: Time,
+        deliveries: &[(Time, u32)],
+        values: &mut BTreeMap<String, f64>,
+    ) -> Traces {
         let mut traces = Traces::default();
         if let Some(wire) = self.wire.take() {
-            wire.finish(origin, values, &mut traces);
+            wire.finish(origin, deliveries, values, &mut traces);
         }
         if let Some(series) = self.series.take() {
             series.finish(origin, values, &mut traces);
@@ -77,8 +89,8 @@ impl Application for Source {
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
-        match (&event, self.end) {
-            (Event::Connected { .. }, End::After(time)) => {
+        match (&event, self.end.after) {
+            (Event::Connected { .. }, Some(time)) => {
                 let at = cx.simulation_time() + time;
                 cx.set_simulation_timer(at, END);
             }
@@ -115,6 +127,7 @@ pub(super) struct Receiver {
     program: Sink,
     end: End,
     association: Option<AssociationId>,
+    underway: Option<SharedUnderway>,
 }
 
 impl Program for Receiver {
@@ -126,8 +139,9 @@ impl Program for Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(program: Sink, end: End) -> Receiver {
-        Receiver { program, end, association: None }
+    /// A receiver that notes which packets arrive, if asked to.
+    pub(super) fn new(program: Sink, end: End, underway: Option<SharedUnderway>) -> Receiver {
+        Receiver { program, end, association: None, underway }
     }
 
     /// The association that the sender opened.
@@ -144,12 +158,21 @@ impl Application for Receiver {
     fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
         self.association.get_or_insert(id);
         self.program.on_event(cx, id, event);
-        if matches!(self.end, End::Delivered(n) if self.program.stats().messages >= n) {
+        let delivered = self.program.stats().messages;
+        if self.end.after.is_none() && self.end.messages.is_some_and(|n| delivered >= n) {
             cx.stop();
         }
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>, token: u64) {
         self.program.on_timer(cx, token);
+    }
+
+    fn on_packet(&mut self, _now: Time, outgoing: bool, packet: &Packet) {
+        if let Some(underway) = &self.underway
+            && !outgoing
+        {
+            underway.borrow_mut().arrives(packet);
+        }
     }
 }

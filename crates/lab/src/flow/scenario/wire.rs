@@ -2,8 +2,10 @@
 //! which SACKs reported it missing. It knows nothing of the sender's state, as the programs
 //! `sctp_trace` (Pedersen, appendix B) and tcptrace do not.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use tresse_core::Time;
 use tresse_core::wire::{Chunk, Packet as SctpPacket, Sack};
@@ -15,6 +17,60 @@ use crate::flow::record::{Step, StepKind, Traces};
 
 /// The most steps that are kept for a sequence plot: some minutes at 1 Mbit/s.
 const MOST_STEPS: usize = 60_000;
+
+/// Packets on their way, as both hosts see them: which of them arrive. The bytes of a packet stay at
+/// their address until it has arrived or is lost, which tells it from every other packet on the way,
+/// equal ones included.
+#[derive(Debug, Default)]
+pub(super) struct Underway {
+    /// The latest packet at each address.
+    latest: HashMap<usize, usize>,
+    /// For each packet, whether it has arrived.
+    arrived: Vec<bool>,
+}
+
+/// Both hosts hold it.
+pub(super) type SharedUnderway = Rc<RefCell<Underway>>;
+
+impl Underway {
+    fn departs(&mut self, packet: &Packet) {
+        self.latest.insert(packet.payload.as_ptr().addr(), self.arrived.len());
+        self.arrived.push(false);
+    }
+
+    /// `packet` has reached the receiver. A corrupted one is as good as lost.
+    pub(super) fn arrives(&mut self, packet: &Packet) {
+        let index = self.latest.get(&packet.payload.as_ptr().addr());
+        if let Some(index) = index
+            && SctpPacket::parse(&packet.payload).is_ok()
+        {
+            self.arrived[*index] = true;
+        }
+    }
+
+    /// Index of the packet that left last.
+    fn last(&self) -> Option<usize> {
+        self.arrived.len().checked_sub(1)
+    }
+
+    /// For each packet, whether it was lost: it has not arrived, although one that was sent later
+    /// has. (What is on the way when the run ends is not lost.)
+    fn lost(&self) -> Vec<bool> {
+        let latest = self.arrived.iter().rposition(|arrived| *arrived).unwrap_or(0);
+        self.arrived.iter().enumerate().map(|(i, arrived)| !arrived && i < latest).collect()
+    }
+}
+
+/// Something that happened to a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    at: Time,
+    number: u64,
+    path: u8,
+    kind: StepKind,
+    /// Index of the packet that it was sent in.
+    packet: Option<usize>,
+}
 
 /// A DATA chunk that is not yet acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +95,17 @@ pub(super) struct WireObserver {
     /// Addresses of the peer in the order in which data was sent to them.
     paths: Vec<IpAddr>,
     retransmissions: Retransmissions,
-    steps: Vec<(Time, u64, u8, StepKind)>,
+    underway: SharedUnderway,
+    steps: Vec<Noted>,
 }
 
 impl WireObserver {
     /// A chunk that `missing_reports` SACKs have reported missing counts as fast retransmitted.
-    pub(super) fn new(observe: Observe, missing_reports: u32) -> WireObserver {
+    pub(super) fn new(
+        observe: Observe,
+        missing_reports: u32,
+        underway: SharedUnderway,
+    ) -> WireObserver {
         WireObserver {
             observe,
             missing_reports,
@@ -53,12 +114,16 @@ impl WireObserver {
             chunks: VecDeque::new(),
             paths: Vec::new(),
             retransmissions: Retransmissions::default(),
+            underway,
             steps: Vec::new(),
         }
     }
 
     pub(super) fn on_packet(&mut self, now: Time, outgoing: bool, packet: &Packet) {
         let Ok(sctp) = SctpPacket::parse_unverified(&packet.payload) else { return };
+        if outgoing && self.observe.sequence {
+            self.underway.borrow_mut().departs(packet);
+        }
         let mut cause = None;
         for chunk in sctp.chunks().map_while(Result::ok) {
             match Chunk::parse(chunk) {
@@ -158,27 +223,50 @@ impl WireObserver {
 
     fn step(&mut self, now: Time, number: u64, path: u8, kind: StepKind) {
         if self.observe.sequence && self.steps.len() < MOST_STEPS {
-            self.steps.push((now, number, path, kind));
+            let sent = matches!(kind, StepKind::Sent | StepKind::Again);
+            let packet = if sent { self.underway.borrow().last() } else { None };
+            self.steps.push(Noted { at: now, number, path, kind, packet });
         }
     }
 
-    /// Metrics into `values`, and the steps.
+    /// Adds what only the receiver knows to the steps, and puts all of them in the order of time.
+    fn complete(&mut self, deliveries: &[(Time, u32)]) {
+        let lost = self.underway.borrow().lost();
+        let is_lost = |step: &&Noted| step.packet.is_some_and(|i| lost.get(i) == Some(&true));
+        let losses: Vec<Noted> = self.steps.iter().filter(is_lost).copied().collect();
+        let first = self.first_tsn.unwrap_or_default();
+        let deliveries = deliveries.iter().take(MOST_STEPS).map(|(at, tsn)| Noted {
+            at: *at,
+            number: tsn.wrapping_sub(first).into(),
+            path: 1,
+            kind: StepKind::Delivered,
+            packet: None,
+        });
+        self.steps.extend(losses.into_iter().map(|step| Noted { kind: StepKind::Lost, ..step }));
+        self.steps.extend(deliveries);
+        self.steps.sort_by_key(|step| step.at);
+    }
+
+    /// Metrics into `values`, and the steps. `deliveries`: when a message was delivered, and the TSN
+    /// that it begins with.
     pub(super) fn finish(
-        self,
+        mut self,
         origin: Time,
+        deliveries: &[(Time, u32)],
         values: &mut BTreeMap<String, f64>,
         traces: &mut Traces,
     ) {
         if self.observe.retransmissions {
             self.retransmissions.finish(values);
         }
+        if self.observe.sequence {
+            self.complete(deliveries);
+        }
         let seconds = |at: Time| (at.since(origin).as_secs_f64() * 1e6).round() / 1e6;
-        traces.sequence = self
-            .steps
-            .into_iter()
-            .map(|(at, number, path, kind)| {
-                Step(seconds(at), u32::try_from(number + 1).unwrap_or(u32::MAX), path, kind)
-            })
-            .collect();
+        let step = |s: Noted| {
+            let tsn = u32::try_from(s.number + 1).unwrap_or(u32::MAX);
+            Step(seconds(s.at), tsn, s.path, s.kind)
+        };
+        traces.sequence = self.steps.into_iter().map(step).collect();
     }
 }

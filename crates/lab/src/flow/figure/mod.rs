@@ -1,8 +1,9 @@
 //! The plots of a flow experiment.
 
+mod over_time;
+
 use super::analysis::Measurements;
 use super::plots::{Plot, PlotKind};
-use super::record::StepKind;
 use super::{Axis, Cell, Flow, metric};
 use crate::report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
 
@@ -12,8 +13,8 @@ pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Opt
         PlotKind::ByAxis => by_axis(plot, experiment, m),
         PlotKind::ByProfile => by_profile(plot, experiment, m),
         PlotKind::ByRetransmission => by_retransmission(plot, experiment, m),
-        PlotKind::Series => series(plot, experiment, m),
-        PlotKind::Sequence => sequence(plot, experiment, m),
+        PlotKind::Series => over_time::series(plot, experiment, m),
+        PlotKind::Sequence => over_time::sequence(plot, experiment, m),
     }?;
     for level in &plot.levels {
         let [low, high] = figure.x_range;
@@ -217,104 +218,4 @@ fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Op
     axes.x_labels = 6;
     axes.x_range = Some([1.0, 5.0]);
     Figure::new(axes, lines, references)
-}
-
-fn in_span(plot: &Plot, at: f64) -> bool {
-    plot.span_s.is_none_or(|[from, to]| at >= from && at <= to)
-}
-
-fn series(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
-    let cell = cells(plot, experiment).into_iter().next()?;
-    let mut lines = Vec::new();
-    for label in &plot.series {
-        let traces = m.traces(label, &cell)?;
-        for name in &plot.names {
-            let points: Vec<Point> = traces
-                .series
-                .get(name)
-                .into_iter()
-                .flatten()
-                .filter(|[at, _]| in_span(plot, *at))
-                .map(|[at, value]| Point::new(*at, *value))
-                .collect();
-            let (plain, suffix) = match name.strip_suffix(".2") {
-                Some(plain) => (plain, ", second path"),
-                None => (name.as_str(), ""),
-            };
-            let words = metric::SERIES.iter().find(|(s, _)| *s == plain).map_or(plain, |(_, t)| *t);
-            let own = if plot.series.len() > 1 { format!("{label}: ") } else { String::new() };
-            // Samples are dots; what is in force until it changes is a line.
-            let look = if plain == "rtt_ms" { Look::Dots } else { Look::Thin };
-            let points = if look == Look::Thin { steps(points) } else { points };
-            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
-            let label = format!("{own}{words}{suffix}");
-            lines.push(Line { label, style: lines.len() + 1, look, pieces });
-        }
-    }
-    let unit = if plot.names.iter().any(|n| n.starts_with("cwnd")) { "bytes" } else { "ms" };
-    let mut axes = axes(plot, "Time (s)".into(), format!("({unit})"));
-    axes.x_range = plot.span_s;
-    Figure::new(axes, lines, Vec::new())
-}
-
-/// A value holds until the next one.
-fn steps(points: Vec<Point>) -> Vec<Point> {
-    let mut out: Vec<Point> = Vec::with_capacity(2 * points.len());
-    for point in points {
-        if let Some(last) = out.last()
-            && (last.y - point.y).abs() > 0.0
-        {
-            out.push(Point::new(point.x, last.y));
-        }
-        out.push(point);
-    }
-    out
-}
-
-fn sequence(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
-    let cell = cells(plot, experiment).into_iter().next()?;
-    let mut lines = Vec::new();
-    let kinds = [
-        (StepKind::Sent, "Data sent", 2, Look::Dots),
-        (StepKind::Acked, "Acknowledged", 3, Look::Thin),
-        (StepKind::Again, "Data sent again", 1, Look::Markers),
-    ];
-    for label in &plot.series {
-        let traces = m.traces(label, &cell)?;
-        for (kind, words, style, look) in kinds {
-            let paths = traces.sequence.iter().map(|s| s.2).max().unwrap_or(1);
-            for path in 1..=paths {
-                if plot.path.is_some_and(|wanted| wanted != path) {
-                    continue;
-                }
-                let points: Vec<Point> = traces
-                    .sequence
-                    .iter()
-                    .filter(|s| s.3 == kind && s.2 == path && in_span(plot, s.0))
-                    .map(|s| Point::new(s.0, f64::from(s.1)))
-                    .collect();
-                if points.is_empty() {
-                    continue;
-                }
-                let own = if plot.series.len() > 1 { format!("{label}: ") } else { String::new() };
-                let where_ = match (paths, plot.path) {
-                    (1, _) | (_, Some(_)) => String::new(),
-                    _ => format!(", path {path}"),
-                };
-                let style = style + 3 * usize::from(path - 1);
-                let label = format!("{own}{words}{where_}");
-                lines.push(Line { label, style, look, pieces: vec![points] });
-            }
-        }
-    }
-    let lowest = lines.iter().flat_map(|l| &l.pieces).flatten().map(|p| p.y);
-    let lowest = lowest.fold(f64::INFINITY, f64::min);
-    let mut axes = axes(plot, "Time (s)".into(), "TSN".into());
-    axes.x_range = plot.span_s;
-    let mut figure = Figure::new(axes, lines, Vec::new())?;
-    // A trace of the middle of a transfer does not begin at TSN 0.
-    if lowest > 0.3 * figure.y_range[1] {
-        figure.y_range[0] = (lowest - 0.05 * (figure.y_range[1] - lowest)).floor().max(0.0);
-    }
-    Some(figure)
 }
