@@ -85,6 +85,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "lia",
     "olia",
     "balia",
+    "dac",
     "nr-sack",
     "nr-sack-all",
     // Mechanisms, to be joined to any of them.

@@ -2,6 +2,7 @@
 //!
 //! Inside, TSNs are unwrapped to `u64` ("seq"), so that their order is plain.
 
+pub(crate) mod dac;
 pub(crate) mod delayed;
 mod no_delay;
 pub(crate) mod received;

@@ -211,7 +211,11 @@ impl Association {
         if incoming.has_data
             && let Some(receiver) = &mut self.receiver
         {
-            let gap = incoming.facts.gap || receiver.received.has_gaps();
+            let mut gap = incoming.facts.gap || receiver.received.has_gaps();
+            if let Some(dac) = &mut receiver.dac {
+                dac.on_packet(incoming.arrival);
+                gap &= !dac.ignores_gaps();
+            }
             receiver.delayed.on_packet(now, PacketFacts { gap, ..incoming.facts });
             receiver.ack_path = incoming.path;
             receiver.retransmission |= incoming.retransmission;

@@ -2,6 +2,7 @@
 
 use tresse_wire::Tsn;
 
+use crate::ack::dac::CmtDelayedAck;
 use crate::ack::delayed::DelayedAck;
 use crate::ack::received::ReceivedTsns;
 use crate::ack::report::{Kept, Report};
@@ -40,6 +41,8 @@ pub(super) struct Receiver {
     pub(super) timestamps: TimestampEcho,
     /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
     pub(super) retransmission: bool,
+    /// Delayed acknowledgement for CMT.
+    pub(super) dac: Option<CmtDelayedAck>,
     /// What is promised never to be discarded; `Off` unless NR-SACKs were agreed on.
     pub(super) nr_sack: NrSackMode,
     /// The blocks of the SACK being written.
@@ -74,6 +77,8 @@ impl Receiver {
             ack_path: PathId(0),
             timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
+            dac: (config.concurrent_transfer && config.profile.multipath.dac)
+                .then(CmtDelayedAck::default),
             nr_sack,
             report: Report::default(),
         }

@@ -8,6 +8,7 @@ mod sent;
 mod acks;
 mod collision;
 mod cookies;
+mod dac;
 mod data;
 mod fast_retransmit;
 mod faults;

@@ -109,6 +109,10 @@ parameters! {
         /// The part of the send buffer, or of the peer's receive buffer, that must be occupied
         /// before chunks are rescheduled, 0 to 1. Default 0.5.
         rescheduling_threshold: f64 = 0.5,
+        /// The receiver does not answer at once because of a gap, once data has come over two paths,
+        /// and SACKs say how many packets they answer (DAC); the sender counts a miss for each.
+        /// Halves the SACKs of concurrent transfer; both ends should have it. Default false.
+        dac: bool = false,
         /// NR-SACKs instead of SACKs, if the peer knows them too; for every association, also
         /// without concurrent transfer. The sender frees its buffer of what the receiver promises to
         /// keep. Default `off`.

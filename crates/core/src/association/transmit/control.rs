@@ -5,6 +5,7 @@ use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag,
 use super::super::receiver::MAX_DUPLICATES;
 use super::super::{Association, Control, State};
 use super::{Carried, DataPacket};
+use crate::ack::dac::CmtDelayedAck;
 use crate::path::PathId;
 use crate::profile::NrSackMode;
 use crate::recovery::spurious::eifel_timestamp;
@@ -114,7 +115,8 @@ impl Association {
         let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
         let cumulative = receiver.received.cumulative();
         let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
-        let flags = SackFlags { retransmission, ..SackFlags::default() };
+        let packets = receiver.dac.as_mut().map_or(0, CmtDelayedAck::take);
+        let flags = SackFlags { retransmission, packets };
         let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
         let gaps = receiver.report.gaps.iter().copied();
         if receiver.nr_sack == NrSackMode::Off {

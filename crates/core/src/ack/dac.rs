@@ -1,0 +1,67 @@
+//! Delayed Acknowledgement for CMT, the receiver's part (Iyengar, Amer & Stewart, "Concurrent
+//! Multipath Transfer Using SCTP Multihoming Over Independent End-to-End Paths", 2006, §V).
+//!
+//! Idea: packets that take different paths overtake each other all the time. RFC 9260 §6.7 would
+//! answer each of them at once because of the gap; here a gap alone is no reason, and SACKs stay as
+//! rare as without. So that the sender can still count three packets, each SACK says how many it
+//! answers: a chunk that one SACK for two packets reports missing was missed twice.
+//!
+//! It differs from the paper in that a gap delays nothing until data has come over two paths.
+
+use crate::path::PathId;
+
+/// What the receiver has seen.
+#[derive(Debug, Default)]
+pub(crate) struct CmtDelayedAck {
+    /// Bit set of the paths that DATA has come over.
+    paths: u32,
+    /// Packets with DATA since the last SACK.
+    packets: u8,
+}
+
+impl CmtDelayedAck {
+    /// A packet with DATA came over `path`.
+    pub(crate) fn on_packet(&mut self, path: PathId) {
+        self.paths |= 1 << path.0;
+        self.packets = self.packets.saturating_add(1);
+    }
+
+    /// Whether a gap is no reason to acknowledge at once.
+    pub(crate) fn ignores_gaps(&self) -> bool {
+        self.paths.count_ones() > 1
+    }
+
+    /// A SACK leaves: how many packets it answers. Its two bits hold up to 3.
+    pub(crate) fn take(&mut self) -> u8 {
+        std::mem::take(&mut self.packets).min(3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_matter_until_a_second_path_is_used() {
+        let mut dac = CmtDelayedAck::default();
+        assert!(!dac.ignores_gaps());
+        dac.on_packet(PathId(1));
+        dac.on_packet(PathId(1));
+        assert!(!dac.ignores_gaps());
+        dac.on_packet(PathId(15));
+        assert!(dac.ignores_gaps());
+        dac.take();
+        assert!(dac.ignores_gaps());
+    }
+
+    #[test]
+    fn packets_are_counted_up_to_three() {
+        let mut dac = CmtDelayedAck::default();
+        for count in 0..6 {
+            for _ in 0..count {
+                dac.on_packet(PathId(0));
+            }
+            assert_eq!(dac.take(), count.min(3));
+        }
+    }
+}
