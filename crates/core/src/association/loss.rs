@@ -30,7 +30,7 @@ impl Association {
         let sender = &mut self.sender;
         let htna = self.config.profile.fast_retransmit.htna;
         let struck = if split {
-            self.strike_split(outcome)
+            self.strike_split(outcome, marks.packets)
         } else {
             strike(&mut sender.board, outcome, htna, was_in_recovery)
         };

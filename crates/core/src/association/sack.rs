@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tresse_wire::{GapAckBlocks, Sack, Tsn};
+use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
 use super::{Association, State};
 use crate::congestion::AckFacts;
@@ -21,6 +21,8 @@ pub(super) struct SackMarks {
     pub(super) timestamp_echo: Option<u32>,
     /// The R bit.
     pub(super) retransmit_bit: bool,
+    /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
+    pub(super) packets: u8,
 }
 
 impl Association {
@@ -64,8 +66,8 @@ impl Association {
             newly_acked,
             a_rwnd: sack.a_rwnd,
         });
-        let retransmit_bit = sack.flags.retransmission;
-        self.after_acks(now, SackMarks { timestamp_echo, retransmit_bit });
+        let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
+        self.after_acks(now, SackMarks { timestamp_echo, retransmit_bit, packets });
         if self.is_closed() {
             return;
         }
@@ -85,7 +87,7 @@ impl Association {
         });
         if self.accepted(now, result) {
             // A SHUTDOWN has no room for marks: as if it answered a retransmission.
-            let marks = SackMarks { timestamp_echo: None, retransmit_bit: true };
+            let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
             self.after_acks(now, marks);
             // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
             self.watch_window(now);

@@ -44,6 +44,43 @@ fn duplicates_are_answered_at_once_as_ever() {
     assert_eq!(data(&mut script, 0, 2), Some(1));
 }
 
+/// Seven packets over one of two paths; the last four are acknowledged by two SACKs that each say
+/// that they answer so many packets. Chunks that are then lost.
+fn lost(config: &AssociationConfig, packets: u8, first: (u16, u16)) -> Vec<u32> {
+    let config = AssociationConfig { concurrent_transfer: true, ..config.clone() };
+    let mut script = Script::connecting_to(&config, &addresses(Side::Z, 1));
+    let second_address = [10, 0, 1, 2].into();
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(b"cookie").ipv4(second_address);
+    script.init_ack_with(&script::peer_fields(), &mut parameters);
+    script.cookie_ack();
+    for _ in 0..7 {
+        script.send(500);
+    }
+    for gaps in [first, (4, 7)] {
+        let flags = tresse_wire::SackFlags { retransmission: false, packets };
+        let cumulative = script.tsn(0).wrapping_sub(1);
+        let block = [GapAckBlock { start: gaps.0, end: gaps.1 }].into_iter();
+        script.give(|w| {
+            w.sack_with_flags(flags, cumulative, script::RWND, block, [].into_iter());
+        });
+    }
+    script.lost()
+}
+
+#[test]
+fn a_sack_for_two_packets_counts_twice() {
+    let config = AssociationConfig { no_delay: true, ..config(true) };
+    // Two SACKs, two misses each: the third is enough (RFC 9260 §7.2.4).
+    assert_eq!(lost(&config, 2, (4, 5)), [0, 1, 2]);
+    assert_eq!(lost(&config, 3, (4, 5)), [0, 1, 2]);
+    assert!(lost(&config, 1, (4, 5)).is_empty());
+    assert!(lost(&config, 0, (4, 5)).is_empty(), "a peer that does not say");
+    let without = profile("rfc9260", "");
+    let without = AssociationConfig { no_delay: true, ..without };
+    assert!(lost(&without, 2, (4, 5)).is_empty());
+}
+
 #[test]
 fn without_concurrent_transfer_nothing_changes() {
     let mut script = Script::multihomed(&config(false), 2);
