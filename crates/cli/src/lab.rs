@@ -55,6 +55,9 @@ struct RunArgs {
     /// Run every built-in experiment
     #[arg(long, conflicts_with = "experiments")]
     all: bool,
+    /// Only say what would be run
+    #[arg(long)]
+    dry_run: bool,
     /// Folder of all results; each experiment writes to a folder of its own in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
@@ -164,6 +167,10 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
             "--only repeats runs of one experiment; name just one".into(),
         ));
     }
+    if args.dry_run {
+        print(&plan(&sessions));
+        return Ok(ExitCode::SUCCESS);
+    }
     let execution = Execution {
         jobs: args.jobs.map(usize::from),
         fresh: args.fresh,
@@ -185,6 +192,19 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         print(&total.text());
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What would be run, a line for each experiment.
+fn plan(sessions: &[Session]) -> String {
+    let id = |s: &Session| s.experiment().id().to_owned();
+    let width = sessions.iter().map(|s| id(s).len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for session in sessions {
+        let _ = writeln!(out, "{:width$}  {:6} runs", id(session), session.runs());
+    }
+    let runs: usize = sessions.iter().map(Session::runs).sum();
+    let _ = writeln!(out, "\n{} experiments, {runs} runs", sessions.len());
+    out
 }
 
 /// The experiments that were asked for; the name of a group, such as a paper, stands for all in it.

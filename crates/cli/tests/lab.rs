@@ -66,6 +66,103 @@ fn a_figure_is_run_shown_and_resumed() {
 }
 
 #[test]
+fn a_group_is_run_and_summed_up() {
+    let temp = tempfile::tempdir().unwrap();
+    let ids = tresse_lab::experiment::ids_of("mechanisms");
+    let output = lab(temp.path(), &["run", "mechanisms", "mechanisms/prr"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    // Named twice, run once.
+    assert!(text.contains(&format!("\n{} experiments: ", ids.len())), "{text}");
+    assert!(text.contains("What it changes") && text.contains("packets/s"), "{text}");
+    assert!(!text.contains("published numbers agree"), "{text}");
+    for id in ids {
+        assert!(text.contains(&format!("{id}: ")), "{id} is missing in:\n{text}");
+        assert!(temp.path().join("results").join(id).join("with.svg").is_file(), "{id}");
+    }
+    let again = stdout(&lab(temp.path(), &["run", "mechanisms"]));
+    assert!(again.contains(": 0 runs in ") && again.contains("were stored already)"), "{again}");
+}
+
+#[test]
+fn all_stands_for_every_experiment() {
+    let temp = tempfile::tempdir().unwrap();
+    let arguments = ["run", "--all", "--dry-run", "--set", "replications.count=1"];
+    let output = lab(temp.path(), &arguments);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    let ids: Vec<&str> = tresse_lab::experiment::ids().collect();
+    let listed: Vec<&str> = text.lines().filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(listed[..ids.len()], ids, "{text}");
+    assert!(text.contains(&format!("\n{} experiments, ", ids.len())), "{text}");
+    assert!(!temp.path().join("results").exists(), "nothing was run");
+    let error = refusal(temp.path(), &["run", "--all", "--only", "ab"]);
+    assert!(error.contains("name just one"), "{error}");
+    assert_eq!(lab(temp.path(), &["run", "--all", "hurtig"]).status.code(), Some(2));
+}
+
+#[test]
+fn an_interrupted_experiment_carries_on() {
+    let temp = tempfile::tempdir().unwrap();
+    assert!(lab(temp.path(), &["run", "hurtig/fig2"]).status.success());
+    let folder = temp.path().join("results/hurtig/fig2");
+    let whole = fs::read(folder.join("summary.json")).unwrap();
+    // As if the power had failed in the middle of a line, before anything else was written.
+    let runs = fs::read_to_string(folder.join("runs.jsonl")).unwrap();
+    let hundred: usize = runs.split_inclusive('\n').take(100).map(str::len).sum();
+    fs::write(folder.join("runs.jsonl"), &runs[..hundred + 20]).unwrap();
+    fs::remove_file(folder.join("summary.json")).unwrap();
+    let error = refusal(temp.path(), &["show", "hurtig/fig2"]);
+    assert!(error.contains("no result"), "{error}");
+
+    let text = stdout(&lab(temp.path(), &["run", "hurtig/fig2"]));
+    assert!(text.contains("146 runs in ") && text.contains("100 were stored already"), "{text}");
+    assert_eq!(fs::read(folder.join("summary.json")).unwrap(), whole);
+}
+
+#[test]
+fn the_pages_of_a_campaign_need_every_result() {
+    let temp = tempfile::tempdir().unwrap();
+    let error = refusal(temp.path(), &["report"]);
+    assert!(error.contains("no result of any experiment in results"), "{error}");
+    assert!(error.contains("tresse lab run --all"), "{error}");
+
+    assert!(lab(temp.path(), &["run", "hurtig/fig2", "--out", "out"]).status.success());
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("hurtig/fig3") && error.contains("ladha/fig2"), "{error}");
+    assert!(!error.contains("hurtig/fig2,") && !error.contains("mechanisms/"), "{error}");
+    assert!(error.trim_end().ends_with(" --out out"), "{error}");
+
+    // A campaign takes minutes: the same result stands in for all the others.
+    let own = temp.path().join("out/hurtig/fig2/summary.json");
+    let summary = fs::read_to_string(&own).unwrap();
+    for id in tresse_lab::experiment::ids().filter(|id| !id.starts_with("mechanisms/")) {
+        let folder = temp.path().join("out").join(id);
+        fs::create_dir_all(&folder).unwrap();
+        let text = summary.replacen("\"id\": \"hurtig/fig2\"", &format!("\"id\": \"{id}\""), 1);
+        fs::write(folder.join("summary.json"), text).unwrap();
+    }
+    let output = lab(temp.path(), &["report", "--out", "out", "--docs", "pages/of/it"]);
+    assert!(output.status.success(), "{output:?}");
+    let page = |name: &str| fs::read_to_string(temp.path().join("pages/of/it").join(name)).unwrap();
+    let reproduction = page("reproduction.md");
+    for expected in ["# Reproduction", "`hurtig/fig2`", "`ladha/fig2`", "41.0 %", "| within |"] {
+        assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
+    }
+    assert!(!reproduction.contains("mechanisms"), "no paper has numbers for them");
+    assert!(page("default-profile.md").starts_with("# The default profile"));
+    assert!(stdout(&output).contains("reproduction.md"));
+
+    fs::write(own, "{}").unwrap();
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("is not a result of this version"), "{error}");
+    fs::write(temp.path().join("file"), "").unwrap();
+    fs::write(temp.path().join("out/hurtig/fig2/summary.json"), summary).unwrap();
+    let error = refusal(temp.path(), &["report", "--out", "out", "--docs", "file"]);
+    assert!(error.contains("cannot write file"), "{error}");
+}
+
+#[test]
 fn options_change_what_is_run() {
     let temp = tempfile::tempdir().unwrap();
     let arguments = [
