@@ -88,6 +88,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "dac",
     "nr-sack",
     "nr-sack-all",
+    "sack-window",
+    "sack-window-pieces",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",
     "early-retransmit-packets",

@@ -74,9 +74,12 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
+        let multipath = &config.profile.multipath;
+        let mut board = Scoreboard::new(initial_tsn);
+        board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
         Sender {
             queue: SendQueue::new(config.outbound_streams),
-            board: Scoreboard::new(initial_tsn),
+            board,
             recovery: Recovery::new(&config.profile, false, false),
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
@@ -91,7 +94,7 @@ impl Sender {
             duplicates: Vec::new(),
             probe: None,
             timer_adaption: None,
-            scheduler: Scheduler::new(config.profile.multipath.scheduler),
+            scheduler: Scheduler::new(multipath.scheduler),
             rescheduling: Rescheduling::default(),
             copies: VecDeque::new(),
             blocked: 0,

@@ -7,6 +7,7 @@ mod sent;
 
 mod acks;
 mod collision;
+mod concurrent;
 mod cookies;
 mod dac;
 mod data;

@@ -117,9 +117,13 @@ parameters! {
         /// without concurrent transfer. The sender frees its buffer of what the receiver promises to
         /// keep. Default `off`.
         nr_sack: NrSackMode = NrSackMode::Off,
-        /// The SACK window `swnd`, in TSNs: SACKs say nothing, or the sender looks at nothing, more
-        /// than so far beyond the Cumulative TSN Ack; 0 is no limit (Sarnow 2017 §6.2.2). Bounds the
-        /// work of a SACK, and keeps what is beyond it in flight. Default 0.
+        /// The SACK window `swnd`, in TSNs, 0 for none (Sarnow 2017 §6.2.2). Bounds the work of a
+        /// SACK, and leaves what is beyond it in flight for longer. Default 0.
         sack_window: u32 = 0,
+        /// 0: the receiver reports no TSN more than `sack_window` beyond the Cumulative TSN Ack.
+        /// Otherwise it reports all, and the sender looks at the first `sack_window` of them and at
+        /// one of so many pieces of the rest in turn (§6.3.2); only in the window do chunks count as
+        /// missing. RACK, which needs the whole picture, should be off. Default 0.
+        sack_window_pieces: u32 = 0,
     }
 }

@@ -24,11 +24,18 @@ impl Scoreboard {
     ) -> Result<(), SackFault> {
         let cumulative = self.check_cumulative(cumulative)?;
         self.load_runs(cumulative, nr_blocks)?;
+        let view = self.window.next(cumulative, self.next_seq() - 1);
+        if let Some(view) = &view {
+            self.hide(view);
+        }
         let grows = !self.new_runs.is_empty();
         if grows {
             union(&self.kept, &self.new_runs, &mut self.kept_before);
         }
         self.load_runs(cumulative, blocks)?;
+        if let Some(view) = &view {
+            self.keep_hidden(view, cumulative);
+        }
         if grows {
             std::mem::swap(&mut self.kept, &mut self.kept_before);
         }

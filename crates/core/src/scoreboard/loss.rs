@@ -73,7 +73,7 @@ impl Scoreboard {
             facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
         }
         self.facts(path).flight += size;
-        if seq <= self.highest_acked && eligible {
+        if seq <= self.holes_to && eligible {
             // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
             // timeout begins anew and is only struck by acks of data sent after it.
             let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
@@ -148,7 +148,7 @@ impl Scoreboard {
             self.flight_user_bytes += chunk.chunk.payload.len();
             self.facts(path).flight += size;
             self.change_packet(packet, |p| p.in_flight += 1);
-            if seq <= self.highest_acked {
+            if seq <= self.holes_to {
                 self.facts(path).missing.insert(seq, 0, sent);
             }
         }

@@ -12,6 +12,7 @@ mod missing;
 mod sack;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::collections::VecDeque;
 
@@ -28,6 +29,7 @@ use crate::path::PathId;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;
+use window::SackWindow;
 
 /// Where a chunk is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,6 +155,10 @@ pub struct Scoreboard {
     spare: Vec<Range>,
     /// The highest sequence number ever acknowledged.
     highest_acked: u64,
+    /// Up to here, what lies between the runs is in the lists of missing chunks: up to the highest
+    /// acknowledged one, or the end of the SACK window.
+    holes_to: u64,
+    window: SackWindow,
 }
 
 impl Scoreboard {
@@ -178,6 +184,8 @@ impl Scoreboard {
             kept_before: Vec::new(),
             spare: Vec::new(),
             highest_acked: base - 1,
+            holes_to: base - 1,
+            window: SackWindow::default(),
         }
     }
 
@@ -384,7 +392,13 @@ impl Scoreboard {
     /// Takes out every chunk, lowest first: the association ends or restarts.
     pub fn drain(&mut self) -> impl Iterator<Item = NewChunk> + use<> {
         let next = self.next_seq();
-        let empty = Scoreboard { base: next, highest_acked: next - 1, ..Scoreboard::new(Tsn(0)) };
+        let empty = Scoreboard {
+            base: next,
+            highest_acked: next - 1,
+            holes_to: next - 1,
+            window: self.window,
+            ..Scoreboard::new(Tsn(0))
+        };
         let old = std::mem::replace(self, empty);
         old.ring.into_iter().map(|o| o.chunk)
     }

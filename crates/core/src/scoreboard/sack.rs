@@ -276,6 +276,7 @@ impl Scoreboard {
             released(&chunk);
         }
         self.highest_acked = self.highest_acked.max(cumulative);
+        self.holes_to = self.holes_to.max(cumulative);
     }
 
     fn apply_runs(&mut self, cumulative: u64, outcome: &mut AckOutcome) {
@@ -357,18 +358,20 @@ impl Scoreboard {
             p.in_flight += 1;
         });
         // RFC 9260 §6.2.1 D iii: count one miss indication.
-        if eligible {
+        if eligible && seq <= self.holes_to {
             self.facts(path).missing.strike_one(seq, sent);
         }
         outcome.reneged.push(seq);
     }
 
-    /// Chunks between the old and the new highest acknowledged TSN are missing from now on.
+    /// Chunks between the old and the new highest acknowledged TSN are missing from now on; with a
+    /// SACK window, only those within it.
     fn find_new_holes(&mut self, runs: &[Range]) {
-        let first = runs.partition_point(|r| r.end <= self.highest_acked);
-        let mut below = self.highest_acked;
+        let limit = self.window.end(self.cumulative());
+        let first = runs.partition_point(|r| r.end <= self.holes_to);
+        let mut below = self.holes_to;
         for run in &runs[first..] {
-            for seq in below + 1..run.start {
+            for seq in below + 1..run.start.min(limit + 1) {
                 let chunk = &self.ring[(seq - self.base) as usize];
                 if chunk.state == ChunkState::InFlight && !chunk.fast_retransmitted {
                     let missing = &mut self.paths[usize::from(chunk.path.0)].missing;
@@ -376,8 +379,12 @@ impl Scoreboard {
                 }
             }
             below = run.end;
+            if below >= limit {
+                break;
+            }
         }
-        self.highest_acked = below;
+        self.highest_acked = self.highest_acked.max(runs.last().map_or(0, |run| run.end));
+        self.holes_to = self.holes_to.max(below.min(limit));
     }
 
     /// Adds one miss indication to every missing chunk below `limit` (RFC 9260 §7.2.4); `sent` is

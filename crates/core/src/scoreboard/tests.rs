@@ -152,6 +152,16 @@ impl Model {
     }
 }
 
+/// A board with so many chunks of 4 bytes in flight on path 0, one in each packet.
+pub(super) fn flying(chunks: usize) -> Scoreboard {
+    let mut board = Scoreboard::new(Tsn(u32::MAX - 50));
+    for _ in 0..chunks {
+        board.begin_packet();
+        board.record_new(Time::from_millis(1), PathId(0), chunk(4));
+    }
+    board
+}
+
 struct Harness {
     board: Scoreboard,
     model: Model,

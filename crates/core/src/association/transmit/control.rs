@@ -103,7 +103,8 @@ impl Association {
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
         let max = self.paths[path].max_packet;
-        let window = self.profile().multipath.sack_window;
+        let multipath = &self.profile().multipath;
+        let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
         let Some(receiver) = &mut self.receiver else { return };
         let wanted = receiver.delayed.pending() || receiver.delayed.due();
         if !wanted || receiver.ack_path != path {
