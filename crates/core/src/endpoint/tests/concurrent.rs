@@ -15,7 +15,7 @@ fn message(n: u32) -> (u16, bool, Vec<u8>) {
     let len = [30, 400, 1400, 5000][n as usize % 4] + n as usize % 7;
     let mut payload = vec![n as u8; len];
     payload[..4].copy_from_slice(&n.to_be_bytes());
-    ((n % u32::from(STREAMS)) as u16, n % 5 == 0, payload)
+    ((n % u32::from(STREAMS)) as u16, n.is_multiple_of(5), payload)
 }
 
 /// A transfer from A to Z with small buffers and a reader that is sometimes slow.
