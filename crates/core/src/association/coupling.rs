@@ -22,8 +22,9 @@ impl Association {
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
         if self.paths[path].control.get().is_coupled() {
             let in_use = |p: &&Path| {
-                let idle = now.since(p.last_data_sent);
-                p.usable() && p.last_data_sent != Time::ZERO && idle <= p.rto()
+                let sent = p.last_measurable;
+                let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
+                p.usable() && (recently || self.sender.board.flight(p.id) > 0)
             };
             own = self.view(&self.paths[path]);
             let siblings = self.paths.iter().filter(|p| p.id != path).filter(in_use);

@@ -46,7 +46,7 @@ impl PathView {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Coupled<'a> {
     pub(crate) own: PathView,
-    /// Usable paths that carried data within the last RTO. Empty for a controller that does not
+    /// Usable paths with data in flight, or new data within the last RTO. Empty for a controller that does not
     /// ask for them ([`CongestionControl::is_coupled`]).
     pub(crate) others: &'a [PathView],
 }

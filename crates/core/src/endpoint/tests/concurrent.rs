@@ -100,8 +100,11 @@ fn a_receiver_that_promised_everything_never_reneges() {
 }
 
 /// The windows of both paths after a while without loss, in bytes.
-fn windows(control: &str, concurrent_transfer: bool) -> [usize; 2] {
-    let overrides = format!("[congestion]\nalgorithm = '{control}'");
+fn windows(control: &str, scheduler: Option<&str>) -> [usize; 2] {
+    let concurrent_transfer = scheduler.is_some();
+    let scheduler = scheduler.unwrap_or("primary");
+    let overrides =
+        format!("[congestion]\nalgorithm = '{control}'\n[multipath]\nscheduler = '{scheduler}'");
     let config = AssociationConfig { concurrent_transfer, ..profile("rfc9260", &overrides) };
     let (mut pair, a, z) = Pair::connected(&config, 2);
     pair.run(secs(3));
@@ -121,11 +124,14 @@ fn windows(control: &str, concurrent_transfer: bool) -> [usize; 2] {
 fn a_path_counts_for_the_others_while_it_carries_data() {
     // CMT/RPv1 splits the growth of slow start by ssthresh, which is the same for both paths.
     let growth = |windows: [usize; 2]| windows.map(|cwnd| cwnd - 4404);
-    let plain = growth(windows("rfc9260", false));
+    let both = Some("round-robin");
+    let plain = growth(windows("rfc9260", None));
     assert!(plain[0] > 50_000 && plain[1] == 0, "{plain:?}");
-    assert_eq!(growth(windows("cmt-rpv1", false)), plain, "the idle path does not count");
-    let [first, second] = growth(windows("cmt-rpv1", true));
-    let together = growth(windows("rfc9260", true)).iter().sum::<usize>();
+    for idle in [None, Some("primary")] {
+        assert_eq!(growth(windows("cmt-rpv1", idle)), plain, "the idle path does not count");
+    }
+    let [first, second] = growth(windows("cmt-rpv1", both));
+    let together = growth(windows("rfc9260", both)).iter().sum::<usize>();
     assert!(first > 0 && second > 0);
     assert!(2 * (first + second) < together, "{first} + {second}, but {together} uncoupled");
 }
