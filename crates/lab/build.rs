@@ -19,6 +19,7 @@ const SOURCES: &[&str] = &[
     "src/flow/scenario",
     "src/flow/record.rs",
     "src/seed.rs",
+    "src/experiment/common.rs",
 ];
 
 /// Papers in the order in which their experiments are listed; others follow.

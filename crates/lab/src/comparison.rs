@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::mistake::{Checked, require};
 use crate::statistics::Summary;
 
 /// Unit of a number.
@@ -134,9 +135,56 @@ impl Claim {
     }
 }
 
+/// A published number, and what of ours it is compared with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published<M> {
+    /// What it is, in words.
+    pub what: String,
+    /// Where in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
+    /// Default: 5 points of a percentage, 10 % of anything else.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// How the number bounds ours. Default `equal`.
+    #[serde(default)]
+    pub relation: Relation,
+    /// Why ours differs, if it does: a physical reason.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// What we compare it with.
+    pub measure: M,
+}
+
+impl<M> Published<M> {
+    /// What was published, without how it is measured here.
+    pub fn claim(&self) -> Claim {
+        Claim {
+            what: self.what.clone(),
+            place: self.place.clone(),
+            value: self.value,
+            unit: self.unit,
+            tolerance: self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit)),
+            relation: self.relation,
+            why: self.why.clone(),
+        }
+    }
+
+    /// Checks the tolerance, which stands under `key`.
+    pub(crate) fn check(&self, key: &str) -> Checked {
+        require(self.tolerance.unwrap_or(0.0) >= 0.0, key, "must not be negative")
+    }
+}
+
 /// The largest difference that counts as agreement where an experiment names none: 5 points for
 /// percentages, 10 % of any other number.
-pub fn default_tolerance(value: f64, unit: Unit) -> f64 {
+fn default_tolerance(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Percent { 5.0 } else { 0.1 * value.abs() }
 }
 

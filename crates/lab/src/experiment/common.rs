@@ -1,7 +1,9 @@
 //! What experiments of every kind have in common.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
-use tresse_core::Profile;
+use tresse_core::{AssociationConfig, Profile};
 
 use super::load::merge;
 use crate::error::LabError;
@@ -49,6 +51,19 @@ impl Default for AssociationSettings {
 }
 
 impl AssociationSettings {
+    /// The same for an endpoint with `profile`.
+    pub(crate) fn config(&self, profile: &Arc<Profile>) -> AssociationConfig {
+        AssociationConfig {
+            profile: Arc::clone(profile),
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            mtu: self.mtu,
+            no_delay: self.no_delay,
+            bundling: self.bundling,
+            ..AssociationConfig::default()
+        }
+    }
+
     /// How messages become packets, as the end of a sentence.
     pub(crate) fn describe(&self) -> String {
         format!(

@@ -20,11 +20,11 @@ mod validate;
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
 
-use crate::comparison::{Claim, Relation, Unit, default_tolerance};
+use crate::comparison;
 use crate::error::LabError;
 use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::{DataFile, Drawing, Outcome, svg};
+use crate::report::{DataFile, Drawing, Outcome};
 use analysis::Measurements;
 pub use cell::{Axis, Cell};
 use effect::Effect;
@@ -268,31 +268,7 @@ pub enum TableKind {
 }
 
 /// A published number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is, in words.
-    pub what: String,
-    /// Where in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit.
-    pub unit: Unit,
-    /// Largest difference that counts as agreement, in the unit. Default: 5 points of a
-    /// percentage, 10 % of anything else.
-    #[serde(default)]
-    pub tolerance: Option<f64>,
-    /// How the number bounds ours. Default `equal`.
-    #[serde(default)]
-    pub relation: Relation,
-    /// Why ours differs, if it does: a physical reason.
-    #[serde(default)]
-    pub why: Option<String>,
-    /// What we compare it with.
-    pub measure: Measure,
-}
+pub type Published = comparison::Published<Measure>;
 
 /// A number of ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -328,22 +304,6 @@ pub struct Matrix {
     pub higher_is_better: bool,
 }
 
-impl Published {
-    /// What was published, without how it is measured here.
-    pub fn claim(&self) -> Claim {
-        let tolerance = self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit));
-        Claim {
-            what: self.what.clone(),
-            place: self.place.clone(),
-            value: self.value,
-            unit: self.unit,
-            tolerance,
-            relation: self.relation,
-            why: self.why.clone(),
-        }
-    }
-}
-
 impl Flow {
     /// The entry whose label is `label`.
     pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
@@ -370,9 +330,7 @@ impl Flow {
         let mut drawings = Vec::new();
         for plot in &self.plots {
             if let Some(figure) = figure::build(plot, self, &measurements) {
-                let svg = svg::draw(&figure).map_err(LabError::Option)?;
-                let published = !figure.references.is_empty();
-                drawings.push(Drawing { name: format!("{}.svg", plot.file), svg, published });
+                drawings.push(Drawing::new(&plot.file, &figure)?);
             }
         }
         let mut data = vec![DataFile {

@@ -38,8 +38,7 @@ pub(super) fn validate(e: &Flow) -> Checked {
     }
     plots(e)?;
     for (i, p) in e.published.iter().enumerate() {
-        let tolerance = p.tolerance.unwrap_or(0.0);
-        require(tolerance >= 0.0, format!("published[{i}].tolerance"), "must not be negative")?;
+        p.check(&format!("published[{i}].tolerance"))?;
         measure(e, &format!("published[{i}].measure"), &p.measure)?;
     }
     for (i, effect) in e.effects.iter().enumerate() {

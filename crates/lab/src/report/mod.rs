@@ -23,6 +23,7 @@ use crate::overrides::{Overrides, shell_word};
 use crate::runner::{Failure, Folder};
 use crate::version;
 
+use figure::Figure;
 pub use frame::Frame;
 pub(crate) use frame::{Column, Values};
 pub use table::{Align, Table};
@@ -140,6 +141,17 @@ pub(crate) struct Drawing {
     pub(crate) svg: String,
     /// Whether published numbers are drawn in.
     pub(crate) published: bool,
+}
+
+impl Drawing {
+    /// `figure` as the file `name`, without its ending.
+    ///
+    /// # Errors
+    /// [`LabError::Option`] with what the drawing library says.
+    pub(crate) fn new(name: &str, figure: &Figure) -> Result<Drawing, LabError> {
+        let svg = svg::draw(figure).map_err(LabError::Option)?;
+        Ok(Drawing { name: format!("{name}.svg"), svg, published: !figure.references.is_empty() })
+    }
 }
 
 /// A file of measured values, written as CSV and as Parquet.

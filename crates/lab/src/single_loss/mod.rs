@@ -16,11 +16,11 @@ pub mod workload;
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
 
-use crate::comparison::{Claim, Relation, Unit};
+use crate::comparison;
 use crate::error::LabError;
 use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::{DataFile, Drawing, Outcome, svg};
+use crate::report::{DataFile, Drawing, Outcome};
 use measurements::Measurements;
 use record::RunRecord;
 
@@ -239,29 +239,7 @@ pub enum PlotKind {
 }
 
 /// A published number.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Published {
-    /// What it is, in words.
-    pub what: String,
-    /// Where in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit: `%` or `ms`.
-    pub unit: Unit,
-    /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
-    pub tolerance: f64,
-    /// Why ours differs, if it does: a physical reason.
-    #[serde(default)]
-    pub why: Option<String>,
-    /// How the number bounds ours. Default `equal`.
-    #[serde(default)]
-    pub relation: Relation,
-    /// What we compare it with.
-    pub measure: Measure,
-}
+pub type Published = comparison::Published<Measure>;
 
 /// A number of ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -397,21 +375,6 @@ impl SingleLoss {
     }
 }
 
-impl Published {
-    /// What was published, without how it is measured here.
-    pub fn claim(&self) -> Claim {
-        Claim {
-            what: self.what.clone(),
-            place: self.place.clone(),
-            value: self.value,
-            unit: self.unit,
-            tolerance: self.tolerance,
-            relation: self.relation,
-            why: self.why.clone(),
-        }
-    }
-}
-
 impl SingleLoss {
     /// Checks what the types of the schema cannot say.
     pub(crate) fn validate(&self) -> Result<(), Mistake> {
@@ -433,9 +396,7 @@ impl SingleLoss {
         let mut drawings = Vec::new();
         for plot in &self.plots {
             if let Some(figure) = figure::build(plot, self, &measurements, &analysis) {
-                let svg = svg::draw(&figure).map_err(LabError::Option)?;
-                let published = !figure.references.is_empty();
-                drawings.push(Drawing { name: format!("{}.svg", plot.file), svg, published });
+                drawings.push(Drawing::new(&plot.file, &figure)?);
             }
         }
         let records: Vec<&RunRecord> = records.iter().collect();

@@ -114,7 +114,7 @@ fn plots(e: &SingleLoss) -> Checked {
 /// Checks the published number `p`, which stands at index `i`.
 pub(super) fn published(e: &SingleLoss, i: usize, p: &Published) -> Checked {
     let key = |field: &str| format!("published[{i}].{field}");
-    require(p.tolerance >= 0.0, key("tolerance"), "must not be negative")?;
+    p.check(&key("tolerance"))?;
     let (name, series, bandwidth, delay) = match &p.measure {
         Measure::Reduction(m) => ("reduction", &m.series, m.bandwidth_kbps, m.delay_ms),
         Measure::Mtt(m) => ("mtt", &m.series, m.bandwidth_kbps, m.delay_ms),

@@ -11,7 +11,6 @@ use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, LossCause, Time};
@@ -136,16 +135,7 @@ impl Network {
 
         let paths: u8 = if flow.topology.second.is_some() { 2 } else { 1 };
         let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
-        let settings = &flow.association;
-        let association = AssociationConfig {
-            profile: Arc::clone(&run.setup.profile),
-            send_buffer: settings.send_buffer,
-            receive_buffer: settings.receive_buffer,
-            mtu: settings.mtu,
-            no_delay: settings.no_delay,
-            bundling: settings.bundling,
-            ..AssociationConfig::default()
-        };
+        let association = flow.association.config(&run.setup.profile);
         let endpoint = |host: u8| EndpointConfig {
             local_port: PORT,
             local_addresses: addresses(host),

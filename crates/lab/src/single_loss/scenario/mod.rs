@@ -16,7 +16,7 @@ use tresse_core::{AssociationConfig, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
 use tresse_sim::{Capture, HostId, LinkId, Route, Simulation, StopReason};
 
-use super::plan::{RunSpec, Setup};
+use super::plan::RunSpec;
 use super::record::{Counters, RunRecord, Sample};
 use crate::runner::Run as _;
 use crate::seed;
@@ -86,7 +86,7 @@ impl Ended {
         let mut simulation = Simulation::new(simulation_seed);
         simulation.set_event_limit(EVENT_LIMIT);
 
-        let association = association(setup);
+        let association = setup.association.config(&setup.profile);
         let bytes = setup.bursts.message_bytes;
         let endpoint = |address| EndpointConfig {
             local_port: PORT,
@@ -193,18 +193,5 @@ impl Ended {
             timeouts: stats.timeouts,
             duplicates: stats.duplicates_reported,
         }
-    }
-}
-
-fn association(setup: &Setup) -> AssociationConfig {
-    let settings = &setup.association;
-    AssociationConfig {
-        profile: Arc::clone(&setup.profile),
-        send_buffer: settings.send_buffer,
-        receive_buffer: settings.receive_buffer,
-        mtu: settings.mtu,
-        no_delay: settings.no_delay,
-        bundling: settings.bundling,
-        ..AssociationConfig::default()
     }
 }
