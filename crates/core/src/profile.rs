@@ -80,6 +80,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "buffer-splitting",
     "chunk-rescheduling",
     "chunk-rescheduling-original",
+    "queue-limit",
+    "pacing",
     "cmt-rpv1",
     "cmt-rpv2",
     "lia",
@@ -381,6 +383,7 @@ impl Profile {
         range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
         let threshold = self.multipath.rescheduling_threshold;
         range("multipath.rescheduling_threshold", threshold, 0.0, 1.0, "0 to 1")?;
+        range("multipath.pacing", self.multipath.pacing, 0.0, 100.0, "0 to 100")?;
         range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
         let probe = &self.tail_loss_probe;
         range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")

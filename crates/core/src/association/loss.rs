@@ -203,7 +203,9 @@ impl Association {
     }
 
     fn cut_window(&mut self, now: Time, path: PathId) {
+        self.paths[path].cwnd_at_loss = self.paths[path].control.get().cwnd();
         self.tell_control(now, path, |control, coupled| control.on_loss(&coupled));
+        self.spare_window(path);
         self.trace_window(now, path, WindowCause::Loss);
     }
 
@@ -230,6 +232,8 @@ impl Association {
                 let control = self.paths[path].control.get_mut();
                 let ssthresh = control.ssthresh();
                 control.set_window(ssthresh, ssthresh);
+                // By now the path is measured better.
+                self.spare_window(path);
                 self.trace_window(now, path, WindowCause::RateReduction);
             }
         }

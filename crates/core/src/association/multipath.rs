@@ -5,11 +5,12 @@ use smallvec::SmallVec;
 
 use super::Association;
 use crate::event::LossCause;
+use crate::path::pacing::Pacer;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{PathId, rtx_policy};
 use crate::profile::{BufferSplitting, Scheduler};
 use crate::recovery::chunk_rescheduling::Buffers;
-use crate::scoreboard::{AckOutcome, Eligibility};
+use crate::scoreboard::{AckOutcome, Eligibility, PathAck};
 use crate::time::Time;
 
 /// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when
@@ -24,6 +25,47 @@ impl Association {
         self.config.concurrent_transfer && self.paths.len() > 1
     }
 
+    /// Bytes that may be in flight on `path`.
+    pub(super) fn window(&self, path: PathId) -> usize {
+        let p = &self.paths[path];
+        if self.is_concurrent() { p.window() } else { p.control.get().cwnd() }
+    }
+
+    /// After a cut: the window need not fall below what the path holds without a queue
+    /// ([`queue_limit`](crate::path::queue_limit)).
+    pub(super) fn spare_window(&mut self, path: PathId) {
+        if !self.is_concurrent() {
+            return;
+        }
+        let p = &mut self.paths[path];
+        let Some(limit) = &mut p.queue_limit else { return };
+        limit.on_loss();
+        let floor = limit.bdp().min(p.cwnd_at_loss);
+        let control = p.control.get_mut();
+        if floor > control.ssthresh() {
+            control.set_window(floor.max(control.cwnd()), floor);
+        }
+    }
+
+    /// Measures the path by what a SACK acknowledged on it; a window that is used grows while there
+    /// is no queue ([`queue_limit`](crate::path::queue_limit)).
+    pub(super) fn watch_queue(&mut self, now: Time, path: PathId, ack: &PathAck, next: u64) {
+        let concurrent = self.is_concurrent();
+        let p = &mut self.paths[path];
+        let Some(limit) = p.queue_limit.as_mut().filter(|_| concurrent) else { return };
+        let more = limit.on_ack(now, ack, next);
+        let control = p.control.get_mut();
+        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+        if more > 0 && p.fast_recovery_exit.is_none() && p.flight_at_send >= cwnd {
+            control.set_window(cwnd + more, ssthresh);
+        }
+    }
+
+    /// Whether pacing holds packets back on `path`.
+    pub(super) fn is_held_back(&self, path: PathId) -> bool {
+        self.is_concurrent() && self.paths[path].held_back
+    }
+
     /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
     fn carriers(&self) -> impl Iterator<Item = PathId> {
         let any = self.paths.iter().any(|p| p.usable());
@@ -35,15 +77,16 @@ impl Association {
     }
 
     fn path_views(&self) -> PathViews {
+        let fastest = self.paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
         let view = |id: PathId| {
             let p = &self.paths[id];
             let control = p.control.get();
             PathView {
                 id,
                 open: self.may_send_new(id),
-                srtt: p.rtt.srtt(),
+                srtt: p.rtt.srtt().or(fastest).unwrap_or_default(),
                 rttvar: p.rtt.rttvar(),
-                cwnd: control.cwnd(),
+                cwnd: p.window(),
                 ssthresh: control.ssthresh(),
                 flight: self.sender.board.flight(id),
                 loss: p.loss_rate(),
@@ -93,7 +136,12 @@ impl Association {
         }
     }
 
-    /// The opportunity to send is over. Notes whether the buffers kept data from a path with room.
+    /// When pacing lets the next packet go.
+    pub(super) fn pacing_deadline(&self) -> Option<Time> {
+        self.paths.iter().filter_map(|p| p.paced_until).min()
+    }
+
+    /// The opportunity to send is over. Notes what kept data from a path with room.
     pub(super) fn note_blocking(&mut self) {
         if !self.is_concurrent() {
             return;
@@ -105,6 +153,20 @@ impl Association {
         };
         if blocked && self.carriers().any(|id| self.cwnd_allows(id)) {
             self.sender.blocked += 1;
+        }
+        let waiting = next.is_some() || self.sender.board.first_lost().is_some();
+        for i in 0..self.paths.len() {
+            let flight = self.sender.board.flight(PathId(i as u8));
+            let p = &mut self.paths[PathId(i as u8)];
+            let room = flight < p.window();
+            p.paced_until =
+                p.pacer.as_ref().filter(|_| p.held_back && room && waiting).map(Pacer::next);
+            if room
+                && !p.held_back
+                && let Some(limit) = &mut p.queue_limit
+            {
+                limit.on_starved();
+            }
         }
     }
 

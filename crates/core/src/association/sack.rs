@@ -142,6 +142,10 @@ impl Association {
                 self.take_rtt_sample(now, path);
             }
         }
+        let next = self.sender.board.next_seq();
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            self.watch_queue(now, PathId(i as u8), ack, next);
+        }
         let verdict = self.recover(now, &outcome, marks, in_recovery);
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
@@ -264,9 +268,12 @@ impl Association {
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 
-    /// Writable, once half of the send buffer is free again.
+    /// Writable, once half of the send buffer is free again; with concurrent transfer an eighth, as
+    /// the rest may be held by what one path is late with.
     pub(super) fn notify_writer(&mut self) {
-        if self.sender.writer_waits && self.sender.buffered() <= self.sender.limit / 2 {
+        let limit = self.sender.limit;
+        let free = if self.is_concurrent() { limit / 8 } else { limit / 2 };
+        if self.sender.writer_waits && self.sender.buffered() <= limit - free {
             self.sender.writer_waits = false;
             self.journal.event(Event::Writable);
         }

@@ -21,6 +21,7 @@ impl Association {
         if !self.is_closed() {
             consider(self.sender.recovery.deadline());
             consider(self.probe_deadline());
+            consider(self.pacing_deadline());
         }
         if !self.is_closed() {
             consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
@@ -59,6 +60,11 @@ impl Association {
         }
         if due(self.sender.recovery.deadline()) || due(self.probe_deadline()) {
             self.on_recovery_timer(now);
+        }
+        if due(self.pacing_deadline()) {
+            for path in self.paths.iter_mut() {
+                path.paced_until = None;
+            }
         }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);

@@ -52,6 +52,9 @@ struct DataPacket<'b> {
 impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        for path in self.paths.iter_mut() {
+            path.look_at_pacing(now);
+        }
         let path = self
             .write_control_packet(now, buffer)
             .or_else(|| self.write_data_packet(now, buffer))
@@ -206,10 +209,11 @@ impl Association {
 
     /// §6.1 B: a packet may breach cwnd if flight has not reached it.
     pub(super) fn cwnd_allows(&self, path: PathId) -> bool {
-        let (flight, path) = (self.sender.board.flight(path), &self.paths[path]);
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
         // address until the endpoint receives acknowledgement".
-        flight == 0 || (flight < path.control.get().cwnd() && !path.one_packet)
+        let flight = self.sender.board.flight(path);
+        let more = !self.paths[path].one_packet && !self.is_held_back(path);
+        flight == 0 || (more && flight < self.window(path))
     }
 
     /// Whether a packet may begin with a new chunk on `path`.
@@ -220,7 +224,9 @@ impl Association {
         let window = len <= sender.peer_window()
             || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
         let cwnd = (self.cwnd_allows(path) || sender.extra_packets > 0) && self.share_allows(path);
-        let burst = self.paths[path].burst_credit > 0;
+        let p = &self.paths[path];
+        // Pacing does away with bursts by itself.
+        let burst = p.burst_credit > 0 || (p.pacer.is_some() && self.is_concurrent());
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(self.state == State::Established && self.nagle_holds())
     }
@@ -464,6 +470,7 @@ impl Association {
         if let Some(prr) = &mut p.prr {
             prr.on_sent(carried.bytes);
         }
+        p.pace(now, carried.bytes, self.config.profile.multipath.pacing);
         let srtt = p.rtt.srtt();
         let recovering = self.paths.in_fast_recovery();
         let sender = &mut self.sender;

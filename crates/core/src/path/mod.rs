@@ -1,6 +1,8 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
 mod heartbeat;
+pub(crate) mod pacing;
+pub(crate) mod queue_limit;
 mod rtt;
 pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
@@ -17,6 +19,8 @@ use crate::profile::Profile;
 use crate::stats::PathStats;
 use crate::time::Time;
 pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
+use pacing::Pacer;
+use queue_limit::QueueLimit;
 pub(crate) use rtt::RttEstimator;
 
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
@@ -88,6 +92,15 @@ pub(crate) struct Path {
     /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
     /// RFC 9260 §6.1 D); a packet may begin while any are left.
     pub(crate) burst_credit: usize,
+    /// Pacing, if the association asks for it.
+    pub(crate) pacer: Option<Pacer>,
+    /// A packet must wait for its turn.
+    pub(crate) held_back: bool,
+    /// When there is something to do about that.
+    pub(crate) paced_until: Option<Time>,
+    pub(crate) queue_limit: Option<QueueLimit>,
+    /// Congestion window before the last cut by a loss.
+    pub(crate) cwnd_at_loss: usize,
     /// Chunks that left here, first transmissions and others.
     pub(crate) chunks_sent: u64,
     /// Those declared lost.
@@ -104,6 +117,7 @@ impl Path {
     ) -> Path {
         let max_packet = max_packet(config.mtu, remote, encapsulation.is_some());
         let pmdcs = max_packet - COMMON_HEADER_LEN;
+        let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
         Path {
             id,
             remote,
@@ -130,8 +144,40 @@ impl Path {
             prr: None,
             fast_recovery_exit: None,
             burst_credit: 0,
+            pacer: (concurrent && multipath.pacing > 0.0).then(Pacer::default),
+            held_back: false,
+            paced_until: None,
+            queue_limit: (concurrent && multipath.queue_limit_packets > 0)
+                .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs)),
+            cwnd_at_loss: 0,
             chunks_sent: 0,
             chunks_lost: 0,
+        }
+    }
+
+    /// Bytes that may be in flight: the congestion window, or less to keep the queue short.
+    pub(crate) fn window(&self) -> usize {
+        let limit = self.queue_limit.as_ref().map_or(usize::MAX, QueueLimit::bytes);
+        self.control.get().cwnd().min(limit)
+    }
+
+    /// Looks whether pacing holds the next packet back.
+    pub(crate) fn look_at_pacing(&mut self, now: Time) {
+        self.held_back = self.pacer.as_ref().is_some_and(|pacer| !pacer.is_due(now));
+    }
+
+    /// A packet with so many bytes of DATA left.
+    pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
+        let window = self.window();
+        let control = self.control.get();
+        let starting = self.queue_limit.as_ref().is_none_or(QueueLimit::is_starting);
+        let slow_start = control.cwnd() < control.ssthresh() && self.fast_recovery_exit.is_none();
+        let gain = if slow_start && starting { 2.0 * gain } else { gain };
+        // The first window, before anything was measured, leaves as cwnd allows.
+        if let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) {
+            let rate = gain * window as f64 / srtt.as_secs_f64().max(1e-6);
+            pacer.on_sent(now, bytes, rate);
+            self.held_back = !pacer.is_due(now);
         }
     }
 

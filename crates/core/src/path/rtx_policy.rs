@@ -21,7 +21,7 @@ pub(crate) fn choose(
             .iter()
             .max_by(|a, b| score(a).total_cmp(&score(b)).then((a.id == last).cmp(&(b.id == last))))
     };
-    let fastest = |p: &PathView| -p.srtt.map_or(f64::MAX, |srtt| srtt.as_secs_f64());
+    let fastest = |p: &PathView| -p.srtt.as_secs_f64();
     let found = match policy {
         RetransmissionPolicy::Same => stay().or_else(|| best(fastest)),
         RetransmissionPolicy::Alternate => {
@@ -46,7 +46,7 @@ mod tests {
         PathView {
             id: PathId(id),
             open: true,
-            srtt: Some(Duration::from_millis(rtt_ms)),
+            srtt: Duration::from_millis(rtt_ms),
             rttvar: Duration::ZERO,
             cwnd,
             ssthresh,

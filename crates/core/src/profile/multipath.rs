@@ -125,5 +125,12 @@ parameters! {
         /// one of so many pieces of the rest in turn (§6.3.2); only in the window do chunks count as
         /// missing. RACK, which needs the whole picture, should be off. Default 0.
         sack_window_pieces: u32 = 0,
+        /// Keeps the queue of each path short: no more than so many packets in flight beyond its
+        /// bandwidth-delay product; 0 leaves it to congestion control. Default 0. Yields to flows
+        /// that fill the queue of a shared bottleneck.
+        queue_limit_packets: u32 = 0,
+        /// Pacing: packets leave at so many times the rate of the congestion window, twice that in
+        /// slow start; 0 turns pacing off, and Max.Burst holds. Default 0.
+        pacing: f64 = 0.0,
     }
 }

@@ -55,7 +55,7 @@ pub struct PathAck {
     /// The lowest of them.
     pub lowest_newly_acked: Option<u64>,
     /// The highest sequence number acknowledged before, of those sent on the path.
-    highest_before: u64,
+    pub highest_before: u64,
 }
 
 /// What one SACK changed. Reused from SACK to SACK.

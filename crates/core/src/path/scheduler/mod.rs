@@ -22,9 +22,6 @@ use primary::Primary;
 use redundant::Redundant;
 use round_robin::RoundRobin;
 
-/// RTT of a path that was not measured yet (RTO.Initial of RFC 9260 §16).
-const UNMEASURED: Duration = Duration::from_secs(1);
-
 /// A path that carries data: confirmed and active.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathView {
@@ -32,8 +29,9 @@ pub(crate) struct PathView {
     /// A packet of new data may leave on it now: cwnd, its share of the buffers and Max.Burst
     /// allow it.
     pub(crate) open: bool,
-    /// Smoothed RTT.
-    pub(crate) srtt: Option<Duration>,
+    /// Smoothed RTT; that of the fastest path for one that was not measured yet, so that it will
+    /// be, or zero if none was.
+    pub(crate) srtt: Duration,
     pub(crate) rttvar: Duration,
     /// Congestion window in bytes.
     pub(crate) cwnd: usize,
@@ -47,7 +45,7 @@ pub(crate) struct PathView {
 
 impl PathView {
     fn rtt(&self) -> f64 {
-        self.srtt.unwrap_or(UNMEASURED).as_secs_f64().max(1e-6)
+        self.srtt.as_secs_f64().max(1e-6)
     }
 }
 

@@ -8,7 +8,7 @@ fn path(id: u8, rtt_ms: u64, open: bool) -> PathView {
     PathView {
         id: PathId(id),
         open,
-        srtt: Some(Duration::from_millis(rtt_ms)),
+        srtt: Duration::from_millis(rtt_ms),
         rttvar: Duration::from_millis(1),
         cwnd: 10 * MSS,
         ssthresh: usize::MAX,

@@ -1,0 +1,359 @@
+//! A limit of the bytes in flight on one of several paths, so that their queue stays short.
+//!
+//! Idea: loss-based congestion control fills whatever queue the path has, and everything that the
+//! other paths deliver meanwhile waits for what stands in it. A path needs its bandwidth-delay
+//! product in flight and a little more; beyond that a byte only adds delay. (As TCP Vegas, Brakmo &
+//! Peterson 1995, and BBR, Cardwell et al. 2016, do; congestion control still rules below the limit.)
+//!
+//! ```text
+//! rate     largest of the last 10 rounds: bytes acknowledged / duration; a round ends when the
+//!          first chunk sent after its beginning is acknowledged
+//! min_rtt  smallest RTT of the last 10 to 20 s
+//! headroom = bdp / 8, at least 2 and at most `queue_limit_packets` packets; bdp = rate min_rtt
+//! limit    = 2 bdp + headroom                  while rate grows by a quarter within 3 rounds
+//!          = bdp + bdp / 2^s + headroom        afterwards, in rounds that probe for more
+//!          = bdp + headroom                    in the others
+//!          = bdp - headroom, for one round     every 10 s, so that min_rtt is seen again
+//! ```
+//! A round saw no queue if its smallest RTT was below min_rtt + headroom / (2 rate). In a round in
+//! which there was too little to send only a larger rate counts. After one with enough to send and
+//! without a queue the next two probe: the congestion window, if it was used, grows by 1 / 2^s,
+//! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
+//! the rate by a quarter of that is not repeated for 16 rounds, and the next one is half as large
+//! (s + 1); one that did is followed by one twice as large. 3 <= s <= 7.
+//!
+//! A loss says that the queue overflowed, or nothing at all of it: either way the window need not
+//! fall below what the path holds without a queue (TCP Westwood+, Grieco & Mascolo 2004):
+//! `ssthresh = max(ssthresh of the controller, min(cwnd, bdp))`.
+
+use std::time::Duration;
+
+use crate::scoreboard::PathAck;
+use crate::time::Time;
+
+/// Rounds that the rate is remembered for.
+const ROUNDS: usize = 10;
+/// Half the time that the smallest RTT is remembered for.
+const WINDOW: Duration = Duration::from_secs(10);
+/// Rounds without growth after which the path is full.
+const FULL_ROUNDS: u32 = 3;
+/// Rounds without a probe after one in vain.
+const PROBE_REST: u32 = 16;
+/// Rounds of a probe.
+const PROBE_ROUNDS: u32 = 2;
+/// Bounds of `s`.
+const MIN_SHIFT: u32 = 3;
+const MAX_SHIFT: u32 = 7;
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    since: Time,
+    delivered: u64,
+    /// First sequence number sent after its beginning.
+    end: u64,
+    /// There was too little to send.
+    starved: bool,
+    /// The smallest RTT seen.
+    rtt: Option<Duration>,
+}
+
+/// What is known of one path.
+#[derive(Debug)]
+pub(crate) struct QueueLimit {
+    max_headroom: usize,
+    mss: usize,
+    delivered: u64,
+    round: Option<Round>,
+    /// Bytes per second of the last rounds.
+    rates: [f64; ROUNDS],
+    next: usize,
+    /// The smallest RTT of the window before this one, and of this one.
+    min_rtt: [Option<Duration>; 2],
+    window_since: Time,
+    /// The rate when it last grew, and rounds since.
+    grown: f64,
+    rounds: u32,
+    /// The queue drains until this is acknowledged.
+    drain: Option<u64>,
+    probe: Option<Probe>,
+    /// Rounds until the next probe.
+    rest: u32,
+    /// A probe is this power of two smaller than the bandwidth-delay product.
+    shift: u32,
+}
+
+/// A little more is sent, to see whether the rate rises. What leaves in one round is acknowledged
+/// in the next.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    rounds: u32,
+    /// The rate before.
+    rate: f64,
+}
+
+impl QueueLimit {
+    /// At most so many packets of `mss` bytes beyond the bandwidth-delay product.
+    pub(crate) fn new(packets: u32, mss: usize) -> QueueLimit {
+        QueueLimit {
+            max_headroom: packets as usize * mss,
+            mss,
+            delivered: 0,
+            round: None,
+            rates: [0.0; ROUNDS],
+            next: 0,
+            min_rtt: [None; 2],
+            window_since: Time::ZERO,
+            grown: 0.0,
+            rounds: 0,
+            drain: None,
+            probe: None,
+            rest: 0,
+            shift: MIN_SHIFT,
+        }
+    }
+
+    /// There was room on the path, and nothing to send.
+    pub(crate) fn on_starved(&mut self) {
+        if let Some(round) = &mut self.round {
+            round.starved = true;
+        }
+    }
+
+    /// A SACK acknowledged something on the path; `next_seq` is the next one to be sent. Returns
+    /// by how many bytes the window may grow because a probe for more begins.
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &PathAck, next_seq: u64) -> usize {
+        self.delivered += ack.bytes as u64;
+        let Some(highest) = ack.highest_newly_acked else { return 0 };
+        if let Some(latest) = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now) {
+            self.note_rtt(now, now.since(latest.sent), next_seq);
+        }
+        if self.drain.is_some_and(|end| highest >= end) {
+            self.drain = None;
+        }
+        let finished = self.round.filter(|round| highest >= round.end);
+        if let Some(round) = finished {
+            self.note_round(&round, now);
+        }
+        if finished.is_some() || self.round.is_none() {
+            let delivered = self.delivered;
+            let end = next_seq;
+            self.round = Some(Round { since: now, delivered, end, starved: false, rtt: None });
+        }
+        let begins = self.probe.is_some_and(|probe| probe.rounds == PROBE_ROUNDS);
+        if finished.is_some() && begins { self.probe_bytes() } else { 0 }
+    }
+
+    fn note_rtt(&mut self, now: Time, rtt: Duration, next_seq: u64) {
+        if now.since(self.window_since) >= WINDOW {
+            self.window_since = now;
+            self.min_rtt = [self.min_rtt[1], None];
+            self.drain = Some(next_seq);
+        }
+        let smaller = |min: Option<Duration>| Some(min.map_or(rtt, |min| min.min(rtt)));
+        self.min_rtt[1] = smaller(self.min_rtt[1]);
+        if let Some(round) = &mut self.round {
+            round.rtt = smaller(round.rtt);
+        }
+    }
+
+    fn note_round(&mut self, round: &Round, now: Time) {
+        let duration = now.since(round.since).as_secs_f64();
+        if duration <= 0.0 {
+            return;
+        }
+        let rate = (self.delivered - round.delivered) as f64 / duration;
+        let queue = Duration::from_secs_f64(self.headroom() as f64 / (2.0 * rate.max(1.0)));
+        let empty = round.rtt.is_some_and(|rtt| rtt < self.shortest_rtt() + queue);
+        self.rest = self.rest.saturating_sub(1);
+        if let Some(probe) = &mut self.probe {
+            probe.rounds -= 1;
+        }
+        if round.starved && rate <= self.rate() {
+            self.probe = self.probe.filter(|probe| probe.rounds > 0);
+            return;
+        }
+        self.rates[self.next] = rate;
+        self.next = (self.next + 1) % ROUNDS;
+        if rate >= 1.25 * self.grown {
+            (self.grown, self.rounds) = (rate, 0);
+        } else {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        if let Some(probe) = self.probe.filter(|probe| probe.rounds == 0) {
+            self.probe = None;
+            let expected = probe.rate * (1.0 + 0.25 / f64::from(1u32 << self.shift));
+            self.judge_probe(self.rate() > expected);
+        }
+        if self.probe.is_none() && empty && !round.starved && self.rest == 0 {
+            self.probe = Some(Probe { rounds: PROBE_ROUNDS, rate: self.rate() });
+        }
+    }
+
+    fn judge_probe(&mut self, worth_it: bool) {
+        if worth_it {
+            self.shift = (self.shift - 1).max(MIN_SHIFT);
+        } else {
+            self.rest = PROBE_REST;
+            self.shift = (self.shift + 1).min(MAX_SHIFT);
+        }
+    }
+
+    fn probe_bytes(&self) -> usize {
+        self.bdp() >> self.shift
+    }
+
+    /// Bytes per second; 0 before the first round.
+    fn rate(&self) -> f64 {
+        self.rates.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The bandwidth-delay product in bytes, 0 before it was measured.
+    pub(crate) fn bdp(&self) -> usize {
+        (self.rate() * self.shortest_rtt().as_secs_f64()) as usize
+    }
+
+    fn shortest_rtt(&self) -> Duration {
+        self.min_rtt.iter().flatten().min().copied().unwrap_or_default()
+    }
+
+    /// Bytes that may stand in the queue.
+    fn headroom(&self) -> usize {
+        (self.bdp() / 8).max(2 * self.mss).min(self.max_headroom)
+    }
+
+    /// The path was not yet seen full.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.rounds < FULL_ROUNDS
+    }
+
+    /// Loss recovery begins: the path is as full as it gets, or not measurable by loss.
+    pub(crate) fn on_loss(&mut self) {
+        self.rounds = FULL_ROUNDS;
+        if self.probe.take().is_some() {
+            self.judge_probe(false);
+        }
+    }
+
+    /// Bytes that may be in flight.
+    pub(crate) fn bytes(&self) -> usize {
+        let bdp = self.bdp();
+        if bdp == 0 {
+            return usize::MAX;
+        }
+        let headroom = self.headroom();
+        let limit = if self.is_starting() {
+            2 * bdp + headroom
+        } else if self.drain.is_some() {
+            bdp.saturating_sub(headroom)
+        } else if self.probe.is_some() {
+            bdp + self.probe_bytes() + headroom
+        } else {
+            bdp + headroom
+        };
+        limit.max(2 * self.mss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::scoreboard::LatestAck;
+
+    const MSS: usize = 1000;
+
+    /// A path of `rate` bytes per second and a base RTT.
+    struct Link {
+        limit: QueueLimit,
+        now: Time,
+        next: u64,
+        /// Sequence number, when it left, when its SACK comes.
+        in_flight: VecDeque<(u64, Time, Time)>,
+        free_at: Time,
+        rate: f64,
+        rtt: Duration,
+    }
+
+    impl Link {
+        fn new(rate: f64, rtt_ms: u64) -> Link {
+            Link {
+                limit: QueueLimit::new(10, MSS),
+                now: Time::from_millis(1000),
+                next: 1,
+                in_flight: VecDeque::new(),
+                free_at: Time::ZERO,
+                rate,
+                rtt: Duration::from_millis(rtt_ms),
+            }
+        }
+
+        fn fill(&mut self, bytes: usize) {
+            while self.in_flight.len() * MSS < bytes {
+                let serialised = Duration::from_secs_f64(MSS as f64 / self.rate);
+                self.free_at = self.free_at.max(self.now) + serialised;
+                self.in_flight.push_back((self.next, self.now, self.free_at + self.rtt));
+                self.next += 1;
+            }
+        }
+
+        /// Delivers so many packets, sending as the limit and a window in slow start allow; returns
+        /// bytes per second of the last half.
+        fn run(&mut self, packets: usize) -> f64 {
+            let (mut window, mut half) = (10, self.now);
+            for i in 0..packets {
+                self.fill(self.limit.bytes().min(window * MSS));
+                window += 1;
+                let (seq, sent, acked) = self.in_flight.pop_front().unwrap();
+                self.now = acked;
+                let ack = PathAck {
+                    bytes: MSS,
+                    chunks: 1,
+                    highest_newly_acked: Some(seq),
+                    latest: Some(LatestAck { seq, sent, transmissions: 1 }),
+                    ..PathAck::default()
+                };
+                self.limit.on_ack(self.now, &ack, self.next);
+                if i == packets / 2 {
+                    half = self.now;
+                }
+            }
+            (packets / 2) as f64 * MSS as f64 / self.now.since(half).as_secs_f64()
+        }
+    }
+
+    #[test]
+    fn the_path_is_full_and_its_queue_short() {
+        for (rate, rtt) in [(1.25e6, 2), (25e6, 20), (1.25e6, 100)] {
+            let mut link = Link::new(rate, rtt);
+            let reached = link.run(20_000);
+            assert!(reached > 0.97 * rate, "{reached} of {rate}");
+            let limit = link.limit.bytes() as f64;
+            let bdp = rate * rtt as f64 / 1000.0;
+            assert!(limit < 1.1 * bdp + 12.0 * MSS as f64, "{limit} for {bdp}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_limited_before_it_was_measured() {
+        let mut limit = QueueLimit::new(10, MSS);
+        assert_eq!(limit.bytes(), usize::MAX);
+        limit.on_ack(Time::from_millis(1), &PathAck::default(), 1);
+        assert_eq!(limit.bytes(), usize::MAX);
+    }
+
+    #[test]
+    fn a_starved_round_says_nothing_of_the_rate() {
+        let mut link = Link::new(25e6, 20);
+        link.run(20_000);
+        let before = link.limit.bytes();
+        for _ in 0..50 {
+            // One packet per round trip.
+            link.in_flight.clear();
+            link.fill(MSS);
+            link.limit.on_starved();
+            link.run(1);
+        }
+        assert!(link.limit.bytes() >= before / 2, "{} of {before}", link.limit.bytes());
+    }
+}
