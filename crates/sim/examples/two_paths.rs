@@ -32,7 +32,7 @@ struct Outcome {
     notes: String,
 }
 
-fn address(text: String) -> IpAddr {
+fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
@@ -40,7 +40,7 @@ impl Scenario {
     /// Goodput over links of so many Mbit/s.
     fn run(&self, rates: &[f64]) -> Outcome {
         let side = |host: u8| -> Vec<IpAddr> {
-            (0..rates.len()).map(|i| address(format!("10.{i}.0.{host}"))).collect()
+            (0..rates.len()).map(|i| address(&format!("10.{i}.0.{host}"))).collect()
         };
         let (local, remote) = (side(1), side(2));
         let association = AssociationConfig {
