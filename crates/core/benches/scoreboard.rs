@@ -3,7 +3,7 @@
 //! Each iteration is one steady-state SACK and the sends that it allows: a SACK acknowledges two
 //! chunks, two new ones leave. `no-gap`: cumulatively. `gaps`: every tenth chunk of the window is
 //! missing, at most 300 gap blocks, and the cumulative point moves when the window slides past a
-//! hole that is then filled.
+//! hole that is then filled. `nr-gaps`: the same with NR-SACKs, whose chunks leave their payload.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use tresse_core::event::LossCause;
@@ -40,10 +40,12 @@ struct Steady {
     /// Of the runs beyond the cumulative point: first and last sequence number.
     runs: std::collections::VecDeque<(u64, u64)>,
     highest: u64,
+    /// The receiver keeps what it reports: NR-SACKs.
+    kept: bool,
 }
 
 impl Steady {
-    fn new(outstanding: u64) -> Steady {
+    fn new(outstanding: u64, kept: bool) -> Steady {
         let mut board = Scoreboard::new(Tsn(1));
         for i in 0..outstanding {
             send(&mut board, i);
@@ -56,6 +58,7 @@ impl Steady {
             clock: outstanding,
             runs: std::collections::VecDeque::new(),
             highest,
+            kept,
         }
     }
 
@@ -101,9 +104,14 @@ impl Steady {
             start: (start - cumulative) as u16,
             end: (end - cumulative) as u16,
         });
-        self.board
-            .on_sack(Scoreboard::tsn(cumulative), blocks, &mut self.outcome, |_| {})
-            .expect("valid");
+        let (tsn, none) = (Scoreboard::tsn(cumulative), std::iter::empty());
+        let outcome = &mut self.outcome;
+        let result = if self.kept {
+            self.board.on_nr_sack(tsn, none, blocks, outcome, |_| {})
+        } else {
+            self.board.on_sack(tsn, blocks, outcome, |_| {})
+        };
+        result.expect("valid");
         if let Some(highest) = self.outcome.highest_newly_acked {
             self.board.strike(highest, Time::from_nanos(self.clock));
         }
@@ -133,17 +141,21 @@ fn bench(c: &mut Criterion) {
     group.throughput(criterion::Throughput::Elements(SACKS));
     for outstanding in OUTSTANDING {
         group.bench_with_input(BenchmarkId::new("no-gap", outstanding), &outstanding, |b, n| {
-            let mut steady = Steady::new(*n);
+            let mut steady = Steady::new(*n, false);
             b.iter(|| (0..SACKS).for_each(|_| steady.plain()));
         });
-        for window in [90, 3_000] {
+        for (window, kept, name) in [
             // The same number of gap blocks at every size, except where the window is smaller.
-            let name = if window == 90 { "9-gaps" } else { "300-gaps" };
+            (90, false, "9-gaps"),
+            (3_000, false, "300-gaps"),
+            (90, true, "9-nr-gaps"),
+            (3_000, true, "300-nr-gaps"),
+        ] {
             if window > outstanding {
                 continue;
             }
             group.bench_with_input(BenchmarkId::new(name, outstanding), &outstanding, |b, n| {
-                let mut steady = Steady::new(*n);
+                let mut steady = Steady::new(*n, kept);
                 (0..10 * window).for_each(|_| steady.gaps(window));
                 b.iter(|| (0..SACKS).for_each(|_| steady.gaps(window)));
             });
@@ -152,7 +164,7 @@ fn bench(c: &mut Criterion) {
     group.finish();
     c.bench_function("timeout/10000", |b| {
         b.iter_batched(
-            || Steady::new(10_000),
+            || Steady::new(10_000, false),
             |mut s| {
                 let mut lost = Vec::new();
                 s.board.for_each_in_flight(PathId(0), |seq| lost.push(seq));
