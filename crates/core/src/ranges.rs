@@ -131,9 +131,25 @@ pub(crate) fn difference(a: &[Range], b: &[Range], mut piece: impl FnMut(Range))
     }
 }
 
-/// Makes `out` the union of `a` and `b`, both sorted and disjoint.
+/// Both lists without what is the same at their two ends.
+pub(crate) fn differing<'a>(mut a: &'a [Range], mut b: &'a [Range]) -> [&'a [Range]; 2] {
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    (a, b) = (&a[same..], &b[same..]);
+    let same = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    [&a[..a.len() - same], &b[..b.len() - same]]
+}
+
+/// Makes `out` the union of `a` and `b`, both sorted and disjoint. Quick where they are the same.
 pub(crate) fn union(a: &[Range], b: &[Range], out: &mut Vec<Range>) {
     out.clear();
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    out.extend_from_slice(&a[..same]);
+    let (a, b) = (&a[same..], &b[same..]);
+    if a.is_empty() || b.is_empty() {
+        // What is left of one lies beyond what both have.
+        out.extend_from_slice(if a.is_empty() { b } else { a });
+        return;
+    }
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
         let from_b = match (a.peek(), b.peek()) {

@@ -6,7 +6,7 @@
 use tresse_wire::{GapAckBlock, Tsn};
 
 use super::{AckOutcome, Outstanding, SackFault, Scoreboard};
-use crate::ranges::{Range, difference, union};
+use crate::ranges::{Range, difference, differing, union};
 
 impl Scoreboard {
     /// Applies an NR-SACK. As [`on_sack`](Self::on_sack); what `nr_blocks` report is acknowledged
@@ -30,7 +30,8 @@ impl Scoreboard {
         }
         let grows = !self.new_runs.is_empty();
         if grows {
-            union(&self.kept, &self.new_runs, &mut self.kept_before);
+            let old = self.kept.partition_point(|run| run.end <= cumulative);
+            union(&self.kept[old..], &self.new_runs, &mut self.kept_before);
         }
         self.load_runs(cumulative, blocks)?;
         if let Some(view) = &view {
@@ -43,7 +44,9 @@ impl Scoreboard {
         if grows {
             let kept = std::mem::take(&mut self.kept);
             let before = std::mem::take(&mut self.kept_before);
-            difference(&kept, &before, |piece| self.forget_payloads(piece));
+            let old = before.partition_point(|run| run.end <= cumulative);
+            let [added, known] = differing(&kept, &before[old..]);
+            difference(added, known, |piece| self.forget_payloads(piece));
             (self.kept, self.kept_before) = (kept, before);
         }
         Ok(())

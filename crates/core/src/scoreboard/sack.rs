@@ -6,7 +6,7 @@ use tresse_wire::{GapAckBlock, Tsn};
 
 use super::{ChunkState, Outstanding, Scoreboard};
 use crate::path::PathId;
-use crate::ranges::{Range, difference};
+use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
 
 /// Why a SACK was not applied.
@@ -284,14 +284,7 @@ impl Scoreboard {
         let new = std::mem::take(&mut self.new_runs);
         // Most of a SACK repeats the one before it: skip what is the same at both ends.
         let head = old.partition_point(|r| r.end <= cumulative);
-        let mut old_part = &old[head..];
-        let mut new_part = &new[..];
-        let same = old_part.iter().zip(new_part).take_while(|(a, b)| a == b).count();
-        (old_part, new_part) = (&old_part[same..], &new_part[same..]);
-        let same =
-            old_part.iter().rev().zip(new_part.iter().rev()).take_while(|(a, b)| a == b).count();
-        old_part = &old_part[..old_part.len() - same];
-        new_part = &new_part[..new_part.len() - same];
+        let [old_part, new_part] = differing(&old[head..], &new);
 
         difference(new_part, old_part, |piece| {
             for seq in piece.start..=piece.end {
