@@ -275,6 +275,8 @@ fn settings(
         config.max_message_size = draw.log_whole(1_000, 50_000) as usize;
         note(true, "small max_message_size");
     }
+    config.concurrent_transfer = draw.chance(0.5);
+    note(config.concurrent_transfer && host.addresses.len() > 1, "concurrent transfer");
     config.no_delay = draw.chance(0.5);
     config.fragmentation = mild || draw.chance(0.9);
     config.bundling = draw.chance(0.8);

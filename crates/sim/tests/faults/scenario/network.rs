@@ -1,4 +1,4 @@
-//! The network between the two hosts: up to three paths, each direction with its own faults.
+//! The network between the two hosts: up to four paths, each direction with its own faults.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,8 +24,8 @@ fn address(path: usize, host: usize, ipv6: bool) -> IpAddr {
 }
 
 pub(super) fn draw(draw: &mut Draw, mild: bool, features: &mut BTreeSet<&'static str>) -> Network {
-    let paths = draw.pick(&[1, 1, 1, 2, 2, 3]);
-    features.insert(["one path", "two paths", "three paths"][paths - 1]);
+    let paths = draw.pick(&[1, 1, 1, 2, 2, 3, 4]);
+    features.insert(["one path", "two paths", "three paths", "four paths"][paths - 1]);
     // A host may have fewer addresses than its peer: then several paths share its one.
     let lopsided = paths > 1 && draw.chance(0.15);
     let counts = match (lopsided, draw.chance(0.5)) {

@@ -31,6 +31,10 @@ pub(super) fn draw(
         chosen.extend(Profile::mechanisms().filter(|_| draw.chance(0.3)));
         chosen.dedup();
     }
+    if draw.chance(0.4) {
+        // The same holds of those for concurrent transfer.
+        chosen.extend(Profile::multipath_mechanisms().filter(|_| draw.chance(0.3)));
+    }
     while draw.chance(0.4) {
         let name = draw.pick(&names);
         if !chosen.contains(&name) {
@@ -59,6 +63,10 @@ pub(super) fn draw(
     }
     host.config.profile = Arc::new(profile);
 }
+
+/// All policies of `multipath.retransmission`.
+const RETRANSMISSION: [&str; 6] =
+    ["'same'", "'alternate'", "'largest-cwnd'", "'largest-ssthresh'", "'lowest-loss'", "'min-rtt'"];
 
 /// Some parameters, in TOML. A mild scenario keeps those that decide when to give up.
 fn overrides(draw: &mut Draw, mild: bool) -> String {
@@ -140,6 +148,18 @@ fn overrides(draw: &mut Draw, mild: bool) -> String {
     table(draw, &mut text, "spurious_response", &response);
     let rack = [("reordering_window", format!("{:.2}", draw.unit()))];
     table(draw, &mut text, "rack", &rack);
+    let multipath = [
+        ("cwnd_update", yes_or_no(draw)),
+        ("split_fast_retransmit", yes_or_no(draw)),
+        ("smart_fast_retransmit", yes_or_no(draw)),
+        ("retransmission", draw.pick(&RETRANSMISSION).to_string()),
+        ("buffer_splitting", draw.pick(&["'none'", "'outstanding'", "'buffered'"]).to_string()),
+        ("chunk_rescheduling", draw.pick(&["'off'", "'lowest'", "'blocking'"]).to_string()),
+        ("rescheduling_threshold", format!("{:.2}", draw.unit())),
+        ("queue_limit_packets", draw.between(0, 20).to_string()),
+        ("pacing", format!("{:.2}", 3.0 * draw.unit())),
+    ];
+    table(draw, &mut text, "multipath", &multipath);
     let least = if mild { 1.5 } else { 1.0 };
     let backoff = format!("{:.2}", least + (3.0 - least) * draw.unit());
     table(draw, &mut text, "t3_rtx", &[("backoff", backoff)]);
