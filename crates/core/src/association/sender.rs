@@ -137,18 +137,19 @@ impl Sender {
     pub(super) fn drain(&mut self) -> Vec<Message> {
         let mut messages: Vec<Message> = Vec::new();
         let mut parts: Vec<NewChunk> = Vec::new();
-        for chunk in self.board.drain() {
+        let mut all_kept = true;
+        for (chunk, kept) in self.board.drain() {
             if chunk.flags.beginning {
-                messages.extend(join(&mut parts));
+                // A message that the receiver keeps as a whole is as good as acknowledged.
+                messages.extend(join(&mut parts).filter(|_| !all_kept));
+                all_kept = true;
             }
-            // What is empty was acknowledged for good by an NR-SACK.
-            if !chunk.payload.is_empty() {
-                parts.push(chunk);
-            }
+            all_kept &= kept;
+            parts.push(chunk);
         }
         // The queue returns a message of which it still holds a part whole.
         if !self.queue.mid_message() {
-            messages.extend(join(&mut parts));
+            messages.extend(join(&mut parts).filter(|_| !all_kept));
         }
         messages.extend(self.queue.drain_unsent());
         messages

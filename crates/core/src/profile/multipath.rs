@@ -80,7 +80,8 @@ pub enum NrSackMode {
     /// and those of streams that lack nothing.
     Delivered,
     /// Everything that arrived. The receiver then keeps what it holds for reordering even when it
-    /// runs out of room, where RFC 9260 §6.2 would have it drop the largest TSN.
+    /// runs out of room, where RFC 9260 §6.2 would have it drop the largest TSN. If the association
+    /// fails, what it held back for order is lost without a report to the sender.
     All,
 }
 

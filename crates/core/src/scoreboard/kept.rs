@@ -1,6 +1,6 @@
 //! What the receiver promised to keep: NR-SACKs (draft-natarajan-tsvwg-sctp-nrsack).
 //!
-//! Such a chunk is never needed again, so its payload goes at once; a SACK that leaves it out came
+//! Such a chunk is never needed again, so the payload of a whole message goes at once; a SACK that leaves it out came
 //! late over another path and takes nothing back.
 
 use tresse_wire::{GapAckBlock, Tsn};
@@ -66,6 +66,12 @@ impl Scoreboard {
     fn forget_payloads(&mut self, piece: Range) {
         for seq in piece.start..=piece.end {
             let outstanding = &mut self.ring[(seq - self.base) as usize];
+            // A fragment may be needed to report its message as failed, should the rest of it not
+            // arrive.
+            let flags = outstanding.chunk.flags;
+            if !(flags.beginning && flags.ending) {
+                continue;
+            }
             let len = std::mem::take(&mut outstanding.chunk.payload).len();
             self.buffered_user_bytes -= len;
             self.paths[usize::from(outstanding.path.0)].buffered -= len;

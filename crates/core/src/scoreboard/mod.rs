@@ -389,8 +389,9 @@ impl Scoreboard {
         Some(self.next_seq() - 1 - back as u64)
     }
 
-    /// Takes out every chunk, lowest first: the association ends or restarts.
-    pub fn drain(&mut self) -> impl Iterator<Item = NewChunk> + use<> {
+    /// Takes out every chunk, lowest first, and whether the receiver promised to keep it: the
+    /// association ends or restarts.
+    pub fn drain(&mut self) -> impl Iterator<Item = (NewChunk, bool)> + use<> {
         let next = self.next_seq();
         let empty = Scoreboard {
             base: next,
@@ -400,7 +401,11 @@ impl Scoreboard {
             ..Scoreboard::new(Tsn(0))
         };
         let old = std::mem::replace(self, empty);
-        old.ring.into_iter().map(|o| o.chunk)
+        let kept = old.kept;
+        (old.base..).zip(old.ring).map(move |(seq, outstanding)| {
+            let i = kept.partition_point(|run| run.end < seq);
+            (outstanding.chunk, kept.get(i).is_some_and(|run| run.start <= seq))
+        })
     }
 
     /// Moves the "earliest" mark of `path` to its first unacknowledged chunk at or after `from`.

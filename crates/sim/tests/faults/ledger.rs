@@ -323,8 +323,13 @@ impl Ledger {
     }
 
     /// Judges what became of every message, once nothing can happen any more. `unreadable` tells
-    /// of a host and its life whether it ended with messages that could not be read.
-    pub(crate) fn settle(&mut self, unreadable: &dyn Fn(usize, u32) -> bool) {
+    /// of a host and its life whether it ended with messages that could not be read, `keeps` of a
+    /// host whether it promises to keep what it cannot deliver yet (`nr_sack = "all"`).
+    pub(crate) fn settle(
+        &mut self,
+        unreadable: &dyn Fn(usize, u32) -> bool,
+        keeps: &dyn Fn(usize) -> bool,
+    ) {
         let mut found = Vec::new();
         for (flow, number) in self.flows.iter().zip(0usize..) {
             let end = &self.ends[flow.end];
@@ -339,7 +344,9 @@ impl Ledger {
             for id in &flow.messages {
                 let sent = &self.messages[*id as usize];
                 let told = sent.failed.is_some();
-                if !(sent.delivered || told || sender_crashed || receiver_crashed) {
+                let held_back = !graceful && keeps(1 - end.host);
+                let excused = sender_crashed || receiver_crashed || held_back;
+                if !(sent.delivered || told || excused) {
                     let text = format!("{}: message {id} ({sent:?})", end.name);
                     found.push(Violation { kind: Kind::Lost, text });
                 }

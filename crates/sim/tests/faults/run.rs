@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
+use tresse_core::profile::NrSackMode;
 use tresse_core::{CloseReason, EndpointConfig, Time};
 use tresse_sim::{Capture, CaptureBuffer, Change, HostId, LinkId, Route, Simulation, StopReason};
 
@@ -198,7 +199,12 @@ impl Run {
             ledger.violate(Kind::Chatter, text);
         }
         let lives = self.hosts.map(|host| self.sim.app::<Actor>(host).life());
-        ledger.settle(&|host, life| life < lives[host] || (life == lives[host] && crashed[host]));
+        let keeps = |host: usize| {
+            let nr_sack = |host: usize| scenario.hosts[host].config.profile.multipath.nr_sack;
+            nr_sack(host) == NrSackMode::All && nr_sack(1 - host) != NrSackMode::Off
+        };
+        let unreadable = |host, life| life < lives[host] || (life == lives[host] && crashed[host]);
+        ledger.settle(&unreadable, &keeps);
         if scenario.mild {
             judge_mild(scenario, ledger);
         }

@@ -194,7 +194,7 @@ fn failure_after_a_graceful_end_is_caught() {
         ledger.accepted(end, 3, 20, false);
         ledger.failed(Time::ZERO, end, &message());
         ledger.closed(Time::ZERO, end, CloseReason::Shutdown);
-        ledger.settle(&|_, _| false);
+        ledger.settle(&|_, _| false, &|_| false);
     });
     assert_eq!(found, [Kind::FalseFailure]);
 }
