@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Association, Control, State};
-use crate::path::{HeartbeatInfo, PathId, heartbeat_interval};
+use crate::path::{HeartbeatInfo, PathId, PathState, heartbeat_interval};
 use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
@@ -29,9 +29,35 @@ impl Association {
     }
 
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
-        let probing = !self.paths[path].confirmed && self.paths[path].active;
+        let probing = self.is_probing(path);
         let rto = self.paths[path].rto();
         heartbeat_interval(&self.config.profile, rto, probing, &mut self.rng)
+    }
+
+    /// §5.4: an unconfirmed address is probed once per RTO. RFC 7829 §3.2 rule 5: so is one that has
+    /// potentially failed; rule 6: unless data is sent there, which tells as much.
+    fn is_probing(&self, path: PathId) -> bool {
+        match self.paths[path].state() {
+            PathState::Unconfirmed => true,
+            PathState::PotentiallyFailed => {
+                self.paths.len() > 1 && self.sender.board.flight(path) == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// RFC 7829 §3.2 rule 6: "HEARTBEATs are sent when a destination address reaches the PF state."
+    pub(super) fn probe_failed(&mut self, now: Time, path: PathId) {
+        let alone = self.paths.len() == 1;
+        let p = &mut self.paths[path];
+        let failed = p.state() == PathState::PotentiallyFailed;
+        if failed
+            && !alone
+            && self.config.profile.heartbeat.enabled
+            && p.heartbeat.outstanding.is_none()
+        {
+            p.heartbeat.next = Some(now);
+        }
     }
 
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
@@ -56,8 +82,8 @@ impl Association {
             return;
         }
         // §5.4: an active unconfirmed address is probed once per RTO, which has passed.
+        let probing = self.is_probing(path);
         let p = &self.paths[path];
-        let probing = !p.confirmed && p.active;
         // §8.3: idle is a path over which nothing that can measure the RTT was sent within the
         // heartbeat period; a heartbeat can, answered or not.
         let last = p.last_measurable.max(lost.map_or(Time::ZERO, |info| info.sent));

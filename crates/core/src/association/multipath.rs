@@ -7,7 +7,7 @@ use super::Association;
 use crate::event::LossCause;
 use crate::path::pacing::Pacer;
 use crate::path::scheduler::{PathView, View};
-use crate::path::{PathId, rtx_policy};
+use crate::path::{Path, PathId, rtx_policy};
 use crate::profile::{BufferSplitting, Scheduler};
 use crate::recovery::chunk_rescheduling::Buffers;
 use crate::scoreboard::{AckOutcome, Eligibility, PathAck};
@@ -68,11 +68,11 @@ impl Association {
 
     /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
     fn carriers(&self) -> impl Iterator<Item = PathId> {
-        let any = self.paths.iter().any(|p| p.usable());
+        let any = self.paths.iter().any(Path::preferred);
         let fallback = self.paths.data_path();
         self.paths
             .iter()
-            .filter(move |p| if any { p.usable() } else { p.id == fallback })
+            .filter(move |p| if any { p.preferred() } else { p.id == fallback })
             .map(|p| p.id)
     }
 

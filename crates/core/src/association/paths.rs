@@ -56,13 +56,19 @@ impl Paths {
 
     /// Where new data goes.
     ///
-    /// RFC 9260 §6.4: the primary path; §6.4.1: an active alternate if it is inactive. If none is
-    /// active the primary is kept (§8.2 leaves that to the implementation).
+    /// RFC 9260 §6.4: the primary path; §6.4.1: an active alternate if it is inactive. RFC 7829
+    /// §3.2: of those potentially failed, if there is no other, the one with the lowest error count.
+    /// If none is active the primary is kept (RFC 9260 §8.2 leaves that to the implementation).
     pub(crate) fn data_path(&self) -> PathId {
-        if self[self.primary].usable() {
+        if self[self.primary].preferred() {
             return self.primary;
         }
-        self.list.iter().find(|p| p.usable()).map_or(self.primary, |p| p.id)
+        let preferred = self.list.iter().find(|p| p.preferred());
+        let usable = || {
+            let usable = self.list.iter().filter(|p| p.usable());
+            usable.min_by_key(|p| (p.errors, p.id != self.primary))
+        };
+        preferred.or_else(usable).map_or(self.primary, |p| p.id)
     }
 
     /// Where a chunk that timed out on `last` goes.
@@ -72,9 +78,11 @@ impl Paths {
     pub(crate) fn alternate(&self, last: PathId) -> PathId {
         let n = self.list.len();
         let start = usize::from(last.0);
-        (1..n)
-            .map(|i| &self.list[(start + i) % n])
-            .find(|p| p.usable())
+        let others = || (1..n).map(|i| &self.list[(start + i) % n]);
+        let preferred = others().find(|p| p.preferred());
+        let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.errors);
+        preferred
+            .or_else(fewest)
             .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
     }
 

@@ -126,6 +126,7 @@ impl Association {
         if !(probe_answered || closed) {
             if self.paths[path].count_error(&profile) {
                 self.path_changed(path);
+                self.probe_failed(now, path);
             }
             self.count_error();
             if self.is_closed() {

@@ -174,7 +174,7 @@ impl Association {
             Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
             // RFC 2960 §6.4 made no difference.
             Some(_) if self.profile().fast_retransmit.alternate_path => self.paths.alternate(last),
-            _ if self.paths[last].usable() => last,
+            _ if self.paths[last].preferred() => last,
             _ => self.paths.data_path(),
         }
     }

@@ -35,6 +35,9 @@ pub enum PathState {
     Unconfirmed,
     /// Usable.
     Active,
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors: probed, and without data as long
+    /// as another path is active (RFC 7829).
+    PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).
     Inactive,
 }
@@ -60,6 +63,8 @@ pub(crate) struct Path {
     /// Not beyond Path.Max.Retrans.
     pub(crate) active: bool,
     pub(crate) errors: u32,
+    /// PotentiallyFailed.Max.Retrans.
+    pub(crate) pf_max_retrans: u32,
     pub(crate) rtt: RttEstimator,
     pub(crate) control: Controller,
     /// Bytes of the largest SCTP packet that fits the path MTU.
@@ -126,6 +131,7 @@ impl Path {
             confirmed: false,
             active: true,
             errors: 0,
+            pf_max_retrans: config.profile.limits.pf_max_retrans,
             rtt: RttEstimator::new(&config.profile.rto),
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             max_packet,
@@ -199,33 +205,41 @@ impl Path {
         self.confirmed && self.active
     }
 
+    /// Usable, and nothing speaks against it.
+    pub(crate) fn preferred(&self) -> bool {
+        self.state() == PathState::Active
+    }
+
     pub(crate) fn state(&self) -> PathState {
         match (self.active, self.confirmed) {
             (false, _) => PathState::Inactive,
             (true, false) => PathState::Unconfirmed,
+            (true, true) if self.errors > self.pf_max_retrans => PathState::PotentiallyFailed,
             (true, true) => PathState::Active,
         }
     }
 
-    /// Counts one more consecutive error; `true` if the path just became inactive.
+    /// Counts one more consecutive error; `true` if that changed the state.
     ///
     /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
     pub(crate) fn count_error(&mut self, profile: &Profile) -> bool {
+        let before = self.state();
         // §8.3: on an inactive address the counter SHOULD stop increasing.
         if self.active {
             self.errors += 1;
             if self.errors > profile.limits.path_max_retrans {
                 self.active = false;
-                return true;
             }
         }
-        false
+        before != self.state()
     }
 
-    /// The peer answered over this path; `true` if it just became active again.
+    /// The peer answered over this path; `true` if that changed the state.
     pub(crate) fn clear_errors(&mut self) -> bool {
+        let before = self.state();
         self.errors = 0;
-        !std::mem::replace(&mut self.active, true)
+        self.active = true;
+        before != self.state()
     }
 
     pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {

@@ -74,6 +74,10 @@ parameters! {
         association_max_retrans: u32 = 10,
         /// Path.Max.Retrans. Default 5.
         path_max_retrans: u32 = 5,
+        /// PotentiallyFailed.Max.Retrans (RFC 7829): consecutive errors after which data takes
+        /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
+        /// RFC 7829 recommends 0.
+        pf_max_retrans: u32 = 5,
         /// Max.Init.Retransmits. Default 8.
         max_init_retransmits: u32 = 8,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.

@@ -1,0 +1,188 @@
+//! Concurrent transfer: which path carries what, and what a SACK says of each of them
+//! (draft-tuexen-tsvwg-sctp-multipath; Sarnow 2017 §3.2, §6.2).
+
+use super::*;
+
+/// Two confirmed paths at once, without heartbeats; chunk `n` leaves on path `n % 2`.
+fn two_paths(multipath: &str) -> Script {
+    let overrides =
+        format!("[heartbeat]\nenabled = false\n[limits]\nmax_burst = 0\n[multipath]\n{multipath}");
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260", &overrides)
+    };
+    Script::multihomed(&config, 2)
+}
+
+fn paths(sent: &[Sent]) -> Vec<u8> {
+    sent.iter().map(|p| p.to.path.unwrap().0).collect()
+}
+
+/// Sends so many chunks that each fill a packet but for little.
+fn send(script: &mut Script, chunks: usize) -> Vec<u8> {
+    (0..chunks).flat_map(|_| paths(&script.send(1000))).collect()
+}
+
+/// A SACK of single chunks beyond the cumulative one.
+fn sack(script: &mut Script, cumulative: u32, blocks: &[u16]) -> Vec<Sent> {
+    let blocks: Vec<(u16, u16)> = blocks.iter().map(|at| (*at, *at)).collect();
+    script.sack(cumulative, &blocks)
+}
+
+#[test]
+fn round_robin_takes_turns_as_far_as_the_windows_allow() {
+    let mut script = two_paths("");
+    // cwnd is 4404 bytes: five chunks of 1016 begin below it.
+    assert_eq!(send(&mut script, 12), [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    assert_eq!((script.path(0).flight, script.path(1).flight), (5080, 5080));
+}
+
+#[test]
+fn one_path_is_enough_if_the_application_does_not_ask() {
+    let overrides = "[heartbeat]\nenabled = false";
+    let config = AssociationConfig { no_delay: true, ..profile("freebsd-cmt", overrides) };
+    let mut script = Script::multihomed(&config, 2);
+    assert_eq!(send(&mut script, 6), [0; 5]);
+}
+
+#[test]
+fn a_chunk_is_missing_only_if_a_later_one_of_its_path_arrived() {
+    // Split Fast Retransmit: path 0 is slow, nothing is lost.
+    let mut script = two_paths("");
+    send(&mut script, 10);
+    for blocks in [&[2][..], &[2, 4], &[2, 4, 6], &[2, 4, 6, 8]] {
+        sack(&mut script, 0, blocks);
+    }
+    assert_eq!(script.stats().retransmitted_chunks.iter().sum::<u64>(), 0);
+    // Chunk 0 is lost: three later ones of its path arrive.
+    sack(&mut script, 0, &[2, 3, 4, 6, 8]);
+    sack(&mut script, 0, &[2, 3, 4, 5, 6, 8]);
+    let sent = script.sack(0, &[(2, 8)]);
+    assert_eq!((paths(&sent)[0], script.numbers(&sent[..1])), (0, vec![vec![0]]));
+
+    // Without it, the other path strikes.
+    let mut script = two_paths("split_fast_retransmit = false");
+    send(&mut script, 10);
+    sack(&mut script, 0, &[2]);
+    sack(&mut script, 0, &[2, 4]);
+    let sent = sack(&mut script, 0, &[2, 4, 6]);
+    assert!(script.numbers(&sent).concat().contains(&0));
+}
+
+/// Chunk 0 of path 0 is lost, found by three later ones, and sent again, where policy says.
+fn lose_the_first(multipath: &str) -> (Script, Vec<u8>) {
+    let mut script = two_paths(multipath);
+    send(&mut script, 10);
+    sack(&mut script, 0, &[3]);
+    sack(&mut script, 0, &[3, 5]);
+    let sent = sack(&mut script, 0, &[3, 5, 7]);
+    let again =
+        sent.iter().filter(|p| script.numbers(std::slice::from_ref(p)).concat().contains(&0));
+    let taken = again.map(|p| p.to.path.unwrap().0).collect();
+    (script, taken)
+}
+
+#[test]
+fn a_retransmission_takes_the_path_that_the_policy_says() {
+    for (policy, path) in [("same", 0), ("alternate", 1), ("largest-cwnd", 0), ("lowest-loss", 1)] {
+        let (_, taken) = lose_the_first(&format!("retransmission = '{policy}'"));
+        assert_eq!(taken, [path], "{policy}");
+    }
+}
+
+#[test]
+fn only_the_path_that_lost_is_cut_and_recovers() {
+    let (mut script, _) = lose_the_first("");
+    let cut = script.path(0).cwnd;
+    assert_eq!((cut, script.path(1).cwnd), (4 * script::PMDCS, 4404));
+    // Path 1 loses chunk 1 while path 0 still recovers.
+    sack(&mut script, 0, &[3, 4, 5, 7]);
+    sack(&mut script, 0, &[3, 4, 5, 6, 7]);
+    sack(&mut script, 0, &[3, 4, 5, 6, 7, 8]);
+    assert_eq!(script.stats().fast_recoveries, 2);
+    assert_eq!(script.path(1).cwnd, 4 * script::PMDCS);
+}
+
+/// Whether chunk 0, lost again on the path that its retransmission took, leaves a second time.
+fn leaves_twice(multipath: &str) -> bool {
+    let (mut script, taken) = lose_the_first(multipath);
+    // The rest arrives, so that both windows are open.
+    script.sack(0, &[(2, 10)]);
+    script.now += ms(10);
+    // New chunks, sent after the retransmission, on both paths; then they arrive one by one.
+    let fresh = send(&mut script, 6);
+    assert!(fresh.contains(&taken[0]), "{fresh:?}");
+    let mut sent = Vec::new();
+    for highest in 11..=16 {
+        sent.extend(script.sack(0, &[(2, highest)]));
+    }
+    script.numbers(&sent).concat().contains(&0)
+}
+
+#[test]
+fn what_was_fast_retransmitted_is_so_again_only_with_the_fix_and_on_its_own_path() {
+    assert!(!leaves_twice("retransmission = 'same'"), "RFC 9260 §7.2.4 rule 5");
+    assert!(leaves_twice("retransmission = 'same'\nfast_retransmit_again = true"));
+    assert!(!leaves_twice("retransmission = 'alternate'\nfast_retransmit_again = true"));
+}
+
+#[test]
+fn a_path_stops_at_its_share_of_the_send_buffer() {
+    // All goes to the primary path, of whose window there is more.
+    for (splitting, chunks) in [("none", 5), ("outstanding", 3), ("buffered", 3)] {
+        let overrides = format!(
+            "[heartbeat]\nenabled = false\n[limits]\nmax_burst = 0
+             [multipath]\nscheduler = 'primary'\nbuffer_splitting = '{splitting}'"
+        );
+        let config = AssociationConfig {
+            no_delay: true,
+            concurrent_transfer: true,
+            send_buffer: 6000,
+            ..profile("rfc9260", &overrides)
+        };
+        let mut script = Script::multihomed(&config, 2);
+        assert_eq!(send(&mut script, 6), vec![0; chunks], "{splitting}");
+    }
+}
+
+#[test]
+fn what_blocks_the_buffers_leaves_again_over_the_other_path() {
+    for (form, numbers) in [("lowest", vec![0]), ("blocking", vec![0, 2])] {
+        let config = AssociationConfig {
+            no_delay: true,
+            concurrent_transfer: true,
+            send_buffer: 8000,
+            ..profile(
+                "rfc9260",
+                &format!(
+                    "[heartbeat]\nenabled = false\n[multipath]\nchunk_rescheduling = '{form}'"
+                ),
+            )
+        };
+        let mut script = Script::multihomed(&config, 2);
+        send(&mut script, 8);
+        // Path 1 is fast; what it carried after chunk 2 arrives.
+        script.now += ms(500);
+        let sent = sack(&mut script, 0, &[4, 6]);
+        let moved: Vec<u32> = sent
+            .iter()
+            .filter(|p| p.to.path == Some(PathId(1)))
+            .flat_map(|p| script.numbers(std::slice::from_ref(p)).concat())
+            .filter(|n| *n < 8)
+            .collect();
+        assert_eq!(moved, numbers, "{form}");
+    }
+}
+
+#[test]
+fn a_thin_stream_goes_over_both_paths_at_once_if_asked_to() {
+    let mut script = two_paths("scheduler = 'redundant'");
+    let sent = script.send(100);
+    assert_eq!(paths(&sent), [0, 1]);
+    assert_eq!(script.numbers(&sent), [[0], [0]]);
+    // The second packet is not in flight: its loss changes nothing.
+    assert_eq!((script.path(0).flight, script.path(1).flight), (116, 0));
+    script.sack(1, &[]);
+    assert_eq!(script.stats().retransmitted_chunks.iter().sum::<u64>(), 1);
+}

@@ -1,0 +1,128 @@
+//! Paths that may have failed (RFC 7829 §3.2).
+
+use super::*;
+use crate::PathState::{Active, Inactive, PotentiallyFailed};
+use crate::{PathState, SendOptions};
+
+/// Confirmed paths, two timeouts from inactive, that have potentially failed at the first.
+fn paths(n: u8) -> Script {
+    let limits = "[limits]\npf_max_retrans = 0\npath_max_retrans = 2\n[rto]\nmin_ms = 1000";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", limits) };
+    let mut script = Script::multihomed(&config, n);
+    script.poll();
+    script
+}
+
+fn states(script: &Script, path: u8) -> Vec<PathState> {
+    let change = |e: &Event| match e {
+        Event::PathChanged { path: PathId(p), state, .. } if *p == path => Some(*state),
+        _ => None,
+    };
+    script.events.iter().filter_map(change).collect()
+}
+
+/// Paths and kinds of chunks of packets.
+fn seen(sent: &[Sent]) -> Vec<(u8, Vec<ChunkType>)> {
+    sent.iter().map(|p| (p.to.path.unwrap().0, p.types())).collect()
+}
+
+const DATA: ChunkType = ChunkType::DATA;
+const HEARTBEAT: ChunkType = ChunkType::HEARTBEAT;
+
+#[test]
+fn data_leaves_it_and_it_is_probed_until_it_answers() {
+    let mut script = paths(2);
+    script.send(100);
+    let sent = script.wait(secs(1));
+    // Rules 3 ii and 6.
+    assert_eq!(seen(&sent), [(0, vec![HEARTBEAT]), (1, vec![DATA])]);
+    assert_eq!(states(&script, 0), [PotentiallyFailed]);
+    script.sack(1, &[]);
+    // Rule 3 i.
+    assert_eq!(seen(&script.send(100)), [(1, vec![DATA])]);
+    script.sack(2, &[]);
+    // Rule 7.
+    let info = sent[0].find(HEARTBEAT).unwrap().value.to_vec();
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!(states(&script, 0), [PotentiallyFailed, Active]);
+    assert_eq!(seen(&script.send(100)), [(0, vec![DATA])]);
+}
+
+#[test]
+fn heartbeats_follow_once_per_rto_and_confirm_the_failure() {
+    let mut script = paths(2);
+    script.send(100);
+    script.wait(secs(1));
+    script.sack(1, &[]);
+    // Rule 6: the timeout has doubled RTO; each heartbeat lost doubles it again. Rule 8: inactive
+    // after PMR - PFMR more.
+    assert_eq!(seen(&script.wait(ms(1999))), []);
+    assert_eq!(seen(&script.wait(ms(1))), [(0, vec![HEARTBEAT])]);
+    assert_eq!(seen(&script.wait(ms(3999))), []);
+    script.wait(ms(1));
+    assert_eq!(states(&script, 0), [PotentiallyFailed, Inactive]);
+    assert_eq!(script.state(), State::Established);
+}
+
+#[test]
+fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
+    let mut script = paths(2);
+    script.send(100);
+    script.wait(secs(1)); // Path 0 has failed once; the retransmission is on path 1.
+    script.wait(secs(1)); // So has path 1.
+    assert_eq!(
+        (script.path(0).state, script.path(1).state),
+        (PotentiallyFailed, PotentiallyFailed)
+    );
+    assert_eq!((script.path(0).errors, script.path(1).errors), (1, 1));
+    // Rule 4: equal counts; the primary path. Rule 6: no heartbeat where data is in flight.
+    script.sack(1, &[]);
+    assert_eq!(seen(&script.send(100)), [(0, vec![DATA])]);
+}
+
+#[test]
+fn a_single_path_has_nothing_to_fail_over_to() {
+    let mut script = paths(1);
+    script.send(100);
+    assert_eq!(seen(&script.wait(secs(1))), [(0, vec![DATA])]);
+    assert_eq!(states(&script, 0), [PotentiallyFailed]);
+    script.sack(1, &[]);
+    script.send(100);
+    script.sack(2, &[]);
+    assert_eq!(states(&script, 0), [PotentiallyFailed, Active]);
+}
+
+#[test]
+fn with_a_threshold_as_high_as_that_of_failure_it_never_is() {
+    // Rule 1.
+    let limits = "[limits]\npf_max_retrans = 2\npath_max_retrans = 2";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", limits) };
+    let mut script = Script::multihomed(&config, 2);
+    for n in 1..=3 {
+        script.send(100);
+        script.wait(script.path(0).rto);
+        script.sack(n, &[]);
+    }
+    assert_eq!(states(&script, 0), [Inactive]);
+}
+
+#[test]
+fn a_dead_path_holds_up_the_first_message_alone() {
+    let config = AssociationConfig { no_delay: true, ..profile("tresse", "") };
+    let (mut pair, a, z) = Pair::connected(&config, 2);
+    pair.run(secs(2));
+    let dead = [addresses(Side::Z, 1)[0], addresses(Side::A, 1)[0]];
+    pair.drop = Box::new(move |p| dead.contains(&p.to.destination));
+    let rto = pair.end(Side::A).path_stats(a)[0].rto;
+    pair.send(Side::A, a, 0, vec![0; 1000]);
+    // A tail loss probe comes first, and T3-rtx begins anew with it (RFC 8985 §7.3).
+    pair.run(2 * rto + pair.delay);
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    for n in 1..50 {
+        let now = pair.now;
+        let payload = Bytes::from(vec![n; 1000]);
+        pair.end(Side::A).send(now, a, StreamId(0), payload, SendOptions::default()).unwrap();
+        pair.run(ms(20));
+        assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "message {n} was late");
+    }
+}
