@@ -374,6 +374,11 @@ impl Profile {
             "0.1 to 100",
         )?;
         range("t3_rtx.backoff", self.t3_rtx.backoff, 1.0, 10.0, "1 to 10")?;
+        let rttvars = "0 to 100";
+        let late = self.bundle_new.overdue_rttvar;
+        range("bundle_new.overdue_rttvar", late, 0.0, 100.0, rttvars)?;
+        let late = self.bundle_fast_retransmit.overdue_rttvar;
+        range("bundle_fast_retransmit.overdue_rttvar", late, 0.0, 100.0, rttvars)?;
         range("thin_rto_min.min_ms", self.thin_rto_min.min_ms, 0.0, HOUR_MS, hour)?;
         let dynamic = &self.dynamic_rto_min;
         range("dynamic_rto_min.tick_ms", dynamic.tick_ms, 0.001, 1000.0, "0.001 to 1000")?;

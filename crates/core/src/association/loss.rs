@@ -12,6 +12,7 @@ use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{Path, PathId};
 use crate::recovery::spurious::response::{TimerAdaption, windows};
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
+use crate::recovery::timer::thin_no_backoff;
 use crate::recovery::{SackFacts, TimerFacts};
 use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::time::Time;
@@ -302,17 +303,31 @@ impl Association {
     /// Timers of the recovery algorithms (RFC 8985 §6.2 step 5, §7.3).
     pub(super) fn on_recovery_timer(&mut self, now: Time) {
         let new_data_ready = self.new_data_ready();
+        let path = self.paths.data_path();
         let probe_due = self.probe_deadline().is_some_and(|at| at <= now);
+        let t3_due = self.paths[path].t3.is_some_and(|t3| t3 <= now);
         let sender = &mut self.sender;
         let mut decisions = std::mem::take(&mut sender.decisions);
         decisions.clear();
-        let facts = TimerFacts { now, board: &sender.board, new_data_ready };
+        let p = &self.paths[path];
+        let overdue = &sender.recovery.overdue;
+        let round_trip = p
+            .rtt
+            .srtt()
+            .map_or(Duration::ZERO, |srtt| overdue.age(path, Some(srtt), Duration::ZERO, 0.0));
+        let facts = TimerFacts { now, board: &sender.board, new_data_ready, round_trip };
         sender.recovery.on_deadline(&facts, &mut decisions);
         if probe_due && let Some(probe) = &mut sender.recovery.probe {
             probe.on_deadline(&facts, &mut decisions);
             if decisions.probe.is_some() || decisions.probes_new {
+                let (thin, p) = (self.sender.is_thin(), &mut self.paths[path]);
+                let in_a_row = p.timeouts_in_a_row.saturating_add(1);
+                if t3_due && !thin_no_backoff::keeps_rto(&self.config.profile, thin, in_a_row) {
+                    // RFC 9260 §6.3.3 E2: the probe stands for this expiration.
+                    p.rtt.back_off(&self.config.profile);
+                }
                 // RFC 8985 §7.3: T3-rtx is the last resort, should the probe fail.
-                self.arm_t3(now, self.paths.data_path());
+                self.arm_t3(now, path);
             }
         }
         self.sender.decisions = decisions;

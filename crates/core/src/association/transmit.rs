@@ -332,7 +332,7 @@ impl Association {
             transmission,
             cause,
         });
-        self.sender.recovery.on_sent(&Sent { now, path, seq });
+        self.sender.recovery.on_sent(&Sent { now, path, seq, again: cause });
     }
 
     /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
@@ -428,7 +428,7 @@ impl Association {
         carried.new += 1;
         carried.bytes += data_chunk_len(bytes);
         carried.highest = carried.highest.max(seq);
-        self.sender.recovery.on_sent(&Sent { now, path, seq });
+        self.sender.recovery.on_sent(&Sent { now, path, seq, again: None });
         self.journal.stats.data_chunks_sent += 1;
         // §6.3.1 C4: one measurement per round trip.
         self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });

@@ -121,9 +121,20 @@ parameters! {
     BundleFastRetransmitParameters {
         /// Whether it runs. Default false.
         enabled: bool = false,
-        /// Only chunks whose SACK is overdue: sent longer than SRTT + 4 RTTVAR ago. Default false:
-        /// all, as in the paper. Avoids most duplicates, and helps a little less.
+        /// Only chunks whose SACK is overdue: sent longer than SRTT + `overdue_rttvar` RTTVAR ago.
+        /// Default false: all, as in the paper. Avoids most duplicates, and helps a little less.
         overdue_only: bool = false,
+        /// How late a SACK must be for its chunk to be overdue, in multiples of RTTVAR. Default 4:
+        /// when T3-rtx would have expired but for RTO.Min. Less repairs more losses before they are
+        /// declared, and sends more of what is only late.
+        overdue_rttvar: f64 = 4.0,
+    }
+}
+
+impl BundleFastRetransmitParameters {
+    /// By how many RTTVAR a chunk must be overdue; `None` if it need not be.
+    pub(crate) fn overdue(&self) -> Option<f64> {
+        self.overdue_only.then_some(self.overdue_rttvar)
     }
 }
 
@@ -134,6 +145,15 @@ parameters! {
         enabled: bool = false,
         /// As [`BundleFastRetransmitParameters::overdue_only`]. Default false.
         overdue_only: bool = false,
+        /// As [`BundleFastRetransmitParameters::overdue_rttvar`]. Default 4.
+        overdue_rttvar: f64 = 4.0,
+    }
+}
+
+impl BundleNewParameters {
+    /// As [`BundleFastRetransmitParameters::overdue`].
+    pub(crate) fn overdue(&self) -> Option<f64> {
+        self.overdue_only.then_some(self.overdue_rttvar)
     }
 }
 

@@ -31,6 +31,7 @@ use crate::path::PathId;
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;
+use bundling::overdue::Overdue;
 use loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use loss::early_retransmit_packets::EarlyRetransmitPackets;
 use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;
@@ -80,6 +81,8 @@ pub(crate) struct TimerFacts<'a> {
     pub(crate) board: &'a Scoreboard,
     /// As in [`SackFacts`].
     pub(crate) new_data_ready: bool,
+    /// The SACK of a chunk sent longer ago than this should have come.
+    pub(crate) round_trip: Duration,
 }
 
 /// A chunk that left.
@@ -88,6 +91,8 @@ pub(crate) struct Sent {
     pub(crate) now: Time,
     pub(crate) path: PathId,
     pub(crate) seq: u64,
+    /// Why, if it was sent before.
+    pub(crate) again: Option<LossCause>,
 }
 
 /// What an algorithm wants done.
@@ -185,6 +190,7 @@ pub(crate) struct Recovery {
     pub(crate) thin: ThinStream,
     pub(crate) dynamic_rto_min: Option<DynamicRtoMin>,
     pub(crate) probe: Option<TailLossProbe>,
+    pub(crate) overdue: Overdue,
     pub(crate) spurious: SpuriousDetection,
 }
 
@@ -218,12 +224,13 @@ impl Recovery {
         let switch_off = profile.early_retransmit_switch_off.enabled;
         Recovery {
             algorithms,
-            switch_off: switch_off.then(EarlyRetransmitSwitchOff::default),
+            switch_off: switch_off.then(EarlyRetransmitSwitchOff::new),
             thin: ThinStream::new(&profile.thin_stream),
             dynamic_rto_min: dynamic
                 .enabled
                 .then(|| DynamicRtoMin::new(dynamic, profile.rto.max())),
             probe: probe.enabled.then(|| TailLossProbe::new(probe)),
+            overdue: Overdue::default(),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
         }
     }
@@ -232,9 +239,13 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_sent(sent);
         }
+        if let (Some(switch), Some(cause)) = (&mut self.switch_off, sent.again) {
+            switch.on_sent_again(sent.seq, cause);
+        }
     }
 
     pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
+        self.overdue.on_sack(facts);
         if let Some(switch) = &mut self.switch_off
             && !facts.duplicates.is_empty()
         {
@@ -253,11 +264,6 @@ impl Recovery {
             };
             if !silent {
                 algorithm.get_mut().on_sack(facts, decisions);
-            }
-        }
-        if let Some(switch) = &mut self.switch_off {
-            for (start, end, cause) in &decisions.lost {
-                switch.on_lost(*start, *end, *cause);
             }
         }
     }

@@ -383,12 +383,6 @@ impl Scoreboard {
         }
     }
 
-    /// The highest chunk in flight.
-    pub fn last_in_flight(&self) -> Option<u64> {
-        let back = self.ring.iter().rev().position(|c| c.state == ChunkState::InFlight)?;
-        Some(self.next_seq() - 1 - back as u64)
-    }
-
     /// Takes out every chunk, lowest first, and whether the receiver promised to keep it: the
     /// association ends or restarts.
     pub fn drain(&mut self) -> impl Iterator<Item = (NewChunk, bool)> + use<> {

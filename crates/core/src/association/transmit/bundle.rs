@@ -8,6 +8,7 @@ use super::DataPacket;
 use crate::event::LossCause;
 use crate::path::PathId;
 use crate::recovery::bundling;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{ChunkState, Outstanding};
 use crate::time::Time;
 
@@ -17,8 +18,8 @@ struct Copies {
     end: u64,
     /// As many as fit so many bytes.
     room: usize,
-    /// Only those that are overdue: [`bundling::overdue`].
-    overdue_only: bool,
+    /// Only those that are overdue, by so many RTTVAR: [`bundling::overdue`].
+    overdue: Option<f64>,
 }
 
 impl Association {
@@ -30,7 +31,7 @@ impl Association {
             let copies = Copies {
                 end: self.sender.board.next_seq(),
                 room: self.paths[packet.path].max_packet.saturating_sub(packet.writer.len()),
-                overdue_only: self.profile().bundle_fast_retransmit.overdue_only,
+                overdue: self.profile().bundle_fast_retransmit.overdue(),
             };
             self.write_copies(packet, &copies);
         }
@@ -45,9 +46,9 @@ impl Association {
         let left = self.paths[packet.path].max_packet.saturating_sub(packet.writer.len());
         let room = bundling::new_data::room(self.profile(), thin, left, new);
         if room > 0 && !self.sender.board.is_empty() {
-            let overdue_only = self.profile().bundle_new.overdue_only;
+            let overdue = self.profile().bundle_new.overdue();
             let end = self.sender.board.next_seq();
-            self.write_copies(packet, &Copies { end, room, overdue_only });
+            self.write_copies(packet, &Copies { end, room, overdue });
         }
     }
 
@@ -61,9 +62,9 @@ impl Association {
         let bundle = &self.profile().bundle_fast_retransmit;
         let left = self.paths[path].max_packet.saturating_sub(packet.writer.len());
         if bundle.enabled && self.sender.is_thin() && left > reserved {
-            let overdue_only = bundle.overdue_only;
+            let overdue = bundle.overdue();
             let room = left - reserved;
-            self.write_copies(&mut packet, &Copies { end: seq, room, overdue_only });
+            self.write_copies(&mut packet, &Copies { end: seq, room, overdue });
         }
         self.write_copy(&mut packet, seq, LossCause::TailLossProbe);
         self.finish_data(packet);
@@ -98,25 +99,25 @@ impl Association {
 
     /// Writes chunks in flight, oldest first.
     fn write_copies(&mut self, packet: &mut DataPacket<'_>, copies: &Copies) {
-        let Copies { end, mut room, overdue_only } = *copies;
+        let Copies { end, mut room, overdue } = *copies;
         let (now, path) = (packet.now, packet.path);
         let p = &self.paths[path];
         let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.measured_at);
+        let overdue_age = overdue.map(|n| self.sender.recovery.overdue.age(path, srtt, rttvar, n));
         for seq in self.sender.board.cumulative() + 1..end {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
             if chunk.state != ChunkState::InFlight || chunk.last_sent == now || chunk.path != path {
                 continue;
             }
-            let age = now.since(chunk.last_sent);
-            if !bundling::overdue::is_eligible(overdue_only, age, srtt, rttvar) {
+            if overdue_age.is_some_and(|age| now.since(chunk.last_sent) <= age) {
                 continue;
             }
             // A chunk that is sent again spoils its measurement (Karn, §6.3.1 C5). When none has
             // come for a while the one being timed is left alone.
             let starving = srtt.is_none_or(|srtt| now.since(measured_at) > 8 * srtt);
             let timed = self.paths[path].rtt_probe.is_some_and(|probe| probe.seq == seq);
-            if timed && starving && !overdue_only && packet.carried.retransmitted == 0 {
+            if timed && starving && overdue.is_none() && packet.carried.retransmitted == 0 {
                 continue;
             }
             let size = chunk.size();
@@ -130,7 +131,16 @@ impl Association {
 
     fn write_copy(&mut self, packet: &mut DataPacket<'_>, seq: u64, cause: LossCause) {
         self.write_again(packet, seq, Some(cause));
-        self.sender.board.record_copy(packet.now, packet.path, seq);
+        let (now, path) = (packet.now, packet.path);
+        self.sender.board.record_copy(now, path, seq);
+        // §6.1: T3-rtx restarts if the earliest outstanding chunk is sent again. Only its first copy
+        // does that: on a dead path a stream of new data would put the expiration off for ever.
+        let first = self.sender.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);
+        let earliest = first && self.sender.board.earliest(path) == Some(seq);
+        let running = self.paths[path].t3.is_some();
+        let profile = &self.config.profile;
+        let action = t3_rtx::after_transmission(profile, Some(cause), earliest, running);
+        packet.carried.restart_t3 |= action == TimerAction::Restart;
         for p in self.paths.iter_mut() {
             p.rtt_probe = p.rtt_probe.filter(|probe| probe.seq != seq);
         }

@@ -4,24 +4,31 @@
 //! reports such a chunk as a duplicate shows that this happens on the path, so Early Retransmit
 //! does not run any more on this association.
 //!
-//! `off <=> some chunk that Early Retransmit declared lost was reported as a duplicate TSN`
+//! `off <=> some chunk that Early Retransmit declared lost was reported as a duplicate TSN`,
+//! unless it was sent again for another reason as well ([`suspects`](super::suspects)).
 //!
 //! Difference: thin fast retransmit, which lowers the threshold in the same way, is treated alike.
 
+use super::suspects::Suspects;
 use crate::event::LossCause;
-use crate::ranges::RangeSet;
 
 /// Remembers what Early Retransmit declared lost.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::recovery) struct EarlyRetransmitSwitchOff {
-    declared: RangeSet,
+    declared: Suspects,
     off: bool,
 }
 
-/// So many sequence numbers behind the Cumulative TSN Ack Point no duplicate report is expected.
-const FORGET_AFTER: u64 = 1 << 16;
-
 impl EarlyRetransmitSwitchOff {
+    pub(in crate::recovery) fn new() -> EarlyRetransmitSwitchOff {
+        let declared = Suspects::new(&[
+            LossCause::EarlyRetransmitBytes,
+            LossCause::EarlyRetransmitPackets,
+            LossCause::ThinFastRetransmit,
+        ]);
+        EarlyRetransmitSwitchOff { declared, off: false }
+    }
+
     /// Whether Early Retransmit has been wrong.
     pub(in crate::recovery) fn is_off(&self) -> bool {
         self.off
@@ -29,25 +36,12 @@ impl EarlyRetransmitSwitchOff {
 
     /// A SACK reported duplicates.
     pub(in crate::recovery) fn on_duplicates(&mut self, duplicates: &[u64], cumulative: u64) {
-        self.off |= duplicates.iter().any(|seq| self.declared.contains(*seq));
-        while self.declared.first().is_some_and(|seq| seq + FORGET_AFTER < cumulative) {
-            let first = self.declared.first().unwrap_or_default();
-            self.declared.remove(first);
-        }
+        self.off |= self.declared.are_cleared(duplicates, cumulative);
     }
 
-    /// Something was declared lost.
-    pub(in crate::recovery) fn on_lost(&mut self, start: u64, end: u64, cause: LossCause) {
-        if matches!(
-            cause,
-            LossCause::EarlyRetransmitBytes
-                | LossCause::EarlyRetransmitPackets
-                | LossCause::ThinFastRetransmit
-        ) {
-            for seq in start..=end {
-                self.declared.insert(seq);
-            }
-        }
+    /// A chunk was sent again.
+    pub(in crate::recovery) fn on_sent_again(&mut self, seq: u64, cause: LossCause) {
+        self.declared.on_sent_again(seq, cause);
     }
 }
 
@@ -57,9 +51,9 @@ mod tests {
 
     #[test]
     fn only_a_duplicate_of_what_it_declared_lost_turns_it_off() {
-        let mut switch = EarlyRetransmitSwitchOff::default();
-        switch.on_lost(10, 11, LossCause::EarlyRetransmitPackets);
-        switch.on_lost(12, 12, LossCause::FastRetransmit);
+        let mut switch = EarlyRetransmitSwitchOff::new();
+        switch.on_sent_again(11, LossCause::EarlyRetransmitPackets);
+        switch.on_sent_again(12, LossCause::FastRetransmit);
         switch.on_duplicates(&[9, 12], 12);
         assert!(!switch.is_off());
         switch.on_duplicates(&[11], 12);

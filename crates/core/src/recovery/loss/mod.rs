@@ -6,4 +6,5 @@ pub(super) mod early_retransmit_switch_off;
 pub(super) mod fast_retransmit;
 pub(super) mod limited_transmit;
 pub(super) mod rack;
+mod suspects;
 pub(super) mod thin_fast_retransmit;

@@ -10,7 +10,8 @@
 //! reo_wnd = 0                                     no reordering seen, and in recovery or
 //!                                                 three packets gap-acknowledged
 //!         = min(mult * min_rtt / 4, SRTT)         otherwise
-//! mult    grows by one per round trip with duplicate TSN reports, for 16 recoveries
+//! mult    grows by one per round trip with duplicates of what SACKs declared lost,
+//!         for 16 recoveries
 //! ```
 //! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are
 //! old enough are lost (§6.3).
@@ -18,14 +19,17 @@
 //! Once reordering was seen fast retransmit by miss indications is silent.
 //!
 //! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not
-//! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK. Paths are judged apart:
-//! the order between paths says nothing.
+//! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK;
+//! one of a probe, a timeout or a copy that rode along says that a SACK was lost or late, and nothing
+//! about reordering ([`suspects`](super::suspects)). Paths are judged apart: the order between paths
+//! says nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use super::suspects::Suspects;
 use crate::event::LossCause;
 use crate::path::PathId;
 use crate::profile::RackParameters;
@@ -39,6 +43,15 @@ const PERSIST: u32 = 16;
 const DUP_THRESH: usize = 3;
 /// The minimum RTT is that of the last one to two such periods (§6.2 step 1: "windowed").
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(60);
+
+/// Causes that a reordering window too small can explain.
+const DECLARED_BY_SACKS: [LossCause; 5] = [
+    LossCause::FastRetransmit,
+    LossCause::EarlyRetransmitBytes,
+    LossCause::EarlyRetransmitPackets,
+    LossCause::ThinFastRetransmit,
+    LossCause::Rack,
+];
 
 /// Chunks `first..=last` sent at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +117,8 @@ pub(in crate::recovery) struct Rack {
     window: f64,
     paths: SmallVec<[PathState; 4]>,
     reordering_seen: bool,
+    /// What SACKs declared lost.
+    declared: Suspects,
     multiplier: u32,
     persist: u32,
     /// Duplicates count once per round trip: until this is acknowledged.
@@ -119,6 +134,7 @@ impl Rack {
             window: parameters.reordering_window,
             paths: SmallVec::new(),
             reordering_seen: false,
+            declared: Suspects::new(&DECLARED_BY_SACKS),
             multiplier: 1,
             persist: 0,
             round_end: None,
@@ -159,7 +175,8 @@ impl Rack {
             self.round_end = None;
         }
         let exits = self.was_in_recovery && !facts.in_fast_recovery;
-        if self.round_end.is_none() && !facts.duplicates.is_empty() {
+        let wrong = self.declared.are_cleared(facts.duplicates, cumulative);
+        if self.round_end.is_none() && wrong {
             self.round_end = Some(facts.board.next_seq() - 1);
             self.multiplier = self.multiplier.saturating_add(1);
             self.persist = PERSIST;
@@ -225,6 +242,9 @@ impl Rack {
 
 impl Algorithm for Rack {
     fn on_sent(&mut self, sent: &Sent) {
+        if let Some(cause) = sent.again {
+            self.declared.on_sent_again(sent.seq, cause);
+        }
         let log = &mut self.path(sent.path).log;
         match log.back_mut() {
             Some(t) if t.sent == sent.now && t.last + 1 == sent.seq => t.last = sent.seq,

@@ -14,13 +14,19 @@
 //! A probe that repeated a chunk, was acknowledged, and was not reported as a duplicate, has
 //! repaired a loss: the congestion window is cut as for any loss (§7.4.2).
 //!
-//! Difference: every SCTP receiver reports duplicates, so their absence is believed as soon as
+//! Difference: T3-rtx may be due while the last chunks are younger than a round trip; their SACKs
+//! are still to come, so the probe repeats the last chunk that is older. A probe at the moment of
+//! T3-rtx backs RTO off like the expiration it stands for, unless [`thin_no_backoff`](super::thin_no_backoff)
+//! spares that: the path is probed no more often than T3-rtx alone would do.
+//!
+//! Every SCTP receiver reports duplicates, so their absence is believed as soon as
 //! something beyond the probe is acknowledged.
 
 use std::time::Duration;
 
 use crate::profile::TailLossProbeParameters;
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
+use crate::scoreboard::ChunkState;
 use crate::time::Time;
 
 /// Before the first measurement (RFC 8985 §7.2).
@@ -123,10 +129,22 @@ impl TailLossProbe {
             decisions.send_new += 1;
             decisions.probes_new = true;
             self.probe = Some(Probe { end: last + 1, repeated: None });
-        } else if let Some(seq) = facts.board.last_in_flight() {
+        } else if let Some(seq) = chunk_to_probe(facts) {
             decisions.probe = Some(seq);
             self.probe = Some(Probe { end: last, repeated: Some(seq) });
         }
         self.measured = false;
     }
+}
+
+/// The last chunk in flight that was sent at least a round trip ago, or else the earliest.
+fn chunk_to_probe(facts: &TimerFacts<'_>) -> Option<u64> {
+    let in_flight =
+        |seq: &u64| facts.board.get(*seq).filter(|chunk| chunk.state == ChunkState::InFlight);
+    let old = |seq: &u64| {
+        in_flight(seq).is_some_and(|chunk| facts.now.since(chunk.last_sent) >= facts.round_trip)
+    };
+    let (first, end) = (facts.board.cumulative() + 1, facts.board.next_seq());
+    let last = (first..end).rev().find(old);
+    last.or_else(|| (first..end).find(|seq| in_flight(seq).is_some()))
 }
