@@ -12,13 +12,16 @@
 //! ```
 //! `lambda`, 1 at first, grows by 0.05 when the window blocked f although X had fitted, and shrinks
 //! by as much in a round without.
+//!
+//! Difference: it never falls below 1. The paper lets it, and then the slow path is used until it
+//! blocks, again and again, which in small buffers costs more than it brings.
 
 use super::{PathScheduler, View};
 use crate::path::PathId;
 
 const STEP: f64 = 0.05;
-/// Bounds of the correction, so that a bad phase is forgotten.
-const LAMBDA: (f64, f64) = (0.5, 4.0);
+/// Bounds of the correction: a bad phase is forgotten, a good one makes nobody careless.
+const LAMBDA: (f64, f64) = (1.0, 4.0);
 
 #[derive(Debug)]
 pub(crate) struct Blest {
