@@ -10,7 +10,7 @@ use tresse_core::event::LossCause;
 use tresse_core::path::PathId;
 use tresse_core::scoreboard::{AckOutcome, Eligibility, NewChunk, Scoreboard};
 use tresse_core::{Bytes, Time};
-use tresse_wire::{DataFlags, GapAckBlock, Ppid, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
 
 const OUTSTANDING: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// SACKs measured per batch, so that setting up a large board is not measured.
@@ -39,6 +39,8 @@ struct Steady {
     clock: u64,
     /// Of the runs beyond the cumulative point: first and last sequence number.
     runs: std::collections::VecDeque<(u64, u64)>,
+    /// The same as blocks of the SACK being processed.
+    blocks: Vec<[u8; 4]>,
     highest: u64,
     /// The receiver keeps what it reports: NR-SACKs.
     kept: bool,
@@ -57,6 +59,7 @@ impl Steady {
             outstanding,
             clock: outstanding,
             runs: std::collections::VecDeque::new(),
+            blocks: Vec::new(),
             highest,
             kept,
         }
@@ -71,7 +74,7 @@ impl Steady {
 
     fn plain(&mut self) {
         let cumulative = Scoreboard::tsn(self.board.cumulative() + 2);
-        let none = std::iter::empty::<GapAckBlock>();
+        let none = GapAckBlocks::default();
         self.board.on_sack(cumulative, none, &mut self.outcome, |_| {}).expect("valid");
         self.top_up();
     }
@@ -100,11 +103,13 @@ impl Steady {
     }
 
     fn sack(&mut self, cumulative: u64) {
-        let blocks = self.runs.iter().map(|(start, end)| GapAckBlock {
-            start: (start - cumulative) as u16,
-            end: (end - cumulative) as u16,
-        });
-        let (tsn, none) = (Scoreboard::tsn(cumulative), std::iter::empty());
+        self.blocks.clear();
+        self.blocks.extend(self.runs.iter().map(|(start, end)| {
+            let (start, end) = ((start - cumulative) as u16, (end - cumulative) as u16);
+            GapAckBlock { start, end }.to_bytes()
+        }));
+        let (tsn, none) = (Scoreboard::tsn(cumulative), GapAckBlocks::default());
+        let blocks = GapAckBlocks::new(&self.blocks);
         let outcome = &mut self.outcome;
         let result = if self.kept {
             self.board.on_nr_sack(tsn, none, blocks, outcome, |_| {})

@@ -83,7 +83,7 @@ impl Rescheduling {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use tresse_wire::{DataFlags, GapAckBlock, Ppid, Ssn, StreamId, Tsn};
+    use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
 
     use super::*;
     use crate::scoreboard::{AckOutcome, NewChunk};
@@ -106,8 +106,10 @@ mod tests {
             let sent = Time::from_nanos(u64::from(i));
             board.record_new(sent, PathId(u8::from(i == 2 || i == 4)), chunk);
         }
-        let blocks = [3, 5].map(|at| GapAckBlock { start: at, end: at });
-        board.on_sack(Tsn(0), blocks.into_iter(), &mut AckOutcome::default(), |_| {}).unwrap();
+        let blocks = [3, 5].map(|at| GapAckBlock { start: at, end: at }.to_bytes());
+        board
+            .on_sack(Tsn(0), GapAckBlocks::new(&blocks), &mut AckOutcome::default(), |_| {})
+            .unwrap();
         board
     }
 

@@ -3,7 +3,7 @@
 //! Such a chunk is never needed again, so the payload of a whole message goes at once; a SACK that leaves it out came
 //! late over another path and takes nothing back.
 
-use tresse_wire::{GapAckBlock, Tsn};
+use tresse_wire::{GapAckBlocks, Tsn};
 
 use super::{AckOutcome, Outstanding, SackFault, Scoreboard};
 use crate::ranges::{Range, difference, differing, union};
@@ -17,12 +17,17 @@ impl Scoreboard {
     pub fn on_nr_sack(
         &mut self,
         cumulative: Tsn,
-        blocks: impl Iterator<Item = GapAckBlock>,
-        nr_blocks: impl Iterator<Item = GapAckBlock>,
+        blocks: GapAckBlocks<'_>,
+        nr_blocks: GapAckBlocks<'_>,
         outcome: &mut AckOutcome,
         released: impl FnMut(&Outstanding),
     ) -> Result<(), SackFault> {
         let cumulative = self.check_cumulative(cumulative)?;
+        if nr_blocks.len() == 0 && self.kept.is_empty() && self.window.is_everything() {
+            let changed = self.load_changes(cumulative, &blocks)?;
+            self.apply(cumulative, changed, outcome, released);
+            return Ok(());
+        }
         self.load_runs(cumulative, nr_blocks)?;
         let view = self.window.next(cumulative, self.next_seq() - 1);
         if let Some(view) = &view {
@@ -40,7 +45,8 @@ impl Scoreboard {
         if grows {
             std::mem::swap(&mut self.kept, &mut self.kept_before);
         }
-        self.apply(cumulative, outcome, released);
+        self.add_kept(cumulative);
+        self.apply(cumulative, self.all_changed(cumulative), outcome, released);
         if grows {
             let kept = std::mem::take(&mut self.kept);
             let before = std::mem::take(&mut self.kept_before);

@@ -1,11 +1,12 @@
 //! What was sent and what became of it: facts only, no policy.
 //!
 //! TSNs are unwrapped to `u64` and assigned in sequence, so outstanding chunks live in a ring
-//! indexed by `seq - base`. A SACK is compared with the one before it as two sorted lists of runs
-//! whose common head and tail are skipped; only chunks whose state changed are visited. Missing
+//! indexed by `seq - base`. A SACK is compared with the one before it, whose common head and tail are
+//! skipped undecoded (`changed.rs`); only chunks whose state changed are visited. Missing
 //! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
 //! every chunk costs O(1) over its life, however many are outstanding.
 
+mod changed;
 mod kept;
 mod loss;
 mod missing;
@@ -145,7 +146,9 @@ pub struct Scoreboard {
     lost: RangeSet,
     /// Gap-acknowledged runs, as the last SACK reported them.
     runs: Vec<Range>,
-    /// Those of the SACK being processed; swapped with `runs`, so neither is allocated again.
+    /// The edges of each, as blocks are compared with them.
+    edges: Vec<u32>,
+    /// What of them the SACK being processed replaces; kept, so that it is not allocated again.
     new_runs: Vec<Range>,
     /// Runs beyond the Cumulative TSN Ack Point that the receiver will never take back.
     kept: Vec<Range>,
@@ -179,6 +182,7 @@ impl Scoreboard {
             buffered_user_bytes: 0,
             lost: RangeSet::default(),
             runs: Vec::new(),
+            edges: Vec::new(),
             new_runs: Vec::new(),
             kept: Vec::new(),
             kept_before: Vec::new(),

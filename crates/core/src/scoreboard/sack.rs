@@ -2,8 +2,9 @@
 
 use smallvec::SmallVec;
 use thiserror::Error;
-use tresse_wire::{GapAckBlock, Tsn};
+use tresse_wire::{GapAckBlocks, Tsn};
 
+use super::changed::{Changed, edges};
 use super::{ChunkState, Outstanding, Scoreboard};
 use crate::path::PathId;
 use crate::ranges::{Range, difference, differing};
@@ -126,11 +127,11 @@ impl Scoreboard {
     pub fn on_sack(
         &mut self,
         cumulative: Tsn,
-        blocks: impl Iterator<Item = GapAckBlock>,
+        blocks: GapAckBlocks<'_>,
         outcome: &mut AckOutcome,
         released: impl FnMut(&Outstanding),
     ) -> Result<(), SackFault> {
-        self.on_nr_sack(cumulative, blocks, std::iter::empty(), outcome, released)
+        self.on_nr_sack(cumulative, blocks, GapAckBlocks::default(), outcome, released)
     }
 
     /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
@@ -146,7 +147,8 @@ impl Scoreboard {
         let cumulative = self.check_cumulative(cumulative)?;
         self.new_runs.clear();
         self.new_runs.extend(self.runs.iter().filter(|r| r.end > cumulative));
-        self.apply(cumulative, outcome, released);
+        self.add_kept(cumulative);
+        self.apply(cumulative, self.all_changed(cumulative), outcome, released);
         Ok(())
     }
 
@@ -164,17 +166,17 @@ impl Scoreboard {
     pub(super) fn apply(
         &mut self,
         cumulative: u64,
+        changed: Changed,
         outcome: &mut AckOutcome,
         released: impl FnMut(&Outstanding),
     ) {
         outcome.begin(self);
-        self.add_kept(cumulative);
-        outcome.has_gaps = !self.new_runs.is_empty();
         for path in &mut self.paths {
             path.missing.begin_sack();
         }
         self.advance_cumulative(cumulative, outcome, released);
-        self.apply_runs(cumulative, outcome);
+        self.apply_runs(cumulative, changed, outcome);
+        outcome.has_gaps = !self.runs.is_empty();
         for i in 0..outcome.paths.len() {
             let highest = outcome.paths[i].highest_newly_acked.unwrap_or(0);
             self.paths[i].highest_acked = self.paths[i].highest_acked.max(highest);
@@ -191,7 +193,7 @@ impl Scoreboard {
     pub(super) fn load_runs(
         &mut self,
         cumulative: u64,
-        blocks: impl Iterator<Item = GapAckBlock>,
+        blocks: GapAckBlocks<'_>,
     ) -> Result<(), SackFault> {
         self.new_runs.clear();
         let next = self.next_seq();
@@ -279,13 +281,12 @@ impl Scoreboard {
         self.holes_to = self.holes_to.max(cumulative);
     }
 
-    fn apply_runs(&mut self, cumulative: u64, outcome: &mut AckOutcome) {
-        let old = std::mem::take(&mut self.runs);
+    /// Puts `new_runs` in the place of what they replace.
+    fn apply_runs(&mut self, cumulative: u64, changed: Changed, outcome: &mut AckOutcome) {
+        let mut runs = std::mem::take(&mut self.runs);
         let new = std::mem::take(&mut self.new_runs);
-        // Most of a SACK repeats the one before it: skip what is the same at both ends.
-        let head = old.partition_point(|r| r.end <= cumulative);
-        let [old_part, new_part] = differing(&old[head..], &new);
-
+        let replaced = changed.from..changed.until;
+        let [old_part, new_part] = differing(&runs[replaced.clone()], &new);
         difference(new_part, old_part, |piece| {
             for seq in piece.start..=piece.end {
                 self.gap_ack(seq, outcome);
@@ -296,9 +297,13 @@ impl Scoreboard {
                 self.renege(seq, outcome);
             }
         });
-        self.find_new_holes(&new);
-        self.runs = new;
-        self.new_runs = old;
+        runs.splice(replaced.clone(), new.iter().copied());
+        runs.drain(..changed.head);
+        self.edges.splice(replaced, new.iter().map(|run| edges(*run)));
+        self.edges.drain(..changed.head);
+        self.find_new_holes(&runs);
+        self.runs = runs;
+        self.new_runs = new;
     }
 
     fn gap_ack(&mut self, seq: u64, outcome: &mut AckOutcome) {

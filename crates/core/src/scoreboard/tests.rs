@@ -1,7 +1,7 @@
 //! The scoreboard against a simple model that visits everything at every step.
 
 use proptest::prelude::*;
-use tresse_wire::GapAckBlock;
+use tresse_wire::{GapAckBlock, GapAckBlocks};
 
 use super::*;
 
@@ -153,6 +153,11 @@ impl Model {
 }
 
 /// A board with so many chunks of 4 bytes in flight on path 0, one in each packet.
+/// Blocks as they stand in a chunk.
+pub(super) fn bytes(blocks: &[GapAckBlock]) -> Vec<[u8; 4]> {
+    blocks.iter().map(|block| block.to_bytes()).collect()
+}
+
 pub(super) fn flying(chunks: usize) -> Scoreboard {
     let mut board = Scoreboard::new(Tsn(u32::MAX - 50));
     for _ in 0..chunks {
@@ -287,8 +292,10 @@ impl Harness {
         let mut released = Vec::new();
         let tsn = Scoreboard::tsn(self.seq(cumulative) - 1);
         let before = self.model.cumulative;
+        let (wire, nr_wire) = (bytes(&wire), bytes(&nr_wire));
+        let (blocks, nr_blocks) = (GapAckBlocks::new(&wire), GapAckBlocks::new(&nr_wire));
         self.board
-            .on_nr_sack(tsn, wire.into_iter(), nr_wire.into_iter(), &mut outcome, |c| {
+            .on_nr_sack(tsn, blocks, nr_blocks, &mut outcome, |c| {
                 released.push(c.chunk.payload.len());
             })
             .unwrap();
@@ -391,7 +398,7 @@ fn late_and_impossible_sacks_change_nothing() {
     harness.step(&Step::Send { path: 0, chunks: 4, len: 10 });
     harness.step(&Step::Sack { cumulative: 2, blocks: vec![], nr: vec![], rule: Rule::Htna });
     let mut outcome = AckOutcome::default();
-    let none = || std::iter::empty::<GapAckBlock>();
+    let none = GapAckBlocks::default;
     let board = &mut harness.board;
     assert_eq!(board.on_sack(Tsn(100), none(), &mut outcome, |_| {}), Err(SackFault::Stale));
     assert_eq!(board.on_sack(Tsn(104), none(), &mut outcome, |_| {}), Err(SackFault::Unsent));
@@ -400,9 +407,9 @@ fn late_and_impossible_sacks_change_nothing() {
         Err(SackFault::Stale)
     );
     for (start, end) in [(0, 1), (2, 1), (2, 3), (1, u16::MAX)] {
-        let block = std::iter::once(GapAckBlock { start, end });
+        let block = bytes(&[GapAckBlock { start, end }]);
         assert_eq!(
-            board.on_sack(Tsn(101), block, &mut outcome, |_| {}),
+            board.on_sack(Tsn(101), GapAckBlocks::new(&block), &mut outcome, |_| {}),
             Err(SackFault::MalformedGap),
             "{start}-{end}"
         );

@@ -39,6 +39,11 @@ pub(super) struct View {
 }
 
 impl SackWindow {
+    /// All of every SACK is looked at.
+    pub(super) fn is_everything(&self) -> bool {
+        self.size == 0
+    }
+
     /// The last sequence number that is always looked at.
     pub(super) fn end(&self, cumulative: u64) -> u64 {
         if self.size == 0 { EVER } else { cumulative + self.size }
@@ -94,9 +99,9 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tresse_wire::{GapAckBlock, Tsn};
+    use tresse_wire::{GapAckBlock, GapAckBlocks, Tsn};
 
-    use super::super::tests::flying;
+    use super::super::tests::{bytes, flying};
     use super::*;
     use crate::path::PathId;
     use crate::scoreboard::AckOutcome;
@@ -144,8 +149,10 @@ mod tests {
         let mut outcome = AckOutcome::default();
         let cumulative = Scoreboard::tsn(base(&board) - 1);
         let mut sack = |blocks: &[(u16, u16)]| {
-            let blocks = blocks.iter().map(|(start, end)| GapAckBlock { start: *start, end: *end });
-            board.on_sack(cumulative, blocks, &mut outcome, |_| {}).unwrap();
+            let block =
+                |(start, end): &(u16, u16)| GapAckBlock { start: *start, end: *end }.to_bytes();
+            let blocks: Vec<[u8; 4]> = blocks.iter().map(block).collect();
+            board.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
             (acked(&board), board.flight(PathId(0)), outcome.reneged.len())
         };
         // The rest is 21 to 200 in pieces of 60.
@@ -172,12 +179,12 @@ mod tests {
             let mut outcome = AckOutcome::default();
             let mut whole = flying(200);
             let cumulative = Scoreboard::tsn(base(&whole) - 1);
-            whole.on_sack(cumulative, blocks.iter().copied(), &mut outcome, |_| {}).unwrap();
+            let blocks = bytes(&blocks);
+            whole.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
             let mut piecewise = flying(200);
             piecewise.set_sack_window(size, pieces);
             for _ in 0..pieces {
-                let blocks = blocks.iter().copied();
-                piecewise.on_sack(cumulative, blocks, &mut outcome, |_| {}).unwrap();
+                piecewise.on_sack(cumulative, GapAckBlocks::new(&blocks), &mut outcome, |_| {}).unwrap();
                 prop_assert!(outcome.reneged.is_empty());
             }
             prop_assert_eq!(acked(&piecewise), acked(&whole));
@@ -202,10 +209,12 @@ mod tests {
             let mut outcome = AckOutcome::default();
             let mut board = flying(200);
             board.set_sack_window(15, pieces);
-            let none = std::iter::empty::<GapAckBlock>;
+            let none = GapAckBlocks::default;
+            let nr_bytes = bytes(&nr);
             let cumulative: Tsn = Scoreboard::tsn(base(&board) - 1);
             for _ in 0..pieces {
-                board.on_nr_sack(cumulative, none(), nr.iter().copied(), &mut outcome, |_| {}).unwrap();
+                let nr_blocks = GapAckBlocks::new(&nr_bytes);
+                board.on_nr_sack(cumulative, none(), nr_blocks, &mut outcome, |_| {}).unwrap();
                 let open: usize = (0..200)
                     .filter(|n| !board.is_acked(base(&board) + n))
                     .map(|n| board.get(base(&board) + n).unwrap().chunk.payload.len())

@@ -74,7 +74,7 @@ impl<'a> NrSack<'a> {
     /// The Non-Renegable Gap Ack Blocks in the order of the chunk, unjudged.
     #[must_use]
     pub fn nr_gap_blocks(&self) -> GapAckBlocks<'a> {
-        GapAckBlocks(self.nr_gap_ack_blocks.iter())
+        GapAckBlocks::new(self.nr_gap_ack_blocks)
     }
 }
 

@@ -48,6 +48,21 @@ pub struct GapAckBlock {
     pub end: u16,
 }
 
+impl GapAckBlock {
+    /// Reads a block as it stands in the chunk.
+    #[must_use]
+    pub const fn from_bytes([s0, s1, e0, e1]: [u8; ENTRY_LEN]) -> Self {
+        Self { start: u16::from_be_bytes([s0, s1]), end: u16::from_be_bytes([e0, e1]) }
+    }
+
+    /// The block as it stands in the chunk.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; ENTRY_LEN] {
+        let ([s0, s1], [e0, e1]) = (self.start.to_be_bytes(), self.end.to_be_bytes());
+        [s0, s1, e0, e1]
+    }
+}
+
 /// Flags of a SACK or NR-SACK chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct SackFlags {
@@ -117,7 +132,7 @@ impl<'a> Sack<'a> {
     /// The Gap Ack Blocks in the order of the chunk, unjudged.
     #[must_use]
     pub fn gap_blocks(&self) -> GapAckBlocks<'a> {
-        GapAckBlocks(self.gap_ack_blocks.iter())
+        GapAckBlocks::new(self.gap_ack_blocks)
     }
 
     /// The Duplicate TSNs in the order of the chunk; one that arrived in duplicate several times is
@@ -145,14 +160,27 @@ pub(super) fn lists<'a, const N: usize>(
 /// [`NrSack::nr_gap_blocks`](crate::NrSack::nr_gap_blocks). That of a SACK has no non-renegable
 /// ones: `default` is empty.
 #[derive(Clone, Debug, Default)]
-pub struct GapAckBlocks<'a>(pub(super) std::slice::Iter<'a, [u8; ENTRY_LEN]>);
+pub struct GapAckBlocks<'a>(std::slice::Iter<'a, [u8; ENTRY_LEN]>);
+
+impl<'a> GapAckBlocks<'a> {
+    /// Those blocks, as they stand in a chunk.
+    #[must_use]
+    pub fn new(bytes: &'a [[u8; ENTRY_LEN]]) -> Self {
+        Self(bytes.iter())
+    }
+
+    /// The blocks left, as they stand in the chunk: to be compared with others many at a time.
+    #[must_use]
+    pub fn as_bytes(&self) -> &'a [[u8; ENTRY_LEN]] {
+        self.0.as_slice()
+    }
+}
 
 impl Iterator for GapAckBlocks<'_> {
     type Item = GapAckBlock;
 
     fn next(&mut self) -> Option<GapAckBlock> {
-        let &[s0, s1, e0, e1] = self.0.next()?;
-        Some(GapAckBlock { start: u16::from_be_bytes([s0, s1]), end: u16::from_be_bytes([e0, e1]) })
+        self.0.next().map(|bytes| GapAckBlock::from_bytes(*bytes))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -225,10 +253,7 @@ impl<'b> ListWriter<'b> {
 
     /// Appends blocks, whose count stands `at` bytes into the chunk.
     pub(super) fn blocks(&mut self, at: usize, blocks: impl ExactSizeIterator<Item = GapAckBlock>) {
-        self.list(at, blocks, |block| {
-            let ([s0, s1], [e0, e1]) = (block.start.to_be_bytes(), block.end.to_be_bytes());
-            [s0, s1, e0, e1]
-        });
+        self.list(at, blocks, GapAckBlock::to_bytes);
     }
 
     /// Appends Duplicate TSNs, whose count stands `at` bytes into the chunk.
