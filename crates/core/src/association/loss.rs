@@ -247,8 +247,13 @@ impl Association {
         let board = &self.sender.board;
         let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
         let recovering = self.paths.in_fast_recovery();
+        // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
+        // another one carries would make every timeout look spurious.
+        let readable = !self.is_concurrent();
         let spurious = &mut self.sender.recovery.spurious;
-        spurious.on_timeout(cumulative, highest, recovering);
+        if readable {
+            spurious.on_timeout(cumulative, highest, recovering);
+        }
         spurious.begin(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
     }
 

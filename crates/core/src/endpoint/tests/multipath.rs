@@ -186,3 +186,23 @@ fn a_thin_stream_goes_over_both_paths_at_once_if_asked_to() {
     script.sack(1, &[]);
     assert_eq!(script.stats().retransmitted_chunks.iter().sum::<u64>(), 1);
 }
+
+#[test]
+fn what_another_path_carries_does_not_make_a_timeout_spurious() {
+    // F-RTO would believe SACKs for path 1, and path 0 is dead.
+    let overrides = "[heartbeat]\nenabled = false\n[limits]\nmax_burst = 0";
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260+f-rto", overrides)
+    };
+    let mut script = Script::multihomed(&config, 2);
+    send(&mut script, 6);
+    script.wait(script.path(0).rto - ms(1));
+    sack(&mut script, 0, &[2]);
+    let mut sent = script.wait(ms(1));
+    sent.extend(sack(&mut script, 0, &[2, 4]));
+    sent.extend(sack(&mut script, 0, &[2, 4, 6]));
+    assert_eq!(script.stats().spurious_timeouts, 0);
+    assert!(script.numbers(&sent).concat().contains(&0), "it leaves again");
+}
