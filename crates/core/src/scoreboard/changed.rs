@@ -5,7 +5,7 @@
 //! read. Both sides are compared modulo 2^16, in which a block's offset plus the Cumulative TSN Ack
 //! is its TSN whatever the Cumulative TSN Ack of the SACK before.
 
-use tresse_wire::GapAckBlocks;
+use tresse_wire::{GapAckBlock, GapAckBlocks};
 
 use super::{SackFault, Scoreboard};
 use crate::ranges::Range;
@@ -21,40 +21,38 @@ pub(super) struct Changed {
     pub(super) until: usize,
 }
 
-/// First and last TSN of a run modulo 2^16, the first in the lower half.
-pub(super) fn edges(run: Range) -> u32 {
-    (run.start & 0xffff) as u32 | (run.end as u32) << 16
+/// First and last TSN of a run modulo 2^16.
+pub(super) fn edges(run: Range) -> [u16; 2] {
+    [run.start as u16, run.end as u16] // Truncation is the modulus.
 }
 
-/// The same of a block that was sent with this Cumulative TSN Ack in both halves. Without branches
-/// and in one word, so that the compiler makes several at once.
-fn block_edges(block: [u8; 4], cumulative: u32) -> u32 {
-    let word = u32::from_le_bytes(block);
-    let offsets = (word & 0x00ff_00ff) << 8 | (word >> 8) & 0x00ff_00ff;
-    // Two sums without a carry between them.
-    let low = (offsets & 0x7fff_7fff) + (cumulative & 0x7fff_7fff);
-    low ^ (offsets ^ cumulative) & 0x8000_8000
+/// The same of a block that was sent with this Cumulative TSN Ack.
+fn block_edges(block: [u8; 4], cumulative: u16) -> [u16; 2] {
+    let GapAckBlock { start, end } = GapAckBlock::from_bytes(block);
+    [start, end].map(|offset| offset.wrapping_add(cumulative))
 }
 
 /// Blocks compared at a time.
 const STEP: usize = 16;
 
-fn same(blocks: &[[u8; 4]], known: &[u32], cumulative: u32) -> bool {
-    let differ = |(b, k): (&[u8; 4], &u32)| block_edges(*b, cumulative) ^ k;
-    blocks.iter().zip(known).map(differ).fold(0, |all, one| all | one) == 0
+/// Without branches, so that the compiler makes several comparisons at once.
+fn same(blocks: &[[u8; 4]; STEP], known: &[[u16; 2]; STEP], cumulative: u16) -> bool {
+    let offsets = blocks.as_flattened().as_chunks::<2>().0;
+    let differ = |(o, k): (&[u8; 2], &u16)| u16::from_be_bytes(*o).wrapping_add(cumulative) ^ k;
+    offsets.iter().zip(known.as_flattened()).map(differ).fold(0, |all, one| all | one) == 0
 }
 
-fn same_head(blocks: &[[u8; 4]], known: &[u32], cumulative: u32) -> usize {
+fn same_head(blocks: &[[u8; 4]], known: &[[u16; 2]], cumulative: u16) -> usize {
     let steps = blocks.as_chunks::<STEP>().0.iter().zip(known.as_chunks::<STEP>().0);
-    let whole = STEP * steps.take_while(|(b, k)| same(*b, *k, cumulative)).count();
+    let whole = STEP * steps.take_while(|(b, k)| same(b, k, cumulative)).count();
     let rest = blocks[whole..].iter().zip(&known[whole..]);
     whole + rest.take_while(|(b, k)| block_edges(**b, cumulative) == **k).count()
 }
 
-fn same_tail(blocks: &[[u8; 4]], known: &[u32], cumulative: u32) -> usize {
+fn same_tail(blocks: &[[u8; 4]], known: &[[u16; 2]], cumulative: u16) -> usize {
     let steps = blocks.as_rchunks::<STEP>().1.iter().rev();
     let steps = steps.zip(known.as_rchunks::<STEP>().1.iter().rev());
-    let whole = STEP * steps.take_while(|(b, k)| same(*b, *k, cumulative)).count();
+    let whole = STEP * steps.take_while(|(b, k)| same(b, k, cumulative)).count();
     let rest = blocks[..blocks.len() - whole].iter().rev();
     let rest = rest.zip(known[..known.len() - whole].iter().rev());
     whole + rest.take_while(|(b, k)| block_edges(**b, cumulative) == **k).count()
@@ -78,9 +76,9 @@ impl Scoreboard {
         // A run on both sides of the Cumulative TSN Ack is no sensible block.
         let comparable = self.runs.get(all.head).is_none_or(|run| run.start > cumulative);
         if comparable {
-            let both = (cumulative & 0xffff) as u32 * 0x0001_0001;
-            let head = same_head(bytes, known, both);
-            let tail = same_tail(&bytes[head..], &known[head..], both);
+            let low = cumulative as u16;
+            let head = same_head(bytes, known, low);
+            let tail = same_tail(&bytes[head..], &known[head..], low);
             let (from, until) = (all.head + head, all.until - tail);
             self.load_runs(cumulative, GapAckBlocks::new(&bytes[head..bytes.len() - tail]))?;
             // The new runs fit between the others, unless the blocks are out of order.
@@ -103,7 +101,6 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tresse_wire::GapAckBlock;
 
     use super::super::tests::flying;
     use super::*;
@@ -161,7 +158,7 @@ mod tests {
                 prop_assert!(outcome.reneged.iter().all(gone));
                 let lost = before.iter().zip(&acked).filter(|(before, now)| **before && !**now).count();
                 prop_assert!(outcome.reneged.len() == lost || outcome.reneged.is_empty());
-                let edges: Vec<u32> = board.runs.iter().map(|run| edges(*run)).collect();
+                let edges: Vec<[u16; 2]> = board.runs.iter().map(|run| edges(*run)).collect();
                 prop_assert_eq!(&board.edges, &edges);
             }
         }
@@ -169,16 +166,15 @@ mod tests {
         #[test]
         fn edges_are_those_of_the_block(start: u16, end: u16, cumulative in 0u64..1 << 40) {
             let block = GapAckBlock { start, end }.to_bytes();
-            let both = (cumulative & 0xffff) as u32 * 0x0001_0001;
             let (first, last) = (cumulative + u64::from(start), cumulative + u64::from(end));
             let run = Range { start: first, end: last };
-            prop_assert_eq!(block_edges(block, both), edges(run));
+            prop_assert_eq!(block_edges(block, cumulative as u16), edges(run));
         }
 
         #[test]
         fn heads_and_tails_are_the_same_one_by_one(
-            known in prop::collection::vec(0u32..2, 0..80),
-            changes in prop::collection::vec((0usize..80, 0u32..2), 0..4),
+            known in prop::collection::vec(0u16..2, 0..80),
+            changes in prop::collection::vec((0usize..80, 0u16..2), 0..4),
             cut in 0usize..40,
         ) {
             let mut list = known.clone();
@@ -189,10 +185,11 @@ mod tests {
             }
             list.drain(..cut.min(list.len()) / 2);
             // A cumulative ack of zero: the edges are the offsets.
-            let block = |n: &u32| GapAckBlock { start: *n as u16, end: 0 }.to_bytes();
+            let block = |n: &u16| GapAckBlock { start: *n, end: 0 }.to_bytes();
             let blocks: Vec<[u8; 4]> = list.iter().map(block).collect();
             let head = list.iter().zip(&known).take_while(|(a, b)| a == b).count();
             let tail = list.iter().rev().zip(known.iter().rev()).take_while(|(a, b)| a == b).count();
+            let known: Vec<[u16; 2]> = known.iter().map(|n| [*n, 0]).collect();
             prop_assert_eq!(same_head(&blocks, &known, 0), head);
             prop_assert_eq!(same_tail(&blocks, &known, 0), tail);
         }

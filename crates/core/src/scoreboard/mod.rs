@@ -147,7 +147,7 @@ pub struct Scoreboard {
     /// Gap-acknowledged runs, as the last SACK reported them.
     runs: Vec<Range>,
     /// The edges of each, as blocks are compared with them.
-    edges: Vec<u32>,
+    edges: Vec<[u16; 2]>,
     /// What of them the SACK being processed replaces; kept, so that it is not allocated again.
     new_runs: Vec<Range>,
     /// Runs beyond the Cumulative TSN Ack Point that the receiver will never take back.
