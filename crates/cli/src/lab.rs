@@ -42,6 +42,7 @@ Examples:
   tresse lab run mechanisms
   tresse lab run mechanisms/rto-restart
   tresse lab run --all
+  tresse lab run --all --slow
   tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
   tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
   tresse lab run ./my.toml --seed 7";
@@ -52,9 +53,12 @@ struct RunArgs {
     /// files in TOML
     #[arg(required_unless_present = "all", value_name = "EXPERIMENT")]
     experiments: Vec<String>,
-    /// Run every built-in experiment
+    /// Run every built-in experiment that is not slow
     #[arg(long, conflicts_with = "experiments")]
     all: bool,
+    /// With --all, run the slow ones as well: concurrent transfers at up to 210 Mbit/s
+    #[arg(long, requires = "all")]
+    slow: bool,
     /// Only say what would be run
     #[arg(long)]
     dry_run: bool,
@@ -144,7 +148,7 @@ fn list() -> Result<ExitCode, LabError> {
             match e.published() {
                 0 => "nothing published".to_owned(),
                 n => format!("{n} published numbers"),
-            }
+            } + if e.is_slow() { ", slow" } else { "" }
         );
     }
     let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id());
@@ -159,7 +163,7 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         seed: args.seed,
     };
     // Everything is checked before anything is written.
-    let names = experiment_names(args);
+    let names = experiment_names(args)?;
     let sessions: Vec<Session> =
         names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
     if sessions.len() > 1 && args.only.is_some() {
@@ -168,7 +172,7 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         ));
     }
     if args.dry_run {
-        print(&plan(&sessions));
+        print(&plan(&sessions, left_out(args)?));
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution {
@@ -190,12 +194,13 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
     }
     if sessions.len() > 1 {
         print(&total.text());
+        print(&note(left_out(args)?));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// What would be run, a line for each experiment.
-fn plan(sessions: &[Session]) -> String {
+fn plan(sessions: &[Session], left_out: usize) -> String {
     let id = |s: &Session| s.experiment().id().to_owned();
     let width = sessions.iter().map(|s| id(s).len()).max().unwrap_or(0);
     let mut out = String::new();
@@ -204,13 +209,31 @@ fn plan(sessions: &[Session]) -> String {
     }
     let runs: usize = sessions.iter().map(Session::runs).sum();
     let _ = writeln!(out, "\n{} experiments, {runs} runs", sessions.len());
-    out
+    out + &note(left_out)
+}
+
+/// How many slow experiments a campaign leaves out.
+fn left_out(args: &RunArgs) -> Result<usize, LabError> {
+    if !args.all || args.slow {
+        return Ok(0);
+    }
+    Ok(experiment::built_in()?.iter().filter(|e| e.is_slow()).count())
+}
+
+/// Says that slow experiments were left out.
+fn note(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        n => format!("{n} slow experiments were left out; --all --slow runs them too\n"),
+    }
 }
 
 /// The experiments that were asked for; the name of a group, such as a paper, stands for all in it.
-fn experiment_names(args: &RunArgs) -> Vec<String> {
+fn experiment_names(args: &RunArgs) -> Result<Vec<String>, LabError> {
     if args.all {
-        return experiment::ids().map(str::to_owned).collect();
+        let mut experiments = experiment::built_in()?;
+        experiments.retain(|e| args.slow || !e.is_slow());
+        return Ok(experiments.iter().map(|e| e.id().to_owned()).collect());
     }
     let mut names: Vec<String> = Vec::new();
     for name in &args.experiments {
@@ -222,7 +245,7 @@ fn experiment_names(args: &RunArgs) -> Vec<String> {
             }
         }
     }
-    names
+    Ok(names)
 }
 
 /// What several experiments took and brought.
@@ -346,7 +369,7 @@ fn results_of_papers(out: &Path) -> Result<Vec<Report>, LabError> {
         return Ok(reports);
     }
     let (id, what) = match reports.len() {
-        0 => ("any experiment".to_owned(), "--all".to_owned()),
+        0 => ("any experiment".to_owned(), "--all --slow".to_owned()),
         _ => (missing.join(", "), missing.join(" ")),
     };
     Err(LabError::NoResult { id, path: out.to_owned(), command: run_command(&what, out) })

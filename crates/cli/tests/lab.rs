@@ -87,14 +87,25 @@ fn a_group_is_run_and_summed_up() {
 #[test]
 fn all_stands_for_every_experiment() {
     let temp = tempfile::tempdir().unwrap();
-    let arguments = ["run", "--all", "--dry-run", "--set", "replications.count=1"];
-    let output = lab(temp.path(), &arguments);
-    assert!(output.status.success(), "{output:?}");
-    let text = stdout(&output);
+    let dry = |more: &[&str]| {
+        let arguments = ["run", "--all", "--dry-run", "--set", "replications.count=1"];
+        let output = lab(temp.path(), &[&arguments, more].concat());
+        assert!(output.status.success(), "{output:?}");
+        stdout(&output)
+    };
+    let text = dry(&["--slow"]);
     let ids: Vec<&str> = tresse_lab::experiment::ids().collect();
     let listed: Vec<&str> = text.lines().filter_map(|l| l.split(' ').next()).collect();
     assert_eq!(listed[..ids.len()], ids, "{text}");
     assert!(text.contains(&format!("\n{} experiments, ", ids.len())), "{text}");
+    // Without being told so, it leaves out what takes minutes, and says that it does.
+    let text = dry(&[]);
+    let slow: Vec<&str> =
+        ids.iter().copied().filter(|id| !text.contains(&format!("{id} "))).collect();
+    assert!(slow.contains(&"sarnow/fig1.1") && !slow.contains(&"tresse/failover"), "{text}");
+    let note = format!("{} slow experiments were left out; --all --slow runs", slow.len());
+    assert!(text.contains(&note), "{text}");
+    assert_eq!(lab(temp.path(), &["run", "--slow"]).status.code(), Some(2));
     assert!(!temp.path().join("results").exists(), "nothing was run");
     let error = refusal(temp.path(), &["run", "--all", "--only", "ab"]);
     assert!(error.contains("name just one"), "{error}");

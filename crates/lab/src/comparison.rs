@@ -20,6 +20,9 @@ pub enum Unit {
     /// 1000 bit/s of user data.
     #[serde(rename = "kbit/s")]
     KilobitsPerSecond,
+    /// 1 000 000 bit/s of user data.
+    #[serde(rename = "Mbit/s")]
+    MegabitsPerSecond,
     /// 1000 bytes/s of user data.
     #[serde(rename = "kB/s")]
     KilobytesPerSecond,
@@ -42,6 +45,7 @@ impl Unit {
             Unit::Milliseconds => "ms",
             Unit::Seconds => "s",
             Unit::KilobitsPerSecond => "kbit/s",
+            Unit::MegabitsPerSecond => "Mbit/s",
             Unit::KilobytesPerSecond => "kB/s",
             Unit::PerMegabyte => "/MB",
             Unit::Bytes => "bytes",
@@ -73,11 +77,22 @@ impl Unit {
         format!("{sign}{} {name}", self.digits(value)).trim_end().to_owned()
     }
 
+    /// An estimate without the name of the unit.
+    pub fn digits_of(self, estimate: Estimate) -> String {
+        let value = self.digits(estimate.value);
+        let [low, high] = estimate.range.map(|end| self.digits(end));
+        match estimate.ci95 {
+            Some(ci) => format!("{value} ± {}", self.digits(ci)),
+            None if low != high => format!("{value} [{low} to {high}]"),
+            None => value,
+        }
+    }
+
     /// How an estimate in this unit is written: value, half width of its interval, unit.
     pub fn format_estimate(self, estimate: Estimate) -> String {
         match estimate.ci95 {
             Some(ci) => format!("{} ± {}", self.digits(estimate.value), self.format(ci)),
-            None => self.format(estimate.value),
+            None => format!("{} {}", self.digits_of(estimate), self.name()).trim_end().to_owned(),
         }
     }
 }
@@ -188,21 +203,44 @@ fn default_tolerance(value: f64, unit: Unit) -> f64 {
     if unit == Unit::Percent { 5.0 } else { 0.1 * value.abs() }
 }
 
+/// What stands for the values of all replications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// Their mean, with its confidence interval.
+    #[default]
+    Mean,
+    /// Their median, with the smallest and the largest.
+    Median,
+}
+
+impl Statistic {
+    /// The estimate from one value for each replication; `None` of nothing.
+    pub fn estimate(self, values: &[f64]) -> Option<Estimate> {
+        let s = Summary::of(values)?;
+        let (value, ci95) = match self {
+            Statistic::Mean => (s.mean, s.ci95),
+            Statistic::Median => (s.median, None),
+        };
+        Some(Estimate { value, ci95, range: [s.min, s.max] })
+    }
+}
+
 /// A number with its uncertainty over the replications.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Mean over the replications.
+    /// Mean or median over the replications.
     pub value: f64,
-    /// Half the width of the 95 % confidence interval; `None` for one replication.
+    /// Half the width of the 95 % confidence interval; `None` for one replication, and of a median.
     pub ci95: Option<f64>,
     /// Smallest and largest replication; equal for a single one.
     pub range: [f64; 2],
 }
 
 impl Estimate {
-    /// The estimate from one value for each replication; `None` of nothing.
+    /// The mean of one value for each replication; `None` of nothing.
     pub fn of(values: &[f64]) -> Option<Estimate> {
-        Summary::of(values).map(|s| Estimate { value: s.mean, ci95: s.ci95, range: [s.min, s.max] })
+        Statistic::Mean.estimate(values)
     }
 }
 

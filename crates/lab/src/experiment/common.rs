@@ -36,6 +36,11 @@ pub struct AssociationSettings {
     pub send_buffer: usize,
     /// Receive buffer, bytes. Default 1 MiB.
     pub receive_buffer: u32,
+    /// Both buffers have at least so many times the bandwidth–delay products of all paths together
+    /// (flows only). Default 0.
+    pub buffer_bdps: f64,
+    /// Data takes all paths at once, if there are several. Default false.
+    pub concurrent_transfer: bool,
 }
 
 impl Default for AssociationSettings {
@@ -46,6 +51,8 @@ impl Default for AssociationSettings {
             no_delay: true,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,
+            buffer_bdps: 0.0,
+            concurrent_transfer: false,
         }
     }
 }
@@ -60,6 +67,7 @@ impl AssociationSettings {
             mtu: self.mtu,
             no_delay: self.no_delay,
             bundling: self.bundling,
+            concurrent_transfer: self.concurrent_transfer,
             ..AssociationConfig::default()
         }
     }

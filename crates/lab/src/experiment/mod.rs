@@ -62,6 +62,11 @@ impl Experiment {
         field!(self, title)
     }
 
+    /// Whether it takes minutes, so that a campaign makes it only when asked for everything.
+    pub fn is_slow(&self) -> bool {
+        matches!(self, Experiment::Flow(e) if e.slow)
+    }
+
     /// What it is, without how.
     pub fn about(&self) -> About {
         About {

@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::{self, Shown};
 use super::record::{FlowRecord, Traces};
-use super::{Cell, Flow, Measure};
-use crate::comparison::{Comparison, Estimate};
+use super::{Cell, Flow, Measure, Over};
+use crate::comparison::{Comparison, Estimate, Statistic};
 
 /// The records of an experiment, by profile, cell and replication.
 #[derive(Debug)]
 pub struct Measurements<'a> {
     records: BTreeMap<(usize, Cell, u32), &'a FlowRecord>,
     labels: Vec<&'a str>,
+    statistic: Statistic,
 }
 
 impl<'a> Measurements<'a> {
@@ -29,7 +30,11 @@ impl<'a> Measurements<'a> {
             let series = labels.iter().position(|l| *l == r.series)?;
             Some(((series, cells.get(&r.cell)?.clone(), r.replication), r))
         };
-        Measurements { records: records.iter().filter_map(place).collect(), labels }
+        Measurements {
+            records: records.iter().filter_map(place).collect(),
+            labels,
+            statistic: experiment.statistic,
+        }
     }
 
     fn of(&self, series: &str, cell: &Cell) -> impl Iterator<Item = &'a FlowRecord> {
@@ -44,10 +49,10 @@ impl<'a> Measurements<'a> {
         of.filter_map(|r| Some((r.replication, *r.values.get(metric)?))).collect()
     }
 
-    /// Mean over the replications that have the value.
+    /// Mean or median over the replications that have the value.
     pub fn estimate(&self, metric: &str, series: &str, cell: &Cell) -> Option<Estimate> {
         let values: Vec<f64> = self.values(metric, series, cell).into_values().collect();
-        Estimate::of(&values)
+        self.statistic.estimate(&values)
     }
 
     /// Time series and the like of the first replication.
@@ -119,8 +124,28 @@ pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
 
 /// The number of ours that a published one is compared with.
 fn ours(experiment: &Flow, m: &Measurements<'_>, measure: &Measure) -> Option<Estimate> {
-    let cell = experiment.cell_at(&measure.at)?;
-    let own = m.values(&measure.metric, &measure.series, &cell);
+    let Some(over) = measure.over else {
+        return in_cell(experiment, m, measure, &experiment.cell_at(&measure.at)?);
+    };
+    let cells = experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &measure.at));
+    let values = cells.map(|cell| in_cell(experiment, m, measure, &cell));
+    // One that is missing could be the one that counts.
+    let values = values.collect::<Option<Vec<Estimate>>>()?.into_iter();
+    let order = |a: &Estimate, b: &Estimate| a.value.total_cmp(&b.value);
+    match over {
+        Over::Smallest => values.min_by(order),
+        Over::Largest => values.max_by(order),
+    }
+}
+
+/// The same in one cell.
+fn in_cell(
+    experiment: &Flow,
+    m: &Measurements<'_>,
+    measure: &Measure,
+    cell: &Cell,
+) -> Option<Estimate> {
+    let own = m.values(&measure.metric, &measure.series, cell);
     let baseline = measure.relative_to.as_ref().or(measure.above.as_ref());
     let (Some(series), other) = (match (&baseline, &measure.relative_at) {
         (None, None) => (None, cell.clone()),
@@ -128,15 +153,16 @@ fn ours(experiment: &Flow, m: &Measurements<'_>, measure: &Measure) -> Option<Es
         (Some(series), Some(at)) => (Some(series.as_str()), experiment.cell_at(at)?),
         (None, Some(at)) => (Some(measure.series.as_str()), experiment.cell_at(at)?),
     }) else {
-        return Estimate::of(&own.into_values().collect::<Vec<_>>());
+        return m.statistic.estimate(&own.into_values().collect::<Vec<_>>());
     };
     let base = m.values(&measure.metric, series, &other);
-    difference(&own, &base, measure.above.is_none())
+    difference(m.statistic, &own, &base, measure.above.is_none())
 }
 
 /// By how much `own` is above `base`, in percent of the mean of `base` if `relative`. Values of
 /// the same replication are paired: they had the same traffic and the same seed.
 fn difference(
+    statistic: Statistic,
     own: &BTreeMap<u32, f64>,
     base: &BTreeMap<u32, f64>,
     relative: bool,
@@ -146,7 +172,7 @@ fn difference(
     let mean_base = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len().max(1) as f64;
     let scale = if relative { 100.0 / mean_base } else { 1.0 };
     let differences: Vec<f64> = pairs.iter().map(|(own, base)| (own - base) * scale).collect();
-    Estimate::of(&differences)
+    statistic.estimate(&differences)
 }
 
 #[cfg(test)]
@@ -157,9 +183,9 @@ mod tests {
     fn differences_are_paired_and_relative_to_the_mean() {
         let own = BTreeMap::from([(1, 110.0), (2, 220.0), (3, 5.0)]);
         let base = BTreeMap::from([(1, 100.0), (2, 200.0)]);
-        let percent = difference(&own, &base, true).unwrap();
+        let percent = difference(Statistic::Mean, &own, &base, true).unwrap();
         assert!((percent.value - 10.0).abs() < 1e-9, "{percent:?}");
-        assert_eq!(difference(&own, &base, false).unwrap().value, 15.0);
-        assert_eq!(difference(&own, &BTreeMap::new(), true), None);
+        assert_eq!(difference(Statistic::Mean, &own, &base, false).unwrap().value, 15.0);
+        assert_eq!(difference(Statistic::Mean, &own, &BTreeMap::new(), true), None);
     }
 }

@@ -2,7 +2,16 @@
 //!
 //! | name | what |
 //! |---|---|
-//! | `goodput_kbps`, `goodput_kBps` | user data delivered per second |
+//! | `goodput_kbps`, `goodput_kBps`, `goodput_mbps` | user data delivered per second |
+//! | `ideal_mbps`, `ideal_path_mbps` | user data that all paths could carry, and the best one (bulk transfers over links with a bandwidth) |
+//! | `of_ideal`, `of_ideal_path` | goodput in percent of them |
+//! | `path_mbps.N`, `best_path_mbps`, `of_best_path` | goodput of the same run over the N-th path alone, the best of them, and the goodput in percent of that (with `observe.alone`) |
+//! | `path_share.N` | packets of the N-th path in percent of all, by bytes |
+//! | `competitor_mbps`, `of_competitor`, `fairness` | goodput of the competing flow, ours in percent of it, and Jain's index of both |
+//! | `delivery_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | from the first transmission of a message to its delivery (with `observe.transfer`) |
+//! | `stall_ms` | longest time without a delivery, between the first and the last (with `observe.transfer`) |
+//! | `reorder_bytes.mean` and the same others | bytes that the receiver holds for order, by the windows in its SACKs (with `observe.transfer`) |
+//! | `gap_acked.mean` and the same others; `.0-100` and other classes | TSNs in the gap blocks of a SACK; percentage of the SACKs in each class (with `observe.transfer`) |
 //! | `completion_s` | from the association being up to the delivery of the last message |
 //! | `highest_tsn` | DATA chunks sent for the first time: the highest TSN, counted from 1 |
 //! | `timeouts`, `timeouts_per_mb` | T3-rtx expirations |
@@ -24,6 +33,21 @@ use crate::comparison::Unit;
 /// Metrics of every run.
 const PLAIN: &[(&str, &str, Unit)] = &[
     ("goodput_kbps", "Goodput", Unit::KilobitsPerSecond),
+    ("goodput_mbps", "Goodput", Unit::MegabitsPerSecond),
+    ("ideal_mbps", "Ideal", Unit::MegabitsPerSecond),
+    ("ideal_path_mbps", "Ideal of the best path", Unit::MegabitsPerSecond),
+    ("of_ideal", "Goodput of the ideal", Unit::Percent),
+    ("of_ideal_path", "Goodput of the best path's ideal", Unit::Percent),
+    ("path_mbps.1", "First path alone", Unit::MegabitsPerSecond),
+    ("path_mbps.2", "Second path alone", Unit::MegabitsPerSecond),
+    ("best_path_mbps", "Best path alone", Unit::MegabitsPerSecond),
+    ("of_best_path", "Goodput of the best path alone", Unit::Percent),
+    ("path_share.1", "Share of the first path", Unit::Percent),
+    ("path_share.2", "Share of the second path", Unit::Percent),
+    ("competitor_mbps", "Competing flow", Unit::MegabitsPerSecond),
+    ("of_competitor", "Goodput of the competing flow's", Unit::Percent),
+    ("fairness", "Jain's fairness index", Unit::Number),
+    ("stall_ms", "Longest time without a delivery", Unit::Milliseconds),
     ("goodput_kBps", "Goodput", Unit::KilobytesPerSecond),
     ("completion_s", "Time to completion", Unit::Seconds),
     ("highest_tsn", "Highest TSN sent", Unit::Number),
@@ -54,6 +78,26 @@ pub const SERIES: &[(&str, &str)] = &[
     ("cwnd", "Congestion window"),
 ];
 
+/// Classes of SACKs by the TSNs in their gap blocks: name, least and most.
+pub(super) const GAP_ACKED_CLASSES: &[(&str, f64, f64)] = &[
+    ("0-100", 0.0, 100.0),
+    ("101-250", 101.0, 250.0),
+    ("251-500", 251.0, 500.0),
+    ("501-750", 501.0, 750.0),
+    ("751-1000", 751.0, 1000.0),
+    ("over-1000", 1001.0, f64::INFINITY),
+    ("over-100", 101.0, f64::INFINITY),
+    ("251-750", 251.0, 750.0),
+];
+
+/// What is measured of a transfer that has statistics.
+const SAMPLES: &[(&str, &str, Unit)] = &[
+    ("transfer_ms", "message transfer time", Unit::Milliseconds),
+    ("delivery_ms", "delivery delay", Unit::Milliseconds),
+    ("reorder_bytes", "reordering buffer", Unit::Bytes),
+    ("gap_acked", "TSNs in gap blocks of a SACK", Unit::Number),
+];
+
 /// Statistics of a time series.
 const STATISTICS: [&str; 7] = ["mean", "min", "median", "p95", "p99", "max", "settled"];
 
@@ -64,7 +108,12 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
     }
     let parts: Vec<&str> = name.split('.').collect();
     match parts.as_slice() {
-        ["transfer_ms", statistic] => {
+        ["gap_acked", class] if GAP_ACKED_CLASSES.iter().any(|(name, ..)| name == class) => Some((
+            format!("SACKs with {} TSNs in gap blocks", class.replace('-', " ")),
+            Unit::Percent,
+        )),
+        [sample, statistic] if SAMPLES.iter().any(|(name, ..)| name == sample) => {
+            let (_, what, unit) = SAMPLES.iter().find(|(name, ..)| name == sample)?;
             let text = match *statistic {
                 "mean" => "Mean",
                 "p50" => "Median",
@@ -73,7 +122,7 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
                 "max" => "Largest",
                 _ => return None,
             };
-            Some((format!("{text} message transfer time"), Unit::Milliseconds))
+            Some((format!("{text} {what}"), *unit))
         }
         ["retransmission", number, kind, statistic] => {
             let number = match *number {
@@ -111,6 +160,10 @@ pub(super) fn needs(name: &str) -> Option<&'static str> {
     let first = name.split('.').next().unwrap_or(name);
     if first == "retransmission" {
         Some("retransmissions")
+    } else if ["delivery_ms", "reorder_bytes", "gap_acked", "stall_ms"].contains(&first) {
+        Some("transfer")
+    } else if ["path_mbps", "best_path_mbps", "of_best_path"].contains(&first) {
+        Some("alone")
     } else if first == "spurious" || SERIES.iter().any(|(series, _)| *series == first) {
         Some("series")
     } else {

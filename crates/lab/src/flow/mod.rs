@@ -15,12 +15,15 @@ mod rows;
 mod scenario;
 mod setup;
 mod tables;
+mod topology;
 mod validate;
 
-use serde::{Deserialize, Serialize};
-use tresse_netem::LinkConfig;
+use std::sync::Arc;
 
-use crate::comparison;
+use serde::{Deserialize, Serialize};
+use tresse_core::{AssociationConfig, Profile};
+
+use crate::comparison::{self, Statistic};
 use crate::error::LabError;
 use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
@@ -30,6 +33,7 @@ pub use cell::{Axis, Cell};
 use effect::Effect;
 use plots::Plot;
 use record::FlowRecord;
+pub use topology::{SecondPath, Shared, Topology};
 
 /// One experiment: what is built, what is varied, what is measured, and what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,6 +78,12 @@ pub struct Flow {
     /// How often all this is repeated.
     #[serde(default)]
     pub replications: Replications,
+    /// What stands for the replications. Default: their mean.
+    #[serde(default)]
+    pub statistic: Statistic,
+    /// It takes minutes: `lab run --all` leaves it out unless it is told to do it all. Default false.
+    #[serde(default)]
+    pub slow: bool,
     /// Tables of measured values.
     #[serde(default, rename = "table")]
     pub tables: Vec<TableSpec>,
@@ -97,30 +107,6 @@ pub struct Flow {
 pub enum Kind {
     /// A flow through a network.
     Flow,
-}
-
-/// Two hosts and the emulated network between them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Topology {
-    /// The link from the data sender to the data receiver.
-    pub forward: LinkConfig,
-    /// The link back.
-    pub backward: LinkConfig,
-    /// A second, disjoint path: both hosts have an address on each. New data takes the first one,
-    /// what is sent again after a timeout the other. Default: none.
-    #[serde(default)]
-    pub second: Option<SecondPath>,
-}
-
-/// The second path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SecondPath {
-    /// The link from the data sender to the data receiver.
-    pub forward: LinkConfig,
-    /// The link back.
-    pub backward: LinkConfig,
 }
 
 /// A change of the network.
@@ -189,6 +175,13 @@ pub struct Bulk {
     /// arrived.
     #[serde(default)]
     pub total_bytes: Option<u64>,
+    /// What is delivered in so many seconds at the beginning, and the time that it takes, do not
+    /// count for goodput. Less than `duration_s`, which it needs. Default 0.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Messages need not arrive in order. Default false.
+    #[serde(default)]
+    pub unordered: bool,
 }
 
 /// Messages at given times.
@@ -229,6 +222,11 @@ pub struct Observe {
     /// When each TSN was sent, sent again and acknowledged, which transmissions were lost, and
     /// when each message was delivered (the last not for bulk transfers, which keep no log).
     pub sequence: bool,
+    /// What SACKs report in gap blocks, what the receiver holds for order, how long messages take
+    /// from the first transmission to the delivery, and for how long nothing is delivered.
+    pub transfer: bool,
+    /// Every run is made over each of the paths alone as well, to compare with.
+    pub alone: bool,
 }
 
 /// A table of measured values: one row for each profile and cell.
@@ -278,9 +276,12 @@ pub struct Measure {
     pub metric: String,
     /// Label of the profile.
     pub series: String,
-    /// Which cell, by the names of the axes. Needed for every axis.
+    /// Which cell, by the names of the axes. Needed for every axis, unless `over` is given.
     #[serde(default)]
     pub at: toml::Table,
+    /// Which of the values in the cells that `at` leaves open. Default: `at` leaves none open.
+    #[serde(default)]
+    pub over: Option<Over>,
     /// By how many percent it is above that of this profile in the same cell.
     #[serde(default)]
     pub relative_to: Option<String>,
@@ -291,6 +292,16 @@ pub struct Measure {
     /// By how much it is above that of this profile in the same cell.
     #[serde(default)]
     pub above: Option<String>,
+}
+
+/// One of the values in several cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// The smallest.
+    Smallest,
+    /// The largest.
+    Largest,
 }
 
 /// How profiles are ranked in the matrix of workloads and profiles.
@@ -321,6 +332,17 @@ impl Flow {
         let fits = |p: &Published| validate::measure(self, "", &p.measure).is_ok();
         let fitting = published.into_iter().filter(fits).collect();
         self.published = fitting;
+    }
+
+    /// Settings of both endpoints with `profile`, as this network asks for them.
+    pub(crate) fn association(&self, profile: &Arc<Profile>) -> AssociationConfig {
+        let settings = &self.association;
+        let least = (settings.buffer_bdps * self.topology.bandwidth_delay_bytes()).ceil();
+        AssociationConfig {
+            send_buffer: settings.send_buffer.max(least as usize),
+            receive_buffer: settings.receive_buffer.max(least as u32),
+            ..settings.config(profile)
+        }
     }
 
     /// Everything that the runs say.

@@ -25,6 +25,17 @@ pub struct Plot {
     /// and the plots of single runs show the first.
     #[serde(default)]
     pub at: toml::Table,
+    /// Metrics that are drawn as plain lines, such as `ideal_mbps`, for `by-axis`: those of the
+    /// first profile, in the first cells.
+    #[serde(default)]
+    pub curves: Vec<String>,
+    /// The values of the axis have no order, so their points are not joined, for `by-axis`. Default
+    /// false.
+    #[serde(default)]
+    pub separate: bool,
+    /// The metrics side by side, for `by-metric`.
+    #[serde(default)]
+    pub metrics: Vec<String>,
     /// Names of the time series in it, for `series`: `rto_ms`, `rtt_ms`, `rto_min_ms`, `cwnd`.
     #[serde(default)]
     pub names: Vec<String>,
@@ -66,6 +77,8 @@ pub enum PlotKind {
     ByAxis,
     /// A metric for each profile, side by side.
     ByProfile,
+    /// Several metrics side by side, for each profile and cell.
+    ByMetric,
     /// Average cumulative retransmission delay against the number of the retransmission, with a
     /// bar from the smallest to the largest.
     ByRetransmission,
@@ -78,6 +91,12 @@ pub enum PlotKind {
 impl PlotKind {
     /// Whether profiles stand side by side in it.
     pub(crate) fn compares_profiles(self) -> bool {
-        matches!(self, PlotKind::ByAxis | PlotKind::ByProfile | PlotKind::ByRetransmission)
+        matches!(
+            self,
+            PlotKind::ByAxis
+                | PlotKind::ByProfile
+                | PlotKind::ByMetric
+                | PlotKind::ByRetransmission
+        )
     }
 }

@@ -13,6 +13,13 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
         row("Second path, to the receiver", describe_link(&second.forward));
         row("Second path, back", describe_link(&second.backward));
     }
+    if let Some(shared) = &e.topology.shared {
+        let paths: Vec<String> = shared.paths.iter().map(u8::to_string).collect();
+        row("Shared bottleneck", format!("behind path {}", paths.join(" and ")));
+        row("Shared, to the receiver", describe_link(&shared.forward));
+        row("Shared, back", describe_link(&shared.backward));
+        row("Competing flow", format!("one path, profile {}", shared.competitor));
+    }
     for axis in &e.axes {
         let values: Vec<String> = (0..axis.values.len()).map(|i| axis.text(i)).collect();
         let scale = axis.scale.map(|s| format!(" × {s}")).unwrap_or_default();
@@ -44,9 +51,15 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
                 (Some(s), _) => format!("for {s} s"),
                 (None, bytes) => format!("until {} bytes have arrived", bytes.unwrap_or(0)),
             };
+            let order = if b.unordered { "unordered " } else { "" };
+            let warmup = match b.warmup_s {
+                0.0 => String::new(),
+                s => format!(", the first {s} s not counted"),
+            };
             format!(
-                "messages of {} bytes as fast as possible {amount}{}",
+                "{order}messages of {} bytes as fast as possible {amount}{warmup}{}{}",
                 b.message_bytes,
+                if a.concurrent_transfer { ", over all paths at once" } else { "" },
                 a.describe()
             )
         }
@@ -61,6 +74,12 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
     };
     row("Traffic", traffic);
     row("MTU", format!("{} bytes", a.mtu));
-    row("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer));
+    row("Buffers", {
+        let least = match a.buffer_bdps {
+            0.0 => String::new(),
+            times => format!(", at least {times} × the bandwidth–delay products of all paths"),
+        };
+        format!("send {} bytes, receive {} bytes{least}", a.send_buffer, a.receive_buffer)
+    });
     rows
 }

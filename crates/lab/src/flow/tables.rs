@@ -3,7 +3,7 @@
 use super::analysis::Measurements;
 use super::metric::{self, RETRANSMISSION_TYPES};
 use super::{Cell, Flow, TableKind, TableSpec};
-use crate::comparison::Unit;
+use crate::comparison::{Statistic, Unit};
 use crate::report::table::{Table, columns};
 
 /// The tables that the experiment asks for; if it asks for none, the metrics that it compares.
@@ -53,10 +53,7 @@ fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) 
             row.extend(spec.metrics.iter().map(|name| {
                 let unit = metric::describe(name).map_or(Unit::Number, |(_, unit)| unit);
                 let estimate = measurements.estimate(name, &entry.label, &cell);
-                estimate.map_or("–".into(), |e| match e.ci95 {
-                    Some(ci) => format!("{} ± {}", unit.digits(e.value), unit.digits(ci)),
-                    None => unit.digits(e.value),
-                })
+                estimate.map_or("–".into(), |e| unit.digits_of(e))
             }));
             rows.push(row);
         }
@@ -64,9 +61,14 @@ fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) 
     let replications = experiment.replications.count;
     Table {
         title: spec.title.clone(),
-        caption: match replications {
-            1 => String::new(),
-            n => format!("Mean over {n} replications and its 95 % confidence interval."),
+        caption: match (replications, experiment.statistic) {
+            (1, _) => String::new(),
+            (n, Statistic::Mean) => {
+                format!("Mean over {n} replications and its 95 % confidence interval.")
+            }
+            (n, Statistic::Median) => {
+                format!("Median over {n} replications, in brackets the smallest and the largest.")
+            }
         },
         columns: columns(&heads.iter().map(String::as_str).collect::<Vec<_>>()),
         rows,

@@ -1,9 +1,7 @@
 //! What the types of the schema cannot say: ranges, references and combinations.
 
-use tresse_netem::LinkConfig;
-
 use super::plots::{Plot, PlotKind};
-use super::{Cell, Flow, Measure, Topology, Workload, metric, scenario};
+use super::{Cell, Flow, Measure, Workload, metric, scenario};
 use crate::experiment::{
     check_id, check_label, check_plot_files, check_profiles, check_replications,
 };
@@ -82,7 +80,7 @@ fn axes(e: &Flow) -> Checked {
 
 /// Checks the experiment in one cell.
 fn in_cell(e: &Flow) -> Checked {
-    topology(&e.topology)?;
+    e.topology.validate()?;
     require(
         (512..=65_535).contains(&e.association.mtu),
         "association.mtu",
@@ -91,8 +89,15 @@ fn in_cell(e: &Flow) -> Checked {
     require(e.association.send_buffer > 0, "association.send_buffer", "must be above 0")?;
     let window = e.association.receive_buffer;
     require(window >= 4096, "association.receive_buffer", "must be at least 4096")?;
+    let times = e.association.buffer_bdps;
+    require((0.0..=1000.0).contains(&times), "association.buffer_bdps", "must be 0 to 1000")?;
     check_profiles(&e.profiles, &e.parameters)?;
     workload(e)?;
+    let bulk = matches!(&e.workload, Workload::Bulk(b) if b.duration_s.is_some());
+    let endless = e.topology.shared.is_none() || bulk;
+    require(endless, "topology.shared", "needs workload.bulk.duration_s")?;
+    let compared = !e.observe.alone || e.topology.shared.is_none();
+    require(compared, "observe.alone", "excludes topology.shared")?;
     let mut topology_now = e.topology.clone();
     for (i, change) in e.changes.iter().enumerate() {
         let key = |field: &str| format!("change[{i}].{field}");
@@ -101,20 +106,7 @@ fn in_cell(e: &Flow) -> Checked {
             .map_err(|message| mistake(key("key"), message))?;
         let added = topology_now.second.is_some() == e.topology.second.is_some();
         require(added, key("key"), "cannot add a second path in the course of a run")?;
-        topology(&topology_now).map_err(|m| mistake(key("value"), m.message))?;
-    }
-    Ok(())
-}
-
-fn topology(t: &Topology) -> Checked {
-    let link = |name: &str, link: &LinkConfig| {
-        link.validate().map_err(|err| mistake(format!("topology.{name}.{}", err.key), err.reason))
-    };
-    link("forward", &t.forward)?;
-    link("backward", &t.backward)?;
-    if let Some(second) = &t.second {
-        link("second.forward", &second.forward)?;
-        link("second.backward", &second.backward)?;
+        topology_now.validate().map_err(|m| mistake(key("value"), m.message))?;
     }
     Ok(())
 }
@@ -147,6 +139,9 @@ fn workload(e: &Flow) -> Checked {
             }
             let total = b.total_bytes.is_none_or(|n| (1..=1 << 40).contains(&n));
             require(total, "workload.bulk.total_bytes", "must be 1 to 1099511627776")?;
+            let warm = b.warmup_s == 0.0
+                || b.warmup_s > 0.0 && b.duration_s.is_some_and(|s| b.warmup_s < s);
+            require(warm, "workload.bulk.warmup_s", "must be 0 to below duration_s")?;
             let one = b.duration_s.is_some() != b.total_bytes.is_some();
             require(one, "workload.bulk", "needs exactly one of duration_s and total_bytes")
         }
@@ -170,6 +165,8 @@ fn known_metric(e: &Flow, key: &str, name: &str) -> Checked {
     let observed = match metric::needs(name) {
         Some("retransmissions") => e.observe.retransmissions,
         Some("series") => e.observe.series,
+        Some("transfer") => e.observe.transfer,
+        Some("alone") => e.observe.alone,
         _ => true,
     };
     let needed = metric::needs(name).unwrap_or_default();
@@ -201,10 +198,15 @@ fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
     match plot.kind {
         PlotKind::ByAxis => {
             known_metric(e, &key("metric"), &plot.metric)?;
+            plot.curves.iter().try_for_each(|name| known_metric(e, &key("curves"), name))?;
             let known = e.axes.iter().any(|a| a.name == plot.axis);
             require(known, key("axis"), format!("there is no axis \"{}\"", plot.axis))
         }
         PlotKind::ByProfile => known_metric(e, &key("metric"), &plot.metric),
+        PlotKind::ByMetric => {
+            require(!plot.metrics.is_empty(), key("metrics"), "needs at least one metric")?;
+            plot.metrics.iter().try_for_each(|name| known_metric(e, &key("metrics"), name))
+        }
         PlotKind::ByRetransmission => {
             let known = metric::RETRANSMISSION_TYPES.contains(&plot.metric.as_str());
             let types = metric::RETRANSMISSION_TYPES.join(", ");
@@ -254,7 +256,8 @@ pub(super) fn measure(e: &Flow, key: &str, m: &Measure) -> Checked {
         let Some(at) = at else { continue };
         let key = format!("{key}.{field}");
         known_places(e, &key, at)?;
-        require(e.cell_at(at).is_some(), key, "must name a value of every axis")?;
+        let whole = e.cell_at(at).is_some() || field == "at" && m.over.is_some();
+        require(whole, key, "must name a value of every axis")?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! What a plot contains, before it is drawn.
 
+use crate::comparison::Estimate;
+
 /// A plot as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -75,9 +77,16 @@ impl Point {
         Point { x, y, bar: None }
     }
 
-    /// A point with a symmetric interval, if it has one.
-    pub fn with_ci(x: f64, y: f64, half: Option<f64>) -> Point {
-        Point { x, y, bar: half.map(|half| [y - half, y + half]) }
+    /// A point with the confidence interval of the estimate, or else from its smallest to its
+    /// largest value.
+    pub fn of(x: f64, estimate: Estimate) -> Point {
+        let y = estimate.value;
+        let [low, high] = estimate.range;
+        let bar = match estimate.ci95 {
+            Some(half) => Some([y - half, y + half]),
+            None => (low < high).then_some([low, high]),
+        };
+        Point { x, y, bar }
     }
 }
 

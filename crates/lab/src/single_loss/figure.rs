@@ -90,7 +90,7 @@ fn reduction_by_delay(plot: &Plot, experiment: &SingleLoss, analysis: &Analysis)
                         .iter()
                         .find(|r| r.series == *series && r.cell == cell)?;
                     let estimate = row.average(reading);
-                    Some(Point::with_ci(delay_ms, estimate.value, estimate.ci95))
+                    Some(Point::of(delay_ms, estimate))
                 })
                 .collect();
             let pieces = if points.is_empty() { Vec::new() } else { vec![points] };

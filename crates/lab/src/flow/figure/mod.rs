@@ -12,6 +12,7 @@ pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Opt
     let mut figure = match plot.kind {
         PlotKind::ByAxis => by_axis(plot, experiment, m),
         PlotKind::ByProfile => by_profile(plot, experiment, m),
+        PlotKind::ByMetric => by_metric(plot, experiment, m),
         PlotKind::ByRetransmission => by_retransmission(plot, experiment, m),
         PlotKind::Series => over_time::series(plot, experiment, m),
         PlotKind::Sequence => over_time::sequence(plot, experiment, m),
@@ -73,7 +74,7 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
                 .filter_map(|cell| {
                     let estimate = m.estimate(&plot.metric, series, cell)?;
                     let x = axis.position(cell.0[along]);
-                    Some(Point::with_ci(x, estimate.value, estimate.ci95))
+                    Some(Point::of(x, estimate))
                 })
                 .collect();
             let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
@@ -83,7 +84,8 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
                 (false, true) => format!("{series}, {place}"),
                 (false, false) => place,
             };
-            lines.push(Line { label, style, look: Look::Marked, pieces });
+            let look = if plot.separate { Look::Markers } else { Look::Marked };
+            lines.push(Line { label, style, look, pieces });
             let published = experiment.published.iter().filter_map(|p| {
                 let same = p.measure.metric == plot.metric
                     && p.measure.series == *series
@@ -96,15 +98,41 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
             references.extend(published);
         }
     }
+    if let Some((_, members)) = groups.first() {
+        let style = lines.len().max(experiment.profiles.len()) + 1;
+        let curves = curves(plot, experiment, m, members, along);
+        lines.extend((style..).zip(curves).map(|(style, line)| Line { style, ..line }));
+    }
     let label = axis.label.clone().unwrap_or_else(|| axis.name.clone());
     let mut axes = axes(plot, label, metric::axis_label(&plot.metric));
     arrange(&mut axes, axis);
     Figure::new(axes, lines, references)
 }
 
+/// Metrics of the first profile as plain lines, along an axis through some cells.
+fn curves(
+    plot: &Plot,
+    experiment: &Flow,
+    m: &Measurements<'_>,
+    members: &[Cell],
+    along: usize,
+) -> Vec<Line> {
+    let series = plot.series.first().map_or("", String::as_str);
+    let line = |name: &String| {
+        let point = |cell: &Cell| {
+            let estimate = m.estimate(name, series, cell)?;
+            Some(Point::new(experiment.axes[along].position(cell.0[along]), estimate.value))
+        };
+        let label = metric::describe(name).map_or_else(|| name.clone(), |(text, _)| text);
+        let pieces = vec![members.iter().filter_map(point).collect()];
+        Line { label, style: 0, look: Look::Thin, pieces }
+    };
+    plot.curves.iter().map(line).collect()
+}
+
 /// Whether a published number is a value of its metric, not a difference.
 fn absolute(m: &super::Measure) -> bool {
-    m.relative_to.is_none() && m.above.is_none() && m.relative_at.is_none()
+    m.relative_to.is_none() && m.above.is_none() && m.relative_at.is_none() && m.over.is_none()
 }
 
 /// The values of the axes that set a line apart from the others of its profile.
@@ -146,7 +174,7 @@ fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fi
                 if cells.len() > 1 { k as f64 / (cells.len() - 1) as f64 - 0.5 } else { 0.0 };
             let x = i as f64 + 0.4 * spread;
             if let Some(e) = m.estimate(&plot.metric, series, cell) {
-                points.push(Point::with_ci(x, e.value, e.ci95));
+                points.push(Point::of(x, e));
             }
             references.extend(experiment.published.iter().filter_map(|p| {
                 let same = p.measure.metric == plot.metric
@@ -165,6 +193,53 @@ fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fi
     axes.x_range = Some([0.0, plot.series.len().saturating_sub(1) as f64]);
     axes.categories.clone_from(&plot.series);
     Figure::new(axes, lines, references)
+}
+
+/// Metrics of one kind side by side, such as the classes of a histogram.
+fn by_metric(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+    let cells = cells(plot, experiment);
+    let mut lines = Vec::new();
+    let mut references = Vec::new();
+    for series in &plot.series {
+        for cell in &cells {
+            let style = if cells.len() > 1 { lines.len() + 1 } else { style(experiment, series) };
+            let mut points = Vec::new();
+            for (i, name) in plot.metrics.iter().enumerate() {
+                let x = i as f64;
+                points.extend(m.estimate(name, series, cell).map(|e| Point::of(x, e)));
+                references.extend(experiment.published.iter().filter_map(|p| {
+                    let same = p.measure.metric == *name
+                        && p.measure.series == *series
+                        && absolute(&p.measure)
+                        && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                    same.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
+                }));
+            }
+            let pieces = if points.is_empty() { Vec::new() } else { vec![points] };
+            let label = cell_label(experiment, plot, series, cell);
+            lines.push(Line { label, style, look: Look::Marked, pieces });
+        }
+    }
+    let y_label = plot.metrics.first().map_or_else(String::new, |name| metric::axis_label(name));
+    let mut axes = axes(plot, String::new(), y_label);
+    axes.x_margin = 0.4;
+    axes.x_labels = plot.metrics.len() + 1;
+    let last = |name: &String| name.rsplit('.').next().unwrap_or(name).replace("over-", "> ");
+    axes.categories = plot.metrics.iter().map(last).collect();
+    axes.x_range = Some([0.0, plot.metrics.len().saturating_sub(1) as f64]);
+    Figure::new(axes, lines, references)
+}
+
+/// What a legend says of a profile in a cell: as little as tells it from the others.
+fn cell_label(experiment: &Flow, plot: &Plot, series: &str, cell: &Cell) -> String {
+    let open =
+        experiment.describe(cell).into_iter().filter(|(axis, _)| !plot.at.contains_key(axis));
+    let place: Vec<String> = open.map(|(axis, value)| format!("{axis} {value}")).collect();
+    match (place.is_empty(), plot.series.len()) {
+        (true, _) => series.to_owned(),
+        (false, 1) => place.join(", "),
+        (false, _) => format!("{series}, {}", place.join(", ")),
+    }
 }
 
 fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {

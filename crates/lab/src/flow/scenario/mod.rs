@@ -1,39 +1,33 @@
 //! One run: the network and both programs are built, run to the end, checked, and measured.
 
+mod network;
 mod retransmissions;
 mod series;
 mod source;
+mod transfer;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, LossCause, Time};
-use tresse_netem::LinkConfig;
-use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sender, Sink, SinkStats};
-use tresse_sim::{Capture, HostId, LinkId, Route, Simulation, StopReason};
+use tresse_core::{AssociationStats, LossCause, Time};
+use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
+use tresse_sim::{Capture, HostId, StopReason};
 
-use super::plan::FlowRun;
+use super::plan::{FlowRun, Setup};
 use super::record::Traces;
 use super::{Change, Flow, Workload, cell};
 use crate::runner::Run as _;
-use crate::seed;
 use crate::statistics::{mean, percentile};
+use network::Network;
 use source::{End, Program, Receiver, Source};
-use wire::SharedUnderway;
-
-const PORT: u16 = 5000;
 
 /// Beyond the time that the workload names, for the last recovery; a run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
-/// No run needs this many events.
-const EVENT_LIMIT: u64 = 400_000_000;
-
 /// 1 MB of user data, as the unit of rates "per MB".
 const MEGABYTE: f64 = 1e6;
 
@@ -61,10 +55,50 @@ pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, Str
             .capture(Capture::all(), BufWriter::new(file))
             .map_err(|e| format!("cannot write the capture: {e}"))?;
     }
-    network.execute(flow)?;
+    let mark = network.execute(flow)?;
     network.simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;
     network.check(flow)?;
-    Ok(network.measure(run))
+    let mut measured = network.measure(run, mark);
+    if flow.observe.alone {
+        alone(run, &mut measured.values)?;
+    }
+    Ok(measured)
+}
+
+/// The same run over each path alone: what it brings there, and how ours compares with the best.
+fn alone(run: &FlowRun, values: &mut BTreeMap<String, f64>) -> Result<(), String> {
+    let mut best = 0.0f64;
+    for path in 0..usize::from(run.setup.flow.topology.path_count()) {
+        let Some(topology) = run.setup.flow.topology.alone(path) else { continue };
+        // The buffers are those of the run that it is compared with.
+        let association = run.setup.flow.association(&run.setup.profile);
+        let mut flow = Flow { topology, ..(*run.setup.flow).clone() };
+        flow.association.send_buffer = association.send_buffer;
+        flow.association.receive_buffer = association.receive_buffer;
+        let setup = Setup { flow: Arc::new(flow), ..(*run.setup).clone() };
+        let run = FlowRun { setup: Arc::new(setup), ..run.clone() };
+        let mut network = Network::build(&run)?;
+        let fault = |e| format!("over path {} alone: {e}", path + 1);
+        let mark = network.execute(&run.setup.flow).map_err(fault)?;
+        network.check(&run.setup.flow).map_err(fault)?;
+        let goodput = network.measure(&run, mark).values["goodput_mbps"];
+        values.insert(format!("path_mbps.{}", path + 1), goodput);
+        best = best.max(goodput);
+    }
+    values.insert("best_path_mbps".into(), best);
+    if let (Some(own), true) = (values.get("goodput_mbps").copied(), best > 0.0) {
+        values.insert("of_best_path".into(), 100.0 * own / best);
+    }
+    Ok(())
+}
+
+/// How far things were when what counts began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// When, if it was not the beginning.
+    at: Option<Time>,
+    /// User data delivered by then, and that of the competitor.
+    delivered: [u64; 2],
 }
 
 /// The messages of a workload.
@@ -89,7 +123,7 @@ fn plan(workload: &Workload) -> (Plan, End) {
             (Plan::Schedule(schedule), End { after: None, messages })
         }
         Workload::Bulk(b) => {
-            let bulk = Bulk::of_size(b.message_bytes);
+            let bulk = Bulk { unordered: b.unordered, ..Bulk::of_size(b.message_bytes) };
             let after = b.duration_s.map(Duration::from_secs_f64);
             let messages = b.total_bytes.map(|total| total.div_ceil(b.message_bytes as u64));
             (Plan::Bulk(Bulk { messages, ..bulk }), End { after, messages })
@@ -112,97 +146,38 @@ fn message(at_ms: f64, size: usize) -> ScheduledMessage {
     ScheduledMessage { at, stream: 0, size, unordered: false }
 }
 
-/// Two hosts and what is between them.
-struct Network {
-    simulation: Simulation,
-    sender: HostId,
-    receiver: HostId,
-    /// Forward and backward link of each path.
-    links: Vec<(LinkId, LinkId)>,
-}
-
-fn address(path: u8, host: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, path, 0, host))
-}
-
 impl Network {
-    fn build(run: &FlowRun) -> Result<Network, String> {
-        let flow = &run.setup.flow;
-        let seed_bytes = seed::derive(run.seed, run.replication, "network");
-        let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
-        let mut simulation = Simulation::new(simulation_seed);
-        simulation.set_event_limit(EVENT_LIMIT);
-
-        let paths: u8 = if flow.topology.second.is_some() { 2 } else { 1 };
-        let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
-        let association = flow.association.config(&run.setup.profile);
-        let endpoint = |host: u8| EndpointConfig {
-            local_port: PORT,
-            local_addresses: addresses(host),
-            association: association.clone(),
-            ..EndpointConfig::default()
-        };
-
-        let (plan, end) = plan(&flow.workload);
-        let logged = !matches!(flow.workload, Workload::Bulk(_));
-        let config = AssociationConfig { trace: flow.observe.series, ..association.clone() };
-        let program = Sender::new(plan).connect(addresses(2), PORT, config).from_connection();
-        let program = if logged { program } else { program.without_log() };
-        let underway = SharedUnderway::default();
-        let missing = missing_reports(run);
-        let source = Source::new(program, end, flow.observe, missing, Rc::clone(&underway));
-        let sender = simulation.add_host("sender", endpoint(1), Box::new(source));
-        let sink = if logged { Sink::new() } else { Sink::new().without_log() };
-        let accept = EndpointConfig { accept: true, ..endpoint(2) };
-        let program = Box::new(Receiver::new(sink, end, flow.observe.sequence.then_some(underway)));
-        let receiver = simulation.add_host("receiver", accept, program);
-
-        let mut links = Vec::new();
-        let topology = &flow.topology;
-        let second = topology.second.as_ref().map(|p| (&p.forward, &p.backward));
-        let all = std::iter::once((&topology.forward, &topology.backward)).chain(second);
-        for (path, (forward, backward)) in (0u8..).zip(all) {
-            let (a, b) = (address(path, 1), address(path, 2));
-            let there = Route::to(b).default_source(a);
-            let back = Route::to(a).default_source(b);
-            let mut link = |from, to, route, config: &LinkConfig| {
-                simulation
-                    .add_link(from, to, route, config.clone())
-                    .map_err(|e| format!("link of path {}: {e}", path + 1))
-            };
-            links.push((
-                link(sender, receiver, there, forward)?,
-                link(receiver, sender, back, backward)?,
-            ));
-        }
-        Ok(Network { simulation, sender, receiver, links })
-    }
-
-    fn execute(&mut self, flow: &Flow) -> Result<(), String> {
+    fn execute(&mut self, flow: &Flow) -> Result<Mark, String> {
         let mut topology = flow.topology.clone();
-        let mut changes: Vec<&Change> = flow.changes.iter().collect();
-        changes.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-        let mut reason = StopReason::Stopped;
-        if !changes.is_empty() {
-            // Changes count from the moment at which the association is up.
+        let mut mark = Mark::default();
+        let warmup = match &flow.workload {
+            Workload::Bulk(bulk) if bulk.warmup_s > 0.0 => Some((bulk.warmup_s, None)),
+            _ => None,
+        };
+        let changes = flow.changes.iter().map(|change| (change.at_s, Some(change)));
+        let mut halts: Vec<(f64, Option<&Change>)> = changes.chain(warmup).collect();
+        halts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if !halts.is_empty() {
+            // They count from the moment at which the association is up.
             let origin = self.run_until_connected()?;
-            for change in changes {
-                let at = origin + Duration::from_secs_f64(change.at_s);
-                reason = self.simulation.run(at);
-                if reason == StopReason::Stopped {
-                    break;
+            for (at_s, change) in halts {
+                let at = origin + Duration::from_secs_f64(at_s);
+                if self.simulation.run(at) == StopReason::Stopped {
+                    return Ok(mark);
                 }
-                topology = changed(&topology, change)?;
-                self.apply(&topology)?;
-            }
-            if reason == StopReason::Stopped {
-                return Ok(());
+                match change {
+                    Some(change) => {
+                        topology = changed(&topology, change)?;
+                        self.apply(&topology)?;
+                    }
+                    None => mark = Mark { at: Some(at), delivered: self.delivered() },
+                }
             }
         }
         let duration = flow.workload.duration_s().unwrap_or(0.0);
         let limit = Time::ZERO + Duration::from_secs_f64(duration) + PATIENCE;
         match self.simulation.run(limit) {
-            StopReason::Stopped => Ok(()),
+            StopReason::Stopped => Ok(mark),
             reason => {
                 Err(format!("did not come to an end: {reason:?} at {:?}", self.simulation.now()))
             }
@@ -220,27 +195,20 @@ impl Network {
         Err("the association was not up within 600 s".into())
     }
 
-    /// Gives all links the settings of `topology`.
-    fn apply(&mut self, topology: &super::Topology) -> Result<(), String> {
-        let second = topology.second.as_ref().map(|p| (&p.forward, &p.backward));
-        let all = std::iter::once((&topology.forward, &topology.backward)).chain(second);
-        for ((forward, backward), (to, from)) in all.zip(self.links.clone()) {
-            for (id, config) in [(to, forward), (from, backward)] {
-                if self.simulation.link_config(id) != config {
-                    let change = tresse_sim::Change::Link(id, Box::new(config.clone()));
-                    self.simulation.apply(change).map_err(|e| format!("change: {e}"))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn source(&self) -> &Source {
         self.simulation.app(self.sender)
     }
 
     fn sink(&self) -> &Sink {
         self.simulation.app::<Receiver>(self.receiver).program()
+    }
+
+    /// User data delivered, and that of the competitor.
+    fn delivered(&self) -> [u64; 2] {
+        let competitor = self
+            .competitor
+            .map_or(0, |host| self.simulation.app::<Receiver>(host).program().stats().bytes);
+        [self.sink().stats().bytes, competitor]
     }
 
     fn check(&self, flow: &Flow) -> Result<(), String> {
@@ -276,7 +244,7 @@ impl Network {
         id.and_then(|id| endpoint.stats(id)).unwrap_or_default()
     }
 
-    fn measure(&mut self, run: &FlowRun) -> Measured {
+    fn measure(&mut self, run: &FlowRun, mark: Mark) -> Measured {
         let origin = self.source().program().connected_at().unwrap_or(Time::ZERO);
         let sink = self.sink().stats();
         let (sender, receiver) = (self.stats(self.sender), self.stats(self.receiver));
@@ -286,12 +254,31 @@ impl Network {
             _ => sink.last_at.unwrap_or(origin),
         };
         let seconds = end.since(origin).as_secs_f64();
+        let counted = end.since(mark.at.unwrap_or(origin)).as_secs_f64();
         let mut put = |name: &str, value: f64| {
             values.insert(name.to_owned(), value);
         };
-        if seconds > 0.0 {
-            put("goodput_kbps", sink.bytes as f64 * 8.0 / 1e3 / seconds);
-            put("goodput_kBps", sink.bytes as f64 / 1e3 / seconds);
+        if counted > 0.0 {
+            let [own, competing] = self.delivered();
+            let rate = (own - mark.delivered[0]) as f64 / counted;
+            put("goodput_kbps", rate * 8.0 / 1e3);
+            put("goodput_kBps", rate / 1e3);
+            put("goodput_mbps", rate * 8.0 / 1e6);
+            if self.competitor.is_some() {
+                compete(rate, (competing - mark.delivered[1]) as f64 / counted, &mut put);
+            }
+            if let Workload::Bulk(bulk) = &run.setup.flow.workload {
+                let ideal = run.setup.flow.topology.ideal_mbps(bulk.message_bytes);
+                compare_with_ideal(rate * 8.0 / 1e6, ideal.as_deref(), &mut put);
+            }
+        }
+        if self.links.len() > 1 {
+            let there = self.links.iter().map(|(id, _)| self.simulation.link_stats(*id));
+            let bytes: Vec<u64> = there.map(|stats| stats.delivered_bytes).collect();
+            let all = bytes.iter().sum::<u64>().max(1) as f64;
+            for (path, bytes) in bytes.into_iter().enumerate() {
+                put(&format!("path_share.{}", path + 1), 100.0 * bytes as f64 / all);
+            }
         }
         // How long it took says something where the amount is fixed and the time is not.
         if matches!(&run.setup.flow.workload, Workload::Bulk(b) if b.duration_s.is_none()) {
@@ -324,6 +311,26 @@ impl Network {
         };
         self.sink().deliveries().iter().filter_map(pair).collect()
     }
+}
+
+/// How two flows share a bottleneck, from their rates.
+fn compete(own: f64, other: f64, put: &mut impl FnMut(&str, f64)) {
+    put("competitor_mbps", other * 8.0 / 1e6);
+    if other > 0.0 {
+        put("of_competitor", 100.0 * own / other);
+        // Jain, Chiu & Hawe (1984): (Σ x)² / (n Σ x²).
+        put("fairness", (own + other).powi(2) / (2.0 * (own.powi(2) + other.powi(2))));
+    }
+}
+
+/// How a goodput compares with what the paths could carry: all of them, and the best one.
+fn compare_with_ideal(goodput: f64, paths: Option<&[f64]>, put: &mut impl FnMut(&str, f64)) {
+    let Some(paths) = paths else { return };
+    let (sum, best) = (paths.iter().sum::<f64>(), paths.iter().copied().fold(0.0, f64::max));
+    put("ideal_mbps", sum);
+    put("ideal_path_mbps", best);
+    put("of_ideal", 100.0 * goodput / sum);
+    put("of_ideal_path", 100.0 * goodput / best);
 }
 
 fn counters(

@@ -8,6 +8,7 @@ use tresse_sim::apps::{Sender, Sink};
 use tresse_sim::{Application, Context, Packet};
 
 use super::series::SeriesObserver;
+use super::transfer::TransferObserver;
 use super::wire::{SharedUnderway, WireObserver};
 use crate::flow::Observe;
 use crate::flow::record::Traces;
@@ -36,6 +37,7 @@ pub(super) struct Source {
     end: End,
     wire: Option<WireObserver>,
     series: Option<SeriesObserver>,
+    transfer: Option<TransferObserver>,
 }
 
 impl Program for Source {
@@ -54,6 +56,7 @@ impl Source {
         observe: Observe,
         missing_reports: u32,
         underway: SharedUnderway,
+        transfer: Option<TransferObserver>,
     ) -> Source {
         let wire = observe.retransmissions || observe.sequence;
         Source {
@@ -61,6 +64,7 @@ impl Source {
             end,
             wire: wire.then(|| WireObserver::new(observe, missing_reports, underway)),
             series: observe.series.then(SeriesObserver::default),
+            transfer,
         }
     }
 
@@ -78,6 +82,9 @@ impl Source {
         }
         if let Some(series) = self.series.take() {
             series.finish(origin, values, &mut traces);
+        }
+        if let Some(transfer) = self.transfer.take() {
+            transfer.finish(deliveries, values);
         }
         traces
     }
@@ -118,6 +125,9 @@ impl Application for Source {
     fn on_packet(&mut self, now: Time, outgoing: bool, packet: &Packet) {
         if let Some(wire) = &mut self.wire {
             wire.on_packet(now, outgoing, packet);
+        }
+        if let Some(transfer) = &mut self.transfer {
+            transfer.on_packet(now, outgoing, packet);
         }
     }
 }

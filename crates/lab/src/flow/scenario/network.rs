@@ -1,0 +1,214 @@
+//! The hosts of a run, the programs on them, and the links between them.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tresse_core::{AssociationConfig, EndpointConfig, Profile};
+use tresse_netem::LinkConfig;
+use tresse_sim::apps::{Plan, Router, Sender, Sink};
+use tresse_sim::{HostId, LinkId, Route, Simulation};
+
+use super::source::{End, Receiver, Source};
+use super::transfer::TransferObserver;
+use super::wire::SharedUnderway;
+use super::{missing_reports, plan};
+use crate::flow::plan::FlowRun;
+use crate::flow::{Flow, Observe, Shared, Topology, Workload};
+use crate::seed;
+
+const PORT: u16 = 5000;
+
+/// No run needs this many events.
+const EVENT_LIMIT: u64 = 400_000_000;
+
+/// Third byte of the addresses of the flow that competes.
+const COMPETITOR: u8 = 9;
+
+/// The hosts and what is between them.
+pub(super) struct Network {
+    pub(super) simulation: Simulation,
+    pub(super) sender: HostId,
+    pub(super) receiver: HostId,
+    /// Where the data of the competing flow arrives.
+    pub(super) competitor: Option<HostId>,
+    /// Forward and backward link of each path.
+    pub(super) links: Vec<(LinkId, LinkId)>,
+    /// Forward and backward link of the shared bottleneck.
+    shared: Option<(LinkId, LinkId)>,
+}
+
+/// The two routers at the ends of the shared bottleneck.
+#[derive(Clone, Copy)]
+struct Routers {
+    near: HostId,
+    far: HostId,
+}
+
+/// Two hosts that talk to each other.
+#[derive(Clone, Copy)]
+struct Pair {
+    sender: HostId,
+    receiver: HostId,
+}
+
+fn address(path: u8, host: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, path, 0, host))
+}
+
+impl Network {
+    pub(super) fn build(run: &FlowRun) -> Result<Network, String> {
+        let flow = &run.setup.flow;
+        let topology = &flow.topology;
+        let seed_bytes = seed::derive(run.seed, run.replication, "network");
+        let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
+        let mut simulation = Simulation::new(simulation_seed);
+        simulation.set_event_limit(EVENT_LIMIT);
+
+        let pair = add_pair(&mut simulation, run);
+        let shared = topology.shared.as_ref();
+        let routers = shared.map(|_| Routers {
+            near: simulation.add_node("near", Box::new(Router::new())),
+            far: simulation.add_node("far", Box::new(Router::new())),
+        });
+        let mut links = Vec::new();
+        for (path, ends) in (0u8..).zip(topology.paths()) {
+            let through = routers.filter(|_| shared.is_some_and(|s| s.paths.contains(&(path + 1))));
+            let fault = |e| format!("link of path {}: {e}", path + 1);
+            links.push(connect(&mut simulation, pair, path, ends, through).map_err(fault)?);
+        }
+        let mut network = Network {
+            simulation,
+            sender: pair.sender,
+            receiver: pair.receiver,
+            competitor: None,
+            links,
+            shared: None,
+        };
+        if let (Some(shared), Some(routers)) = (shared, routers) {
+            network.add_competitor(flow, shared, routers)?;
+        }
+        Ok(network)
+    }
+
+    /// A second pair of hosts, and the link that both share.
+    fn add_competitor(
+        &mut self,
+        flow: &Flow,
+        shared: &Shared,
+        routers: Routers,
+    ) -> Result<(), String> {
+        let profile = Profile::named(&shared.competitor).map_err(|e| e.to_string())?;
+        let association = AssociationConfig {
+            concurrent_transfer: false,
+            ..flow.association(&Arc::new(profile))
+        };
+        let endpoint = |host: u8| EndpointConfig {
+            local_port: PORT,
+            local_addresses: vec![address(COMPETITOR, host)],
+            association: association.clone(),
+            ..EndpointConfig::default()
+        };
+        // It goes on for as long as the flow under test.
+        let end = End { after: None, messages: None };
+        let program = Sender::new(plan(&flow.workload).0)
+            .connect(vec![address(COMPETITOR, 2)], PORT, association.clone())
+            .from_connection()
+            .without_log();
+        let underway = SharedUnderway::default();
+        let source = Source::new(program, end, Observe::default(), 0, underway, None);
+        let sender = self.simulation.add_host("competitor", endpoint(1), Box::new(source));
+        let accept = EndpointConfig { accept: true, ..endpoint(2) };
+        let program = Box::new(Receiver::new(Sink::new().without_log(), end, None));
+        let receiver = self.simulation.add_host("competitor-receiver", accept, program);
+        self.competitor = Some(receiver);
+        let ends = (&flow.topology.forward, &flow.topology.backward);
+        let fault = |e: String| format!("shared link: {e}");
+        let pair = Pair { sender, receiver };
+        connect(&mut self.simulation, pair, COMPETITOR, ends, Some(routers)).map_err(fault)?;
+        // What goes to a host takes the routes above; the rest is for the other router.
+        let mut link = |from, to, config: &LinkConfig| {
+            self.simulation
+                .add_link(from, to, Route::any(), config.clone())
+                .map_err(|e| fault(e.to_string()))
+        };
+        self.shared = Some((
+            link(routers.near, routers.far, &shared.forward)?,
+            link(routers.far, routers.near, &shared.backward)?,
+        ));
+        Ok(())
+    }
+
+    /// Gives all links the settings of `topology`.
+    pub(super) fn apply(&mut self, topology: &Topology) -> Result<(), String> {
+        let shared = topology.shared.as_ref().map(|s| (&s.forward, &s.backward));
+        let links = self.links.iter().copied().chain(self.shared);
+        for ((to, from), (forward, backward)) in
+            links.collect::<Vec<_>>().into_iter().zip(topology.paths().chain(shared))
+        {
+            for (id, config) in [(to, forward), (from, backward)] {
+                if self.simulation.link_config(id) != config {
+                    let change = tresse_sim::Change::Link(id, Box::new(config.clone()));
+                    self.simulation.apply(change).map_err(|e| format!("change: {e}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The hosts under test with their programs.
+fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
+    let flow = &run.setup.flow;
+    let paths = flow.topology.path_count();
+    let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
+    let association = flow.association(&run.setup.profile);
+    let endpoint = |host: u8| EndpointConfig {
+        local_port: PORT,
+        local_addresses: addresses(host),
+        association: association.clone(),
+        ..EndpointConfig::default()
+    };
+    let (plan, end): (Plan, End) = plan(&flow.workload);
+    let sent_log = !matches!(flow.workload, Workload::Bulk(_));
+    let config = AssociationConfig { trace: flow.observe.series, ..association.clone() };
+    let program = Sender::new(plan).connect(addresses(2), PORT, config).from_connection();
+    let program = if sent_log { program } else { program.without_log() };
+    let underway = SharedUnderway::default();
+    let transfer = flow.observe.transfer.then(|| TransferObserver::new(association.receive_buffer));
+    let missing = missing_reports(run);
+    let source = Source::new(program, end, flow.observe, missing, Rc::clone(&underway), transfer);
+    let sender = simulation.add_host("sender", endpoint(1), Box::new(source));
+    let logged = sent_log || flow.observe.transfer;
+    let sink = if logged { Sink::new() } else { Sink::new().without_log() };
+    let accept = EndpointConfig { accept: true, ..endpoint(2) };
+    let program = Box::new(Receiver::new(sink, end, flow.observe.sequence.then_some(underway)));
+    let receiver = simulation.add_host("receiver", accept, program);
+    Pair { sender, receiver }
+}
+
+/// Links two hosts on one path, directly or by way of the routers: then the links of the path end
+/// there, and from the far router on there is no delay.
+fn connect(
+    simulation: &mut Simulation,
+    pair: Pair,
+    path: u8,
+    (forward, backward): (&LinkConfig, &LinkConfig),
+    through: Option<Routers>,
+) -> Result<(LinkId, LinkId), String> {
+    let (a, b) = (address(path, 1), address(path, 2));
+    let there = Route::to(b).default_source(a);
+    let back = Route::to(a).default_source(b);
+    let (near, far) = through.map_or((pair.receiver, pair.sender), |r| (r.near, r.far));
+    let mut link = |from, to, route, config: &LinkConfig| {
+        simulation.add_link(from, to, route, config.clone()).map_err(|e| e.to_string())
+    };
+    let links =
+        (link(pair.sender, near, there, forward)?, link(pair.receiver, far, back, backward)?);
+    if through.is_some() {
+        let perfect = LinkConfig::default();
+        link(far, pair.receiver, Route::to(b), &perfect)?;
+        link(near, pair.sender, Route::to(a), &perfect)?;
+    }
+    Ok(links)
+}

@@ -1,0 +1,140 @@
+//! The network of a flow experiment: one path or two, and a bottleneck that others use as well.
+
+use serde::{Deserialize, Serialize};
+use tresse_core::Profile;
+use tresse_netem::LinkConfig;
+
+use crate::mistake::{Checked, mistake, require};
+
+/// Two hosts and the emulated network between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// The link from the data sender to the data receiver.
+    pub forward: LinkConfig,
+    /// The link back.
+    pub backward: LinkConfig,
+    /// A second, disjoint path: both hosts have an address on each. New data takes the first one,
+    /// what is sent again after a timeout the other, unless `association.concurrent_transfer` has
+    /// data take both. Default: none.
+    #[serde(default)]
+    pub second: Option<SecondPath>,
+    /// A bottleneck behind the links of some paths, with a flow that competes for it. Default: none.
+    #[serde(default)]
+    pub shared: Option<Shared>,
+}
+
+/// The second path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondPath {
+    /// The link from the data sender to the data receiver.
+    pub forward: LinkConfig,
+    /// The link back.
+    pub backward: LinkConfig,
+}
+
+/// A bottleneck between two routers. A second pair of hosts has one path through it, whose own links
+/// are like those of the first path of the experiment, and the same traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// The link between the routers, in the direction of the data.
+    pub forward: LinkConfig,
+    /// The link back.
+    pub backward: LinkConfig,
+    /// Which paths of the experiment go through it. Default: both.
+    #[serde(default = "both")]
+    pub paths: Vec<u8>,
+    /// Profile of the competing flow (see [`Profile::named`]).
+    pub competitor: String,
+}
+
+fn both() -> Vec<u8> {
+    vec![1, 2]
+}
+
+impl Topology {
+    /// Forward and backward link of each path.
+    pub fn paths(&self) -> impl Iterator<Item = (&LinkConfig, &LinkConfig)> {
+        let second = self.second.as_ref().map(|path| (&path.forward, &path.backward));
+        std::iter::once((&self.forward, &self.backward)).chain(second)
+    }
+
+    /// How many paths there are.
+    pub fn path_count(&self) -> u8 {
+        if self.second.is_some() { 2 } else { 1 }
+    }
+
+    /// The same network with one of its paths alone, counted from 0; `None` if there is none.
+    pub(super) fn alone(&self, path: usize) -> Option<Topology> {
+        let (forward, backward) = self.paths().nth(path)?;
+        let (forward, backward) = (forward.clone(), backward.clone());
+        Some(Topology { forward, backward, second: None, shared: None })
+    }
+
+    /// Mbit/s of user data that each path could carry, in messages of so many bytes with a packet
+    /// each: bandwidth × bytes of the message / bytes of the frame (Sarnow 2017, equation 4.1).
+    /// `None` where the bandwidth is unlimited or shared.
+    pub(super) fn ideal_mbps(&self, message_bytes: usize) -> Option<Vec<f64>> {
+        // IPv4, common header and DATA chunk header.
+        let headers = 20 + 12 + 16;
+        let ideal = |(link, _): (&LinkConfig, &LinkConfig)| {
+            let frame = message_bytes as f64 + f64::from(headers + link.overhead_bytes);
+            Some(link.bandwidth_kbps? / 1e3 * message_bytes as f64 / frame)
+        };
+        if self.shared.is_some() { None } else { self.paths().map(ideal).collect() }
+    }
+
+    /// Sum of the bandwidth–delay products of all paths, in bytes; 0 of an unlimited one. The delay
+    /// is that of both links, without queues.
+    pub(super) fn bandwidth_delay_bytes(&self) -> f64 {
+        let product = |(there, back): (&LinkConfig, &LinkConfig)| {
+            there.bandwidth_kbps.unwrap_or(0.0) * (there.delay_ms + back.delay_ms) / 8.0
+        };
+        self.paths().map(product).sum()
+    }
+
+    pub(super) fn validate(&self) -> Checked {
+        let link = |name: &str, link: &LinkConfig| {
+            link.validate()
+                .map_err(|err| mistake(format!("topology.{name}.{}", err.key), err.reason))
+        };
+        link("forward", &self.forward)?;
+        link("backward", &self.backward)?;
+        if let Some(second) = &self.second {
+            link("second.forward", &second.forward)?;
+            link("second.backward", &second.backward)?;
+        }
+        let Some(shared) = &self.shared else { return Ok(()) };
+        link("shared.forward", &shared.forward)?;
+        link("shared.backward", &shared.backward)?;
+        let known = |path: &u8| (1..=self.path_count()).contains(path);
+        let some = !shared.paths.is_empty() && shared.paths.iter().all(known);
+        require(some, "topology.shared.paths", "must name paths that there are, at least one")?;
+        Profile::named(&shared.competitor)
+            .map(|_| ())
+            .map_err(|err| mistake("topology.shared.competitor", err.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ideal_and_buffers_follow_from_the_links() {
+        let link =
+            |mbps: f64| LinkConfig { overhead_bytes: 26, ..LinkConfig::new(1e3 * mbps, 10.0) };
+        let second = SecondPath { forward: link(100.0), backward: link(100.0) };
+        let (forward, backward) = (link(10.0), link(10.0));
+        let both = Topology { forward, backward, second: Some(second), shared: None };
+        let ideal = both.ideal_mbps(1452).unwrap();
+        // Sarnow 2017, equation 4.2: 95.15 %.
+        assert!((ideal[0] - 9.515).abs() < 1e-3 && (ideal[1] - 95.15).abs() < 1e-2, "{ideal:?}");
+        assert_eq!(both.bandwidth_delay_bytes(), (10e6 + 100e6) * 0.02 / 8.0);
+        let alone = both.alone(1).unwrap();
+        assert_eq!((alone.path_count(), alone.forward.bandwidth_kbps), (1, Some(1e5)));
+        assert_eq!(both.alone(2), None);
+    }
+}
