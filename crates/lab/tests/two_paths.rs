@@ -122,8 +122,8 @@ fn two_paths_bring_their_sum_and_each_alone_its_own() {
     let efficiency = 1452.0 / 1526.0;
     assert!(near(both("ideal_mbps"), 12.0 * efficiency, 1e-6), "{}", both("ideal_mbps"));
     assert!(near(both("ideal_path_mbps"), 8.0 * efficiency, 1e-6));
-    assert!(near(both("path_mbps.1"), 4.0 * efficiency, 0.02), "{}", both("path_mbps.1"));
-    assert!(near(both("path_mbps.2"), 8.0 * efficiency, 0.02), "{}", both("path_mbps.2"));
+    assert!(near(both("path_mbps.1"), 4.0 * efficiency, 0.15), "{}", both("path_mbps.1"));
+    assert!(near(both("path_mbps.2"), 8.0 * efficiency, 0.15), "{}", both("path_mbps.2"));
     assert_eq!(both("best_path_mbps"), both("path_mbps.2"));
 
     // Both paths at once, and without concurrent transfer the first one.
@@ -131,7 +131,7 @@ fn two_paths_bring_their_sum_and_each_alone_its_own() {
     assert!(both("of_best_path") > 130.0, "{}", both("of_best_path"));
     assert!(near(both("path_share.2"), 100.0 * 8.0 / 12.0, 0.1), "{}", both("path_share.2"));
     assert!(near(first("goodput_mbps"), 4.0 * efficiency, 0.15), "{}", first("goodput_mbps"));
-    assert!(first("of_best_path") < 60.0 && first("path_share.1") > 99.0);
+    assert!(first("of_best_path") < 60.0 && first("path_share.1") > 95.0);
 
     // Order is lost with two paths only.
     assert!(both("reorder_bytes.p95") > 1452.0, "{}", both("reorder_bytes.p95"));
