@@ -111,6 +111,9 @@ struct ReportArgs {
     /// Folder that the two pages are written to
     #[arg(long, value_name = "DIR", default_value = "docs")]
     docs: PathBuf,
+    /// Leave out slow experiments that have no results; the pages name them
+    #[arg(long)]
+    without_slow: bool,
 }
 
 /// Runs `tresse lab`.
@@ -354,8 +357,14 @@ fn run_command(what: &str, out: &Path) -> String {
     }
 }
 
-/// The stored results of all experiments that have to do with a paper.
-fn results_of_papers(out: &Path) -> Result<Vec<Report>, LabError> {
+/// The stored results of all experiments that have to do with a paper, and what was left out.
+fn results_of_papers(args: &ReportArgs) -> Result<(Vec<Report>, Vec<&'static str>), LabError> {
+    let out = &args.out;
+    let slow: Vec<String> = experiment::built_in()?
+        .iter()
+        .filter(|e| args.without_slow && e.is_slow())
+        .map(|e| e.id().to_owned())
+        .collect();
     let mechanisms = experiment::ids_of(experiment::MECHANISMS);
     let (mut reports, mut missing) = (Vec::new(), Vec::new());
     for id in experiment::ids().filter(|id| !mechanisms.contains(id)) {
@@ -365,20 +374,22 @@ fn results_of_papers(out: &Path) -> Result<Vec<Report>, LabError> {
             Err(error) => return Err(error),
         }
     }
+    let (absent, missing): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|id| slow.iter().any(|slow| slow == id));
     if missing.is_empty() {
-        return Ok(reports);
+        return Ok((reports, absent));
     }
     let (id, what) = match reports.len() {
         0 => ("any experiment".to_owned(), "--all --slow".to_owned()),
         _ => (missing.join(", "), missing.join(" ")),
     };
-    Err(LabError::NoResult { id, path: out.to_owned(), command: run_command(&what, out) })
+    Err(LabError::NoResult { id, path: out.clone(), command: run_command(&what, out) })
 }
 
 /// Writes the pages about the whole campaign from the stored results of every built-in experiment
 /// but those of single mechanisms, which no paper has numbers for.
 fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
-    let reports = results_of_papers(&args.out)?;
+    let (reports, absent) = results_of_papers(args)?;
     let write = |path: &Path, text: String| {
         std::fs::write(path, text)
             .map_err(|source| LabError::Write { path: path.to_owned(), source })
@@ -386,8 +397,8 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
     std::fs::create_dir_all(&args.docs)
         .map_err(|source| LabError::Write { path: args.docs.clone(), source })?;
     let pages = [
-        ("reproduction.md", campaign::reproduction(&reports)),
-        ("default-profile.md", campaign::default_profile(&reports)),
+        ("reproduction.md", campaign::reproduction(&reports, &absent)),
+        ("default-profile.md", campaign::default_profile(&reports, &absent)),
     ];
     let mut out = String::new();
     for (name, text) in pages {

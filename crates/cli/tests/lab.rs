@@ -164,6 +164,14 @@ fn the_pages_of_a_campaign_need_every_result() {
     assert!(page("default-profile.md").starts_with("# The default profile"));
     assert!(stdout(&output).contains("reproduction.md"));
 
+    // Slow ones may be left out, if that is said.
+    fs::remove_file(temp.path().join("out/tresse/rule1/summary.json")).unwrap();
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("tresse/rule1"), "{error}");
+    let arguments = ["report", "--without-slow", "--out", "out", "--docs", "pages/of/it"];
+    assert!(lab(temp.path(), &arguments).status.success());
+    assert!(page("reproduction.md").contains("being slow: tresse/rule1."));
+
     fs::write(own, "{}").unwrap();
     let error = refusal(temp.path(), &["report", "--out", "out"]);
     assert!(error.contains("is not a result of this version"), "{error}");

@@ -168,9 +168,13 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let session = session(temp.path(), &text, &Overrides::default());
     let report = session.run(temp.path(), quiet()).unwrap().report;
     let stored = Report::load(&temp.path().join("test/flow"), "test/flow", "again").unwrap();
-    let pages = [campaign::reproduction(&[stored]), campaign::default_profile(&[report])];
+    let pages = [
+        campaign::reproduction(&[stored], &[]),
+        campaign::default_profile(&[report], &["tresse/x"]),
+    ];
     assert!(pages[0].contains("| **all** | 3 | 3 | 0 | 0 | 100 % |"), "{}", pages[0]);
     assert!(pages[0].contains("### `test/flow`: A small flow") && pages[0].contains("| within |"));
+    assert!(pages[1].contains("being slow: tresse/x.") && !pages[0].contains("being slow"));
     assert!(pages[1].contains("of 2 workloads") && pages[1].contains("loss 10"), "{}", pages[1]);
 }
 
