@@ -8,7 +8,7 @@ use crate::event::LossCause;
 use crate::path::pacing::Pacer;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, rtx_policy};
-use crate::profile::{BufferSplitting, Scheduler};
+use crate::profile::{BufferSplitting, RetransmissionPolicy};
 use crate::recovery::chunk_rescheduling::Buffers;
 use crate::scoreboard::{AckOutcome, Eligibility, PathAck};
 use crate::time::Time;
@@ -103,7 +103,6 @@ impl Association {
             queued: sender.queue.bytes(),
             window: sender.limit.min(sender.a_rwnd + sender.board.flight_user_bytes()),
             mss: self.paths.amdcs(),
-            thin: sender.is_thin(),
             blocked: sender.blocked,
         }
     }
@@ -213,8 +212,7 @@ impl Association {
         if cause == Some(LossCause::Rescheduled) {
             // The point is to take another one, the fastest.
             paths.retain(|p| p.id != last);
-            let fastest =
-                rtx_policy::choose(crate::profile::RetransmissionPolicy::MinRtt, last, &paths);
+            let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &paths);
             return fastest.unwrap_or(last);
         }
         rtx_policy::choose(*policy, last, &paths).unwrap_or_else(|| self.paths.data_path())
@@ -283,14 +281,10 @@ impl Association {
 
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
     pub(super) fn plan_copies(&mut self, path: PathId, seqs: std::ops::Range<u64>) {
-        if !self.is_concurrent() || self.profile().multipath.scheduler != Scheduler::Redundant {
-            return;
-        }
-        let paths = self.path_views();
-        let view = self.sending_view(&paths);
-        if self.sender.scheduler.duplicates(&view) {
-            let others = paths.iter().map(|p| p.id).filter(|id| *id != path);
-            self.sender.copies.extend(others.map(|id| (id, seqs.clone())));
+        let thin = self.sender.is_thin();
+        if self.is_concurrent() && self.sender.scheduler.duplicates(thin) {
+            let others: SmallVec<[PathId; 4]> = self.carriers().filter(|id| *id != path).collect();
+            self.sender.copies.extend(others.into_iter().map(|id| (id, seqs.clone())));
         }
     }
 }

@@ -61,8 +61,6 @@ pub(crate) struct View<'a> {
     pub(crate) window: usize,
     /// Bytes of chunks in a full packet (PMDCS).
     pub(crate) mss: usize,
-    /// The stream is thin.
-    pub(crate) thin: bool,
     /// How often the buffers kept data from an open path, since the association began.
     pub(crate) blocked: u64,
 }
@@ -78,8 +76,8 @@ impl<'a> View<'a> {
 trait PathScheduler {
     /// The path for the next packet of new data, an open one; `None` to wait for a better one.
     fn choose(&mut self, view: &View<'_>) -> Option<PathId>;
-    /// Whether the packet is sent over all the other paths too.
-    fn duplicates(&self, _view: &View<'_>) -> bool {
+    /// Whether packets of a stream, thin or not, are sent over all the other paths too.
+    fn duplicates(&self, _thin: bool) -> bool {
         false
     }
 }
@@ -127,7 +125,7 @@ impl Scheduler {
     }
 
     /// As [`PathScheduler::duplicates`].
-    pub(crate) fn duplicates(&mut self, view: &View<'_>) -> bool {
-        self.get_mut().duplicates(view)
+    pub(crate) fn duplicates(&mut self, thin: bool) -> bool {
+        self.get_mut().duplicates(thin)
     }
 }

@@ -15,7 +15,7 @@ impl PathScheduler for Redundant {
         MinRtt.choose(view)
     }
 
-    fn duplicates(&self, view: &View<'_>) -> bool {
-        view.thin
+    fn duplicates(&self, thin: bool) -> bool {
+        thin
     }
 }
