@@ -10,9 +10,11 @@ use crate::error::ConnectError;
 use crate::profile::Profile;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): one SCTP port on one or more local addresses.
+/// More ports can be opened later, see [`PortConfig`].
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// The local SCTP port. No default that suits all; tests use 5000.
+    /// The local SCTP port. No default that suits all; tests use 5000. With 0 there is none until
+    /// [`Endpoint::open_port`](crate::Endpoint::open_port).
     pub local_port: u16,
     /// Local addresses offered to peers in INIT and INIT ACK, the first one preferred as source.
     /// Empty (default): offer none; peers then use the source address of the packets
@@ -40,7 +42,18 @@ impl Default for EndpointConfig {
     }
 }
 
-impl EndpointConfig {
+/// Settings of one SCTP port of an endpoint; the fields mean what they do in [`EndpointConfig`].
+#[derive(Clone, Debug, Default)]
+pub struct PortConfig {
+    /// Local addresses offered to peers; see [`EndpointConfig::local_addresses`].
+    pub local_addresses: Vec<IpAddr>,
+    /// Whether peers may open associations to this port. Default `false`.
+    pub accept: bool,
+    /// Settings for associations that peers open to this port.
+    pub association: AssociationConfig,
+}
+
+impl PortConfig {
     /// Valid.Cookie.Life with the longest extension that is granted (RFC 9260 §5.2.6).
     pub(crate) fn longest_cookie_life(&self) -> Duration {
         // A longer life makes replay easier: it is at most doubled.

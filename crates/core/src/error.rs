@@ -71,4 +71,7 @@ pub enum AssociationError {
     /// The operation does not fit the state (for example a path not yet confirmed, RFC 9260 §5.4).
     #[error("not possible in this state: {0}")]
     WrongState(&'static str),
+    /// A setting is outside its range.
+    #[error("{0}")]
+    Config(String),
 }

@@ -24,7 +24,7 @@ mod streams;
 pub mod time;
 
 pub use bytes::Bytes;
-pub use config::{AssociationConfig, EndpointConfig};
+pub use config::{AssociationConfig, EndpointConfig, PortConfig};
 pub use endpoint::{AssociationId, Datagram, Endpoint, Transmit};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
@@ -34,6 +34,6 @@ pub use event::{
 pub use path::{PathId, PathState};
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
-pub use stats::{AssociationStats, EndpointStats, PathStats};
+pub use stats::{AssociationInfo, AssociationState, AssociationStats, EndpointStats, PathStats};
 pub use time::Time;
 pub use tresse_wire as wire;

@@ -83,6 +83,54 @@ impl AssociationStats {
     }
 }
 
+/// States of an association (RFC 9260 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AssociationState {
+    /// CLOSED: it has ended.
+    Closed,
+    /// COOKIE-WAIT.
+    CookieWait,
+    /// COOKIE-ECHOED.
+    CookieEchoed,
+    /// ESTABLISHED.
+    Established,
+    /// SHUTDOWN-PENDING.
+    ShutdownPending,
+    /// SHUTDOWN-SENT.
+    ShutdownSent,
+    /// SHUTDOWN-RECEIVED.
+    ShutdownReceived,
+    /// SHUTDOWN-ACK-SENT.
+    ShutdownAckSent,
+}
+
+/// What identifies an association and how it stands (STATUS, RFC 9260 §11.1.8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AssociationInfo {
+    /// Its state.
+    pub state: AssociationState,
+    /// Our SCTP port.
+    pub local_port: u16,
+    /// The peer's SCTP port.
+    pub remote_port: u16,
+    /// The peer's UDP port if packets to its primary address are encapsulated (RFC 6951).
+    pub encapsulation: Option<u16>,
+    /// Our addresses as offered to the peer; empty if the peer knows only where packets come from.
+    pub local_addresses: Vec<std::net::IpAddr>,
+    /// Streams in our direction.
+    pub outbound_streams: u16,
+    /// Streams in the peer's direction; 0 before it is known.
+    pub inbound_streams: u16,
+    /// DATA chunks sent and not yet acknowledged.
+    pub unacknowledged_chunks: usize,
+    /// Messages that wait to be read.
+    pub unread_messages: usize,
+    /// Bytes of user data above which a message is fragmented on the primary path.
+    pub fragmentation_point: usize,
+}
+
 /// Gauges of one path.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

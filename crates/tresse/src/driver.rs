@@ -99,7 +99,7 @@ impl Driver {
         if state.driver.is_none() {
             state.driver = Some(cx.waker().clone());
         }
-        let finished = !state.accepting && state.slots.is_empty() && self.told.is_empty();
+        let finished = self.told.is_empty() && state.is_finished();
         drop(state);
 
         // Packets leave before anyone learns of the end that they announce: a process may exit

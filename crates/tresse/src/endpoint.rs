@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slotmap::SecondaryMap;
+use tokio::sync::mpsc;
 use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, UdpCarrier};
-use tresse_core::{AssociationConfig, AssociationId, EndpointStats, Time};
+use tresse_core::{AssociationConfig, AssociationId, EndpointStats, Event, Time};
 
 use crate::association::Association;
 use crate::clock::Clock;
@@ -75,33 +76,15 @@ impl Endpoint {
     /// # Panics
     /// As `bind`.
     pub fn open(config: Config) -> io::Result<(Endpoint, Driver)> {
-        let Config { local, udp, mut sctp, backlog, observer } = config;
-        let carrier = UdpCarrier::bind(local, udp)?;
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(io::Error::other)?;
-        if sctp.local_port == 0 {
+        let mut config = config;
+        if config.sctp.local_port == 0 {
             let mut random = [0; 2];
             getrandom::fill(&mut random).map_err(io::Error::other)?;
             // The dynamic ports of RFC 6335 §6.
-            sctp.local_port = 0xc000 | u16::from_be_bytes(random);
+            config.sctp.local_port = 0xc000 | u16::from_be_bytes(random);
         }
-        let sctp_port = sctp.local_port;
-        let association = sctp.association.clone();
-        let accepted_send_buffer = association.send_buffer;
-        let state = State {
-            core: tresse_core::Endpoint::new(sctp, seed),
-            slots: SecondaryMap::new(),
-            backlog: VecDeque::new(),
-            max_backlog: backlog,
-            accepted_send_buffer,
-            driver: None,
-            accepting: true,
-            ended: None,
-            zones: Vec::new(),
-            carrier: carrier.stats(),
-        };
-        let shared = Arc::new(Shared::new(state, Clock::start(), carrier.local_addr(), sctp_port));
-        let driver = Driver::new(Arc::clone(&shared), carrier, observer);
+        let association = config.sctp.association.clone();
+        let (shared, driver) = open(config, None)?;
         Ok((Endpoint { inner: Arc::new(Inner { shared, association }) }, driver))
     }
 
@@ -225,4 +208,33 @@ impl Endpoint {
     pub fn instant(&self, time: Time) -> Instant {
         self.inner.shared.clock.instant(time)
     }
+}
+
+/// Binds the carrier, and makes what the handles and the driver share.
+pub(crate) fn open(
+    config: Config,
+    tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
+) -> io::Result<(Arc<Shared>, Driver)> {
+    let Config { local, udp, sctp, backlog, observer } = config;
+    let carrier = UdpCarrier::bind(local, udp)?;
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    let sctp_port = sctp.local_port;
+    let accepted_send_buffer = sctp.association.send_buffer;
+    let state = State {
+        core: tresse_core::Endpoint::new(sctp, seed),
+        slots: SecondaryMap::new(),
+        backlog: VecDeque::new(),
+        max_backlog: backlog,
+        accepted_send_buffer,
+        driver: None,
+        accepting: true,
+        ended: None,
+        zones: Vec::new(),
+        carrier: carrier.stats(),
+        tap,
+    };
+    let shared = Arc::new(Shared::new(state, Clock::start(), carrier.local_addr(), sctp_port));
+    let driver = Driver::new(Arc::clone(&shared), carrier, observer);
+    Ok((shared, driver))
 }

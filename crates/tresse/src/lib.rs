@@ -63,6 +63,7 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod raw;
 mod shared;
 
 pub use association::Association;
@@ -70,12 +71,14 @@ pub use config::{Config, Direction, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{Closed, ConnectError, SendError};
+pub use raw::{Events, RawEndpoint};
 
 pub use bytes::Bytes;
 pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, UdpOptions};
 pub use tresse_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationStats, CloseReason,
-    EndpointConfig, EndpointStats, Event, LossCause, Message, PathId, PathState, PathStats,
-    Profile, ProfileError, ReceivedMessage, SendOptions, Time, TraceEvent,
+    AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
+    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,
+    PathId, PathState, PathStats, PortConfig, Profile, ProfileError, ReceivedMessage, SendOptions,
+    Time, TraceEvent,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

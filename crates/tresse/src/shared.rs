@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use slotmap::SecondaryMap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tresse_carrier::CarrierStats;
 use tresse_core::{AssociationId, AssociationStats, Event, Message, PathStats, Time};
 
@@ -46,6 +46,8 @@ pub(crate) struct State {
     /// Link-local peers that the carrier has to learn.
     pub(crate) zones: Vec<SocketAddr>,
     pub(crate) carrier: CarrierStats,
+    /// Where events go instead of to slots: the endpoint is a [`RawEndpoint`](crate::RawEndpoint).
+    pub(crate) tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
 }
 
 /// One association as its handles see it.
@@ -171,6 +173,11 @@ impl State {
     /// Applies what the core told of one association. `Closed` comes with the last figures.
     pub(crate) fn apply(&mut self, shared: &Shared, told: Told, now: Time) {
         let Told { id, event, last_stats } = told;
+        if let Some(tap) = &self.tap {
+            // Whoever does not listen any more has no use for events.
+            let _ = tap.send((id, event));
+            return;
+        }
         if let Event::Connected { accepted: true, outbound_streams, inbound_streams } = event
             && !self.slots.contains_key(id)
         {
@@ -229,6 +236,13 @@ impl State {
             self.remove(id);
         }
         shared.idle.notify_waiters();
+    }
+
+    /// Whether no handle is left, and no association that would need the driver.
+    pub(crate) fn is_finished(&self) -> bool {
+        !self.accepting
+            && self.slots.is_empty()
+            && (self.tap.is_none() || self.core.associations().is_empty())
     }
 
     /// Whether every association has ended.

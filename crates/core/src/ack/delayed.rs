@@ -54,6 +54,12 @@ impl DelayedAck {
         }
     }
 
+    /// Takes other parameters; what is pending stays.
+    pub(crate) fn reconfigure(&mut self, parameters: &SackParameters) {
+        let new = DelayedAck::new(parameters);
+        (self.delay, self.every) = (new.delay, new.every);
+    }
+
     /// Takes note of a packet; one without DATA changes nothing.
     pub(crate) fn on_packet(&mut self, now: Time, facts: PacketFacts) {
         let PacketFacts { new_data, duplicates, dropped, gap, immediate } = facts;

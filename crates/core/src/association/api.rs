@@ -4,9 +4,11 @@ use bytes::Bytes;
 use tresse_wire::{CauseWriter, DATA_HEADER_LEN, StreamId};
 
 use super::{Association, State};
+use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
+use crate::stats::{AssociationInfo, AssociationState};
 use crate::time::Time;
 
 impl Association {
@@ -61,6 +63,47 @@ impl Association {
     /// Free bytes in the send buffer.
     pub(crate) fn send_space(&self) -> usize {
         self.sender.limit.saturating_sub(self.sender.buffered())
+    }
+
+    /// STATUS (§11.1.8), as far as it is not counted.
+    pub(crate) fn info(&self) -> AssociationInfo {
+        let state = match self.state {
+            State::Closed => AssociationState::Closed,
+            State::CookieWait => AssociationState::CookieWait,
+            State::CookieEchoed => AssociationState::CookieEchoed,
+            State::Established => AssociationState::Established,
+            State::ShutdownPending => AssociationState::ShutdownPending,
+            State::ShutdownSent => AssociationState::ShutdownSent,
+            State::ShutdownReceived => AssociationState::ShutdownReceived,
+            State::ShutdownAckSent => AssociationState::ShutdownAckSent,
+        };
+        AssociationInfo {
+            state,
+            local_port: self.identity.local_port,
+            remote_port: self.identity.remote_port,
+            encapsulation: self.paths[self.paths.primary()].encapsulation,
+            local_addresses: self.local_addresses.clone(),
+            outbound_streams: self.sender.queue.streams(),
+            inbound_streams: self.receiver.as_ref().map_or(0, |r| r.streams),
+            unacknowledged_chunks: self.sender.board.len(),
+            unread_messages: self.readable(),
+            fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
+        }
+    }
+
+    /// Takes other settings, as far as they can still change.
+    pub(crate) fn reconfigure(&mut self, config: AssociationConfig) {
+        for path in self.paths.iter_mut() {
+            path.rtt.reconfigure(&config.profile.rto);
+            path.pf_max_retrans = config.profile.limits.pf_max_retrans;
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.delayed.reconfigure(&config.profile.sack);
+        }
+        self.sender.limit = config.send_buffer;
+        self.config = config;
+        // What Nagle held back may leave.
+        self.opportunity();
     }
 
     /// ABORT primitive.

@@ -79,7 +79,7 @@ impl Endpoint {
             return;
         };
         let header = packet.header();
-        let foreign = header.destination_port != self.config.local_port;
+        let foreign = !self.ports.contains_key(&header.destination_port);
         if !unicast || (foreign && datagram.encapsulation.is_none()) {
             // §8.4 rule 1: to or from a non-unicast address: silently discarded. On raw IP,
             // another port is another endpoint's.
@@ -163,11 +163,13 @@ impl Endpoint {
     /// The association of a packet: by the peer's address and port, and for an INIT ACK that
     /// comes from another address than expected, by our tag.
     fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
-        let key = (datagram.source, header.source_port);
+        let key = (header.destination_port, datagram.source, header.source_port);
         self.by_address.get(&key).copied().or_else(|| {
             let id = *self.by_tag.get(&header.verification_tag.0)?;
             let a = self.associations.get(id)?;
-            (a.state == State::CookieWait && a.identity.remote_port == header.source_port)
+            (a.state == State::CookieWait
+                && a.identity.local_port == header.destination_port
+                && a.identity.remote_port == header.source_port)
                 .then_some(id)
         })
     }

@@ -47,7 +47,7 @@ impl Endpoint {
                 return;
             }
         };
-        let answer = match self.find_any(&init.peer.addresses, header.source_port) {
+        let answer = match self.find_any(&init.peer.addresses, header) {
             Some(id) => self.answer_known(now, id, datagram, header, &init),
             None => self.answer_stranger(datagram, header, &init),
         };
@@ -60,8 +60,9 @@ impl Endpoint {
     }
 
     /// §5.1.2 D: any address of the INIT may identify an existing association.
-    fn find_any(&self, addresses: &[IpAddr], port: u16) -> Option<AssociationId> {
-        addresses.iter().find_map(|a| self.by_address.get(&(*a, port)).copied())
+    fn find_any(&self, addresses: &[IpAddr], header: CommonHeader) -> Option<AssociationId> {
+        let key = |a: &IpAddr| (header.destination_port, *a, header.source_port);
+        addresses.iter().find_map(|a| self.by_address.get(&key(a)).copied())
     }
 
     fn answer_stranger(
@@ -70,29 +71,26 @@ impl Endpoint {
         header: CommonHeader,
         init: &PeerInit<'_>,
     ) -> Option<Answer> {
-        let full = self.by_tag.len() >= self.config.max_associations;
-        if !self.config.accept || full {
+        let full = self.by_tag.len() >= self.max_associations;
+        let port = self.ports.get(&header.destination_port).filter(|port| port.accept && !full);
+        let Some(port) = port else {
             // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
             let causes =
                 if full { CauseWriter::new().out_of_resource().finish() } else { Vec::new() };
             self.stats.refused += 1;
             self.replies.abort(datagram, header, init.peer.tag, false, &causes);
             return None;
-        }
-        Some(Answer { fields: self.fresh_fields(), tie_tags: (0, 0) })
-    }
-
-    fn fresh_fields(&mut self) -> InitFields {
-        let initiate_tag = self.fresh_tag();
-        let initial_tsn = self.fresh_tsn();
-        let config = &self.config.association;
-        InitFields {
-            initiate_tag,
-            a_rwnd: config.receive_buffer,
-            outbound_streams: config.outbound_streams,
-            inbound_streams: config.inbound_streams,
-            initial_tsn,
-        }
+        };
+        let AssociationConfig { receive_buffer, outbound_streams, inbound_streams, .. } =
+            port.association;
+        let fields = InitFields {
+            initiate_tag: self.fresh_tag(),
+            a_rwnd: receive_buffer,
+            outbound_streams,
+            inbound_streams,
+            initial_tsn: self.fresh_tsn(),
+        };
+        Some(Answer { fields, tie_tags: (0, 0) })
     }
 
     /// A random initial TSN (§3.3.2).
@@ -171,10 +169,11 @@ impl Endpoint {
         init: PeerInit<'_>,
         answer: &Answer,
     ) {
-        let life = self.config.association.profile.limits.cookie_life();
+        let Some(port) = self.ports.get(&header.destination_port) else { return };
+        let life = port.association.profile.limits.cookie_life();
         // A longer life makes replay easier: it is at most doubled.
         let extension = Duration::from_millis(u64::from(init.preservative_ms));
-        let life = (life + extension).min(self.config.longest_cookie_life());
+        let life = (life + extension).min(port.longest_cookie_life());
         let peer_tag = init.peer.tag;
         let cookie = Cookie {
             local_port: header.destination_port,
@@ -192,8 +191,8 @@ impl Endpoint {
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
-        PeerParameters::write_addresses(&self.config.local_addresses, &mut parameters);
-        Extensions::of(&self.config.association.profile).write(&mut parameters);
+        PeerParameters::write_addresses(&port.local_addresses, &mut parameters);
+        Extensions::of(&port.association.profile).write(&mut parameters);
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);
@@ -222,7 +221,7 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         };
-        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, header.source_port));
+        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, header));
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
         });
@@ -286,7 +285,7 @@ impl Endpoint {
             _ => return None,
         }
         if before.peer_tag != cookie.peer.tag {
-            self.past.add(now, before, self.config.longest_cookie_life());
+            self.remember(now, before);
         }
         Some(id)
     }
@@ -298,24 +297,27 @@ impl Endpoint {
         header: CommonHeader,
         cookie: &Cookie,
     ) -> Option<AssociationId> {
-        if !self.config.accept || self.by_tag.len() >= self.config.max_associations {
+        let full = self.by_tag.len() >= self.max_associations;
+        let port = self.ports.get(&cookie.local_port).filter(|port| port.accept && !full);
+        let Some(port) = port else {
             let causes = CauseWriter::new().out_of_resource().finish();
             self.stats.refused += 1;
             self.replies.abort(datagram, header, cookie.peer.tag, false, &causes);
             return None;
-        }
+        };
         let config = AssociationConfig {
             encapsulation: datagram.encapsulation,
             outbound_streams: cookie.outbound_streams,
             inbound_streams: cookie.inbound_streams,
-            ..self.config.association.clone()
+            ..port.association.clone()
         };
+        let local_addresses = port.local_addresses.clone();
         let blueprint = Blueprint {
             local_port: cookie.local_port,
             remote_port: cookie.remote_port,
             local_tag: cookie.local_tag,
             initial_tsn: cookie.initial_tsn,
-            local_addresses: self.config.local_addresses.clone(),
+            local_addresses,
             config,
             rng: self.fork_rng(),
         };

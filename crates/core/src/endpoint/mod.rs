@@ -1,9 +1,10 @@
-//! An SCTP endpoint: one local port and all its associations.
+//! An SCTP endpoint: its local port or ports, and all associations on them.
 
 mod cookie;
 mod demux;
 mod handshake;
 mod past;
+mod ports;
 mod reply;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -15,7 +16,7 @@ use bytes::Bytes;
 use slotmap::SlotMap;
 
 use crate::association::{Association, Blueprint};
-use crate::config::{AssociationConfig, EndpointConfig};
+use crate::config::{AssociationConfig, EndpointConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
@@ -24,6 +25,7 @@ use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use cookie::CookieKeys;
 use past::PastAssociations;
+use ports::longest_cookie_life;
 use reply::Replies;
 use tresse_wire::StreamId;
 #[cfg(test)]
@@ -60,7 +62,7 @@ pub struct Transmit {
     pub path: Option<PathId>,
 }
 
-/// One local SCTP port and all associations on it, without IO.
+/// One local SCTP port, or several, and all associations on them, without IO.
 ///
 /// Four verbs drive it, in this order:
 /// 1. [`handle_datagram`](Self::handle_datagram) for each packet received, and
@@ -72,12 +74,15 @@ pub struct Transmit {
 /// Any call may make packets, events and another deadline appear; polling them again is cheap.
 #[derive(Debug)]
 pub struct Endpoint {
-    config: EndpointConfig,
+    ports: BTreeMap<u16, PortConfig>,
+    /// The port that `connect` uses.
+    main_port: u16,
+    max_associations: usize,
     rng: Rng,
     keys: CookieKeys,
     associations: SlotMap<AssociationId, Association>,
-    /// By the peer's address and port. Closed associations are in neither map.
-    by_address: BTreeMap<(IpAddr, u16), AssociationId>,
+    /// By our port and the peer's address and port. Closed associations are in neither map.
+    by_address: BTreeMap<(u16, IpAddr, u16), AssociationId>,
     /// By our verification tag.
     by_tag: BTreeMap<u32, AssociationId>,
     /// Deadlines: at least as early as the association's own, so that a timer that moves back
@@ -101,8 +106,16 @@ impl Endpoint {
     /// An endpoint whose tags, nonces and keys follow from `seed`.
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Endpoint {
         let mut rng = Rng::from_seed(seed);
+        let EndpointConfig { local_port, local_addresses, accept, max_associations, association } =
+            config;
+        let mut ports = BTreeMap::new();
+        if local_port != 0 {
+            ports.insert(local_port, PortConfig { local_addresses, accept, association });
+        }
         Endpoint {
-            config,
+            ports,
+            main_port: local_port,
+            max_associations,
             keys: CookieKeys::new(&mut rng),
             rng,
             associations: SlotMap::with_key(),
@@ -133,25 +146,42 @@ impl Endpoint {
         remote_port: u16,
         config: AssociationConfig,
     ) -> Result<AssociationId, ConnectError> {
+        self.connect_from(now, self.main_port, remotes, remote_port, config)
+    }
+
+    /// As [`connect`](Self::connect), from another port that was opened.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub fn connect_from(
+        &mut self,
+        now: Time,
+        local_port: u16,
+        remotes: &[IpAddr],
+        remote_port: u16,
+        config: AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
         config.check()?;
         if remotes.is_empty() {
             return Err(ConnectError::NoAddress);
         }
-        if remote_port == 0 || self.config.local_port == 0 {
+        if remote_port == 0 {
             return Err(ConnectError::ZeroPort);
         }
-        if remotes.iter().any(|r| self.by_address.contains_key(&(*r, remote_port))) {
+        let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
+        let local_addresses = port.local_addresses.clone();
+        if remotes.iter().any(|r| self.by_address.contains_key(&(local_port, *r, remote_port))) {
             return Err(ConnectError::Exists);
         }
-        if self.by_tag.len() >= self.config.max_associations {
+        if self.by_tag.len() >= self.max_associations {
             return Err(ConnectError::TooManyAssociations);
         }
         let blueprint = Blueprint {
-            local_port: self.config.local_port,
+            local_port,
             remote_port,
             local_tag: self.fresh_tag(),
             initial_tsn: self.fresh_tsn(),
-            local_addresses: self.config.local_addresses.clone(),
+            local_addresses,
             config,
             rng: self.fork_rng(),
         };
@@ -368,21 +398,22 @@ impl Endpoint {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
             if self.by_tag.remove(&a.identity.local_tag.0).is_some() {
-                self.past.add(now, a.identity, self.config.longest_cookie_life());
+                let life = longest_cookie_life(&self.ports, a.identity.local_port);
+                self.past.add(now, a.identity, life);
             }
-            let port = a.identity.remote_port;
+            let (ours, theirs) = (a.identity.local_port, a.identity.remote_port);
             for path in a.paths.iter() {
-                let key = (path.remote, port);
+                let key = (ours, path.remote, theirs);
                 if self.by_address.get(&key) == Some(&id) {
                     self.by_address.remove(&key);
                 }
             }
         } else if a.indexed_paths != a.paths.len() {
             a.indexed_paths = a.paths.len();
-            let port = a.identity.remote_port;
+            let (ours, theirs) = (a.identity.local_port, a.identity.remote_port);
             for path in a.paths.iter() {
                 // An address that another association has is not taken from it (RFC 5062 §2).
-                self.by_address.entry((path.remote, port)).or_insert(id);
+                self.by_address.entry((ours, path.remote, theirs)).or_insert(id);
             }
         }
         self.enqueue(id);

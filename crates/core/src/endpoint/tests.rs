@@ -19,6 +19,7 @@ mod multihoming;
 mod multipath;
 mod nr_sack;
 mod ootb;
+mod ports;
 mod potentially_failed;
 mod restart;
 mod setup;

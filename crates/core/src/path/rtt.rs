@@ -38,6 +38,15 @@ impl RttEstimator {
         }
     }
 
+    /// Takes other parameters, for the next measurement; before the first one, RTO.Initial too.
+    pub(crate) fn reconfigure(&mut self, parameters: &RtoParameters) {
+        self.parameters = parameters.clone();
+        self.min = parameters.min();
+        if self.last.is_none() {
+            self.rto = parameters.initial().min(parameters.max());
+        }
+    }
+
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }

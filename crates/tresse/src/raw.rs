@@ -1,0 +1,86 @@
+//! The core of an endpoint in the hands of its user.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tresse_carrier::CarrierStats;
+use tresse_core::{AssociationId, Event, Time};
+
+use crate::config::Config;
+use crate::driver::Driver;
+use crate::endpoint::open;
+use crate::shared::Shared;
+
+/// Events of a [`RawEndpoint`], in the order in which the core told them.
+pub type Events = mpsc::UnboundedReceiver<(AssociationId, Event)>;
+
+/// An endpoint for who builds another interface than [`Endpoint`](crate::Endpoint) on the core:
+/// packets and timers are seen to, everything else is up to the caller. Besides the port of
+/// [`Config::sctp`], which may be 0 for none, it can have any number of SCTP ports on the same
+/// carrier ([`tresse_core::Endpoint::open_port`]).
+///
+/// Dropping it leaves the driver to end what is shutting down; associations that are open stay
+/// open for as long as the driver is polled, so abort or shut them down before.
+pub struct RawEndpoint {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for RawEndpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RawEndpoint").field("local", &self.local_addr()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for RawEndpoint {
+    fn drop(&mut self) {
+        self.shared.act(|state, _| state.accepting = false);
+    }
+}
+
+impl RawEndpoint {
+    /// Binds the carrier and returns the driver, which the caller must poll, and the events. They
+    /// are not bounded: take them as they come. `backlog` has no meaning here.
+    ///
+    /// # Errors
+    /// Those of the system: the address is in use, or there is no random source.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time enabled.
+    pub fn open(config: Config) -> io::Result<(RawEndpoint, Events, Driver)> {
+        let (tap, events) = mpsc::unbounded_channel();
+        let (shared, driver) = open(config, Some(tap))?;
+        Ok((RawEndpoint { shared }, events, driver))
+    }
+
+    /// Calls the core, then lets the driver see to what that caused: packets to send, events,
+    /// timers. Other than in [`tresse_core::Endpoint`], nothing needs to be polled, and polling
+    /// for events or packets here would hide them from the driver.
+    pub fn act<R>(&self, action: impl FnOnce(&mut tresse_core::Endpoint, Time) -> R) -> R {
+        self.shared.act(|state, now| action(&mut state.core, now))
+    }
+
+    /// Tells the carrier the interface of a link-local IPv6 peer, before the first packet to it.
+    pub fn learn_zone(&self, peer: SocketAddr) {
+        self.shared.act(|state, _| state.zones.push(peer));
+    }
+
+    /// Why the driver has ended, once it has: the carrier failed, or the driver was dropped.
+    #[must_use]
+    pub fn ended(&self) -> Option<Arc<str>> {
+        self.shared.lock().ended.clone()
+    }
+
+    /// The UDP address and port.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.shared.local
+    }
+
+    /// Counters of the carrier, as of the driver's last round.
+    #[must_use]
+    pub fn carrier_stats(&self) -> CarrierStats {
+        self.shared.lock().carrier
+    }
+}
