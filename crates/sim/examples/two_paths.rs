@@ -5,7 +5,8 @@
 //! cargo run --release -p tresse-sim --example two_paths -- PROFILE [key=value ...]
 //! ```
 //! Keys: `south` Mbit/s, several with commas (10,20,60,100,140,200); `delay` ms one way (1); `loss`
-//! per cent (0); `queue` packets (100); `buffer` bytes (1864135); `seconds` (60); `seed` (1).
+//! per cent (0); `queue` packets (100); `jitter` ms (0); `overhead` bytes per packet (0); `buffer`
+//! bytes (1864135); `seconds` (60); `seed` (1); `progress` prints the paths every 100 ms.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ struct Scenario {
     delay: f64,
     loss: f64,
     queue: u32,
+    jitter: f64,
+    overhead: u32,
     buffer: usize,
     seconds: u64,
     seed: u64,
@@ -67,6 +70,8 @@ impl Scenario {
             let link = LinkConfig {
                 queue_packets: Some(self.queue),
                 loss: self.loss / 100.0,
+                jitter_ms: self.jitter,
+                overhead_bytes: self.overhead,
                 ..LinkConfig::new(mbps * 1000.0, self.delay)
             };
             sim.duplex(client, server, local[i], remote[i], link).expect("a valid link");
@@ -105,11 +110,12 @@ impl Scenario {
             mbps: sink.stats().bytes as f64 * 8.0 / 1e6 / self.seconds as f64,
             paths: endpoint.path_stats(id),
             notes: format!(
-                "timeouts {} recoveries {} again {:?} duplicates {} a_rwnd {}",
+                "timeouts {} recoveries {} again {:?} duplicates {} reneged {} a_rwnd {}",
                 stats.timeouts,
                 stats.fast_recoveries,
                 stats.retransmitted_chunks,
                 received.duplicate_chunks_received,
+                stats.reneged,
                 stats.peer_rwnd,
             ),
         }
@@ -128,6 +134,8 @@ fn main() {
         delay: 1.0,
         loss: 0.0,
         queue: 100,
+        jitter: 0.0,
+        overhead: 0,
         buffer: 1_864_135,
         seconds: 60,
         seed: 1,
@@ -146,13 +154,17 @@ fn main() {
             "south" => souths = value.split(',').filter_map(|one| one.parse().ok()).collect(),
             "delay" => scenario.delay = number(),
             "loss" => scenario.loss = number(),
+            "jitter" => scenario.jitter = number(),
+            "overhead" => scenario.overhead = number() as u32,
             "queue" => scenario.queue = number() as u32,
             "buffer" => scenario.buffer = number() as usize,
             "seconds" => scenario.seconds = number() as u64,
             "progress" => scenario.progress = true,
             "seed" => scenario.seed = number() as u64,
             _ => {
-                eprintln!("{key}: known are south, delay, loss, queue, buffer, seconds, seed");
+                eprintln!(
+                    "{key}: known are south, delay, jitter, loss, queue, overhead, buffer, seconds, seed, progress"
+                );
                 std::process::exit(2);
             }
         }

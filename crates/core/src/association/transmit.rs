@@ -406,10 +406,10 @@ impl Association {
         carried: &mut Carried,
     ) {
         if carried.new == 0 {
-            let sender = &mut self.sender;
-            let over = sender.board.flight(path) > self.paths[path].control.get().cwnd();
-            if over && sender.extra_packets > 0 {
-                sender.extra_packets -= 1;
+            // What the window or pacing would not have let go.
+            let beyond = self.sender.board.flight(path) > self.window(path);
+            if self.sender.extra_packets > 0 && (beyond || self.is_held_back(path)) {
+                self.sender.extra_packets -= 1;
                 self.journal.stats.limited_transmits += 1;
                 self.journal.trace(now, || TraceEvent::LimitedTransmit { path });
             }

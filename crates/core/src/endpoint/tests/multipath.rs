@@ -206,3 +206,19 @@ fn what_another_path_carries_does_not_make_a_timeout_spurious() {
     assert_eq!(script.stats().spurious_timeouts, 0);
     assert!(script.numbers(&sent).concat().contains(&0), "it leaves again");
 }
+
+#[test]
+fn limited_transmit_lets_one_packet_past_pacing_and_not_a_window() {
+    let mut script = two_paths("pacing = 1.05\n[limited_transmit]\nenabled = true");
+    send(&mut script, 2);
+    script.wait(ms(100));
+    script.sack(2, &[]); // Both round trips take 100 ms.
+    // The next ones leave one after the other; the first of path 0 is lost, its second arrives.
+    send(&mut script, 40);
+    while script.path(0).flight < 2 * 1016 {
+        script.wait(ms(1));
+    }
+    assert!(script.path(0).flight + 2 * 1016 < script.path(0).cwnd, "there is room in the window");
+    let sent = sack(&mut script, 2, &[3]);
+    assert_eq!(paths(&sent), [1]);
+}
