@@ -17,7 +17,7 @@ use crate::time::Time;
 /// some of these have left.
 const MAX_LOST_SCANNED: usize = 64;
 
-type PathViews = SmallVec<[PathView; 4]>;
+pub(super) type PathViews = SmallVec<[PathView; 4]>;
 
 impl Association {
     /// Several paths may carry data at once.
@@ -76,7 +76,7 @@ impl Association {
             .map(|p| p.id)
     }
 
-    fn path_views(&self) -> PathViews {
+    fn path_views(&self, now: Time) -> PathViews {
         let fastest = self.paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
         let view = |id: PathId| {
             let p = &self.paths[id];
@@ -84,7 +84,7 @@ impl Association {
             PathView {
                 id,
                 open: self.may_send_new(id),
-                srtt: p.rtt.srtt().or(fastest).unwrap_or_default(),
+                srtt: p.round_trip(now).or(fastest).unwrap_or_default(),
                 rttvar: p.rtt.rttvar(),
                 cwnd: p.window(),
                 ssthresh: control.ssthresh(),
@@ -117,7 +117,7 @@ impl Association {
         for i in 0..self.paths.len() {
             self.decay_idle(now, PathId(i as u8));
         }
-        let paths = self.path_views();
+        let paths = self.path_views(now);
         if paths.iter().all(|p| !p.open) {
             return None;
         }
@@ -188,34 +188,41 @@ impl Association {
 
     /// The lowest lost chunk that may leave now, and its path. `now_or_never` lets one leave
     /// whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
-    pub(super) fn next_lost(&self, now_or_never: bool) -> Option<(u64, PathId)> {
+    pub(super) fn next_lost(&self, now: Time, now_or_never: bool) -> Option<(u64, PathId)> {
         let board = &self.sender.board;
-        let concurrent = self.is_concurrent();
-        let scanned = if concurrent { MAX_LOST_SCANNED } else { 1 };
-        std::iter::successors(board.first_lost(), |seq| board.next_lost(*seq))
+        let first = board.first_lost()?;
+        let scanned = if self.is_concurrent() { MAX_LOST_SCANNED } else { 1 };
+        let paths = self.retransmission_views(now);
+        std::iter::successors(Some(first), |seq| board.next_lost(*seq))
             .take(scanned)
             .filter_map(|seq| {
                 let chunk = board.get(seq)?;
-                Some((seq, self.retransmission_path(chunk.path, chunk.cause)))
+                Some((seq, self.retransmission_path(&paths, chunk.path, chunk.cause)))
             })
             .find(|(_, path)| now_or_never || self.cwnd_allows(*path))
+    }
+
+    /// What [`retransmission_path`](Self::retransmission_path) chooses from; empty unless several
+    /// paths carry data.
+    pub(super) fn retransmission_views(&self, now: Time) -> PathViews {
+        if self.is_concurrent() { self.path_views(now) } else { PathViews::new() }
     }
 
     /// Where a lost chunk goes when several paths carry data.
     pub(super) fn concurrent_retransmission_path(
         &self,
+        paths: &[PathView],
         last: PathId,
         cause: Option<LossCause>,
     ) -> PathId {
-        let mut paths = self.path_views();
-        let policy = &self.profile().multipath.retransmission;
         if cause == Some(LossCause::Rescheduled) {
             // The point is to take another one, the fastest.
-            paths.retain(|p| p.id != last);
-            let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &paths);
+            let others: PathViews = paths.iter().copied().filter(|p| p.id != last).collect();
+            let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
             return fastest.unwrap_or(last);
         }
-        rtx_policy::choose(*policy, last, &paths).unwrap_or_else(|| self.paths.data_path())
+        let policy = self.profile().multipath.retransmission;
+        rtx_policy::choose(policy, last, paths).unwrap_or_else(|| self.paths.data_path())
     }
 
     /// Whether chunks that leave again can be struck again.

@@ -14,6 +14,7 @@ use tresse_wire::{
 use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
+use crate::path::scheduler::PathView;
 use crate::path::{PathId, RttProbe};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Sent, immediate_sack};
@@ -116,7 +117,7 @@ impl Association {
         // F-RTO sends new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions();
         let now_or_never = self.sender.retransmit_now;
-        let lost = if held && !now_or_never { None } else { self.next_lost(now_or_never) };
+        let lost = if held && !now_or_never { None } else { self.next_lost(now, now_or_never) };
         let path = if let Some((_, path)) = lost {
             self.decay_idle(now, path);
             path
@@ -166,9 +167,14 @@ impl Association {
     }
 
     /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
-    pub(super) fn retransmission_path(&self, last: PathId, cause: Option<LossCause>) -> PathId {
+    pub(super) fn retransmission_path(
+        &self,
+        views: &[PathView],
+        last: PathId,
+        cause: Option<LossCause>,
+    ) -> PathId {
         if self.is_concurrent() {
-            return self.concurrent_retransmission_path(last, cause);
+            return self.concurrent_retransmission_path(views, last, cause);
         }
         match cause {
             Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
@@ -263,6 +269,7 @@ impl Association {
         let max = self.paths[packet.path].max_packet;
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = self.may_send_data();
+        let views = self.retransmission_views(packet.now);
         let mut next = Some(from);
         while let Some(seq) = next {
             let Some(chunk) = self.sender.board.get(seq) else { break };
@@ -271,7 +278,7 @@ impl Association {
             if !(first && always_first) && packet.writer.len() + chunk.size() > max {
                 break;
             }
-            if !first && self.retransmission_path(chunk.path, chunk.cause) != packet.path {
+            if !first && self.retransmission_path(&views, chunk.path, chunk.cause) != packet.path {
                 if !self.is_concurrent() {
                     break;
                 }

@@ -167,6 +167,12 @@ impl Path {
         self.control.get().cwnd().min(limit)
     }
 
+    /// Smoothed RTT; or how long the measurement under way has taken, once that is more than RTO.
+    pub(crate) fn round_trip(&self, now: Time) -> Option<Duration> {
+        let pending = self.rtt_probe.as_ref().map(|probe| now.since(probe.sent));
+        self.rtt.srtt().max(pending.filter(|age| *age > self.rto()))
+    }
+
     /// Looks whether pacing holds the next packet back.
     pub(crate) fn look_at_pacing(&mut self, now: Time) {
         self.held_back = self.pacer.as_ref().is_some_and(|pacer| !pacer.is_due(now));
@@ -270,4 +276,23 @@ pub(crate) fn max_packet(mtu: usize, remote: IpAddr, encapsulated: bool) -> usiz
     let ip = if remote.is_ipv6() { 40 } else { 20 };
     let udp = if encapsulated { 8 } else { 0 };
     (mtu - ip - udp) & !3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_under_way_counts_once_it_is_late() {
+        let config = AssociationConfig::default();
+        let mut path = Path::new(PathId(0), "10.0.0.1".parse().unwrap(), None, None, &config);
+        assert_eq!(path.round_trip(Time::ZERO), None);
+        path.rtt.sample(Duration::from_millis(50));
+        let sent = Time::from_millis(1000);
+        path.rtt_probe = Some(RttProbe { seq: 1, sent });
+        let after = |waited| path.round_trip(sent + waited).unwrap();
+        assert_eq!(after(path.rto()), Duration::from_millis(50));
+        let late = path.rto() + Duration::from_millis(1);
+        assert_eq!(after(late), late);
+    }
 }

@@ -16,7 +16,9 @@
 //!          = bdp - headroom, for one round     every 10 s, so that min_rtt is seen again
 //! ```
 //! A round saw no queue if its smallest RTT was below min_rtt + headroom / (2 rate). In a round in
-//! which there was too little to send only a larger rate counts. After one with enough to send and
+//! which there was too little to send only a larger rate counts. A round that saw nothing but a
+//! queue of more than twice `limit`, drained at less than a quarter of `rate`, shows that the path
+//! has become narrower: what was seen before it is forgotten. After one with enough to send and
 //! without a queue the next two probe: the congestion window, if it was used, grows by 1 / 2^s,
 //! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
 //! the rate by a quarter of that is not repeated for 16 rounds, and the next one is half as large
@@ -41,6 +43,9 @@ const FULL_ROUNDS: u32 = 3;
 const PROBE_REST: u32 = 16;
 /// Rounds of a probe.
 const PROBE_ROUNDS: u32 = 2;
+/// A path is narrower, not only shared, if a queue that never emptied was drained so many times
+/// slower than before.
+const NARROWER: f64 = 4.0;
 /// Bounds of `s`.
 const MIN_SHIFT: u32 = 3;
 const MAX_SHIFT: u32 = 7;
@@ -168,6 +173,10 @@ impl QueueLimit {
         if let Some(probe) = &mut self.probe {
             probe.rounds -= 1;
         }
+        if self.has_narrowed(round, rate) {
+            self.rates = [rate; ROUNDS];
+            self.probe = None;
+        }
         if round.starved && rate <= self.rate() {
             self.probe = self.probe.filter(|probe| probe.rounds > 0);
             return;
@@ -187,6 +196,12 @@ impl QueueLimit {
         if self.probe.is_none() && empty && !round.starved && self.rest == 0 {
             self.probe = Some(Probe { rounds: PROBE_ROUNDS, rate: self.rate() });
         }
+    }
+
+    /// The queue never emptied, and little came out of it: what is remembered is no longer so.
+    fn has_narrowed(&self, round: &Round, rate: f64) -> bool {
+        let queue = |rtt: Duration| rtt.as_secs_f64() * self.rate() > 2.0 * self.bytes() as f64;
+        rate * NARROWER < self.rate() && round.rtt.is_some_and(queue)
     }
 
     fn judge_probe(&mut self, worth_it: bool) {
@@ -332,6 +347,18 @@ mod tests {
             let bdp = rate * rtt as f64 / 1000.0;
             assert!(limit < 1.1 * bdp + 12.0 * MSS as f64, "{limit} for {bdp}");
         }
+    }
+
+    #[test]
+    fn a_path_that_becomes_much_narrower_is_believed_at_once() {
+        let mut link = Link::new(25e6, 20);
+        link.run(20_000);
+        assert!(link.limit.bytes() > 450_000);
+        link.rate = 250e3;
+        // What was in flight, what filled the window meanwhile, and one round more.
+        link.run(1600);
+        assert!(link.limit.bytes() < 2 * 5_000 + 12 * MSS, "{}", link.limit.bytes());
+        assert!(link.run(2_000) > 0.95 * link.rate);
     }
 
     #[test]
