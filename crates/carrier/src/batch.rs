@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub(crate) destination: SocketAddr,
     pub(crate) source: Option<IpAddr>,
     pub(crate) ecn: Ecn,
+    /// IP may fragment it. Such a datagram is a batch of its own.
+    pub(crate) fragment: bool,
 }
 
 /// One system call's worth: datagrams of `segment` bytes each, the last one perhaps shorter.
@@ -37,6 +39,7 @@ impl Batch {
 
     fn takes(&self, target: &Target, len: usize, max_segments: usize) -> bool {
         self.target == *target
+            && !target.fragment
             && len <= self.segment
             // Only the last datagram of a segmented send may be shorter than the others.
             && self.len.is_multiple_of(self.segment)
@@ -76,6 +79,16 @@ impl SendQueue {
         Some((batch, &self.bytes[batch.start..batch.start + batch.len]))
     }
 
+    /// All batches and their bytes, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Batch, &[u8])> {
+        self.batches.iter().map(|b| (*b, &self.bytes[b.start..b.start + b.len]))
+    }
+
+    /// How many datagrams wait.
+    pub(crate) fn len(&self) -> usize {
+        self.batches.iter().map(Batch::datagrams).sum()
+    }
+
     /// Drops the first `datagrams` datagrams of the front batch: they were sent or given up.
     pub(crate) fn advance(&mut self, datagrams: usize) {
         let Some(batch) = self.batches.front_mut() else { return };
@@ -110,6 +123,7 @@ mod tests {
             destination: SocketAddr::from(([127, 0, 0, 1], port)),
             source: None,
             ecn: Ecn::NotEct,
+            fragment: false,
         }
     }
 
@@ -131,9 +145,20 @@ mod tests {
         }
         queue.push(Target { ecn: Ecn::Ect0, ..target(1) }, &[0; 61], 64);
         queue.push(target(1), &[], 64);
+        (0..2).for_each(|_| queue.push(Target { fragment: true, ..target(1) }, &[0; 9], 64));
+        assert_eq!(queue.len(), 10);
         assert_eq!(
             shape(&mut queue),
-            [(1, 100, 3), (1, 60, 1), (1, 61, 1), (2, 61, 1), (1, 61, 1), (1, 61, 1)]
+            [
+                (1, 100, 3),
+                (1, 60, 1),
+                (1, 61, 1),
+                (2, 61, 1),
+                (1, 61, 1),
+                (1, 61, 1),
+                (1, 9, 1),
+                (1, 9, 1)
+            ]
         );
         assert!(queue.is_empty() && queue.bytes.is_empty());
     }

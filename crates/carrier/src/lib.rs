@@ -1,25 +1,64 @@
 //! Carriers move whole SCTP packets between hosts; they know nothing of what is inside.
 //!
-//! There is one now: [`UdpCarrier`], UDP encapsulation as of RFC 6951. Every carrier takes and
-//! gives the same two types, [`Incoming`] and [`Outgoing`], in batches: `poll_recv` appends what
-//! has arrived, `queue` accepts packets to send and `poll_flush` hands them to the system. A
-//! carrier on raw IP differs only in leaving `encapsulation` empty.
+//! There are two kinds: [`UdpCarrier`], UDP encapsulation (RFC 6951), and `RawCarrier`, SCTP directly
+//! on IP (Linux only). Each is one socket; a [`Carrier`] has one for each local address, all of one
+//! kind. All take and give the same types, [`Incoming`] and [`Outgoing`], in batches: `poll_recv`
+//! appends what has arrived, `queue` accepts packets to send and `poll_flush` hands them to the
+//! system; `poll_icmp` tells what routers and peers said of packets sent (Linux only). On raw IP
+//! `encapsulation` is empty.
 
-#![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod address;
 mod batch;
+mod carrier;
+mod icmp;
+#[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
+mod sys;
 mod udp;
 
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use quinn_udp::{EcnCodepoint, RecvMeta};
 
-pub use udp::{UdpCarrier, UdpOptions};
+pub use carrier::Carrier;
+pub use icmp::{IcmpKind, IcmpMessage};
+#[cfg(target_os = "linux")]
+pub use raw::{RAW_MARK, RawCarrier};
+pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
 pub const DEFAULT_UDP_PORT: u16 = 9899;
+
+/// Buffers filled by one system call. With receive offload each holds up to 64 datagrams.
+const RECV_BATCH: usize = 16;
+
+/// Bytes of one of them: the largest datagram, and the largest run the kernel coalesces.
+const RECV_BUFFER: usize = 65_535;
+
+/// Errors in a row that one `poll_recv` swallows before it lets others run.
+const MAX_ERRORS_IN_A_ROW: u32 = 16;
+
+/// Settings of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// Bytes to ask for as the system's receive buffer. Default 4 MiB. Best effort: the system
+    /// may cap it (`net.core.rmem_max` on Linux). A buffer smaller than the peer's window loses
+    /// packets whenever this process is not scheduled in time.
+    pub receive_buffer: usize,
+    /// Bytes to ask for as the system's send buffer. Default 4 MiB, best effort.
+    pub send_buffer: usize,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        SocketOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20 }
+    }
+}
 
 /// The ECN field of an IP packet (RFC 3168 §5). RFC 6951 §5.8: the ECN bits MUST NOT be changed
 /// during sending and receiving, so a carrier passes them on in both directions.
@@ -77,6 +116,9 @@ pub struct Outgoing {
     pub encapsulation: Option<u16>,
     /// The ECN field to send with.
     pub ecn: Ecn,
+    /// IP may fragment the packet, for what it carries was made for a larger path MTU
+    /// (RFC 9260 §6.9). Otherwise it leaves with DF set. Has no effect but on Linux.
+    pub fragment: bool,
 }
 
 /// What a carrier did. Counters only grow.
@@ -103,8 +145,69 @@ pub struct CarrierStats {
     /// System calls that received them.
     pub recv_calls: u64,
     /// Errors that the system reported instead of a datagram, such as a refusal by ICMP.
-    /// RFC 6951 §5.5 lets us ignore ICMP that cannot be tied to an association.
     pub recv_failed: u64,
+    /// ICMP messages handed on, and packets that this host itself found too large.
+    pub icmp_received: u64,
     /// Datagrams dropped here: empty, or from UDP port 0, which cannot be answered.
     pub recv_invalid: u64,
+}
+
+impl CarrierStats {
+    /// Adds those of another socket.
+    fn add(&mut self, other: &CarrierStats) {
+        self.datagrams_sent += other.datagrams_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.send_calls += other.send_calls;
+        self.send_blocked += other.send_blocked;
+        self.send_too_large += other.send_too_large;
+        self.send_failed += other.send_failed;
+        self.datagrams_received += other.datagrams_received;
+        self.bytes_received += other.bytes_received;
+        self.recv_calls += other.recv_calls;
+        self.recv_failed += other.recv_failed;
+        self.icmp_received += other.icmp_received;
+        self.recv_invalid += other.recv_invalid;
+    }
+}
+
+/// The ECN field of a received datagram.
+fn ecn_of(meta: &RecvMeta) -> Ecn {
+    match meta.ecn {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
+
+/// Errors of one datagram, or of an earlier one, that say nothing about the socket.
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::Interrupted
+            | ErrorKind::OutOfMemory
+            | ErrorKind::PermissionDenied
+            | ErrorKind::TimedOut
+            | ErrorKind::InvalidData
+    ) || quinn_udp::is_msg_size_err(error)
+        // ICMP errors that have no name in std, such as EPROTO and ENOPROTOOPT.
+        || is_network_error(error)
+}
+
+#[cfg(target_os = "linux")]
+fn is_network_error(error: &io::Error) -> bool {
+    use nix::libc::{EHOSTDOWN, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPROTO};
+    let code = error.raw_os_error().unwrap_or(0);
+    [EHOSTDOWN, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPROTO].contains(&code)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_network_error(_error: &io::Error) -> bool {
+    false
 }

@@ -10,39 +10,20 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 use crate::address::AddressMap;
 use crate::batch::{SendQueue, Target};
-use crate::{CarrierStats, DEFAULT_UDP_PORT, Ecn, Incoming, Outgoing};
-
-/// Buffers filled by one system call. With receive offload each holds up to 64 datagrams.
-const RECV_BATCH: usize = 16;
-
-/// Bytes of one of them: the largest datagram, and the largest run the kernel coalesces.
-const RECV_BUFFER: usize = 65_535;
-
-/// Errors in a row that one `poll_recv` swallows before it lets others run.
-const MAX_ERRORS_IN_A_ROW: u32 = 16;
-
-/// Settings of the socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpOptions {
-    /// Bytes to ask for as the system's receive buffer. Default 4 MiB. Best effort: the system
-    /// may cap it (`net.core.rmem_max` on Linux). A buffer smaller than the peer's window loses
-    /// packets whenever this process is not scheduled in time.
-    pub receive_buffer: usize,
-    /// Bytes to ask for as the system's send buffer. Default 4 MiB, best effort.
-    pub send_buffer: usize,
-}
-
-impl Default for UdpOptions {
-    fn default() -> Self {
-        UdpOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20 }
-    }
-}
+#[cfg(target_os = "linux")]
+use crate::icmp::{ErrorQueue, Writable};
+#[cfg(target_os = "linux")]
+use crate::sys;
+use crate::{
+    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing,
+    RECV_BATCH, RECV_BUFFER, SocketOptions, ecn_of, is_transient,
+};
 
 /// A UDP socket that carries SCTP packets, many per system call where the kernel can.
 ///
@@ -63,6 +44,13 @@ pub struct UdpCarrier {
     /// A segmented send failed and the system was told to segment no more; the next single
     /// datagram shows whether segmentation or the destination was to blame.
     segmentation_in_doubt: bool,
+    /// Datagrams at the front that leave one by one: together they were too large, and only single
+    /// ones make the system say what would fit.
+    singly: usize,
+    #[cfg(target_os = "linux")]
+    errors: ErrorQueue,
+    #[cfg(target_os = "linux")]
+    writable: Writable,
     stats: CarrierStats,
 }
 
@@ -74,7 +62,7 @@ impl UdpCarrier {
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO enabled.
-    pub fn bind(local: SocketAddr, options: UdpOptions) -> io::Result<UdpCarrier> {
+    pub fn bind(local: SocketAddr, options: SocketOptions) -> io::Result<UdpCarrier> {
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
         if local.is_ipv6() {
             // The wildcard of IPv6 also serves IPv4; systems differ in the default.
@@ -88,6 +76,8 @@ impl UdpCarrier {
         let io = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&io).into())?;
         let local = io.local_addr()?;
+        #[cfg(target_os = "linux")]
+        let errors = ErrorQueue::new(&io, local.is_ipv6(), true)?;
         Ok(UdpCarrier {
             io,
             state,
@@ -96,6 +86,11 @@ impl UdpCarrier {
             received: vec![0; RECV_BATCH * RECV_BUFFER].into(),
             queue: SendQueue::default(),
             segmentation_in_doubt: false,
+            singly: 0,
+            #[cfg(target_os = "linux")]
+            errors,
+            #[cfg(target_os = "linux")]
+            writable: Writable::default(),
             stats: CarrierStats::default(),
         })
     }
@@ -108,14 +103,6 @@ impl UdpCarrier {
     /// What it has done so far.
     pub fn stats(&self) -> CarrierStats {
         self.stats
-    }
-
-    /// Bytes of the system's receive buffer, as granted.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub fn receive_buffer(&self) -> io::Result<usize> {
-        SockRef::from(&self.io).recv_buffer_size()
     }
 
     /// Remembers the interface through which a link-local IPv6 peer is reached. Peers that send
@@ -198,7 +185,7 @@ impl UdpCarrier {
                 && !source.is_unspecified()
                 && source.is_ipv4() == to.destination.is_ipv4()
         });
-        let target = Target { destination, source, ecn: to.ecn };
+        let target = Target { destination, source, ecn: to.ecn, fragment: to.fragment };
         self.queue.push(target, packet, self.state.max_gso_segments());
     }
 
@@ -210,25 +197,51 @@ impl UdpCarrier {
     /// Sends what is queued. Pending when the system's buffer is full: the rest stays queued.
     /// Errors of single datagrams are counted and do not stop the others.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut blocked = false;
         while !self.queue.is_empty() {
             if self.send_front() {
                 continue;
             }
             self.stats.send_blocked += 1;
-            match self.io.poll_send_ready(cx) {
+            if std::mem::replace(&mut blocked, true) {
+                cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
+                return Poll::Pending;
+            }
+            match self.poll_writable(cx) {
                 Poll::Ready(Ok(())) => {}
-                // The runtime is going away; datagrams may be lost at any time.
+                // No descriptor is left, or the runtime is going away; datagrams may be lost at any
+                // time.
                 Poll::Ready(Err(_)) => {
-                    while let Some((batch, _)) = self.queue.front() {
-                        self.stats.send_failed += batch.datagrams() as u64;
-                        self.queue.advance(batch.datagrams());
-                    }
+                    self.stats.send_failed += self.queue.len() as u64;
+                    self.queue = SendQueue::default();
                 }
                 Poll::Pending => return Poll::Pending,
             }
         }
         Poll::Ready(())
     }
+
+    #[cfg(target_os = "linux")]
+    fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.writable.poll(cx, &self.io)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_send_ready(cx)
+    }
+
+    /// Appends the ICMP messages that have arrived.
+    #[cfg(target_os = "linux")]
+    pub fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
+        let before = out.len();
+        self.errors.poll(cx, out);
+        self.stats.icmp_received += (out.len() - before) as u64;
+    }
+
+    /// Appends the ICMP messages that have arrived: none on this system (RFC 6951 §5.5 permits it).
+    #[cfg(not(target_os = "linux"))]
+    pub fn poll_icmp(&mut self, _cx: &mut Context<'_>, _out: &mut Vec<IcmpMessage>) {}
 
     /// Waits until everything queued was sent; see [`poll_flush`](Self::poll_flush).
     pub async fn flush(&mut self) {
@@ -250,7 +263,7 @@ impl UdpCarrier {
     fn send_front(&mut self) -> bool {
         let Some((batch, bytes)) = self.queue.front() else { return true };
         // After a failure with segmentation `max_gso_segments` is 1: one datagram at a time.
-        let whole = batch.datagrams() <= self.state.max_gso_segments();
+        let whole = self.singly == 0 && batch.datagrams() <= self.state.max_gso_segments();
         let (datagrams, bytes) = if whole {
             (batch.datagrams(), bytes)
         } else {
@@ -265,9 +278,7 @@ impl UdpCarrier {
         };
         let len = bytes.len();
         let segmented_before = self.state.max_gso_segments() > 1;
-        let result = self
-            .io
-            .try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), &transmit));
+        let result = self.send_now(&transmit, batch.target.fragment);
         match result {
             Ok(()) => {
                 self.segmentation_in_doubt = false;
@@ -279,6 +290,10 @@ impl UdpCarrier {
             Err(_) if datagrams > 1 && self.state.max_gso_segments() == 1 => {
                 self.segmentation_in_doubt = true;
                 return true; // Again, in pieces: the device may not know how to segment.
+            }
+            Err(e) if datagrams > 1 && quinn_udp::is_msg_size_err(&e) => {
+                self.singly = datagrams;
+                return true;
             }
             Err(e) => {
                 if quinn_udp::is_msg_size_err(&e) {
@@ -293,7 +308,32 @@ impl UdpCarrier {
             }
         }
         self.queue.advance(datagrams);
+        self.singly = self.singly.saturating_sub(datagrams);
         true
+    }
+
+    /// One system call, or two.
+    #[cfg(target_os = "linux")]
+    fn send_now(&self, transmit: &Transmit<'_>, fragment: bool) -> io::Result<()> {
+        if fragment {
+            // The socket has the setting, not the datagram.
+            let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), true);
+        }
+        let mut result = self.state.try_send((&self.io).into(), transmit);
+        // An ICMP message makes one call fail, whatever is in it: that datagram was not sent.
+        if result.as_ref().is_err_and(|e| e.kind() != ErrorKind::WouldBlock) {
+            result = self.state.try_send((&self.io).into(), transmit);
+        }
+        if fragment {
+            let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), false);
+        }
+        result
+    }
+
+    /// One system call.
+    #[cfg(not(target_os = "linux"))]
+    fn send_now(&self, transmit: &Transmit<'_>, _fragment: bool) -> io::Result<()> {
+        self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), transmit))
     }
 
     /// One bad destination must not cost all others their segmentation: a datagram that fails
@@ -304,24 +344,6 @@ impl UdpCarrier {
             self.state = state;
         }
     }
-}
-
-/// Errors of one datagram, or of an earlier one, that say nothing about the socket.
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown
-            | ErrorKind::Interrupted
-            | ErrorKind::OutOfMemory
-            | ErrorKind::PermissionDenied
-            | ErrorKind::TimedOut
-            | ErrorKind::InvalidData
-    ) || quinn_udp::is_msg_size_err(error)
 }
 
 /// Cuts a received run into datagrams, each copied to memory of its own.
@@ -339,12 +361,7 @@ fn split(
     }
     let source = AddressMap::plain(meta.addr.ip());
     let destination: IpAddr = AddressMap::plain(meta.dst_ip.unwrap_or(local.ip()));
-    let ecn = match meta.ecn {
-        None => Ecn::NotEct,
-        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-        Some(EcnCodepoint::Ce) => Ecn::Ce,
-    };
+    let ecn = ecn_of(meta);
     for datagram in data.chunks(if meta.stride == 0 { data.len() } else { meta.stride }) {
         stats.datagrams_received += 1;
         stats.bytes_received += datagram.len() as u64;

@@ -101,8 +101,8 @@ fn server_config(payload: Payload) -> Config {
 }
 
 async fn connect(config: Config, udp: u16) -> (Endpoint, Association) {
-    let address = SocketAddr::new(config.local.ip(), udp);
     let endpoint = Endpoint::bind(config).unwrap();
+    let address = SocketAddr::new(endpoint.local_addr().ip(), udp);
     let association = endpoint.connect(address, PORT).await.unwrap();
     (endpoint, association)
 }
@@ -235,7 +235,7 @@ fn over_ipv6() {
     let peer = start_server(program, udp, BRIEF, "--address ::1");
     run(async {
         let mut config = client_config(BRIEF);
-        config.local = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0);
+        config.carrier = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0).into();
         let (_endpoint, association) = connect(config, udp).await;
         exchange(&association, BRIEF).await;
         association.shutdown().await.unwrap();

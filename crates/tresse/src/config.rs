@@ -1,18 +1,74 @@
 //! What a user chooses when an endpoint is made, and the window into its packets.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, UdpOptions};
+use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, SocketOptions};
 use tresse_core::{AssociationId, EndpointConfig, Time, TraceEvent};
+
+/// How packets travel, and from which local addresses.
+///
+/// Several addresses make a multihomed endpoint: unless
+/// [`EndpointConfig::local_addresses`] says otherwise, they are all offered to peers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// In UDP datagrams (RFC 6951): needs no permission, passes NATs and kernels without SCTP.
+    Udp {
+        /// Local addresses, all with the same port. `0.0.0.0` serves every IPv4 address, `[::]` every
+        /// IPv6 and IPv4 address; port 0 lets the system choose.
+        local: Vec<SocketAddr>,
+    },
+    /// Directly on IP, as protocol 132: what stacks in kernels speak. Linux only; needs the
+    /// capability `CAP_NET_RAW`. See `docs/carriers.md` for a host whose kernel has SCTP, too.
+    RawIp {
+        /// Local addresses; `0.0.0.0` serves every IPv4 address, `::` every IPv6 address.
+        local: Vec<IpAddr>,
+    },
+}
+
+impl Carrier {
+    /// Opens the sockets.
+    pub(crate) fn open(&self, options: SocketOptions) -> io::Result<tresse_carrier::Carrier> {
+        match self {
+            Carrier::Udp { local } => tresse_carrier::Carrier::udp(local, options),
+            Carrier::RawIp { local } => tresse_carrier::Carrier::raw(local, options),
+        }
+    }
+
+    /// Whether packets travel in UDP datagrams.
+    pub(crate) fn is_encapsulated(&self) -> bool {
+        matches!(self, Carrier::Udp { .. })
+    }
+
+    /// What a multihomed endpoint offers to its peers. A single address is known to them as the
+    /// source of our packets, after whatever a NAT made of it (RFC 6951 §5.7).
+    pub(crate) fn offered(&self) -> Vec<IpAddr> {
+        let local: Vec<IpAddr> = match self {
+            Carrier::Udp { local } => local.iter().map(SocketAddr::ip).collect(),
+            Carrier::RawIp { local } => local.clone(),
+        };
+        if local.len() > 1 && !local.iter().any(IpAddr::is_unspecified) {
+            local
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+impl From<SocketAddr> for Carrier {
+    /// UDP encapsulation on one address.
+    fn from(local: SocketAddr) -> Carrier {
+        Carrier::Udp { local: vec![local] }
+    }
+}
 
 /// Settings of an [`Endpoint`](crate::Endpoint).
 pub struct Config {
-    /// Local UDP address and port. Default `0.0.0.0:9899`. `[::]` serves IPv6 and IPv4; port 0
-    /// lets the system choose.
-    pub local: SocketAddr,
-    /// Settings of the UDP socket.
-    pub udp: UdpOptions,
+    /// How packets travel. Default: UDP encapsulation on `0.0.0.0:9899`.
+    pub carrier: Carrier,
+    /// Settings of the sockets.
+    pub socket: SocketOptions,
     /// The SCTP endpoint. A `local_port` of 0 takes a random dynamic port (49152 to 65535), which
     /// a client needs: a peer tells associations from one address apart by SCTP ports only.
     pub sctp: EndpointConfig,
@@ -24,28 +80,40 @@ pub struct Config {
 }
 
 impl Config {
-    /// An endpoint that only opens associations: UDP port and SCTP port are chosen freely unless
-    /// `local` names a UDP port.
+    /// An endpoint over UDP that only opens associations: UDP port and SCTP port are chosen freely
+    /// unless `local` names a UDP port.
     #[must_use]
     pub fn client(local: SocketAddr) -> Config {
-        let sctp = EndpointConfig { local_port: 0, ..EndpointConfig::default() };
-        Config { local, sctp, ..Config::default() }
+        Config::client_over(local.into())
     }
 
-    /// An endpoint that accepts associations on an SCTP port, and can open some as well.
+    /// An endpoint over UDP that accepts associations on an SCTP port, and can open some as well.
     #[must_use]
     pub fn server(local: SocketAddr, sctp_port: u16) -> Config {
+        Config::server_over(local.into(), sctp_port)
+    }
+
+    /// As [`client`](Self::client), over any carrier.
+    #[must_use]
+    pub fn client_over(carrier: Carrier) -> Config {
+        let sctp = EndpointConfig { local_port: 0, ..EndpointConfig::default() };
+        Config { carrier, sctp, ..Config::default() }
+    }
+
+    /// As [`server`](Self::server), over any carrier.
+    #[must_use]
+    pub fn server_over(carrier: Carrier, sctp_port: u16) -> Config {
         let sctp =
             EndpointConfig { local_port: sctp_port, accept: true, ..EndpointConfig::default() };
-        Config { local, sctp, ..Config::default() }
+        Config { carrier, sctp, ..Config::default() }
     }
 }
 
 impl Default for Config {
     fn default() -> Self {
         Config {
-            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, DEFAULT_UDP_PORT)),
-            udp: UdpOptions::default(),
+            carrier: SocketAddr::from((Ipv4Addr::UNSPECIFIED, DEFAULT_UDP_PORT)).into(),
+            socket: SocketOptions::default(),
             sctp: EndpointConfig::default(),
             backlog: 1024,
             observer: None,
@@ -56,8 +124,8 @@ impl Default for Config {
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
-            .field("local", &self.local)
-            .field("udp", &self.udp)
+            .field("carrier", &self.carrier)
+            .field("socket", &self.socket)
             .field("sctp", &self.sctp)
             .field("backlog", &self.backlog)
             .field("observer", &self.observer.is_some())
@@ -81,9 +149,10 @@ pub struct ObservedPacket<'a> {
     pub at: Time,
     /// Which way it went.
     pub direction: Direction,
-    /// Our address and UDP port; the unspecified address if the system chose one unseen.
+    /// Our address and UDP port (0 on raw IP); the unspecified address if the system chose one
+    /// unseen.
     pub local: SocketAddr,
-    /// The peer's address and UDP port.
+    /// The peer's address and UDP port (0 on raw IP).
     pub remote: SocketAddr,
     /// Its ECN field.
     pub ecn: Ecn,

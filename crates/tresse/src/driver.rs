@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::time::{Sleep, sleep_until};
-use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, Incoming, Outgoing, UdpCarrier};
+use tresse_carrier::{Carrier, Ecn, Incoming, Outgoing};
 use tresse_core::{Datagram, Time, Transmit};
 
 use crate::config::{Direction, ObservedPacket, Observer};
@@ -27,7 +27,7 @@ const MAX_SOURCES: usize = 1024;
 /// is an error only if the socket failed.
 pub struct Driver {
     shared: Arc<Shared>,
-    carrier: UdpCarrier,
+    carrier: Carrier,
     observer: Option<Watch>,
     received: Vec<Incoming>,
     told: Vec<Told>,
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Driver {
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        carrier: UdpCarrier,
+        carrier: Carrier,
         observer: Option<Box<dyn Observer>>,
     ) -> Driver {
         let sleep = Box::pin(sleep_until(shared.clock.instant(Time::ZERO).into()));
@@ -129,7 +129,7 @@ impl Driver {
         let mut received = std::mem::take(&mut self.received);
         for incoming in received.drain(..) {
             if let Some(watch) = &mut self.observer {
-                watch.received(now, &incoming, self.shared.local.port());
+                watch.received(now, &incoming, self.shared.local[0].port());
             }
             let Incoming { source, destination, encapsulation, packet, .. } = incoming;
             let datagram = Datagram { source, destination, encapsulation, packet };
@@ -156,13 +156,14 @@ impl Driver {
         while !self.carrier.is_full() {
             let Some(transmit) = state.core.poll_transmit(now, &mut self.packet) else { return };
             if let Some(watch) = &mut self.observer {
-                watch.sent(now, &transmit, self.shared.local, &self.packet);
+                watch.sent(now, &transmit, &self.shared.local, &self.packet);
             }
             let to = Outgoing {
                 destination: transmit.destination,
                 source: transmit.source,
                 encapsulation: transmit.encapsulation,
                 ecn: Ecn::NotEct,
+                fragment: false,
             };
             self.carrier.queue(&to, &self.packet);
         }
@@ -197,7 +198,7 @@ impl Future for Driver {
                 Ok(Round::Waiting) => return Poll::Pending,
                 Ok(Round::Finished) => return Poll::Ready(Ok(())),
                 Err(e) => {
-                    let why = Arc::from(format!("the UDP socket failed: {e}"));
+                    let why = Arc::from(format!("its socket failed: {e}"));
                     this.shared.lock().end(&this.shared, &why);
                     return Poll::Ready(Err(e));
                 }
@@ -237,17 +238,20 @@ impl Watch {
         });
     }
 
-    fn sent(&mut self, at: Time, transmit: &Transmit, local: SocketAddr, packet: &[u8]) {
-        let bound = (!local.ip().is_unspecified()).then(|| local.ip());
+    fn sent(&mut self, at: Time, transmit: &Transmit, local: &[SocketAddr], packet: &[u8]) {
+        let bound = match local {
+            [only] if !only.ip().is_unspecified() => Some(only.ip()),
+            _ => None,
+        };
         let source = bound
             .or(transmit.source)
             .or_else(|| self.sources.get(&transmit.destination).copied())
             .unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let port = transmit.encapsulation.unwrap_or(DEFAULT_UDP_PORT);
+        let port = transmit.encapsulation.unwrap_or(0);
         self.observer.packet(&ObservedPacket {
             at,
             direction: Direction::Out,
-            local: SocketAddr::new(source, local.port()),
+            local: SocketAddr::new(source, local[0].port()),
             remote: SocketAddr::new(transmit.destination, port),
             ecn: Ecn::NotEct,
             packet,

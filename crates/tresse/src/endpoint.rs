@@ -8,17 +8,16 @@ use std::time::Instant;
 
 use slotmap::SecondaryMap;
 use tokio::sync::mpsc;
-use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, UdpCarrier};
+use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT};
 use tresse_core::{AssociationConfig, AssociationId, EndpointStats, Event, Time};
 
 use crate::association::Association;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
 use crate::shared::{Phase, Shared, Slot, State, wait};
 
-/// One UDP port and one SCTP port, and all associations on them.
+/// One SCTP port on one or more local addresses, and all associations on it.
 ///
 /// Clones are cheap and mean the same endpoint. See the [crate documentation](crate) for how it
 /// runs and what dropping it does.
@@ -55,10 +54,11 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Binds the UDP socket and spawns the driver on the current tokio runtime.
+    /// Binds the sockets and spawns the driver on the current tokio runtime.
     ///
     /// # Errors
-    /// Those of the system: the address is in use, or there is no random source.
+    /// Those of the system: the address is in use or not ours, raw IP is not permitted, or there is
+    /// no random source.
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO and time enabled.
@@ -68,7 +68,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// Binds the UDP socket and returns the driver, which the caller must poll.
+    /// Binds the sockets and returns the driver, which the caller must poll.
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
@@ -88,8 +88,8 @@ impl Endpoint {
         Ok((Endpoint { inner: Arc::new(Inner { shared, association }) }, driver))
     }
 
-    /// Opens an association with the peer at a UDP address, on its SCTP port. Waits for the
-    /// handshake; dropping the future cancels it.
+    /// Opens an association with the peer at an address and UDP port, on its SCTP port. On raw IP
+    /// the UDP port has no meaning. Waits for the handshake; dropping the future cancels it.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -105,7 +105,8 @@ impl Endpoint {
     }
 
     /// Opens an association with a peer that has several addresses, the first one preferred, and
-    /// with settings of its own. `encapsulation` is the peer's UDP port, 9899 if there is none.
+    /// with settings of its own. `encapsulation` is the peer's UDP port, 9899 if there is none; on raw
+    /// IP it has no meaning.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -115,8 +116,9 @@ impl Endpoint {
         sctp_port: u16,
         mut config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        config.encapsulation.get_or_insert(DEFAULT_UDP_PORT);
         let shared = &self.inner.shared;
+        config.encapsulation =
+            shared.encapsulated.then(|| config.encapsulation.unwrap_or(DEFAULT_UDP_PORT));
         let association = shared.act(|state, now| {
             if let Some(why) = &state.ended {
                 return Err(ConnectError::Closed(Closed::Driver(Arc::clone(why))));
@@ -152,10 +154,16 @@ impl Endpoint {
         .await
     }
 
-    /// The UDP address and port.
+    /// The local address and UDP port (0 on raw IP), the first one if there are several.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.inner.shared.local
+        self.inner.shared.local[0]
+    }
+
+    /// All local addresses, in the order of the configuration.
+    #[must_use]
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.inner.shared.local
     }
 
     /// The SCTP port.
@@ -191,7 +199,7 @@ impl Endpoint {
         self.inner.shared.lock().core.endpoint_stats()
     }
 
-    /// Counters of the UDP socket, as of the driver's last round.
+    /// Counters of the sockets, as of the driver's last round.
     #[must_use]
     pub fn carrier_stats(&self) -> CarrierStats {
         self.inner.shared.lock().carrier
@@ -215,8 +223,11 @@ pub(crate) fn open(
     config: Config,
     tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
 ) -> io::Result<(Arc<Shared>, Driver)> {
-    let Config { local, udp, sctp, backlog, observer } = config;
-    let carrier = UdpCarrier::bind(local, udp)?;
+    let Config { carrier: kind, socket, mut sctp, backlog, observer } = config;
+    let carrier = kind.open(socket)?;
+    if sctp.local_addresses.is_empty() {
+        sctp.local_addresses = kind.offered();
+    }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(io::Error::other)?;
     let sctp_port = sctp.local_port;
@@ -234,7 +245,8 @@ pub(crate) fn open(
         carrier: carrier.stats(),
         tap,
     };
-    let shared = Arc::new(Shared::new(state, Clock::start(), carrier.local_addr(), sctp_port));
+    let local = carrier.local_addrs();
+    let shared = Arc::new(Shared::new(state, local, kind.is_encapsulated(), sctp_port));
     let driver = Driver::new(Arc::clone(&shared), carrier, observer);
     Ok((shared, driver))
 }

@@ -1,6 +1,8 @@
-//! SCTP (RFC 9260) for asynchronous Rust, in user space, over UDP encapsulation (RFC 6951).
+//! SCTP (RFC 9260) for asynchronous Rust, in user space, over UDP encapsulation (RFC 6951) or
+//! directly on IP.
 //!
-//! An [`Endpoint`] is one UDP port and one SCTP port. It opens associations with
+//! An [`Endpoint`] is one SCTP port on one or more local addresses ([`Carrier`]). It opens
+//! associations with
 //! [`connect`](Endpoint::connect) and takes those of peers with [`accept`](Endpoint::accept). An
 //! [`Association`] sends and receives whole messages on many streams.
 //!
@@ -67,14 +69,14 @@ mod raw;
 mod shared;
 
 pub use association::Association;
-pub use config::{Config, Direction, ObservedPacket, Observer};
+pub use config::{Carrier, Config, Direction, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{Closed, ConnectError, SendError};
 pub use raw::{Events, RawEndpoint};
 
 pub use bytes::Bytes;
-pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, UdpOptions};
+pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,

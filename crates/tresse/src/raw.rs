@@ -72,10 +72,16 @@ impl RawEndpoint {
         self.shared.lock().ended.clone()
     }
 
-    /// The UDP address and port.
+    /// The local address and UDP port (0 on raw IP), the first one if there are several.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.shared.local
+        self.shared.local[0]
+    }
+
+    /// All local addresses, in the order of the configuration.
+    #[must_use]
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.shared.local
     }
 
     /// Counters of the carrier, as of the driver's last round.

@@ -20,7 +20,10 @@ pub(crate) const MAX_EVENTS: usize = 64;
 pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) clock: Clock,
-    pub(crate) local: SocketAddr,
+    /// The address of each socket; at least one.
+    pub(crate) local: Vec<SocketAddr>,
+    /// Packets travel in UDP datagrams.
+    pub(crate) encapsulated: bool,
     pub(crate) sctp_port: u16,
     /// Woken when an association waits to be accepted or none will come any more.
     pub(crate) incoming: Notify,
@@ -137,11 +140,17 @@ impl Slot {
 }
 
 impl Shared {
-    pub(crate) fn new(state: State, clock: Clock, local: SocketAddr, sctp_port: u16) -> Shared {
+    pub(crate) fn new(
+        state: State,
+        local: Vec<SocketAddr>,
+        encapsulated: bool,
+        sctp_port: u16,
+    ) -> Shared {
         Shared {
             state: Mutex::new(state),
-            clock,
+            clock: Clock::start(),
             local,
+            encapsulated,
             sctp_port,
             incoming: Notify::new(),
             idle: Notify::new(),

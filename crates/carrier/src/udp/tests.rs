@@ -2,9 +2,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use super::*;
+use crate::Ecn;
 
 fn carrier(local: &str) -> UdpCarrier {
-    UdpCarrier::bind(local.parse().unwrap(), UdpOptions::default()).unwrap()
+    UdpCarrier::bind(local.parse().unwrap(), SocketOptions::default()).unwrap()
 }
 
 fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
@@ -13,6 +14,7 @@ fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
         source: None,
         encapsulation: Some(carrier.local_addr().port()),
         ecn: Ecn::NotEct,
+        fragment: false,
     }
 }
 
@@ -63,6 +65,7 @@ async fn answers_leave_from_the_address_that_was_asked() {
         source: Some(question.destination),
         encapsulation: question.encapsulation,
         ecn: Ecn::NotEct,
+        fragment: false,
     };
     b.send(&[(answer, Bytes::from_static(b"answer"))]).await;
     assert_eq!(recv_n(&mut a, 1).await[0].source, IpAddr::from(asked));
@@ -70,7 +73,8 @@ async fn answers_leave_from_the_address_that_was_asked() {
 
 #[tokio::test]
 async fn a_dual_stack_socket_speaks_both_families() {
-    let Ok(mut dual) = UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), UdpOptions::default())
+    let Ok(mut dual) =
+        UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), SocketOptions::default())
     else {
         println!("skipped: no IPv6 on this host");
         return;
@@ -84,7 +88,7 @@ async fn a_dual_stack_socket_speaks_both_families() {
     dual.send(&[(back, Bytes::from_static(b"back"))]).await;
     assert_eq!(recv_n(&mut v4, 1).await[0].packet, "back");
 
-    let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), UdpOptions::default())
+    let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), SocketOptions::default())
     else {
         println!("skipped: no IPv6 loopback address on this host");
         return;
@@ -163,7 +167,7 @@ async fn empty_datagrams_are_dropped() {
 
 #[tokio::test]
 async fn a_full_socket_buffer_loses_nothing() {
-    let options = UdpOptions { send_buffer: 1, receive_buffer: 16 << 20 };
+    let options = SocketOptions { send_buffer: 1, receive_buffer: 16 << 20 };
     let mut a = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let mut b = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let goal = to(&b, Ipv4Addr::LOCALHOST);

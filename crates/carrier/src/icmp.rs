@@ -1,0 +1,221 @@
+//! What ICMP says of packets that were sent, from the error queue of their socket.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+
+/// An ICMP or ICMPv6 message about an SCTP packet that we sent, or the system's own word that a
+/// packet was too large to be sent. Nothing of it is trustworthy before the verification tag of the
+/// quoted packet was checked (RFC 9260 §10), except what comes from this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcmpMessage {
+    /// Where the packet went.
+    pub destination: IpAddr,
+    /// The UDP port that it went to, if it was encapsulated and the system says so.
+    pub encapsulation: Option<u16>,
+    /// What is wrong.
+    pub kind: IcmpKind,
+    /// The beginning of the SCTP packet, as far as it was quoted; `None` when this host itself found
+    /// the packet too large.
+    pub quoted: Option<Bytes>,
+}
+
+/// What an [`IcmpMessage`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpKind {
+    /// "Fragmentation Needed" or "Packet Too Big": bytes of the largest IP packet that passes, 0 if
+    /// a router did not say (RFC 1191 §5).
+    TooBig {
+        /// The MTU of the link that the packet did not fit.
+        mtu: u32,
+    },
+    /// "Protocol Unreachable" or "Unrecognized Next Header Type Encountered"; for encapsulated
+    /// packets also "Port Unreachable" (RFC 6951 §5.5).
+    NoSctp,
+    /// "Destination Unreachable" of another kind.
+    Unreachable,
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use queue::{ErrorQueue, Writable};
+
+#[cfg(target_os = "linux")]
+mod queue {
+    use std::future::Future;
+    use std::io::{self, IoSliceMut};
+    use std::net::SocketAddr;
+    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use bytes::Bytes;
+    use nix::libc::{SO_EE_ORIGIN_ICMP, SO_EE_ORIGIN_ICMP6, SO_EE_ORIGIN_LOCAL, sock_extended_err};
+    use nix::sys::socket::{
+        ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    use super::{IcmpKind, IcmpMessage};
+    use crate::address::AddressMap;
+    use crate::sys;
+
+    /// Bytes kept of a quoted packet: enough for an INIT (RFC 9260 §10, ICMP6).
+    const QUOTED: usize = 64;
+
+    /// Messages taken at once; a flood of them must not keep the carrier from packets.
+    const BATCH: usize = 64;
+
+    /// The error queue of one socket.
+    pub(crate) struct ErrorQueue {
+        /// Waits for an error. It owns a duplicate of the socket, for the runtime tells a reader and
+        /// a writer of a descriptor nothing of errors.
+        waiting: Pin<Box<dyn Future<Output = AsyncFd<OwnedFd>> + Send>>,
+        encapsulated: bool,
+    }
+
+    impl std::fmt::Debug for ErrorQueue {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_struct("ErrorQueue").finish_non_exhaustive()
+        }
+    }
+
+    async fn next(fd: AsyncFd<OwnedFd>) -> AsyncFd<OwnedFd> {
+        match fd.ready(Interest::ERROR).await {
+            // Cleared before the queue is read: what comes later wakes anew.
+            Ok(mut ready) => ready.clear_ready(),
+            // The runtime is going away.
+            Err(_) => std::future::pending().await,
+        }
+        fd
+    }
+
+    impl ErrorQueue {
+        /// Asks the system to queue errors of `socket`.
+        pub(crate) fn new(
+            socket: &impl AsFd,
+            ipv6: bool,
+            encapsulated: bool,
+        ) -> io::Result<ErrorQueue> {
+            // A dual-stack socket for UDP sends both; one for raw IP knows only its own family.
+            let v4 = setsockopt(socket, sockopt::Ipv4RecvErr, &true);
+            if ipv6 {
+                setsockopt(socket, sockopt::Ipv6RecvErr, &true)?;
+            } else {
+                v4?;
+            }
+            let fd = socket.as_fd().try_clone_to_owned()?;
+            let fd = sys::register(fd, Interest::ERROR)?;
+            Ok(ErrorQueue { waiting: Box::pin(next(fd)), encapsulated })
+        }
+
+        /// Appends the messages that have arrived; pending when there are no more.
+        pub(crate) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
+            while let Poll::Ready(fd) = self.waiting.as_mut().poll(cx) {
+                let full = drain(&fd, self.encapsulated, out);
+                self.waiting = Box::pin(next(fd));
+                if full {
+                    cx.waker().wake_by_ref();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads the queue; true if there may be more.
+    fn drain(fd: &AsyncFd<OwnedFd>, encapsulated: bool, out: &mut Vec<IcmpMessage>) -> bool {
+        for _ in 0..BATCH {
+            let mut quoted = [0; QUOTED];
+            let mut slices = [IoSliceMut::new(&mut quoted)];
+            let mut control =
+                nix::cmsg_space!(sock_extended_err, nix::libc::sockaddr_in6, [u64; 32]);
+            let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+            let Ok(message) =
+                recvmsg::<SockaddrStorage>(fd.as_raw_fd(), &mut slices, Some(&mut control), flags)
+            else {
+                return false;
+            };
+            let Some(destination) = message.address.as_ref().and_then(socket_address) else {
+                continue;
+            };
+            let error = message.cmsgs().ok().and_then(|mut all| {
+                all.find_map(|control| match control {
+                    ControlMessageOwned::Ipv4RecvErr(error, _)
+                    | ControlMessageOwned::Ipv6RecvErr(error, _) => Some(error),
+                    _ => None,
+                })
+            });
+            let Some((kind, local)) = error.and_then(|error| classify(&error, encapsulated)) else {
+                continue;
+            };
+            let length = message.bytes;
+            out.push(IcmpMessage {
+                destination: AddressMap::plain(destination.ip()),
+                encapsulation: (encapsulated && destination.port() != 0)
+                    .then_some(destination.port()),
+                kind,
+                quoted: (!local).then(|| Bytes::copy_from_slice(&quoted[..length])),
+            });
+        }
+        true
+    }
+
+    fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
+        let v4 = address.as_sockaddr_in().map(|v4| SocketAddr::from((v4.ip(), v4.port())));
+        let v6 = || address.as_sockaddr_in6().map(|v6| SocketAddr::from((v6.ip(), v6.port())));
+        v4.or_else(v6)
+    }
+
+    /// What an entry means, and whether it comes from this host; `None` for what RFC 9260 §10 lets
+    /// us ignore (ICMP1 to ICMP4).
+    pub(super) fn classify(
+        error: &sock_extended_err,
+        encapsulated: bool,
+    ) -> Option<(IcmpKind, bool)> {
+        const EMSGSIZE: u32 = nix::libc::EMSGSIZE as u32;
+        let too_big = IcmpKind::TooBig { mtu: error.ee_info };
+        match (error.ee_origin, error.ee_type, error.ee_code) {
+            (SO_EE_ORIGIN_LOCAL, ..) => (error.ee_errno == EMSGSIZE).then_some((too_big, true)),
+            (SO_EE_ORIGIN_ICMP, 3, 4) | (SO_EE_ORIGIN_ICMP6, 2, _) => Some((too_big, false)),
+            (SO_EE_ORIGIN_ICMP, 3, 2) | (SO_EE_ORIGIN_ICMP6, 4, 1) => {
+                Some((IcmpKind::NoSctp, false))
+            }
+            // ICMP3: ports of SCTP are not what it speaks of. RFC 6951 §5.5: for encapsulated packets
+            // it means that nobody there speaks SCTP.
+            (SO_EE_ORIGIN_ICMP, 3, 3) | (SO_EE_ORIGIN_ICMP6, 1, 4) => {
+                encapsulated.then_some((IcmpKind::NoSctp, false))
+            }
+            (SO_EE_ORIGIN_ICMP, 3, _) | (SO_EE_ORIGIN_ICMP6, 1, _) => {
+                Some((IcmpKind::Unreachable, false))
+            }
+            _ => None,
+        }
+    }
+
+    /// Waits until a socket has room for another packet. A duplicate is registered each time, for an
+    /// error leaves the registration of a socket writable for ever.
+    #[derive(Debug, Default)]
+    pub(crate) struct Writable {
+        waiting: Option<AsyncFd<OwnedFd>>,
+    }
+
+    impl Writable {
+        /// Ready when the caller should try again.
+        pub(crate) fn poll(
+            &mut self,
+            cx: &mut Context<'_>,
+            socket: &impl AsFd,
+        ) -> Poll<io::Result<()>> {
+            if self.waiting.is_none() {
+                let fd = socket.as_fd().try_clone_to_owned()?;
+                self.waiting = Some(sys::register(fd, Interest::WRITABLE)?);
+            }
+            let waiting = self.waiting.as_ref().expect("it was made above");
+            let ready = waiting.poll_write_ready(cx).map_ok(|_| ());
+            if ready.is_ready() {
+                self.waiting = None;
+            }
+            ready
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! SCTP directly on IP (protocol 132) on one raw socket.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
+use quinn_udp::{RecvMeta, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::address::AddressMap;
+use crate::batch::{SendQueue, Target};
+use crate::icmp::{ErrorQueue, Writable};
+use crate::sys;
+use crate::{
+    CarrierStats, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing, RECV_BATCH, RECV_BUFFER,
+    SocketOptions, ecn_of, is_transient,
+};
+
+/// The protocol number of SCTP in the IP header (RFC 9260 §15).
+const IPPROTO_SCTP: i32 = 132;
+
+/// Packets handed to the system in one call at most.
+const SEND_BATCH: usize = 64;
+
+/// The mark of every packet that a raw carrier sends, for packet filters: it tells them from those
+/// of a kernel that has SCTP itself. `docs/carriers.md` has the rule.
+pub const RAW_MARK: u32 = 0x5453_4354;
+
+/// A raw socket that carries SCTP packets of one address family, many per system call.
+///
+/// It needs the capability `CAP_NET_RAW`. It sees every SCTP packet for its address, whatever the
+/// port: whoever is behind it must pass over ports that are not its own without a word.
+///
+/// Packets leave with DF set and are never larger than the interface allows, except those for which
+/// [`Outgoing::fragment`] asks for fragmentation.
+#[derive(Debug)]
+pub struct RawCarrier {
+    io: AsyncFd<OwnedFd>,
+    state: UdpSocketState,
+    local: SocketAddr,
+    addresses: AddressMap,
+    received: Box<[u8]>,
+    queue: SendQueue,
+    errors: ErrorQueue,
+    writable: Writable,
+    stats: CarrierStats,
+}
+
+impl RawCarrier {
+    /// Opens a socket on one local address, or on all of a family if it is unspecified.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`, with a text that says
+    /// so; others are those of the system, such as an address that is not ours.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO enabled.
+    pub fn bind(local: IpAddr, options: SocketOptions) -> io::Result<RawCarrier> {
+        let local = SocketAddr::new(local, 0);
+        let domain = Domain::for_address(local);
+        let socket =
+            Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP))).map_err(explain)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&local.into())?;
+        // Best effort: with small buffers everything works, with more loss; without the mark (it
+        // needs CAP_NET_RAW since Linux 5.17, CAP_NET_ADMIN before) only packet filters lose.
+        let _ = socket.set_recv_buffer_size(options.receive_buffer);
+        let _ = socket.set_send_buffer_size(options.send_buffer);
+        let _ = socket.set_mark(RAW_MARK);
+        // It asks for the destination address and the ECN field of each packet, and sets DF. What it
+        // asks of UDP alone a raw socket refuses, and it copes.
+        let state = UdpSocketState::new((&socket).into())?;
+        let errors = ErrorQueue::new(&socket, local.is_ipv6(), false)?;
+        Ok(RawCarrier {
+            io: sys::register(socket.into(), Interest::READABLE)?,
+            state,
+            local,
+            addresses: AddressMap::new(local),
+            received: vec![0; RECV_BATCH * RECV_BUFFER].into(),
+            queue: SendQueue::default(),
+            errors,
+            writable: Writable::default(),
+            stats: CarrierStats::default(),
+        })
+    }
+
+    /// The address that it is bound to, with port 0.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> CarrierStats {
+        self.stats
+    }
+
+    /// Remembers the interface through which a link-local IPv6 peer is reached.
+    pub fn learn_zone(&mut self, peer: SocketAddr) {
+        self.addresses.learn(peer);
+    }
+
+    /// Appends the ICMP messages that have arrived.
+    pub fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
+        let before = out.len();
+        self.errors.poll(cx, out);
+        self.stats.icmp_received += (out.len() - before) as u64;
+    }
+
+    /// Appends the packets that have arrived to `out` and gives their number, at least 1.
+    ///
+    /// # Errors
+    /// Only those after which the socket is of no use.
+    pub fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Vec<Incoming>,
+    ) -> Poll<io::Result<usize>> {
+        let mut errors = 0;
+        loop {
+            let mut ready = ready!(self.io.poll_read_ready(cx))?;
+            let mut metas = [RecvMeta::default(); RECV_BATCH];
+            let mut chunks = self.received.chunks_mut(RECV_BUFFER);
+            let mut buffers: [IoSliceMut<'_>; RECV_BATCH] =
+                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            let result =
+                ready.try_io(|io| self.state.recv(io.get_ref().into(), &mut buffers, &mut metas));
+            match result {
+                Ok(Ok(filled)) => {
+                    self.stats.recv_calls += 1;
+                    let before = out.len();
+                    for (meta, buffer) in
+                        metas[..filled].iter().zip(self.received.chunks(RECV_BUFFER))
+                    {
+                        take(meta, buffer, self.local.ip(), &mut self.stats, out);
+                        self.addresses.learn(meta.addr);
+                    }
+                    let taken = out.len() - before;
+                    if taken > 0 {
+                        return Poll::Ready(Ok(taken));
+                    }
+                }
+                Ok(Err(e)) if is_transient(&e) => {
+                    self.stats.recv_failed += 1;
+                    errors += 1;
+                    if errors == MAX_ERRORS_IN_A_ROW {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                }
+                Ok(Err(e)) => return Poll::Ready(Err(e)),
+                Err(_would_block) => {}
+            }
+        }
+    }
+
+    /// Accepts one packet for sending; [`poll_flush`](Self::poll_flush) sends it.
+    ///
+    /// A destination of the other address family counts as failed.
+    pub fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
+        let Some(destination) = self.addresses.for_socket(to.destination, 0) else {
+            self.stats.send_failed += 1;
+            return;
+        };
+        let bound = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
+        let source = bound.or(to.source.filter(|s| s.is_ipv4() == to.destination.is_ipv4()));
+        let target = Target { destination, source, ecn: to.ecn, fragment: to.fragment };
+        self.queue.push(target, packet, 1);
+    }
+
+    /// Whether so much waits that the caller should stop queueing until a flush has succeeded.
+    pub fn is_full(&self) -> bool {
+        self.queue.is_full()
+    }
+
+    /// Sends what is queued. Pending when the system's buffer is full: the rest stays queued.
+    /// Errors of single packets are counted and do not stop the others.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut blocked = false;
+        while let Some((first, _)) = self.queue.front() {
+            if self.send_front(first.target) {
+                continue;
+            }
+            self.stats.send_blocked += 1;
+            if std::mem::replace(&mut blocked, true) {
+                cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
+                return Poll::Pending;
+            }
+            match self.writable.poll(cx, self.io.get_ref()) {
+                Poll::Ready(Ok(())) => {}
+                // No descriptor is left, or the runtime is going away; packets may be lost at any
+                // time.
+                Poll::Ready(Err(_)) => {
+                    self.stats.send_failed += self.queue.len() as u64;
+                    self.queue = SendQueue::default();
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Sends the packets at the front that differ in their destination only; false if the system's
+    /// buffer is full.
+    fn send_front(&mut self, target: Target) -> bool {
+        let alike = |other: &Target| {
+            let Target { source, ecn, fragment, .. } = *other;
+            (source, ecn, fragment) == (target.source, target.ecn, target.fragment)
+        };
+        let (mut slices, mut destinations) = (Vec::new(), Vec::new());
+        for (batch, bytes) in self.queue.iter().take(SEND_BATCH) {
+            if !alike(&batch.target) {
+                break;
+            }
+            slices.push([IoSlice::new(bytes)]);
+            destinations.push(Some(SockaddrStorage::from(batch.target.destination)));
+        }
+        if target.fragment {
+            // Only this packet: the socket has the setting, not the packet.
+            slices.truncate(1);
+            destinations.truncate(1);
+            let _ = sys::allow_fragmentation(self.io.get_ref(), self.local.is_ipv6(), true);
+        }
+        let result = self.send_now(&target, &slices, &destinations);
+        if target.fragment {
+            let _ = sys::allow_fragmentation(self.io.get_ref(), self.local.is_ipv6(), false);
+        }
+        match result {
+            Ok(bytes) => {
+                self.stats.send_calls += 1;
+                self.stats.datagrams_sent += bytes.len() as u64;
+                self.stats.bytes_sent += bytes.iter().sum::<usize>() as u64;
+                for _ in bytes {
+                    self.queue.advance(1);
+                }
+            }
+            Err(Errno::EAGAIN) => return false,
+            Err(error) => {
+                if error == Errno::EMSGSIZE {
+                    self.stats.send_too_large += 1;
+                } else {
+                    self.stats.send_failed += 1;
+                }
+                self.queue.advance(1);
+            }
+        }
+        true
+    }
+
+    /// One system call; gives the lengths of the packets that left.
+    fn send_now(
+        &self,
+        target: &Target,
+        slices: &[[IoSlice<'_>; 1]],
+        destinations: &[Option<SockaddrStorage>],
+    ) -> Result<Vec<usize>, Errno> {
+        let bits = target.ecn.bits();
+        let (v4, v6) = packet_info(target.source);
+        let class = i32::from(bits);
+        let (controls, space) = if self.local.is_ipv4() {
+            (
+                [ControlMessage::Ipv4Tos(&bits), ControlMessage::Ipv4PacketInfo(&v4)],
+                nix::cmsg_space!(u8, libc::in_pktinfo),
+            )
+        } else {
+            (
+                [ControlMessage::Ipv6TClass(&class), ControlMessage::Ipv6PacketInfo(&v6)],
+                nix::cmsg_space!(i32, libc::in6_pktinfo),
+            )
+        };
+        let send = || {
+            let mut headers = MultiHeaders::preallocate(slices.len(), Some(space.clone()));
+            let fd = self.io.get_ref().as_raw_fd();
+            let sent =
+                sendmmsg(fd, &mut headers, slices, destinations, controls, MsgFlags::empty())?;
+            Ok(sent.map(|message| message.bytes).collect())
+        };
+        match send() {
+            // An ICMP message makes one call fail, whatever is in it: that one was not sent.
+            Err(error) if error != Errno::EAGAIN => send(),
+            result => result,
+        }
+    }
+}
+
+/// Packet information that asks for a source address; the unspecified one leaves it to the system.
+fn packet_info(source: Option<IpAddr>) -> (libc::in_pktinfo, libc::in6_pktinfo) {
+    let v4 = match source {
+        Some(IpAddr::V4(v4)) => v4.octets(),
+        _ => [0; 4],
+    };
+    let v6 = match source {
+        Some(IpAddr::V6(v6)) => v6.octets(),
+        _ => [0; 16],
+    };
+    (
+        libc::in_pktinfo {
+            ipi_ifindex: 0,
+            ipi_spec_dst: libc::in_addr { s_addr: u32::from_ne_bytes(v4) },
+            ipi_addr: libc::in_addr { s_addr: 0 },
+        },
+        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6 }, ipi6_ifindex: 0 },
+    )
+}
+
+fn explain(error: io::Error) -> io::Error {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return error;
+    }
+    io::Error::new(
+        ErrorKind::PermissionDenied,
+        "SCTP on raw IP needs the capability CAP_NET_RAW: run as root or allow it with \
+         `setcap cap_net_raw+ep PROGRAM`, or use UDP encapsulation, which needs none",
+    )
+}
+
+/// Takes a packet out of its buffer, without the IP header that IPv4 sockets give.
+fn take(
+    meta: &RecvMeta,
+    buffer: &[u8],
+    local: IpAddr,
+    stats: &mut CarrierStats,
+    out: &mut Vec<Incoming>,
+) {
+    let data = &buffer[..meta.len.min(buffer.len())];
+    let header = match data.first() {
+        Some(first) if meta.addr.is_ipv4() => usize::from(first & 0x0f) * 4,
+        _ => 0,
+    };
+    let packet = data.get(header..).unwrap_or_default();
+    if packet.is_empty() {
+        stats.recv_invalid += 1;
+        return;
+    }
+    stats.datagrams_received += 1;
+    stats.bytes_received += packet.len() as u64;
+    out.push(Incoming {
+        source: meta.addr.ip(),
+        destination: meta.dst_ip.unwrap_or(local),
+        encapsulation: None,
+        ecn: ecn_of(meta),
+        packet: Bytes::copy_from_slice(packet),
+    });
+}

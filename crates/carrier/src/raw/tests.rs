@@ -1,0 +1,143 @@
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use super::*;
+use crate::{Carrier, Ecn, IcmpKind};
+
+/// A carrier, or a word on stderr that the test is skipped.
+fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
+    match Carrier::raw(&[local.into()], SocketOptions::default()) {
+        Ok(carrier) => Some(carrier),
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
+            assert!(!required, "{e}, and TRESSE_REQUIRE_PEERS=1 forbids to skip");
+            eprintln!("skipped: {e}");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+fn to(destination: impl Into<IpAddr>) -> Outgoing {
+    Outgoing {
+        destination: destination.into(),
+        source: None,
+        encapsulation: None,
+        ecn: Ecn::NotEct,
+        fragment: false,
+    }
+}
+
+/// The first `n` packets that begin with `tag`: other tests may use the same host at the same time.
+async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<Incoming> {
+    let mut out = Vec::new();
+    while out.len() < n {
+        tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
+            .await
+            .expect("packets arrive on loopback")
+            .unwrap();
+        out.retain(|incoming: &Incoming| incoming.packet.starts_with(tag));
+    }
+    out
+}
+
+#[tokio::test]
+async fn packets_arrive_whole_with_their_addresses_and_marks() {
+    let a = Ipv4Addr::new(127, 0, 0, 21);
+    let (Some(mut from), Some(mut any)) = (carrier(a), carrier(Ipv4Addr::UNSPECIFIED)) else {
+        return;
+    };
+    let asked = Ipv4Addr::new(127, 0, 0, 22);
+    let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+    for n in 0..200u8 {
+        let mut packet = b"whole".to_vec();
+        packet.resize(6 + 7 * usize::from(n), n);
+        from.queue(&Outgoing { ecn: marks[usize::from(n / 50)], ..to(asked) }, &packet);
+    }
+    from.flush().await;
+    let got = recv_n(&mut any, b"whole", 200).await;
+    for (n, incoming) in got.iter().enumerate() {
+        assert_eq!(incoming.packet.len(), 6 + 7 * n);
+        assert_eq!(incoming.packet[5], n as u8);
+        assert_eq!((incoming.source, incoming.destination), (a.into(), asked.into()));
+        assert_eq!((incoming.encapsulation, incoming.ecn), (None, marks[n / 50]));
+    }
+    let stats = from.stats();
+    assert_eq!((stats.datagrams_sent, stats.send_failed, stats.send_too_large), (200, 0, 0));
+    assert!(stats.send_calls <= 8, "{} calls: one for each mark and 64 packets", stats.send_calls);
+
+    // The answer leaves from the address that was asked.
+    any.queue(&Outgoing { source: Some(asked.into()), ..to(a) }, b"answer");
+    any.flush().await;
+    assert_eq!(recv_n(&mut from, b"answer", 1).await[0].source, IpAddr::from(asked));
+}
+
+#[tokio::test]
+async fn ipv6_passes_too() {
+    let local = IpAddr::from(Ipv6Addr::LOCALHOST);
+    if std::net::UdpSocket::bind((local, 0)).is_err() {
+        eprintln!("skipped: no IPv6 on this host");
+        return;
+    }
+    let (Some(mut from), Some(mut any)) = (carrier(local), carrier(Ipv6Addr::UNSPECIFIED)) else {
+        return;
+    };
+    from.queue(&Outgoing { ecn: Ecn::Ce, ..to(Ipv6Addr::LOCALHOST) }, b"six");
+    from.flush().await;
+    let got = recv_n(&mut any, b"six", 1).await.remove(0);
+    assert_eq!((got.source, got.destination, got.ecn), (local, local, Ecn::Ce));
+    assert_eq!(got.packet, "six");
+    any.queue(&Outgoing { source: Some(local), ..to(Ipv6Addr::LOCALHOST) }, b"back-6");
+    any.flush().await;
+    assert_eq!(recv_n(&mut from, b"back-6", 1).await[0].source, local);
+}
+
+#[tokio::test]
+async fn errors_of_a_packet_are_counted_and_the_next_one_passes() {
+    let (Some(mut a), Some(mut b)) =
+        (carrier(Ipv4Addr::new(127, 0, 0, 23)), carrier(Ipv4Addr::new(127, 0, 0, 24)))
+    else {
+        return;
+    };
+    let good = to(Ipv4Addr::new(127, 0, 0, 24));
+    a.queue(&to(Ipv6Addr::LOCALHOST), b"wrong family");
+    a.queue(&to(Ipv4Addr::BROADCAST), b"not permitted");
+    a.queue(&good, &[1; 65_530]);
+    a.queue(&good, b"passes");
+    a.flush().await;
+    assert_eq!(recv_n(&mut b, b"passes", 1).await[0].packet, "passes");
+    assert_eq!((a.stats().send_failed, a.stats().send_too_large), (2, 1));
+}
+
+#[tokio::test]
+async fn a_permission_that_is_missing_is_named() {
+    let denied = explain(io::Error::from_raw_os_error(libc::EPERM));
+    assert_eq!(denied.kind(), ErrorKind::PermissionDenied);
+    let text = denied.to_string();
+    assert!(text.contains("CAP_NET_RAW") && text.contains("UDP encapsulation"), "{text}");
+    assert_eq!(
+        explain(io::Error::from_raw_os_error(libc::EMFILE)).raw_os_error(),
+        Some(libc::EMFILE)
+    );
+    // An address that is not ours is named.
+    if let Err(e) = Carrier::raw(&[Ipv4Addr::new(192, 0, 2, 1).into()], SocketOptions::default()) {
+        assert!(e.to_string().contains("192.0.2.1"), "{e}");
+    }
+}
+
+#[tokio::test]
+async fn a_packet_above_the_mtu_of_the_host_says_what_fits() {
+    let Some(mut a) = carrier(Ipv4Addr::new(127, 0, 0, 25)) else { return };
+    let destination = Ipv4Addr::new(127, 0, 0, 26);
+    a.queue(&to(destination), &[1; 65_530]);
+    a.flush().await;
+    let mut out = Vec::new();
+    std::future::poll_fn(|cx| {
+        a.poll_icmp(cx, &mut out);
+        if out.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    assert_eq!((out[0].destination, &out[0].quoted), (destination.into(), &None));
+    assert!(matches!(out[0].kind, IcmpKind::TooBig { mtu: 60_000..=65_536 }), "{out:?}");
+    assert_eq!(a.stats().icmp_received, out.len() as u64);
+}

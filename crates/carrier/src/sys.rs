@@ -1,0 +1,55 @@
+//! The two things that no well-kept crate does without `unsafe`.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::libc;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Registers a descriptor with the current runtime.
+///
+/// # Errors
+/// Those of the system.
+///
+/// # Panics
+/// Outside of a tokio runtime with IO enabled.
+#[allow(unsafe_code)]
+pub(crate) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open and remains the same descriptor until it is dropped, and the
+    // `AsyncFd` owns it.
+    Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
+}
+
+/// Lets IP fragment what the socket sends from now on, without DF (RFC 9260 §6.9), or forbids it.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn allow_fragmentation(socket: &impl AsFd, ipv6: bool, allowed: bool) -> io::Result<()> {
+    let discover = if allowed { libc::IP_PMTUDISC_DONT } else { libc::IP_PMTUDISC_PROBE };
+    // Also for IPv6: sockets for UDP may send to IPv4-mapped addresses, those for raw IP refuse it.
+    let v4 = set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, discover);
+    if ipv6 {
+        let discover = if allowed { libc::IPV6_PMTUDISC_DONT } else { libc::IPV6_PMTUDISC_PROBE };
+        set(socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, discover)?;
+        set(socket, libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, i32::from(!allowed))
+    } else {
+        v4
+    }
+}
+
+#[allow(unsafe_code)]
+fn set(socket: &impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the value is an int that outlives the call, of the length
+    // that is given.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
