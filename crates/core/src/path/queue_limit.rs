@@ -16,9 +16,9 @@
 //!          = bdp - headroom, for one round     every 10 s, so that min_rtt is seen again
 //! ```
 //! A round saw no queue if its smallest RTT was below min_rtt + headroom / (2 rate). In a round in
-//! which there was too little to send only a larger rate counts. A round that saw nothing but a
-//! queue of more than twice `limit`, drained at less than a quarter of `rate`, shows that the path
-//! has become narrower: what was seen before it is forgotten. After one with enough to send and
+//! which there was too little to send only a larger rate counts. A round in which most took longer
+//! than twice `limit / rate`, at less than a quarter of `rate`, shows that the path has become
+//! narrower: what was seen before it is forgotten. After one with enough to send and
 //! without a queue the next two probe: the congestion window, if it was used, grows by 1 / 2^s,
 //! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
 //! the rate by a quarter of that is not repeated for 16 rounds, and the next one is half as large
@@ -43,8 +43,7 @@ const FULL_ROUNDS: u32 = 3;
 const PROBE_REST: u32 = 16;
 /// Rounds of a probe.
 const PROBE_ROUNDS: u32 = 2;
-/// A path is narrower, not only shared, if a queue that never emptied was drained so many times
-/// slower than before.
+/// A path is narrower, not only shared, if its queue is drained so many times slower than before.
 const NARROWER: f64 = 4.0;
 /// Bounds of `s`.
 const MIN_SHIFT: u32 = 3;
@@ -60,6 +59,8 @@ struct Round {
     starved: bool,
     /// The smallest RTT seen.
     rtt: Option<Duration>,
+    /// Bytes acknowledged later than the limit can explain.
+    late: u64,
 }
 
 /// What is known of one path.
@@ -130,7 +131,9 @@ impl QueueLimit {
         self.delivered += ack.bytes as u64;
         let Some(highest) = ack.highest_newly_acked else { return 0 };
         if let Some(latest) = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now) {
-            self.note_rtt(now, now.since(latest.sent), next_seq);
+            let rtt = now.since(latest.sent);
+            self.note_rtt(now, rtt, next_seq);
+            self.note_late(rtt, ack.bytes);
         }
         if self.drain.is_some_and(|end| highest >= end) {
             self.drain = None;
@@ -142,7 +145,8 @@ impl QueueLimit {
         if finished.is_some() || self.round.is_none() {
             let delivered = self.delivered;
             let end = next_seq;
-            self.round = Some(Round { since: now, delivered, end, starved: false, rtt: None });
+            self.round =
+                Some(Round { since: now, delivered, end, starved: false, rtt: None, late: 0 });
         }
         let begins = self.probe.is_some_and(|probe| probe.rounds == PROBE_ROUNDS);
         if finished.is_some() && begins { self.probe_bytes() } else { 0 }
@@ -198,10 +202,19 @@ impl QueueLimit {
         }
     }
 
-    /// The queue never emptied, and little came out of it: what is remembered is no longer so.
+    fn note_late(&mut self, rtt: Duration, bytes: usize) {
+        let late = rtt.as_secs_f64() * self.rate() > 2.0 * self.bytes() as f64;
+        if let Some(round) = self.round.as_mut().filter(|_| late) {
+            round.late += bytes as u64;
+        }
+    }
+
+    /// A queue that should not be there, drained slowly: what is remembered is no longer so. A
+    /// packet or two can be late because their SACK was delayed.
     fn has_narrowed(&self, round: &Round, rate: f64) -> bool {
-        let queue = |rtt: Duration| rtt.as_secs_f64() * self.rate() > 2.0 * self.bytes() as f64;
-        rate * NARROWER < self.rate() && round.rtt.is_some_and(queue)
+        let delivered = self.delivered - round.delivered;
+        let queue = delivered >= 4 * self.mss as u64 && 2 * round.late > delivered;
+        queue && rate * NARROWER < self.rate()
     }
 
     fn judge_probe(&mut self, worth_it: bool) {
