@@ -142,7 +142,8 @@ pub enum LossCause {
     TailLossProbe,
     /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
     Bundled,
-    /// Not lost: it holds up the buffers, and leaves again over another path (Sarnow 2017 §6.2.3).
+    /// Not known to be lost: it holds up the buffers (Sarnow 2017 §6.2.3), or its path is silent, and
+    /// it leaves again over another one.
     Rescheduled,
     /// Not lost: a thin stream goes over all paths at once.
     Redundant,

@@ -80,6 +80,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "buffer-splitting",
     "chunk-rescheduling",
     "chunk-rescheduling-original",
+    "silent-path",
     "queue-limit",
     "pacing",
     "cmt-rpv1",

@@ -42,7 +42,8 @@ impl Association {
             PathState::PotentiallyFailed => {
                 self.paths.len() > 1 && self.sender.board.flight(path) == 0
             }
-            _ => false,
+            PathState::Active => self.paths[path].silent,
+            PathState::Inactive => false,
         }
     }
 
@@ -136,6 +137,9 @@ impl Association {
         let p = &mut self.paths[path];
         p.heartbeat.outstanding = None;
         p.heartbeat.acked += 1;
+        if p.silent {
+            p.rtt.begin_anew(); // It may well be another path than it was.
+        }
         let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
         self.sample_rtt(now, path, info.sent);
         let reactivated = self.paths[path].clear_errors();

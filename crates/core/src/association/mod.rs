@@ -16,6 +16,7 @@ mod sack;
 mod sender;
 mod setup;
 mod shutdown;
+mod silence;
 mod timers;
 mod transmit;
 

@@ -133,6 +133,7 @@ impl Association {
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
+                self.paths[path].answered = now;
                 self.paths[path].one_packet = false;
                 self.paths[path].timeouts_in_a_row = 0;
                 // §8.2: the ack of a retransmission may belong to another path: it does not count.

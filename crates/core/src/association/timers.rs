@@ -22,6 +22,7 @@ impl Association {
             consider(self.sender.recovery.deadline());
             consider(self.probe_deadline());
             consider(self.pacing_deadline());
+            consider(self.silence_deadline());
         }
         if !self.is_closed() {
             consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
@@ -60,6 +61,9 @@ impl Association {
         }
         if due(self.sender.recovery.deadline()) || due(self.probe_deadline()) {
             self.on_recovery_timer(now);
+        }
+        if due(self.silence_deadline()) {
+            self.leave_silent_paths(now);
         }
         if due(self.pacing_deadline()) {
             for path in self.paths.iter_mut() {

@@ -471,6 +471,9 @@ impl Association {
         let waits = self.sender.board.first_lost().is_some() || !self.sender.queue.is_empty();
         let p = &mut self.paths[path];
         p.last_data_sent = now;
+        if flight <= carried.bytes {
+            p.answered = now; // The first packet of a flight: no answer was owed before.
+        }
         // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
         let full = p.one_packet && waits;
         p.flight_at_send = if full { flight.max(p.control.get().cwnd()) } else { flight };

@@ -104,6 +104,10 @@ pub(crate) struct Path {
     /// When there is something to do about that.
     pub(crate) paced_until: Option<Time>,
     pub(crate) queue_limit: Option<QueueLimit>,
+    /// When something was last acknowledged here, or the first packet of the flight left.
+    pub(crate) answered: Time,
+    /// It owes an answer for too long ([`silent_path`](crate::recovery::silent_path)).
+    pub(crate) silent: bool,
     /// Congestion window before the last cut by a loss.
     pub(crate) cwnd_at_loss: usize,
     /// Chunks that left here, first transmissions and others.
@@ -155,6 +159,8 @@ impl Path {
             paced_until: None,
             queue_limit: (concurrent && multipath.queue_limit_packets > 0)
                 .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs)),
+            answered: Time::ZERO,
+            silent: false,
             cwnd_at_loss: 0,
             chunks_sent: 0,
             chunks_lost: 0,
@@ -213,7 +219,7 @@ impl Path {
 
     /// Usable, and nothing speaks against it.
     pub(crate) fn preferred(&self) -> bool {
-        self.state() == PathState::Active
+        self.state() == PathState::Active && !self.silent
     }
 
     pub(crate) fn state(&self) -> PathState {
@@ -244,6 +250,7 @@ impl Path {
     pub(crate) fn clear_errors(&mut self) -> bool {
         let before = self.state();
         self.errors = 0;
+        self.silent = false;
         self.active = true;
         before != self.state()
     }

@@ -84,6 +84,12 @@ impl RttEstimator {
         }
     }
 
+    /// The next measurement counts as the first one; RTO stays until then.
+    pub(crate) fn begin_anew(&mut self) {
+        self.srtt = None;
+        self.rttvar = Duration::ZERO;
+    }
+
     /// Takes a measurement; ends any backoff (§6.3.3).
     pub(crate) fn sample(&mut self, r: Duration) {
         // A clock that jumped can yield anything: a sample is never beyond RTO.Max.

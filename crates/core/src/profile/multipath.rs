@@ -110,6 +110,10 @@ parameters! {
         /// The part of the send buffer, or of the peer's receive buffer, that must be occupied
         /// before chunks are rescheduled, 0 to 1. Default 0.5.
         rescheduling_threshold: f64 = 0.5,
+        /// What is in flight on a path that stops answering leaves again over another one after
+        /// about two round trips, instead of after RTO; until the path answers a HEARTBEAT it gets no
+        /// new data. Needs `heartbeat.enabled`. Default false.
+        silent_path: bool = false,
         /// The receiver does not answer at once because of a gap, once data has come over two paths,
         /// and SACKs say how many packets they answer (DAC); the sender counts a miss for each.
         /// Halves the SACKs of concurrent transfer; both ends should have it. Default false.

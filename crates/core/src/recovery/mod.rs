@@ -16,6 +16,7 @@ pub(crate) mod bundling;
 pub(crate) mod chunk_rescheduling;
 pub(crate) mod immediate_sack;
 mod loss;
+pub(crate) mod silent_path;
 pub(crate) mod spurious;
 #[cfg(test)]
 mod tests;

@@ -222,3 +222,37 @@ fn limited_transmit_lets_one_packet_past_pacing_and_not_a_window() {
     let sent = sack(&mut script, 2, &[3]);
     assert_eq!(paths(&sent), [1]);
 }
+
+#[test]
+fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
+    let overrides = "[limits]\nmax_burst = 0\n[heartbeat]\ninterval_ms = 30000\n[multipath]\nsilent_path = true";
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260", overrides)
+    };
+    let mut script = Script::multihomed(&config, 2);
+    send(&mut script, 2);
+    script.wait(ms(100));
+    script.sack(2, &[]); // Both round trips take 100 ms, with 50 ms of variance.
+    assert_eq!(send(&mut script, 6), [0, 1, 0, 1, 0, 1]);
+    script.wait(ms(100));
+    // What path 0 carried arrived; path 1 is silent.
+    sack(&mut script, 2, &[1, 3, 5]);
+    let before = script.wait(ms(299));
+    assert!(!before.iter().any(|p| p.carries(ChunkType::DATA)), "2 SRTT + 4 RTTVAR is 400 ms");
+    let sent = script.wait(ms(2));
+    let (heartbeats, data): (Vec<_>, Vec<_>) =
+        sent.into_iter().partition(|p| p.carries(ChunkType::HEARTBEAT));
+    assert_eq!((paths(&heartbeats), paths(&data)), (vec![1], vec![0, 0, 0]));
+    assert_eq!(script.numbers(&data).concat(), [3, 5, 7]);
+    assert_eq!(script.path(1).cwnd, script.path(0).cwnd, "nothing says that there was congestion");
+    script.sack(8, &[]);
+    assert_eq!(send(&mut script, 3), [0; 3]);
+    // An answer brings it back, with a round trip of its own.
+    script.wait(ms(699));
+    let info = heartbeats[0].find(ChunkType::HEARTBEAT).unwrap().value.to_vec();
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!(script.path(1).srtt, Some(ms(700)));
+    assert!(send(&mut script, 2).contains(&1));
+}

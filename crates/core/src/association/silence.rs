@@ -1,0 +1,77 @@
+//! Paths that stop answering ([`silent_path`](crate::recovery::silent_path)).
+
+use smallvec::SmallVec;
+
+use super::Association;
+use crate::event::LossCause;
+use crate::path::PathId;
+use crate::recovery::silent_path::PathFacts;
+use crate::time::Time;
+
+impl Association {
+    fn watches_silence(&self) -> bool {
+        // A peer that keeps its window closed answers, and nothing can leave over another path.
+        self.is_concurrent()
+            && self.profile().multipath.silent_path
+            && self.profile().heartbeat.enabled
+            && !self.is_window_closed()
+    }
+
+    fn silence_facts(&self, path: PathId) -> PathFacts {
+        let (p, flight) = (&self.paths[path], self.sender.board.flight(path));
+        PathFacts {
+            srtt: p.rtt.srtt(),
+            rttvar: p.rtt.rttvar(),
+            in_flight: flight > 0,
+            one_packet: flight <= p.max_packet,
+            answered: p.answered,
+        }
+    }
+
+    fn silence_deadline_of(&self, path: PathId) -> Option<Time> {
+        let delay = self.profile().tail_loss_probe.max_sack_delay();
+        if self.paths[path].silent { None } else { self.silence_facts(path).deadline(delay) }
+    }
+
+    /// When the next path will have been silent for too long.
+    pub(super) fn silence_deadline(&self) -> Option<Time> {
+        if !self.watches_silence() {
+            return None;
+        }
+        self.paths.iter().filter_map(|p| self.silence_deadline_of(p.id)).min()
+    }
+
+    /// Takes what is in flight off the paths that have been silent for too long.
+    pub(super) fn leave_silent_paths(&mut self, now: Time) {
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            if self.silence_deadline_of(path).is_none_or(|at| at > now) {
+                continue;
+            }
+            let since = self.paths[path].answered;
+            let vouches = |id: PathId| {
+                id != path && self.paths[id].preferred() && self.silence_facts(id).vouches(since)
+            };
+            let alive = self.paths.iter().any(|p| vouches(p.id));
+            if alive {
+                self.leave_silent_path(now, path);
+            } else {
+                // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
+                self.paths[path].answered = now;
+            }
+        }
+    }
+
+    fn leave_silent_path(&mut self, now: Time, path: PathId) {
+        self.paths[path].silent = true;
+        let mut in_flight: SmallVec<[u64; 64]> = SmallVec::new();
+        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
+        for seq in in_flight {
+            self.lose(now, seq, LossCause::Rescheduled);
+        }
+        if self.paths[path].heartbeat.outstanding.is_none() {
+            self.send_heartbeat(now, path);
+        }
+        self.opportunity();
+    }
+}

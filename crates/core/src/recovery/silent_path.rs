@@ -1,0 +1,80 @@
+//! Silent paths, for concurrent multipath transfer.
+//!
+//! Idea: a path that stops answering holds up everything behind what it carries until T3-rtx
+//! expires, RTO.Min (a second) later. When another path is there, what is in flight on the silent one
+//! can leave again over that one after two round trips; if it was only late, that has cost a copy of
+//! one flight. (RFC 8985 §7 probes the tail of a flight as early; MPTCP, RFC 8684 §3.3.6, sends what
+//! a subflow lost over another one.)
+//!
+//! ```text
+//! wait   = 2 SRTT + 4 RTTVAR, at least 10 ms; + the peer's SACK delay if one packet is in flight
+//! silent <=> something is in flight, and for `wait` nothing was acknowledged, nor did the first
+//!            packet of the flight leave; and meanwhile another path answered, or is idle
+//! ```
+//! It gets no new data until it answers; a HEARTBEAT asks it at once. No congestion window is cut
+//! and no error counted: that is left to what the HEARTBEAT finds (RFC 9260 §8.3).
+
+use std::time::Duration;
+
+use crate::time::Time;
+
+/// Less than that is a matter of how hosts are scheduled.
+const MIN_WAIT: Duration = Duration::from_millis(10);
+
+/// What is known of a path that carries data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathFacts {
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) rttvar: Duration,
+    /// Something is in flight.
+    pub(crate) in_flight: bool,
+    /// No more than one packet is.
+    pub(crate) one_packet: bool,
+    /// When something was last acknowledged, or the first packet of the flight left.
+    pub(crate) answered: Time,
+}
+
+impl PathFacts {
+    /// When the path will be silent; `None` if it owes no answer or has never given one.
+    pub(crate) fn deadline(&self, max_sack_delay: Duration) -> Option<Time> {
+        let srtt = self.srtt.filter(|_| self.in_flight)?;
+        let wait = (2 * srtt + 4 * self.rttvar).max(MIN_WAIT);
+        let delay = if self.one_packet { max_sack_delay } else { Duration::ZERO };
+        Some(self.answered + wait + delay)
+    }
+
+    /// Whether this path shows that the peer lives, while another one owes an answer since `since`.
+    pub(crate) fn vouches(&self, since: Time) -> bool {
+        !self.in_flight || self.answered > since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn path(in_flight: bool, one_packet: bool) -> PathFacts {
+        let answered = Time::from_millis(1000);
+        PathFacts { srtt: Some(MS(50)), rttvar: MS(5), in_flight, one_packet, answered }
+    }
+
+    #[test]
+    fn a_path_is_silent_two_round_trips_after_its_last_answer() {
+        let at = |facts: PathFacts| facts.deadline(MS(200));
+        assert_eq!(at(path(true, false)), Some(Time::from_millis(1120)));
+        assert_eq!(at(path(true, true)), Some(Time::from_millis(1320)), "its SACK may be delayed");
+        assert_eq!(at(path(false, false)), None);
+        assert_eq!(at(PathFacts { srtt: None, ..path(true, false) }), None);
+        let quick = PathFacts { srtt: Some(MS(1)), rttvar: MS(0), ..path(true, false) };
+        assert_eq!(at(quick), Some(Time::from_millis(1010)));
+    }
+
+    #[test]
+    fn a_path_that_is_idle_or_answered_since_vouches_for_the_peer() {
+        assert!(path(false, false).vouches(Time::from_millis(2000)));
+        assert!(path(true, false).vouches(Time::from_millis(999)));
+        assert!(!path(true, false).vouches(Time::from_millis(1000)));
+    }
+}
