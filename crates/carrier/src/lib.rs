@@ -207,6 +207,13 @@ fn is_network_error(error: &io::Error) -> bool {
     [EHOSTDOWN, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPROTO].contains(&code)
 }
 
+/// Whether a failed call may have told of an earlier packet's ICMP message instead of its own.
+#[cfg(target_os = "linux")]
+fn may_be_icmp(code: i32) -> bool {
+    use nix::libc::{EAGAIN, EINVAL, ENOBUFS, EPERM};
+    ![EAGAIN, EINVAL, ENOBUFS, EPERM].contains(&code)
+}
+
 #[cfg(not(target_os = "linux"))]
 fn is_network_error(_error: &io::Error) -> bool {
     false

@@ -23,7 +23,7 @@ use crate::icmp::{ErrorQueue, Writable};
 use crate::sys;
 use crate::{
     CarrierStats, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing, RECV_BATCH, RECV_BUFFER,
-    SocketOptions, ecn_of, is_transient,
+    SocketOptions, ecn_of, is_transient, may_be_icmp,
 };
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
@@ -286,7 +286,7 @@ impl RawCarrier {
         };
         match send() {
             // An ICMP message makes one call fail, whatever is in it: that one was not sent.
-            Err(error) if error != Errno::EAGAIN => send(),
+            Err(error) if may_be_icmp(error as i32) => send(),
             result => result,
         }
     }

@@ -19,6 +19,8 @@ use crate::batch::{SendQueue, Target};
 #[cfg(target_os = "linux")]
 use crate::icmp::{ErrorQueue, Writable};
 #[cfg(target_os = "linux")]
+use crate::may_be_icmp;
+#[cfg(target_os = "linux")]
 use crate::sys;
 use crate::{
     CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing,
@@ -321,7 +323,8 @@ impl UdpCarrier {
         }
         let mut result = self.state.try_send((&self.io).into(), transmit);
         // An ICMP message makes one call fail, whatever is in it: that datagram was not sent.
-        if result.as_ref().is_err_and(|e| e.kind() != ErrorKind::WouldBlock) {
+        let icmp = |e: &io::Error| may_be_icmp(e.raw_os_error().unwrap_or(0));
+        if result.as_ref().is_err_and(icmp) {
             result = self.state.try_send((&self.io).into(), transmit);
         }
         if fragment {

@@ -8,10 +8,19 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+#[cfg(target_os = "linux")]
+mod guest;
+#[cfg(target_os = "linux")]
+mod namespace;
 mod payload;
 mod peer;
 mod ports;
+pub mod traffic;
 
+#[cfg(target_os = "linux")]
+pub use guest::Guest;
+#[cfg(target_os = "linux")]
+pub use namespace::{Namespace, command};
 pub use payload::{Payload, PayloadError, Received};
 pub use peer::{Peer, PeerProgram, PeerReport, Unavailable, skipped};
 pub use ports::free_udp_port;

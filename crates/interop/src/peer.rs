@@ -20,6 +20,17 @@ pub struct Unavailable {
     pub how: String,
 }
 
+impl Unavailable {
+    pub(crate) fn new(what: &str, how: &str) -> Unavailable {
+        Unavailable { what: what.into(), how: how.into() }
+    }
+}
+
+/// A file below `conformance/`.
+pub(crate) fn conformance(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance").join(name)
+}
+
 /// Says that the test of this thread is skipped, on stderr past the capture of the test harness.
 ///
 /// # Panics
@@ -50,39 +61,62 @@ impl PeerProgram {
     /// # Panics
     /// When the library is there and the program does not compile.
     pub fn usrsctp(folder: &Path) -> Result<PeerProgram, Unavailable> {
-        let unavailable =
-            |what: &str, how: &str| Unavailable { what: what.into(), how: how.into() };
-        let probe = folder.join(format!("usrsctp-probe-{}", std::process::id()));
+        PeerProgram::build(folder, "usrsctp", "usrsctp", "usrsctp.h")
+    }
+
+    /// Builds `conformance/interop/linux-uml/peer.c` into `folder` with `cc`.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when there is no C compiler or no libsctp.
+    ///
+    /// # Panics
+    /// When the library is there and the program does not compile.
+    pub fn linux(folder: &Path) -> Result<PeerProgram, Unavailable> {
+        PeerProgram::build(folder, "linux-uml", "sctp", "netinet/sctp.h")
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn build(
+        folder: &Path,
+        name: &str,
+        library: &str,
+        header: &str,
+    ) -> Result<PeerProgram, Unavailable> {
+        let probe = folder.join(format!("{name}-probe-{}", std::process::id()));
+        let library_flag = format!("-l{library}");
         let linked = Command::new("cc")
-            .args(["-x", "c", "-", "-lusrsctp", "-o"])
+            .args(["-x", "c", "-", &library_flag, "-o"])
             .arg(&probe)
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .and_then(|mut cc| {
                 // `cc` may exit before it has read all: its exit status tells.
-                let _ = cc
-                    .stdin
-                    .take()
-                    .expect("stdin is piped")
-                    .write_all(b"#include <usrsctp.h>\nint main(void) { usrsctp_finish(); }\n");
+                let _ =
+                    cc.stdin.take().expect("stdin is piped").write_all(
+                        format!("#include <{header}>\nint main(void) {{}}\n").as_bytes(),
+                    );
                 cc.wait()
             })
-            .map_err(|_| unavailable("cc", "apt-get install gcc"))?;
+            .map_err(|_| Unavailable::new("cc", "apt-get install gcc"))?;
         let _ = std::fs::remove_file(&probe);
         if !linked.success() {
-            return Err(unavailable("libusrsctp", "apt-get install libusrsctp-dev"));
+            let how = format!("apt-get install lib{library}-dev");
+            return Err(Unavailable::new(&format!("lib{library}"), &how));
         }
 
-        let source =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/interop/usrsctp/peer.c");
+        let source = conformance(&format!("interop/{name}/peer.c"));
         // Another test process may build at the same moment: only a whole program gets the name.
-        let path = folder.join("usrsctp-peer");
-        let partial = folder.join(format!("usrsctp-peer-{}", std::process::id()));
+        let path = folder.join(format!("{name}-peer"));
+        let partial = folder.join(format!("{name}-peer-{}", std::process::id()));
         let output = Command::new("cc")
             .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
             .arg(&source)
-            .args(["-lusrsctp", "-lpthread", "-o"])
+            .args([&library_flag, "-lpthread", "-o"])
             .arg(&partial)
             .output()
             .expect("cc ran a moment ago");
@@ -103,23 +137,29 @@ impl PeerProgram {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program was built a moment ago");
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Peer { child, lines, said: Vec::new() }
+        let lines = read_lines(child.stdout.take().expect("stdout is piped"));
+        Peer { child: Some(child), lines, said: Vec::new() }
     }
 }
 
-/// A running peer. It is killed when this value is dropped.
+/// The lines of `source`, read by a thread of their own.
+fn read_lines(source: impl io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(source).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+/// A running peer. If it is a process of this host, it is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Peer {
-    child: Child,
+    /// `None` for one that runs elsewhere and says `EXIT status` at its end.
+    child: Option<Child>,
     lines: Receiver<String>,
     said: Vec<String>,
 }
@@ -158,6 +198,21 @@ impl PeerReport {
 }
 
 impl Peer {
+    /// A peer that runs elsewhere, whose output comes over a connection.
+    pub(crate) fn remote(connection: impl io::Read + Send + 'static) -> Peer {
+        Peer { child: None, lines: read_lines(connection), said: Vec::new() }
+    }
+
+    /// Waits until it has ended, and gives its status and what it said before.
+    ///
+    /// # Panics
+    /// When it is no remote one, or `limit` passes.
+    pub(crate) fn exit(mut self, limit: Duration) -> (String, Vec<String>) {
+        let line = self.wait_for("EXIT", limit);
+        self.said.pop();
+        (line["EXIT".len()..].trim().to_owned(), std::mem::take(&mut self.said))
+    }
+
     /// Waits for a line that begins with `word` and returns it; blocks the thread.
     ///
     /// # Panics
@@ -188,17 +243,29 @@ impl Peer {
     /// When it fails or `limit` passes.
     pub fn finish(mut self, limit: Duration) -> PeerReport {
         let line = self.wait_for("OK", limit);
-        let status = self.child.wait().expect("a child can be waited for once");
-        assert!(status.success(), "the peer ended with {status} and said: {:?}", self.said);
+        let ended_well = match &mut self.child {
+            Some(child) => child.wait().expect("a child can be waited for once").success(),
+            None => self.wait_for("EXIT", limit) == "EXIT 0",
+        };
+        assert!(ended_well, "the peer failed and said: {:?}", self.said);
         PeerReport::parse(&line).unwrap_or_else(|| panic!("the peer said: {line}"))
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself: nothing to do then.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if thread::panicking() {
+            // It may be about to say why.
+            while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(500)) {
+                self.said.push(line);
+            }
+            println!("the peer said: {:?}", self.said);
+        }
+        if let Some(child) = &mut self.child {
+            // It may have ended by itself: nothing to do then.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

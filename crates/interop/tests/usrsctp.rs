@@ -1,32 +1,19 @@
 //! Against usrsctp (FreeBSD's stack in user space) over UDP encapsulation on loopback.
 
-use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use tokio::net::UdpSocket;
-use tresse::{Association, CloseReason, Closed, Config, Endpoint, Ppid, SendOptions, StreamId};
-use tresse_interop::{
-    Payload, Peer, PeerProgram, PeerReport, Received, Unavailable, free_udp_port, skipped,
+use tresse::{Association, CloseReason, Closed, Config, Endpoint};
+use tresse_interop::traffic::{
+    BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, run, send_all,
 };
+use tresse_interop::{Payload, Peer, PeerProgram, PeerReport, Unavailable, free_udp_port, skipped};
 
-/// No step of a test takes longer; the peer ends by itself a little earlier and says why.
-const LIMIT: Duration = Duration::from_secs(60);
-const PEER_TIMEOUT_SECONDS: u32 = 55;
 /// SCTP port of whoever is the server.
 const PORT: u16 = 5001;
-
-/// 10 MB in messages of one packet each.
-const BULK: Payload = Payload { messages: 10_000, size: 1_000, streams: 1, unordered: false };
-/// Small messages that are bundled, on many streams.
-const SMALL: Payload = Payload { messages: 2_000, size: 50, streams: 64, unordered: false };
-/// 10 MB in messages of 46 fragments each.
-const LARGE: Payload = Payload { messages: 160, size: 65_536, streams: 4, unordered: false };
-/// Enough for a test of how an association begins or ends.
-const BRIEF: Payload = Payload { messages: 200, size: 1_000, streams: 2, unordered: false };
 
 /// The peer program, built once; `None`, and a word on stderr, when it cannot be had.
 fn usrsctp() -> Option<&'static PeerProgram> {
@@ -66,25 +53,6 @@ fn start_client(program: &PeerProgram, server: u16, payload: Payload, options: &
     program.start(&arguments("client", free_udp_port().unwrap(), payload, &options))
 }
 
-/// What a peer reports when it received and sent all of `payload`.
-fn all_of(payload: Payload, end: &str) -> PeerReport {
-    PeerReport {
-        received: payload.bytes(),
-        messages: payload.messages,
-        sum: payload.sum(payload.messages),
-        sent: payload.bytes(),
-        end: end.to_owned(),
-    }
-}
-
-/// Runs Tresse's side of a test.
-fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(LIMIT, test).await.expect("Tresse's side ends in time");
-    });
-}
-
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn client_config(payload: Payload) -> Config {
@@ -105,39 +73,6 @@ async fn connect(config: Config, udp: u16) -> (Endpoint, Association) {
     let address = SocketAddr::new(endpoint.local_addr().ip(), udp);
     let association = endpoint.connect(address, PORT).await.unwrap();
     (endpoint, association)
-}
-
-async fn send_all(association: &Association, payload: Payload) {
-    for index in 0..payload.messages {
-        let options = SendOptions {
-            ppid: Ppid(Payload::ppid(index)),
-            unordered: payload.unordered,
-            ..SendOptions::default()
-        };
-        let stream = StreamId(payload.stream(index));
-        association.send(stream, payload.message(index), options).await.unwrap();
-    }
-}
-
-async fn receive_all(association: &Association, payload: Payload) {
-    let mut received = Received::new(payload);
-    while !received.is_complete() {
-        let Some(next) = association.recv().await else {
-            let why = association.closed().await;
-            panic!("ended after {} messages: {why}", received.messages());
-        };
-        let message = next.message;
-        received
-            .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
-            .unwrap();
-    }
-}
-
-/// Sends and receives all of `payload` at the same time.
-async fn exchange(association: &Association, payload: Payload) {
-    assert_eq!(association.outbound_streams(), payload.streams);
-    assert_eq!(association.inbound_streams(), payload.streams);
-    tokio::join!(send_all(association, payload), receive_all(association, payload));
 }
 
 /// Tresse connects to a usrsctp server, exchanges `payload` and shuts down.

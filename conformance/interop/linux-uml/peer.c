@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+
+/*
+ * The peer of ../peer.h on the sockets of a kernel with SCTP, directly on IP, or over UDP if the
+ * kernel was told so (net.sctp.udp_port, net.sctp.encap_port).
+ *
+ *   peer server --address IP[,IP...] --port PORT [options]
+ *   peer client --address IP[,IP...] --peer IP[,IP...] --peer-port PORT [options]
+ *   peer agent PORT
+ *
+ * The agent runs in the guest and does what the test on the host asks for: each TCP connection
+ * brings one line for the shell, and gets back what that prints and then `EXIT status`. It ends with
+ * the first connection, which brings no line but lasts as long as the test.
+ *
+ * Build: cc -O2 -o peer peer.c -lsctp -lpthread
+ */
+
+#include <netinet/in.h>
+#include <netinet/sctp.h>
+#include <sys/wait.h>
+
+typedef int peer_socket;
+#define PEER_UDP false
+#define PEER_PORTS "[--port PORT] [--peer-port PORT], or: peer agent PORT"
+
+/* The command line begins elsewhere: the agent has one of its own. */
+#define main peer_main
+#include "../peer.h"
+#undef main
+
+static void start_stack(void)
+{
+}
+
+/* Up to four addresses of one family, one behind the other, as sctp_bindx wants them. */
+static int addresses(const char *list, uint16_t port, uint8_t *out, int *family)
+{
+	char copy[256], *rest = copy;
+	int count = 0;
+
+	snprintf(copy, sizeof(copy), "%s", list);
+	for (char *word; (word = strtok_r(rest, ",", &rest)) != NULL && count < 4; count++) {
+		struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+		struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+		if (inet_pton(AF_INET, word, &v4.sin_addr) == 1) {
+			memcpy(out + count * sizeof(v4), &v4, sizeof(v4));
+			*family = AF_INET;
+		} else if (inet_pton(AF_INET6, word, &v6.sin6_addr) == 1) {
+			memcpy(out + count * sizeof(v6), &v6, sizeof(v6));
+			*family = AF_INET6;
+		} else {
+			fail("not an IP address: %s", word);
+		}
+	}
+	return count;
+}
+
+static void set_option(int sock, int name, const void *value, socklen_t length)
+{
+	if (setsockopt(sock, IPPROTO_SCTP, name, value, length) != 0)
+		fail("setsockopt %d: %s", name, strerror(errno));
+}
+
+static int establish(void)
+{
+	union {
+		uint8_t bytes[4 * sizeof(struct sockaddr_in6)];
+		struct sockaddr address;
+	} local, remote;
+	int family = AF_INET, on = 1;
+	int locals = addresses(options.address, options.port, local.bytes, &family);
+	int sock = socket(family, SOCK_STREAM, IPPROTO_SCTP);
+
+	if (sock < 0)
+		fail("socket: %s", strerror(errno));
+	struct sctp_initmsg init = {
+		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
+	};
+	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
+	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
+	struct sctp_event event = {
+		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1,
+	};
+	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
+		fail("bind: %s", strerror(errno));
+	if (options.server) {
+		if (listen(sock, 1) != 0)
+			fail("listen: %s", strerror(errno));
+		printf("READY sctp=%u\n", options.port);
+		fflush(stdout);
+		int accepted = accept(sock, NULL, NULL);
+		if (accepted < 0)
+			fail("accept: %s", strerror(errno));
+		/* The listening socket goes on to own the port, so that nothing is out of the blue. */
+		return accepted;
+	}
+	int remotes = addresses(options.peer, options.peer_port, remote.bytes, &family);
+	if (sctp_connectx(sock, &remote.address, remotes, NULL) != 0)
+		fail("connect: %s", strerror(errno));
+	return sock;
+}
+
+static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
+    const struct sctp_sndinfo *info)
+{
+	struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = size };
+	struct sctp_sndinfo copy = *info;
+
+	if (info->snd_flags & SCTP_ABORT) {
+		/* The kernel takes no reason of the user on a socket of this style. */
+		struct linger now = { .l_onoff = 1, .l_linger = 0 };
+		setsockopt(sock, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+		return close(sock);
+	}
+	return sctp_sendv(sock, &part, 1, NULL, 0, &copy, sizeof(copy), SCTP_SENDV_SNDINFO, 0);
+}
+
+static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,
+    struct sctp_rcvinfo *info, bool *known, int *flags)
+{
+	struct iovec part = { .iov_base = buffer, .iov_len = room };
+	unsigned type = 0;
+	socklen_t length = sizeof(*info);
+	ssize_t n = sctp_recvv(sock, &part, 1, NULL, NULL, info, &length, &type, flags);
+
+	*known = type == SCTP_RECVV_RCVINFO;
+	if (n == 0) {
+		/* The kernel announces the end of a shutdown as the end of the stream. */
+		struct sctp_assoc_change change = {
+			.sac_type = SCTP_ASSOC_CHANGE, .sac_state = SCTP_SHUTDOWN_COMP,
+		};
+		memcpy(buffer, &change, sizeof(change));
+		*flags = MSG_NOTIFICATION | MSG_EOR;
+		return sizeof(change);
+	}
+	return n;
+}
+
+static int stack_shutdown(peer_socket sock)
+{
+	return shutdown(sock, SHUT_WR);
+}
+
+static void stack_close(peer_socket sock)
+{
+	close(sock);
+}
+
+/* ---- agent ------------------------------------------------------------------------------ */
+
+/* Reads one line; false at the end of the connection. */
+static bool read_line(int connection, char *line, size_t room)
+{
+	size_t have = 0;
+
+	while (have + 1 < room && read(connection, line + have, 1) == 1) {
+		if (line[have] == '\n') {
+			line[have] = '\0';
+			return true;
+		}
+		have++;
+	}
+	return false;
+}
+
+static void serve(int connection)
+{
+	char line[4096];
+
+	if (!read_line(connection, line, sizeof(line)))
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(connection, STDOUT_FILENO);
+		dup2(connection, STDERR_FILENO);
+		execl("/bin/bash", "bash", "-c", line, (char *)NULL);
+		_exit(127);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	dprintf(connection, "EXIT %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+}
+
+static int agent(uint16_t port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int sock = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	char end;
+
+	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(sock, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(sock, 16) != 0)
+		fail("agent: %s", strerror(errno));
+	puts("READY agent");
+	fflush(stdout);
+	int keeper = accept(sock, NULL, NULL);
+	if (fork() == 0) {
+		for (int connection; (connection = accept(sock, NULL, NULL)) >= 0; close(connection)) {
+			if (fork() == 0) {
+				serve(connection);
+				_exit(0);
+			}
+		}
+		_exit(1);
+	}
+	while (read(keeper, &end, 1) > 0)
+		;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "agent") == 0)
+		return agent((uint16_t)atoi(argv[2]));
+	return peer_main(argc, argv);
+}

@@ -1,0 +1,132 @@
+//! A guest with a kernel of its own that has SCTP: user-mode Linux, in a network namespace.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::namespace::{Namespace, command};
+use crate::peer::conformance;
+use crate::{Peer, PeerProgram, Unavailable};
+
+/// Boots in two or three seconds on an idle machine.
+const BOOT_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a command in the guest may take that is not a peer.
+const COMMAND_LIMIT: Duration = Duration::from_secs(20);
+
+/// TCP port of the agent in the guest.
+const AGENT_PORT: u16 = 7000;
+
+/// A running guest, and the network namespace from which it is reached. On interface N, from 0 on, the
+/// host has the addresses 10.99.N.1 and fd99:N::1, the guest 10.99.N.2 and fd99:N::2.
+///
+/// The guest powers off when this value is dropped, or the process has gone.
+#[derive(Debug)]
+pub struct Guest {
+    namespace: Namespace,
+    program: PeerProgram,
+    /// While it is open the guest runs.
+    _keeper: TcpStream,
+    /// Nothing more comes from it, but it must not run into a closed pipe.
+    _console: BufReader<std::process::ChildStdout>,
+    _process: Child,
+}
+
+impl Guest {
+    /// Boots a guest with so many network interfaces; puts what it needs into `folder`. The calling
+    /// thread is in the guest's namespace afterwards.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without user-mode Linux, its tools, or the permission to make a namespace.
+    ///
+    /// # Panics
+    /// When all of that is there and the guest does not come up.
+    pub fn boot(folder: &Path, interfaces: usize) -> Result<Guest, Unavailable> {
+        for (tool, package) in [
+            ("linux", "user-mode-linux"),
+            ("kmod", "kmod"),
+            ("ethtool", "ethtool"),
+            ("nft", "nftables"),
+        ] {
+            let found = Command::new(tool).arg("--version").output();
+            let how = "apt-get install user-mode-linux kmod ethtool nftables";
+            found.map_err(|_| Unavailable::new(package, how))?;
+        }
+        let program = PeerProgram::linux(folder)?;
+        let namespace = Namespace::new()?;
+        for n in 0..interfaces {
+            command(&format!("ip tuntap add dev peer{n} mode tap"));
+            command(&format!("ip addr add 10.99.{n}.1/24 dev peer{n}"));
+            command(&format!("ip addr add fd99:{n}::1/64 dev peer{n} nodad"));
+            command(&format!("ip link set peer{n} up"));
+        }
+        let own = folder.join(format!("uml-{}", std::process::id()));
+        let mut linux = Command::new("linux");
+        linux
+            .args(["mem=256M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
+            .arg(format!("uml_dir={}/", own.display()))
+            .arg(format!("init={}", conformance("interop/linux-uml/guest-init.sh").display()))
+            .arg(format!("agent={}", program.path().display()))
+            .args(["con=null", "con0=null,fd:1"])
+            .args(
+                (0..interfaces)
+                    .map(|n| format!("vec{n}:transport=tap,ifname=peer{n},depth=128,gro=1")),
+            )
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut process = linux.spawn().expect("it was found a moment ago");
+        let mut console = BufReader::new(process.stdout.take().expect("stdout is piped"));
+        let mut said = String::new();
+        while !said.ends_with("READY agent\n") && !said.ends_with("READY agent\r\n") {
+            let read = console.read_line(&mut said);
+            assert!(matches!(read, Ok(1..)), "the guest did not come up; it said:\n{said}");
+        }
+        // Frames with segmentation offload would arrive as packets larger than the MTU.
+        for n in 0..interfaces {
+            command(&format!("ethtool -K peer{n} tso off gso off gro off"));
+        }
+        let deadline = Instant::now() + BOOT_LIMIT;
+        let keeper = loop {
+            match TcpStream::connect(agent()) {
+                Ok(keeper) => break keeper,
+                Err(e) => assert!(Instant::now() < deadline, "the guest is not reached: {e}"),
+            }
+        };
+        Ok(Guest { namespace, program, _keeper: keeper, _console: console, _process: process })
+    }
+
+    /// Moves the calling thread into the namespace from which the guest is reached.
+    pub fn enter(&self) {
+        self.namespace.enter();
+    }
+
+    /// Starts the peer program in the guest with `arguments`; the calling thread must be in the
+    /// namespace.
+    pub fn start(&self, arguments: &str) -> Peer {
+        Peer::remote(ask(&format!("exec {} {arguments}", self.program.path().display())))
+    }
+
+    /// Runs a shell command in the guest and gives the lines that it printed.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn run(&self, line: &str) -> Vec<String> {
+        let (status, said) = Peer::remote(ask(line)).exit(COMMAND_LIMIT);
+        assert_eq!(status, "0", "{line} in the guest said: {said:?}");
+        said
+    }
+}
+
+fn agent() -> SocketAddr {
+    (Ipv4Addr::new(10, 99, 0, 2), AGENT_PORT).into()
+}
+
+/// Sends one line to the agent.
+fn ask(line: &str) -> TcpStream {
+    let mut connection = TcpStream::connect(agent()).expect("the agent listens");
+    connection.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
+    connection
+}

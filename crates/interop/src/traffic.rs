@@ -1,0 +1,88 @@
+//! What both ends of an interoperability test send and receive, and how long that may take.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tresse::{Association, Ppid, SendOptions, StreamId};
+
+use crate::{Payload, PeerReport, Received};
+
+/// No step of a test takes longer; the peer ends by itself a little earlier and says why.
+pub const LIMIT: Duration = Duration::from_secs(60);
+/// When the peer gives up.
+pub const PEER_TIMEOUT_SECONDS: u32 = 55;
+
+/// 10 MB in messages of one packet each.
+pub const BULK: Payload = Payload { messages: 10_000, size: 1_000, streams: 1, unordered: false };
+/// Small messages that are bundled, on many streams.
+pub const SMALL: Payload = Payload { messages: 2_000, size: 50, streams: 64, unordered: false };
+/// 10 MB in messages of 46 fragments each.
+pub const LARGE: Payload = Payload { messages: 160, size: 65_536, streams: 4, unordered: false };
+/// Enough for a test of how an association begins or ends.
+pub const BRIEF: Payload = Payload { messages: 200, size: 1_000, streams: 2, unordered: false };
+
+/// What a peer reports when it received and sent all of `payload`.
+pub fn all_of(payload: Payload, end: &str) -> PeerReport {
+    PeerReport {
+        received: payload.bytes(),
+        messages: payload.messages,
+        sum: payload.sum(payload.messages),
+        sent: payload.bytes(),
+        end: end.to_owned(),
+    }
+}
+
+/// Runs Tresse's side of a test on the current thread.
+///
+/// # Panics
+/// When it takes longer than [`LIMIT`].
+pub fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(LIMIT, test).await.expect("Tresse's side ends in time");
+    });
+}
+
+/// Sends all of `payload`.
+///
+/// # Panics
+/// When the association refuses a message.
+pub async fn send_all(association: &Association, payload: Payload) {
+    for index in 0..payload.messages {
+        let options = SendOptions {
+            ppid: Ppid(Payload::ppid(index)),
+            unordered: payload.unordered,
+            ..SendOptions::default()
+        };
+        let stream = StreamId(payload.stream(index));
+        association.send(stream, payload.message(index), options).await.unwrap();
+    }
+}
+
+/// Receives and verifies all of `payload`.
+///
+/// # Panics
+/// When anything about it is not as sent.
+pub async fn receive_all(association: &Association, payload: Payload) {
+    let mut received = Received::new(payload);
+    while !received.is_complete() {
+        let Some(next) = association.recv().await else {
+            let why = association.closed().await;
+            panic!("ended after {} messages: {why}", received.messages());
+        };
+        let message = next.message;
+        received
+            .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
+            .unwrap();
+    }
+}
+
+/// Sends and receives all of `payload` at the same time.
+///
+/// # Panics
+/// As the two, or when the streams are not those of `payload`.
+pub async fn exchange(association: &Association, payload: Payload) {
+    assert_eq!(association.outbound_streams(), payload.streams);
+    assert_eq!(association.inbound_streams(), payload.streams);
+    tokio::join!(send_all(association, payload), receive_all(association, payload));
+}
