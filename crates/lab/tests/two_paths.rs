@@ -168,6 +168,14 @@ fn flows_share_a_bottleneck() {
         assert!((value("of_competitor") / 100.0 / ratio - 1.0).abs() < 0.3, "{ratio}");
         assert!((0.5..=1.0).contains(&value("fairness")), "{}", value("fairness"));
     }
+    // Three competitors: what is counted is the mean of their rates.
+    let text = text.replace("shared.competitor =", "shared.competitors = 3\nshared.competitor =");
+    let folder = tempfile::tempdir().unwrap();
+    let (_, crowded) = run(folder.path(), &text);
+    let value = |name: &str| metric(&crowded, "false", name);
+    let sum = value("goodput_mbps") + 3.0 * value("competitor_mbps");
+    assert!((5.0..=6.0).contains(&sum), "{sum}");
+    assert!((0.5..=1.0).contains(&value("fairness")), "{}", value("fairness"));
     // Two uncoupled windows take more than one.
     let share = |together| metric(&summary, together, "of_competitor");
     assert!(share("true") > share("false"), "{} {}", share("true"), share("false"));
@@ -199,6 +207,11 @@ fn what_does_not_fit_is_refused_in_one_line() {
     for (from, to, key) in [
         ("", "", "observe.alone"),
         ("competitor = \"rfc9260\"", "competitor = \"warp\"", "topology.shared.competitor"),
+        (
+            "shared.competitor",
+            "shared.competitors = 0\nshared.competitor",
+            "topology.shared.competitors",
+        ),
         ("shared.competitor", "shared.paths = [3]\nshared.competitor", "topology.shared.paths"),
         ("duration_s = 8\nwarmup_s = 2", "total_bytes = 8", "topology.shared"),
     ] {

@@ -34,7 +34,7 @@ impl Coupling for Balia {
 
     fn after_loss(&self, paths: &Coupled<'_>, limits: &Limits) -> usize {
         if paths.others.is_empty() {
-            return limits.halved;
+            return limits.halved();
         }
         (paths.own.cwnd * (1.0 - 0.5 * slowness(paths).min(1.5))) as usize
     }

@@ -2,8 +2,9 @@
 //!
 //! When the window may grow, what counts as acknowledged, timeouts, idle paths and the first
 //! window are those of `rfc9260.rs`; a [`Coupling`] says by how much it grows and how far it falls.
+//! With several paths, a window that is exactly ssthresh is in congestion avoidance.
 
-use super::rfc9260::Rfc9260;
+use super::rfc9260::{Rfc9260, Steps};
 use super::{AckFacts, CongestionControl, Coupled};
 
 /// What couples the window of a path to those of the others. With a single path each answer is
@@ -17,9 +18,10 @@ pub(crate) trait Coupling: Default {
     /// Growth in congestion avoidance: PMDCS per window of acknowledged data.
     fn avoidance(&self, paths: &Coupled<'_>) -> f64;
 
-    /// ssthresh after a loss, in bytes.
-    fn after_loss(&self, _: &Coupled<'_>, limits: &Limits) -> usize {
-        limits.halved
+    /// ssthresh after a loss, in bytes: half, and the floor of RFC 9260 §7.2.3 divided among the
+    /// paths, or n of them would hold n times what a single flow does where little is left.
+    fn after_loss(&self, paths: &Coupled<'_>, limits: &Limits) -> usize {
+        limits.half.max(limits.floor / paths.all().count())
     }
 
     /// So many bytes were acknowledged.
@@ -34,13 +36,20 @@ pub(crate) trait Coupling: Default {
     }
 }
 
-/// What RFC 9260 would do after a loss, in bytes.
+/// What RFC 9260 says of a loss, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Its new ssthresh.
-    pub(super) halved: usize,
-    /// Its lowest one.
+    /// Half of the window.
+    pub(super) half: usize,
+    /// The lowest ssthresh.
     pub(super) floor: usize,
+}
+
+impl Limits {
+    /// Its new ssthresh.
+    pub(super) fn halved(&self) -> usize {
+        self.half.max(self.floor)
+    }
 }
 
 /// A controller of RFC 9260 that is coupled to those of the other paths.
@@ -57,7 +66,7 @@ impl<C: Coupling> CoupledControl<C> {
 
     fn after_loss(&self, paths: &Coupled<'_>) -> usize {
         let base = &self.base;
-        let limits = Limits { halved: base.halved(), floor: base.floor() };
+        let limits = Limits { half: base.cwnd() / 2, floor: base.floor() };
         self.coupling.after_loss(paths, &limits).max(base.pmdcs())
     }
 }
@@ -74,8 +83,15 @@ impl<C: Coupling> CongestionControl for CoupledControl<C> {
     fn on_ack(&mut self, facts: &AckFacts<'_>) {
         self.coupling.on_acked(facts.bytes);
         let paths = &facts.coupled;
-        let (slow, avoidance) = (self.coupling.slow_start(paths), self.coupling.avoidance(paths));
-        self.base.grow(facts, slow, avoidance);
+        let steps = Steps {
+            slow_start: self.coupling.slow_start(paths),
+            avoidance: self.coupling.avoidance(paths),
+            // RFC 5681 §3.1: "When cwnd and ssthresh are equal, the sender may use either slow
+            // start or congestion avoidance." With several paths the latter: the former, of
+            // RFC 9260 §7.2.1, would add a whole packet after every loss that nothing couples.
+            slow_at_threshold: paths.others.is_empty(),
+        };
+        self.base.grow(facts, &steps);
     }
 
     fn on_loss(&mut self, paths: &Coupled<'_>) {

@@ -9,11 +9,17 @@
 //! - congestion avoidance, each SACK:
 //!   `cwnd_P += min(alpha * acked * PMDCS / Σ cwnd_i, acked * PMDCS / cwnd_P)` (1)
 //!
+//! - loss, timeout: `ssthresh_P = max(cwnd_P / 2, 4 PMDCS / n, PMDCS)`, n paths
+//!
 //! Over one window of acknowledged data, after which RFC 9260 §7.2.2 steps, (1) is
 //! `cwnd_P += PMDCS * min(cwnd_P * max(cwnd_i / RTT_i²) / (Σ cwnd_i / RTT_i)², 1)`.
 //!
 //! Differences: alpha is computed for every SACK. §3's advice for flows that the application
-//! limits, min(flight, cwnd), is left out: here a window that is not used does not grow.
+//! limits, min(flight, cwnd), is left out: here a window that is not used does not grow. The floor of
+//! ssthresh is that of RFC 9260 §7.2.3 divided among the paths; for two that is TCP's (RFC 5681 §3.1).
+//!
+//! The windows in (2) are those of the moment, as §3 has them. Those of two paths are seldom in step,
+//! so that alpha is larger than for their means: together they get about a tenth more than one flow.
 
 use super::Coupled;
 use super::coupled::Coupling;
@@ -32,7 +38,8 @@ impl Coupling for Lia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::tests::{close, path};
+    use crate::congestion::coupled::Limits;
+    use crate::congestion::tests::{LIMITS, close, path};
 
     /// Equation (2).
     fn alpha(paths: &Coupled<'_>) -> f64 {
@@ -58,6 +65,25 @@ mod tests {
         let paths = Coupled { own: fast, others: &[slow] };
         assert!(close(alpha(&paths), 1.28));
         assert!(close(Lia.avoidance(&paths), 0.64));
+    }
+
+    #[test]
+    fn windows_out_of_step_grow_more_than_their_means() {
+        // One path at the top of its sawtooth, one at the bottom: 2/3 of a packet together and
+        // not the 1/2 of equation (2) for the means.
+        let (top, bottom) = (path(40_000.0, 1e6, 0.1), path(20_000.0, 1e6, 0.1));
+        let both = Lia.avoidance(&Coupled { own: top, others: &[bottom] })
+            + Lia.avoidance(&Coupled { own: bottom, others: &[top] });
+        assert!(close(both, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn the_paths_together_keep_no_more_than_one_flow_would() {
+        let own = path(2000.0, 1e6, 0.1);
+        let limits = Limits { half: 1000, ..LIMITS };
+        assert_eq!(Lia.after_loss(&Coupled { own, others: &[] }, &limits), 4000);
+        assert_eq!(Lia.after_loss(&Coupled { own, others: &[own] }, &limits), 2000);
+        assert_eq!(Lia.after_loss(&Coupled { own, others: &[own] }, &LIMITS), LIMITS.half);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Coupling for Olia {
     }
 
     fn after_loss(&self, paths: &Coupled<'_>, limits: &Limits) -> usize {
-        if paths.others.is_empty() { limits.halved } else { (paths.own.cwnd / 2.0) as usize }
+        if paths.others.is_empty() { limits.halved() } else { (paths.own.cwnd / 2.0) as usize }
     }
 
     fn on_acked(&mut self, bytes: usize) {
@@ -129,6 +129,6 @@ mod tests {
         let own = path(5000.0, 1e6, 0.1);
         let olia = Olia::default();
         assert_eq!(olia.after_loss(&Coupled { own, others: &[own] }, &LIMITS), 2500);
-        assert_eq!(olia.after_loss(&Coupled { own, others: &[] }, &LIMITS), LIMITS.halved);
+        assert_eq!(olia.after_loss(&Coupled { own, others: &[] }, &LIMITS), LIMITS.halved());
     }
 }

@@ -28,6 +28,14 @@ pub(crate) struct Rfc9260 {
     idle: bool,
 }
 
+/// By how much a window grows, as multiples of what RFC 9260 says.
+pub(super) struct Steps {
+    pub(super) slow_start: f64,
+    pub(super) avoidance: f64,
+    /// A window that is ssthresh, as after a loss, is in slow start (§7.2.1).
+    pub(super) slow_at_threshold: bool,
+}
+
 impl Rfc9260 {
     pub(super) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Rfc9260 {
         let cwnd = match parameters.initial_window {
@@ -64,17 +72,17 @@ impl Rfc9260 {
         (self.cwnd / 2).max(self.floor())
     }
 
-    /// Grows by so many times what §7.2.1 and §7.2.2 say.
-    pub(super) fn grow(&mut self, facts: &AckFacts<'_>, slow_start: f64, avoidance: f64) {
+    /// Grows as §7.2.1 and §7.2.2 say, by other steps.
+    pub(super) fn grow(&mut self, facts: &AckFacts<'_>, steps: &Steps) {
         self.idle = false;
         let used = facts.flight_before >= self.cwnd;
-        if self.cwnd <= self.ssthresh {
+        if self.cwnd < self.ssthresh || (self.cwnd == self.ssthresh && steps.slow_at_threshold) {
             // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
             let allowed =
                 facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
             if used && !facts.in_fast_recovery && allowed {
                 let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
-                self.step(facts.bytes.min(limit), slow_start);
+                self.step(facts.bytes.min(limit), steps.slow_start);
             }
         } else {
             // §7.2.2
@@ -84,7 +92,7 @@ impl Rfc9260 {
                     self.partial_bytes_acked = self.cwnd;
                 } else if !facts.in_fast_recovery {
                     self.partial_bytes_acked -= self.cwnd;
-                    self.step(self.pmdcs, avoidance);
+                    self.step(self.pmdcs, steps.avoidance);
                 }
             }
         }
@@ -128,7 +136,7 @@ impl CongestionControl for Rfc9260 {
     }
 
     fn on_ack(&mut self, facts: &AckFacts<'_>) {
-        self.grow(facts, 1.0, 1.0);
+        self.grow(facts, &Steps { slow_start: 1.0, avoidance: 1.0, slow_at_threshold: true });
     }
 
     fn on_loss(&mut self, _: &Coupled<'_>) {

@@ -6,7 +6,7 @@ use crate::profile::InitialWindow;
 use crate::rng::Rng;
 
 /// A floor of four packets of 1000 bytes.
-pub(super) const LIMITS: Limits = Limits { halved: 12_345, floor: 4000 };
+pub(super) const LIMITS: Limits = Limits { half: 12_345, floor: 4000 };
 
 pub(super) fn path(cwnd: f64, ssthresh: f64, rtt: f64) -> PathView {
     PathView { cwnd, ssthresh, rtt, between_losses: 0.0 }
@@ -60,6 +60,35 @@ fn happen(control: &mut dyn CongestionControl, choice: u64, coupled: Coupled<'_>
             all_acked: n == 10,
             coupled,
         }),
+    }
+}
+
+#[test]
+fn after_a_loss_nothing_grows_uncoupled() {
+    let others = [path(14_680.0, 14_680.0, 0.1)];
+    for (algorithm, others, grown) in [
+        (CongestionAlgorithm::Lia, &others[..], 0),
+        (CongestionAlgorithm::Olia, &others[..], 0),
+        (CongestionAlgorithm::Balia, &others[..], 0),
+        // RFC 9260 §7.2.1: cwnd <= ssthresh is slow start.
+        (CongestionAlgorithm::Lia, &[], PMDCS),
+        (CongestionAlgorithm::Rfc9260, &others[..], PMDCS),
+    ] {
+        let mut controller = controller(algorithm);
+        let control = controller.get_mut();
+        control.set_window(29_360, 100_000);
+        let own = view(control, 0.1);
+        control.on_loss(&Coupled { own, others });
+        assert_eq!((control.cwnd(), control.ssthresh()), (14_680, 14_680), "{algorithm:?}");
+        control.on_ack(&AckFacts {
+            bytes: PMDCS,
+            flight_before: usize::MAX,
+            cumulative_advanced: true,
+            in_fast_recovery: false,
+            all_acked: false,
+            coupled: Coupled { own: view(control, 0.1), others },
+        });
+        assert_eq!(control.cwnd(), 14_680 + grown, "{algorithm:?}");
     }
 }
 

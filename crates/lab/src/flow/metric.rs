@@ -7,7 +7,7 @@
 //! | `of_ideal`, `of_ideal_path` | goodput in percent of them |
 //! | `path_mbps.N`, `best_path_mbps`, `of_best_path` | goodput of the same run over the N-th path alone, the best of them, and the goodput in percent of that (with `observe.alone`) |
 //! | `path_share.N` | packets of the N-th path in percent of all, by bytes |
-//! | `competitor_mbps`, `of_competitor`, `fairness` | goodput of the competing flow, ours in percent of it, and Jain's index of both |
+//! | `competitor_mbps`, `of_competitor`, `fairness` | goodput of a competing flow, the mean of all; ours in percent of it; Jain's index of all flows |
 //! | `delivery_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | from the first transmission of a message to its delivery (with `observe.transfer`) |
 //! | `stall_ms` | longest time without a delivery, between the first and the last (with `observe.transfer`) |
 //! | `reorder_bytes.mean` and the same others | bytes that the receiver holds for order, by the windows in its SACKs (with `observe.transfer`) |

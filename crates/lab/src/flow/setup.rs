@@ -18,7 +18,8 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
         row("Shared bottleneck", format!("behind path {}", paths.join(" and ")));
         row("Shared, to the receiver", describe_link(&shared.forward));
         row("Shared, back", describe_link(&shared.backward));
-        row("Competing flow", format!("one path, profile {}", shared.competitor));
+        let (n, profile) = (shared.competitors, &shared.competitor);
+        row("Competing flows", format!("{n}, of one path and profile {profile}"));
     }
     for axis in &e.axes {
         let values: Vec<String> = (0..axis.values.len()).map(|i| axis.text(i)).collect();

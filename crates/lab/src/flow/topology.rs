@@ -19,7 +19,7 @@ pub struct Topology {
     /// data take both. Default: none.
     #[serde(default)]
     pub second: Option<SecondPath>,
-    /// A bottleneck behind the links of some paths, with a flow that competes for it. Default: none.
+    /// A bottleneck behind the links of some paths, with flows that compete for it. Default: none.
     #[serde(default)]
     pub shared: Option<Shared>,
 }
@@ -34,7 +34,7 @@ pub struct SecondPath {
     pub backward: LinkConfig,
 }
 
-/// A bottleneck between two routers. A second pair of hosts has one path through it, whose own links
+/// A bottleneck between two routers. Other pairs of hosts have one path through it, whose own links
 /// are like those of the first path of the experiment, and the same traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,10 +48,18 @@ pub struct Shared {
     pub paths: Vec<u8>,
     /// Profile of the competing flow (see [`Profile::named`]).
     pub competitor: String,
+    /// How many such flows compete, each between hosts of its own, 1 to 100. With more of them losses
+    /// depend less on what a single window does. Default 1.
+    #[serde(default = "one")]
+    pub competitors: u8,
 }
 
 fn both() -> Vec<u8> {
     vec![1, 2]
+}
+
+const fn one() -> u8 {
+    1
 }
 
 impl Topology {
@@ -112,6 +120,8 @@ impl Topology {
         let known = |path: &u8| (1..=self.path_count()).contains(path);
         let some = !shared.paths.is_empty() && shared.paths.iter().all(known);
         require(some, "topology.shared.paths", "must name paths that there are, at least one")?;
+        let few = (1..=100).contains(&shared.competitors);
+        require(few, "topology.shared.competitors", "must be 1 to 100")?;
         Profile::named(&shared.competitor)
             .map(|_| ())
             .map_err(|err| mistake("topology.shared.competitor", err.to_string()))

@@ -93,12 +93,19 @@ fn alone(run: &FlowRun, values: &mut BTreeMap<String, f64>) -> Result<(), String
 }
 
 /// How far things were when what counts began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Mark {
     /// When, if it was not the beginning.
     at: Option<Time>,
-    /// User data delivered by then, and that of the competitor.
-    delivered: [u64; 2],
+    /// User data delivered by then, and that of each competitor.
+    delivered: Delivered,
+}
+
+/// User data delivered, in bytes.
+#[derive(Clone, Debug, Default)]
+struct Delivered {
+    own: u64,
+    competing: Vec<u64>,
 }
 
 /// The messages of a workload.
@@ -203,12 +210,12 @@ impl Network {
         self.simulation.app::<Receiver>(self.receiver).program()
     }
 
-    /// User data delivered, and that of the competitor.
-    fn delivered(&self) -> [u64; 2] {
-        let competitor = self
-            .competitor
-            .map_or(0, |host| self.simulation.app::<Receiver>(host).program().stats().bytes);
-        [self.sink().stats().bytes, competitor]
+    fn delivered(&self) -> Delivered {
+        let bytes = |host: &HostId| self.simulation.app::<Receiver>(*host).program().stats().bytes;
+        Delivered {
+            own: self.sink().stats().bytes,
+            competing: self.competitors.iter().map(bytes).collect(),
+        }
     }
 
     fn check(&self, flow: &Flow) -> Result<(), String> {
@@ -259,14 +266,15 @@ impl Network {
             values.insert(name.to_owned(), value);
         };
         if counted > 0.0 {
-            let [own, competing] = self.delivered();
-            let rate = (own - mark.delivered[0]) as f64 / counted;
+            let (before, now) = (&mark.delivered, self.delivered());
+            let rate = (now.own - before.own) as f64 / counted;
             put("goodput_kbps", rate * 8.0 / 1e3);
             put("goodput_kBps", rate / 1e3);
             put("goodput_mbps", rate * 8.0 / 1e6);
-            if self.competitor.is_some() {
-                compete(rate, (competing - mark.delivered[1]) as f64 / counted, &mut put);
-            }
+            let before = before.competing.iter().copied().chain(std::iter::repeat(0));
+            let pairs = now.competing.iter().zip(before);
+            let others: Vec<f64> = pairs.map(|(now, then)| (now - then) as f64 / counted).collect();
+            compete(rate, &others, &mut put);
             if let Workload::Bulk(bulk) = &run.setup.flow.workload {
                 let ideal = run.setup.flow.topology.ideal_mbps(bulk.message_bytes);
                 compare_with_ideal(rate * 8.0 / 1e6, ideal.as_deref(), &mut put);
@@ -313,13 +321,16 @@ impl Network {
     }
 }
 
-/// How two flows share a bottleneck, from their rates.
-fn compete(own: f64, other: f64, put: &mut impl FnMut(&str, f64)) {
+/// How flows share a bottleneck, from their rates; nothing if there are no others.
+fn compete(own: f64, others: &[f64], put: &mut impl FnMut(&str, f64)) {
+    let Some(other) = mean(others) else { return };
     put("competitor_mbps", other * 8.0 / 1e6);
     if other > 0.0 {
         put("of_competitor", 100.0 * own / other);
         // Jain, Chiu & Hawe (1984): (Σ x)² / (n Σ x²).
-        put("fairness", (own + other).powi(2) / (2.0 * (own.powi(2) + other.powi(2))));
+        let all = || others.iter().copied().chain([own]);
+        let squares = all().map(|x| x * x).sum::<f64>();
+        put("fairness", all().sum::<f64>().powi(2) / (all().count() as f64 * squares));
     }
 }
 

@@ -22,7 +22,7 @@ const PORT: u16 = 5000;
 /// No run needs this many events.
 const EVENT_LIMIT: u64 = 400_000_000;
 
-/// Third byte of the addresses of the flow that competes.
+/// Second byte of the addresses of the first flow that competes; the others follow.
 const COMPETITOR: u8 = 9;
 
 /// The hosts and what is between them.
@@ -30,8 +30,8 @@ pub(super) struct Network {
     pub(super) simulation: Simulation,
     pub(super) sender: HostId,
     pub(super) receiver: HostId,
-    /// Where the data of the competing flow arrives.
-    pub(super) competitor: Option<HostId>,
+    /// Where the data of the competing flows arrives.
+    pub(super) competitors: Vec<HostId>,
     /// Forward and backward link of each path.
     pub(super) links: Vec<(LinkId, LinkId)>,
     /// Forward and backward link of the shared bottleneck.
@@ -81,22 +81,26 @@ impl Network {
             simulation,
             sender: pair.sender,
             receiver: pair.receiver,
-            competitor: None,
+            competitors: Vec::new(),
             links,
             shared: None,
         };
         if let (Some(shared), Some(routers)) = (shared, routers) {
-            network.add_competitor(flow, shared, routers)?;
+            for n in 0..shared.competitors {
+                network.add_competitor(flow, shared, routers, COMPETITOR + n)?;
+            }
+            network.add_bottleneck(shared, routers)?;
         }
         Ok(network)
     }
 
-    /// A second pair of hosts, and the link that both share.
+    /// Another pair of hosts, whose addresses have the second byte `path`.
     fn add_competitor(
         &mut self,
         flow: &Flow,
         shared: &Shared,
         routers: Routers,
+        path: u8,
     ) -> Result<(), String> {
         let profile = Profile::named(&shared.competitor).map_err(|e| e.to_string())?;
         let association = AssociationConfig {
@@ -105,14 +109,14 @@ impl Network {
         };
         let endpoint = |host: u8| EndpointConfig {
             local_port: PORT,
-            local_addresses: vec![address(COMPETITOR, host)],
+            local_addresses: vec![address(path, host)],
             association: association.clone(),
             ..EndpointConfig::default()
         };
         // It goes on for as long as the flow under test.
         let end = End { after: None, messages: None };
         let program = Sender::new(plan(&flow.workload).0)
-            .connect(vec![address(COMPETITOR, 2)], PORT, association.clone())
+            .connect(vec![address(path, 2)], PORT, association.clone())
             .from_connection()
             .without_log();
         let underway = SharedUnderway::default();
@@ -121,16 +125,21 @@ impl Network {
         let accept = EndpointConfig { accept: true, ..endpoint(2) };
         let program = Box::new(Receiver::new(Sink::new().without_log(), end, None));
         let receiver = self.simulation.add_host("competitor-receiver", accept, program);
-        self.competitor = Some(receiver);
+        self.competitors.push(receiver);
         let ends = (&flow.topology.forward, &flow.topology.backward);
-        let fault = |e: String| format!("shared link: {e}");
         let pair = Pair { sender, receiver };
-        connect(&mut self.simulation, pair, COMPETITOR, ends, Some(routers)).map_err(fault)?;
-        // What goes to a host takes the routes above; the rest is for the other router.
+        connect(&mut self.simulation, pair, path, ends, Some(routers))
+            .map_err(|e| format!("shared link: {e}"))?;
+        Ok(())
+    }
+
+    /// The link that all flows share.
+    fn add_bottleneck(&mut self, shared: &Shared, routers: Routers) -> Result<(), String> {
+        // What goes to a host takes the routes that are there by now; the rest is for the other router.
         let mut link = |from, to, config: &LinkConfig| {
             self.simulation
                 .add_link(from, to, Route::any(), config.clone())
-                .map_err(|e| fault(e.to_string()))
+                .map_err(|e| format!("shared link: {e}"))
         };
         self.shared = Some((
             link(routers.near, routers.far, &shared.forward)?,
