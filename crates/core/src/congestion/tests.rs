@@ -136,10 +136,19 @@ fn windows_stay_within_reason_beside_any_others() {
     }
 }
 
-/// Reno's sawtooth on two paths that share a bottleneck: a loss whenever all windows together
-/// exceed it, on the path that had the last word.
-fn shared_bottleneck(algorithm: CongestionAlgorithm) -> f64 {
-    const CAPACITY: usize = 100 * PMDCS;
+/// Who loses in a bottleneck.
+#[derive(Clone, Copy)]
+enum Loss {
+    /// Where all windows exceed so many bytes, a packet that finds the queue full belongs to a path
+    /// in proportion to its window.
+    Full(usize),
+    /// Every packet, with this probability.
+    Random(f64),
+}
+
+/// The windows of two paths that share a bottleneck with a single flow, as a multiple of its window.
+fn shared_bottleneck(algorithm: CongestionAlgorithm, loss: Loss) -> f64 {
+    const ROUNDS: usize = 100_000;
     let mut rng = Rng::from_seed([1; 32]);
     // Two paths of ours, and a single flow of another.
     let mut controls = [algorithm, algorithm, CongestionAlgorithm::Rfc9260].map(controller);
@@ -147,15 +156,17 @@ fn shared_bottleneck(algorithm: CongestionAlgorithm) -> f64 {
         control.get_mut().set_window(10 * PMDCS, 5 * PMDCS);
     }
     let mut sums = [0usize; 2];
-    for round in 0..20_000 {
+    for round in 0..ROUNDS {
         for i in 0..3 {
             let views = [0, 1, 2].map(|n| view(controls[n].get(), 0.1));
             let others = if i < 2 { &views[1 - i..2 - i] } else { &[] };
             let coupled = Coupled { own: views[i], others };
             let total: usize = controls.iter().map(|c| c.get().cwnd()).sum();
             let cwnd = controls[i].get().cwnd();
-            // A packet that finds the queue full belongs to a path in proportion to its window.
-            let hit = total > CAPACITY && rng.next_u64() as usize % total < cwnd;
+            let hit = match loss {
+                Loss::Full(queue) => total > queue && rng.next_u64() as usize % total < cwnd,
+                Loss::Random(p) => rng.next_f64() > (1.0 - p).powf(cwnd as f64 / PMDCS as f64),
+            };
             if hit {
                 controls[i].get_mut().on_loss(&coupled);
             } else {
@@ -179,11 +190,28 @@ fn shared_bottleneck(algorithm: CongestionAlgorithm) -> f64 {
 
 #[test]
 fn coupled_paths_share_a_bottleneck_more_fairly_than_uncoupled_ones() {
-    let uncoupled = shared_bottleneck(CongestionAlgorithm::Rfc9260);
+    let full = Loss::Full(100 * PMDCS);
+    let uncoupled = shared_bottleneck(CongestionAlgorithm::Rfc9260, full);
     assert!((1.8..2.2).contains(&uncoupled), "two flows against one: {uncoupled}");
     for algorithm in COUPLED {
-        let share = shared_bottleneck(algorithm);
+        let share = shared_bottleneck(algorithm, full);
         assert!(share < 1.5, "{algorithm:?}: {share}");
         assert!(share > 0.5, "{algorithm:?}: {share}");
+    }
+}
+
+#[test]
+fn with_one_loss_rate_they_take_what_their_equations_say() {
+    // The means of OLIA's equations are those of one flow. LIA and BALIA reckon with the best path
+    // of the moment, which is above the mean while the windows are out of step.
+    for (algorithm, least, most) in [
+        (CongestionAlgorithm::Rfc9260, 1.95, 2.05),
+        (CongestionAlgorithm::CmtRpv2, 1.0, 1.13),
+        (CongestionAlgorithm::Lia, 1.05, 1.15),
+        (CongestionAlgorithm::Olia, 0.95, 1.06),
+        (CongestionAlgorithm::Balia, 1.0, 1.11),
+    ] {
+        let share = shared_bottleneck(algorithm, Loss::Random(0.002));
+        assert!((least..most).contains(&share), "{algorithm:?}: {share}");
     }
 }
