@@ -58,7 +58,7 @@ pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, Str
     let mark = network.execute(flow)?;
     network.simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;
     network.check(flow)?;
-    let mut measured = network.measure(run, mark);
+    let mut measured = network.measure(run, &mark);
     if flow.observe.alone {
         alone(run, &mut measured.values)?;
     }
@@ -81,7 +81,7 @@ fn alone(run: &FlowRun, values: &mut BTreeMap<String, f64>) -> Result<(), String
         let fault = |e| format!("over path {} alone: {e}", path + 1);
         let mark = network.execute(&run.setup.flow).map_err(fault)?;
         network.check(&run.setup.flow).map_err(fault)?;
-        let goodput = network.measure(&run, mark).values["goodput_mbps"];
+        let goodput = network.measure(&run, &mark).values["goodput_mbps"];
         values.insert(format!("path_mbps.{}", path + 1), goodput);
         best = best.max(goodput);
     }
@@ -251,7 +251,7 @@ impl Network {
         id.and_then(|id| endpoint.stats(id)).unwrap_or_default()
     }
 
-    fn measure(&mut self, run: &FlowRun, mark: Mark) -> Measured {
+    fn measure(&mut self, run: &FlowRun, mark: &Mark) -> Measured {
         let origin = self.source().program().connected_at().unwrap_or(Time::ZERO);
         let sink = self.sink().stats();
         let (sender, receiver) = (self.stats(self.sender), self.stats(self.receiver));
