@@ -115,9 +115,16 @@ impl Association {
         self.sender.probe = decisions.probe.or(self.sender.probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
+        // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
+        // for each of them would go on until there is room. T3-rtx sees to that.
+        let closed = self.is_window_closed();
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
-                let path = self.sender.board.get(seq).map(|c| c.path);
+                let chunk = self.sender.board.get(seq);
+                if closed && chunk.is_some_and(|c| c.transmissions > 1) {
+                    continue;
+                }
+                let path = chunk.map(|c| c.path);
                 // Before anything is taken from the flight: RFC 4015 step 0.
                 if let Some(path) = path
                     && paths & (1 << path.0) == 0

@@ -364,7 +364,9 @@ impl Association {
             let Some(chunk) = self.sender.queue.next(max_payload) else { break };
             let mut flags = chunk.flags;
             let last = self.sender.queue.is_empty();
-            flags.immediate |= last && self.asks_for_sack();
+            // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
+            let hurry = self.state == State::ShutdownPending;
+            flags.immediate |= last && (hurry || immediate_sack::asks(self.profile()));
             let seq = self.sender.board.next_seq();
             writer.data(
                 Scoreboard::tsn(seq),
@@ -395,12 +397,6 @@ impl Association {
             let end = self.sender.board.next_seq();
             self.plan_copies(path, end - new..end);
         }
-    }
-
-    /// The chunk that empties the queue asks for a SACK at once.
-    fn asks_for_sack(&self) -> bool {
-        // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
-        self.state == State::ShutdownPending || immediate_sack::asks(self.profile())
     }
 
     fn note_new(
