@@ -3,8 +3,8 @@
 /*
  * An SCTP peer for interoperability tests, less the stack: command line, user data and its
  * verification, and how the association ends. A file per stack includes this one, after the headers
- * of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over UDP only) and
- * PEER_PORTS (its part of the usage text).
+ * of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over UDP only),
+ * PEER_PORTS and PEER_FEATURES (its parts of the usage text).
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at
  * once; a server sends after it has received everything, or at once with --duplex. Message i
@@ -59,6 +59,7 @@ struct options {
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
 	unsigned timeout;         /* seconds */
+	const char *with;         /* what the stack is to use beyond its defaults */
 };
 
 struct received {
@@ -68,7 +69,7 @@ struct received {
 
 static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
-	.streams = 1, .mtu = 1500, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60,
+	.streams = 1, .mtu = 1500, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
 };
 
 __attribute__((noreturn, format(printf, 1, 2)))
@@ -287,7 +288,7 @@ static void usage(const char *problem)
 	fprintf(stderr,
 	    "%s\n"
 	    "usage: peer server|client " PEER_PORTS "\n"
-	    "  --address IP         our end (127.0.0.1)\n"
+	    "  --address IP,...     our end (127.0.0.1)\n"
 	    "  --peer IP            the other end (the same)\n"
 	    "  --messages N         each way (10000); --send N, --receive N for one way\n"
 	    "  --size BYTES         of each message, at least 8 (1000)\n"
@@ -297,7 +298,8 @@ static void usage(const char *problem)
 	    "  --duplex             a server, too, sends from the start\n"
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
 	    "  --expect-abort       the peer's ABORT is the expected end, at any time\n"
-	    "  --timeout SECONDS    (60)\n",
+	    "  --timeout SECONDS    (60)\n"
+	    "  --with FEATURES      to switch on, with commas between: " PEER_FEATURES "\n",
 	    problem);
 	exit(2);
 }
@@ -312,6 +314,20 @@ static uint64_t number(uint64_t low, uint64_t high)
 	if (*optarg == '\0' || *end != '\0' || errno != 0 || value < low || value > high)
 		usage("a number is malformed or out of range");
 	return value;
+}
+
+/* Whether --with names a feature. */
+__attribute__((unused))
+static bool with(const char *feature)
+{
+	size_t length = strlen(feature);
+
+	for (const char *at = options.with; at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, feature, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+			return true;
+	}
+	return false;
 }
 
 static enum end close_mode(const char *text)
@@ -333,7 +349,7 @@ static void parse(int argc, char **argv)
 		{ "streams", 1, 0, 'n' }, { "mtu", 1, 0, 'M' }, { "unordered", 0, 0, 'o' },
 		{ "peer", 1, 0, 'A' },
 		{ "duplex", 0, 0, 'd' }, { "close", 1, 0, 'c' }, { "expect-abort", 0, 0, 'x' },
-		{ "timeout", 1, 0, 't' }, { 0 },
+		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
 	int name;
@@ -362,6 +378,7 @@ static void parse(int argc, char **argv)
 		case 'c': options.close = close_mode(optarg); break;
 		case 'x': options.expect = END_ABORT; break;
 		case 't': options.timeout = (unsigned)number(1, 3600); break;
+		case 'w': options.with = optarg; break;
 		default: usage("unknown option or missing value");
 		}
 	}

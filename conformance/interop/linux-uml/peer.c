@@ -22,6 +22,7 @@
 typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT], or: peer agent PORT"
+#define PEER_FEATURES "none"
 
 /* The command line begins elsewhere: the agent has one of its own. */
 #define main peer_main

@@ -17,6 +17,8 @@ typedef struct socket *peer_socket;
 #define PEER_UDP true
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
+#define PEER_FEATURES "cmt, dac, nr-sack"
+
 #include "../peer.h"
 
 static void set_option(struct socket *sock, int name, const void *value, socklen_t length)
@@ -25,30 +27,34 @@ static void set_option(struct socket *sock, int name, const void *value, socklen
 		fail("setsockopt %#x: %s", name, strerror(errno));
 }
 
-static socklen_t socket_address(struct sockaddr_storage *out, uint16_t port)
+/* The first of some addresses with commas between. */
+static socklen_t socket_address(struct sockaddr_storage *out, const char *list, uint16_t port)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+	char text[INET6_ADDRSTRLEN] = "";
+
+	strncat(text, list, strcspn(list, ",") < sizeof(text) ? strcspn(list, ",") : sizeof(text) - 1);
 
 	memset(out, 0, sizeof(*out));
-	if (inet_pton(AF_INET, options.address, &v4->sin_addr) == 1) {
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons(port);
 		return sizeof(*v4);
 	}
-	if (inet_pton(AF_INET6, options.address, &v6->sin6_addr) == 1) {
+	if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons(port);
 		return sizeof(*v6);
 	}
-	fail("not an IP address: %s", options.address);
+	fail("not an IP address: %s", text);
 }
 
 /* usrsctp_init says nothing when its UDP port is taken, so look first. */
 static void check_udp_port(void)
 {
 	struct sockaddr_storage address;
-	socklen_t length = socket_address(&address, options.udp);
+	socklen_t length = socket_address(&address, options.address, options.udp);
 	int fd = socket(address.ss_family, SOCK_DGRAM, 0);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) != 0)
@@ -67,12 +73,15 @@ static void start_stack(void)
 	/* Keep the one address bound; do not offer those of other interfaces later. */
 	usrsctp_sysctl_set_sctp_auto_asconf(0);
 	usrsctp_sysctl_set_sctp_asconf_enable(0);
+	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
+	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));
+	usrsctp_sysctl_set_sctp_nrsack_enable(with("nr-sack"));
 }
 
 static struct socket *open_socket(void)
 {
 	struct sockaddr_storage address;
-	socklen_t length = socket_address(&address, options.port);
+	socklen_t length = socket_address(&address, options.address, options.port);
 	struct socket *sock =
 	    usrsctp_socket(address.ss_family, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
 	int on = 1;
@@ -105,6 +114,15 @@ static struct socket *open_socket(void)
 		set_option(sock, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof(encapsulation));
 	if (usrsctp_bind(sock, (struct sockaddr *)&address, length) != 0)
 		fail("bind: %s", strerror(errno));
+	/* A port that was chosen for the first address holds for all. */
+	uint16_t port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+	if (port == 0 && strchr(options.address, ',') != NULL)
+		fail("several addresses need --port");
+	for (const char *rest = strchr(options.address, ','); rest != NULL; rest = strchr(rest, ',')) {
+		socket_address(&address, ++rest, port);
+		if (usrsctp_bindx(sock, (struct sockaddr *)&address, 1, SCTP_BINDX_ADD_ADDR) != 0)
+			fail("bindx: %s", strerror(errno));
+	}
 	return sock;
 }
 
@@ -124,7 +142,7 @@ static struct socket *establish(void)
 		return accepted;
 	}
 	struct sockaddr_storage peer;
-	socklen_t length = socket_address(&peer, options.peer_port);
+	socklen_t length = socket_address(&peer, options.peer, options.peer_port);
 	if (usrsctp_connect(sock, (struct sockaddr *)&peer, length) != 0)
 		fail("connect: %s", strerror(errno));
 	return sock;
