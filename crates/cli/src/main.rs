@@ -1,4 +1,4 @@
-//! The `tresse` command: the laboratory and the traffic generator.
+//! The `tresse` command: the laboratory, the traffic generator, and SCTP for other programs.
 //!
 //! Exit codes: 0 all is well; 1 something that was asked for went wrong while it ran; 2 the
 //! request itself was wrong, and nothing was done.
@@ -7,6 +7,7 @@
 
 mod lab;
 mod perf;
+mod run;
 
 use std::process::ExitCode;
 
@@ -26,11 +27,14 @@ enum Command {
     Lab(lab::Args),
     /// Move real data between two processes and measure it
     Perf(perf::Args),
+    /// Run a program whose SCTP sockets are Tresse's
+    Run(run::Args),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => perf::run(args),
+        Command::Run(args) => run::run(&args),
     }
 }

@@ -77,6 +77,10 @@ pub use raw::{Events, RawEndpoint};
 
 pub use bytes::Bytes;
 pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
+/// Why the core refused to open an association, for users of [`RawEndpoint`].
+pub use tresse_core::ConnectError as ConnectRefusal;
+/// Why the core refused a message, for users of [`RawEndpoint`].
+pub use tresse_core::SendError as SendRefusal;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,

@@ -1,0 +1,249 @@
+//! `tresse run`: hosts an engine, and runs a program whose SCTP sockets go to it.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tresse::{Carrier, DEFAULT_UDP_PORT, Profile};
+use tresse_sockets::engine::{Server, Settings};
+
+/// File name of the library that is preloaded.
+const LIBRARY: &str = "libtresse_preload.so";
+
+/// Folders of running engines begin so, followed by the number of their process.
+const PREFIX: &str = "tresse-run-";
+
+/// How long associations that the program left behind may take to shut down.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Run a program whose SCTP sockets are Tresse's.
+///
+/// Every socket that the program, or a child of it, opens for SCTP is served by this process; all
+/// other sockets stay as they are. Programs that are linked statically or make system calls by
+/// themselves (Go) cannot be served. The exit status is that of the program.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How associations recover from loss, as in `tresse perf`
+    #[arg(long, default_value = "tresse")]
+    profile: String,
+    /// How SCTP packets travel: in UDP datagrams, or directly on IP, which needs CAP_NET_RAW
+    #[arg(long, value_enum, default_value_t = CarrierKind::Udp)]
+    carrier: CarrierKind,
+    /// UDP port for SCTP packets (RFC 6951); 0 takes a free one. Default: 9899, or a free one if
+    /// that is in use
+    #[arg(long)]
+    udp_port: Option<u16>,
+    /// Local address to send from and to receive on; several make every association of a socket
+    /// that is bound to none of them multihomed. Default: all IPv4 addresses
+    #[arg(long, value_name = "ADDR")]
+    local: Vec<IpAddr>,
+    /// UDP port of the peers that the program opens associations to
+    #[arg(long, default_value_t = DEFAULT_UDP_PORT)]
+    encap_port: u16,
+    /// The library to preload. Default: libtresse_preload.so beside this program, or in ../lib
+    #[arg(long, env = "TRESSE_PRELOAD")]
+    preload: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// How SCTP packets travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum CarrierKind {
+    /// In UDP datagrams (RFC 6951).
+    Udp,
+    /// Directly on IP, as protocol 132.
+    Raw,
+}
+
+/// Runs the program and gives its exit status.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    match prepare(args).and_then(|(settings, library)| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())?;
+        runtime.block_on(host(args, &settings, &library))
+    }) {
+        Ok(status) => ExitCode::from(exit_code(status)),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// As shells have it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
+    let profile = Profile::named(&args.profile).map_err(|error| error.to_string())?;
+    if args.encap_port == 0 {
+        return Err("--encap-port 0: peers cannot be reached at UDP port 0".into());
+    }
+    if args.carrier == CarrierKind::Raw && args.udp_port.is_some() {
+        return Err("--udp-port: there are no UDP ports with --carrier raw".into());
+    }
+    let mut local = args.local.clone();
+    if local.is_empty() {
+        local.push(Ipv4Addr::UNSPECIFIED.into());
+    }
+    let port = args.udp_port.unwrap_or(DEFAULT_UDP_PORT);
+    let carrier = match args.carrier {
+        CarrierKind::Udp => {
+            Carrier::Udp { local: local.iter().map(|ip| SocketAddr::new(*ip, port)).collect() }
+        }
+        CarrierKind::Raw => Carrier::RawIp { local },
+    };
+    let settings = Settings {
+        carrier,
+        any_port: args.udp_port.is_none(),
+        peer_udp_port: args.encap_port,
+        profile: Arc::new(profile),
+    };
+    Ok((settings, find_library(args.preload.as_deref())?))
+}
+
+fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(path) = given {
+        return path
+            .canonicalize()
+            .map_err(|error| format!("--preload {}: {error}", path.display()));
+    }
+    let program = std::env::current_exe().and_then(|path| path.canonicalize());
+    let folder =
+        program.ok().and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
+    let places = [
+        folder.join(LIBRARY),
+        folder.join("deps").join(LIBRARY),
+        folder.join("../lib").join(LIBRARY),
+    ];
+    places.iter().find_map(|path| path.canonicalize().ok()).ok_or_else(|| {
+        format!(
+            "{LIBRARY} is not in {}: build it with `cargo build -p tresse-preload`, or name it with --preload",
+            folder.display()
+        )
+    })
+}
+
+/// Removes what engines left behind that were killed.
+fn clean_up(temporary: &Path) {
+    let Ok(entries) = std::fs::read_dir(temporary) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let number = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
+        if let Some(pid) = number.and_then(Pid::from_raw)
+            && test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+        {
+            // That of another user cannot be removed, which is right.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitStatus, String> {
+    let temporary = std::env::temp_dir();
+    clean_up(&temporary);
+    // Only this user can enter it.
+    let folder = tempfile::Builder::new()
+        .prefix(&format!("{PREFIX}{}-", std::process::id()))
+        .tempdir_in(&temporary)
+        .map_err(|error| format!("{}: {error}", temporary.display()))?;
+    let path = folder.path().join("engine");
+    let server = Server::bind(&path, settings).map_err(|error| error.to_string())?;
+    let mut signals = Signals::new().map_err(|error| error.to_string())?;
+    let child = start(args, library, &path)?;
+    let pid = Pid::from_child(&child);
+    let (ended, mut end) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut child = child;
+        let _ = ended.send(child.wait());
+    });
+    let mut status = None;
+    let stop = async {
+        loop {
+            tokio::select! {
+                result = &mut end => {
+                    status = Some(result);
+                    return;
+                }
+                signal = signals.next() => {
+                    let _ = kill_process(pid, signal);
+                }
+            }
+        }
+    };
+    server.run(stop, PATIENCE).await.map_err(|error| format!("the engine failed: {error}"))?;
+    match status {
+        Some(Ok(Ok(status))) => Ok(status),
+        Some(Ok(Err(error))) => Err(error.to_string()),
+        _ => Err("the program was lost".into()),
+    }
+}
+
+fn start(args: &Args, library: &Path, engine: &Path) -> Result<Child, String> {
+    let program = &args.program[0];
+    let mut preload = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    Command::new(program)
+        .args(&args.program[1..])
+        .env("LD_PRELOAD", preload)
+        .env("TRESSE_ENGINE", engine)
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))
+}
+
+/// The signals that are passed on.
+struct Signals {
+    list: Vec<(tokio::signal::unix::Signal, Signal, bool)>,
+}
+
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        // What a terminal sends reaches the program by itself.
+        let terminal = io::stdin().is_terminal();
+        let mut list = Vec::new();
+        for (kind, number, from_terminal) in [
+            (SignalKind::hangup(), Signal::HUP, false),
+            (SignalKind::interrupt(), Signal::INT, true),
+            (SignalKind::quit(), Signal::QUIT, true),
+            (SignalKind::terminate(), Signal::TERM, false),
+            (SignalKind::user_defined1(), Signal::USR1, false),
+            (SignalKind::user_defined2(), Signal::USR2, false),
+        ] {
+            list.push((signal(kind)?, number, !(terminal && from_terminal)));
+        }
+        Ok(Signals { list })
+    }
+
+    async fn next(&mut self) -> Signal {
+        std::future::poll_fn(|cx| {
+            for (stream, number, passed_on) in &mut self.list {
+                while let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
+                    if *passed_on {
+                        return std::task::Poll::Ready(*number);
+                    }
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+}

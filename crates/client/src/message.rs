@@ -1,0 +1,223 @@
+//! Buffers and ancillary data of messages (RFC 6458 §5.3).
+
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use tresse_sockets::abi::{Fields, SCTP, Struct};
+use tresse_sockets::protocol::{TxHeader, flag};
+
+use crate::Fallible;
+use crate::memory::plausible;
+use crate::receive::Received;
+
+/// Types of ancillary data (`enum sctp_cmsg_type` of `linux/sctp.h`).
+mod cmsg {
+    pub(super) const INIT: i32 = 0;
+    pub(super) const SNDRCV: i32 = 1;
+    pub(super) const SNDINFO: i32 = 2;
+    pub(super) const RCVINFO: i32 = 3;
+    pub(super) const NXTINFO: i32 = 4;
+    pub(super) const PRINFO: i32 = 5;
+    pub(super) const AUTHINFO: i32 = 6;
+    pub(super) const DSTADDRV4: i32 = 7;
+    pub(super) const DSTADDRV6: i32 = 8;
+}
+
+/// Bytes of `struct cmsghdr`: a `size_t` and two integers.
+const CMSG_HEADER: usize = size_of::<usize>() + 8;
+
+fn align(len: usize) -> usize {
+    len.next_multiple_of(size_of::<usize>())
+}
+
+/// Whether a range of the program can be a buffer.
+fn check(iov: &libc::iovec) -> Fallible<()> {
+    if iov.iov_len > isize::MAX as usize {
+        return Err(libc::EINVAL);
+    }
+    if plausible(iov.iov_base, iov.iov_len) { Ok(()) } else { Err(libc::EFAULT) }
+}
+
+/// Bytes of all buffers.
+pub(crate) fn total(iov: &[libc::iovec]) -> Fallible<usize> {
+    iov.iter().try_fold(0usize, |sum, iov| {
+        check(iov)?;
+        sum.checked_add(iov.iov_len).ok_or(libc::EINVAL)
+    })
+}
+
+/// The program's buffers as slices, from byte `skip` on and at most `len` bytes.
+pub(crate) fn outgoing(iov: &[libc::iovec], mut skip: usize, mut len: usize) -> Vec<IoSlice<'_>> {
+    let mut slices = Vec::with_capacity(iov.len() + 1);
+    for iov in iov {
+        let from = skip.min(iov.iov_len);
+        let n = (iov.iov_len - from).min(len);
+        skip -= from;
+        len -= n;
+        if n > 0 {
+            // SAFETY: only the kernel reads it, and it refuses what is not the program's memory.
+            let slice =
+                unsafe { std::slice::from_raw_parts(iov.iov_base.cast::<u8>().add(from), n) };
+            slices.push(IoSlice::new(slice));
+        }
+    }
+    slices
+}
+
+/// The program's buffers as slices, from byte `skip` on.
+pub(crate) fn incoming(iov: &[libc::iovec], mut skip: usize) -> Vec<IoSliceMut<'_>> {
+    let mut slices = Vec::with_capacity(iov.len());
+    for iov in iov {
+        let from = skip.min(iov.iov_len);
+        let n = iov.iov_len - from;
+        skip -= from;
+        if n > 0 {
+            let base = iov.iov_base.cast::<u8>();
+            // SAFETY: only the kernel writes it, and it refuses what is not the program's memory.
+            let slice = unsafe { std::slice::from_raw_parts_mut(base.add(from), n) };
+            slices.push(IoSliceMut::new(slice));
+        }
+    }
+    slices
+}
+
+/// Reads what goes with a message to send.
+///
+/// # Errors
+/// `EINVAL` for ancillary data that is cut short or cannot be honoured.
+pub fn read_control(mut control: &[u8], header: &mut TxHeader) -> Fallible<()> {
+    while control.len() >= CMSG_HEADER {
+        let f = Fields(control);
+        let mut len = [0; size_of::<usize>()];
+        len.copy_from_slice(&control[..size_of::<usize>()]);
+        let len = usize::from_ne_bytes(len);
+        if len < CMSG_HEADER || len > control.len() {
+            return Err(libc::EINVAL);
+        }
+        let (level, kind) =
+            (f.u32(size_of::<usize>()) as i32, f.u32(size_of::<usize>() + 4) as i32);
+        let data = &control[CMSG_HEADER..len];
+        if level == SCTP {
+            read_one(kind, data, header)?;
+        }
+        control = &control[align(len).min(control.len())..];
+    }
+    Ok(())
+}
+
+fn read_one(kind: i32, data: &[u8], header: &mut TxHeader) -> Fallible<()> {
+    let f = Fields(data);
+    let needed = match kind {
+        cmsg::SNDRCV => 32,
+        cmsg::SNDINFO => 16,
+        cmsg::INIT | cmsg::PRINFO => 8,
+        cmsg::DSTADDRV4 => 4,
+        cmsg::DSTADDRV6 => 16,
+        cmsg::AUTHINFO => 2,
+        _ => return Err(libc::EINVAL),
+    };
+    if data.len() < needed {
+        return Err(libc::EINVAL);
+    }
+    match kind {
+        cmsg::SNDRCV => {
+            header.flags &= !flag::DEFAULTS;
+            header.stream = f.u16(0);
+            header.sinfo_flags = f.u16(4);
+            (header.ppid, header.context) = (f.u32(8), f.u32(12));
+            (header.lifetime, header.association) = (f.u32(16), f.u32(28));
+        }
+        cmsg::SNDINFO => {
+            header.flags &= !flag::DEFAULTS;
+            header.stream = f.u16(0);
+            header.sinfo_flags = f.u16(2);
+            (header.ppid, header.context) = (f.u32(4), f.u32(8));
+            header.association = f.u32(12);
+        }
+        cmsg::PRINFO => header.lifetime = f.u32(4),
+        cmsg::DSTADDRV4 | cmsg::DSTADDRV6 => {
+            let ip: IpAddr = match data.first_chunk::<16>() {
+                Some(v6) if kind == cmsg::DSTADDRV6 => (*v6).into(),
+                _ => [data[0], data[1], data[2], data[3]].into(),
+            };
+            // The port is that of the destination, or of the association.
+            let port = header.address.map_or(0, |address| address.port());
+            header.address = Some(SocketAddr::new(ip, port));
+        }
+        cmsg::AUTHINFO => return Err(libc::EINVAL),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn append(out: &mut Vec<u8>, kind: i32, data: &[u8]) {
+    out.extend_from_slice(&(CMSG_HEADER + data.len()).to_ne_bytes());
+    out.extend_from_slice(&SCTP.to_ne_bytes());
+    out.extend_from_slice(&kind.to_ne_bytes());
+    out.extend_from_slice(data);
+    out.resize(align(out.len()), 0);
+}
+
+/// Ancillary data for a message that arrived, as the socket's options ask for.
+#[must_use]
+pub fn write_control(received: &Received) -> Vec<u8> {
+    let (h, mut out) = (&received.header, Vec::new());
+    if received.flags & flag::RCVINFO != 0 {
+        append(&mut out, cmsg::RCVINFO, &rcvinfo(received));
+    }
+    if received.flags & flag::NXTINFO != 0
+        && let Some(next) = &received.next
+    {
+        append(&mut out, cmsg::NXTINFO, &nxtinfo(next));
+    }
+    if received.flags & flag::SNDRCVINFO != 0 {
+        let mut s = Struct::default();
+        s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
+        s.u32(0).u32(h.tsn).u32(h.tsn).u32(h.association);
+        append(&mut out, cmsg::SNDRCV, &s.0);
+    }
+    out
+}
+
+/// `struct sctp_rcvinfo`.
+#[must_use]
+pub fn rcvinfo(received: &Received) -> Vec<u8> {
+    let (h, mut s) = (&received.header, Struct::default());
+    s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.tsn).u32(h.tsn);
+    s.u32(h.context).u32(h.association);
+    s.0
+}
+
+/// `struct sctp_nxtinfo`.
+#[must_use]
+pub fn nxtinfo(next: &tresse_sockets::protocol::RxHeader) -> Vec<u8> {
+    let mut s = Struct::default();
+    s.u16(next.stream).u16(next.sinfo_flags).u32(next.ppid).u32(next.length).u32(next.association);
+    s.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancillary_data_is_read_and_what_is_wrong_is_refused() {
+        let mut control = Vec::new();
+        let mut info = Struct::default();
+        info.u16(7).u16(1).u32(0x0102).u32(5).u32(9);
+        append(&mut control, cmsg::SNDINFO, &info.0);
+        append(&mut control, cmsg::DSTADDRV4, &[192, 0, 2, 1]);
+        let port = Some("[::]:80".parse().unwrap());
+        let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
+        read_control(&control, &mut header).unwrap();
+        assert_eq!((header.stream, header.sinfo_flags, header.ppid), (7, 1, 0x0102));
+        assert_eq!((header.context, header.association, header.flags), (5, 9, 0));
+        assert_eq!(header.address, Some("192.0.2.1:80".parse().unwrap()));
+        for len in 1..control.len() {
+            // Never a panic.
+            let _ = read_control(&control[..len], &mut header);
+        }
+        control[0] = 3;
+        assert_eq!(read_control(&control, &mut header), Err(libc::EINVAL));
+    }
+}

@@ -1,0 +1,197 @@
+//! Sockets, their addresses, and how associations begin and end.
+
+use std::ffi::c_void;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, recv, send};
+use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, read_sockaddr, sockaddr};
+use tresse_sockets::protocol::{
+    HEADER, Op, Request, RxHeader, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses,
+    kind,
+};
+
+use crate::control::{call, dial, exchange, take_error};
+use crate::memory::{read_memory, write_memory};
+use crate::table::{Sock, Stage, borrow, enter, inode_of};
+use crate::{Fallible, errno};
+
+/// `SOCK_NONBLOCK | SOCK_CLOEXEC`.
+const TYPE_FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+
+/// Opens a data connection.
+fn open(op: Op, (a, b): (i64, i64), flags: i32) -> Fallible<(OwnedFd, u64, (i64, Vec<u8>))> {
+    let fd = dial(SocketFlags::empty())?;
+    let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
+    let inode = inode_of(fd.as_raw_fd()).ok_or(libc::ENFILE)?;
+    let answer = exchange(&fd, &Request { op, socket: inode, a, b, payload: Vec::new() })?;
+    if flags & libc::SOCK_NONBLOCK != 0 {
+        let now = fcntl_getfl(&fd).map_err(errno)?;
+        fcntl_setfl(&fd, now | OFlags::NONBLOCK).map_err(errno)?;
+    }
+    if flags & libc::SOCK_CLOEXEC == 0 {
+        fcntl_setfd(&fd, FdFlags::empty()).map_err(errno)?;
+    }
+    Ok((fd, inode, answer))
+}
+
+/// `socket(domain, type, IPPROTO_SCTP)`.
+///
+/// # Errors
+/// As `socket`; `EPROTONOSUPPORT` without an engine.
+pub fn socket(domain: i32, kind: i32) -> Fallible<i32> {
+    let style = kind & !TYPE_FLAGS;
+    let (fd, inode, _) = open(Op::Socket, (domain.into(), style.into()), kind)?;
+    let sock = Sock::new(inode, domain == AF_INET6, style == SOCK_SEQPACKET, Stage::Fresh);
+    let fd = fd.into_raw_fd();
+    enter(fd, sock);
+    Ok(fd)
+}
+
+/// Takes an association's number into a socket of its own.
+pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
+    let (fd, inode, (streams, payload)) = open(Op::Accept, (number, 0), flags)?;
+    let new = Sock::new(inode, sock.v6, false, Stage::Busy);
+    new.streams.store(streams as u32, Ordering::Relaxed);
+    new.flags.store(sock.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+    new.linger.store(sock.linger.load(Ordering::Relaxed), Ordering::Relaxed);
+    let fd = fd.into_raw_fd();
+    enter(fd, new);
+    Ok((fd, decode_addresses(&payload).and_then(|list| list.first().copied())))
+}
+
+/// `accept4`: the new descriptor, and the peer.
+///
+/// # Errors
+/// As `accept4`.
+pub fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
+    if sock.many {
+        return Err(libc::EOPNOTSUPP);
+    }
+    if flags & !TYPE_FLAGS != 0 || sock.stage() == Stage::Fresh {
+        return Err(libc::EINVAL);
+    }
+    loop {
+        let mut frame = [0; HEADER];
+        let (len, _) = recv(borrow(fd), &mut frame[..], RecvFlags::empty()).map_err(errno)?;
+        if len == 0 {
+            return Err(libc::ECONNRESET);
+        }
+        let header = RxHeader::decode(&frame[..len.min(HEADER)]);
+        let Some(header) = header.filter(|header| header.kind == kind::ACCEPT) else {
+            return Err(libc::EINVAL);
+        };
+        match take(sock, header.association.into(), flags) {
+            // It has ended and was forgotten before anyone took it.
+            Err(libc::ECONNABORTED) => {}
+            result => return result,
+        }
+    }
+}
+
+/// Keeps a socket from being writable: its send buffer is filled so far that `poll` says no.
+fn fill(fd: i32) {
+    let fd = borrow(fd);
+    let Ok(size) = socket_send_buffer_size(fd) else { return };
+    // The kernel calls a Unix socket writable while at most a quarter of its buffer is in use.
+    let mut frame = vec![0; size / 4 + 1];
+    frame[..HEADER]
+        .copy_from_slice(&TxHeader { kind: kind::FILLER, ..TxHeader::default() }.encode());
+    let _ = send(fd, &frame, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+}
+
+/// `bind`; with `how` 1 and 2 `sctp_bindx`.
+///
+/// # Errors
+/// As `bind`.
+pub fn bind(sock: &Sock, addresses: &[SocketAddr], how: i64) -> Fallible<()> {
+    call(Op::Bind, sock.inode, (how, 0), encode_addresses(addresses)).map(|_| ())
+}
+
+/// `listen`.
+///
+/// # Errors
+/// As `listen`.
+pub fn listen(fd: i32, sock: &Sock, backlog: i32) -> Fallible<()> {
+    call(Op::Listen, sock.inode, (backlog.into(), 0), Vec::new())?;
+    if !sock.many {
+        sock.set_stage(Stage::Listening);
+        // `poll` on a listening socket never says that it is writable.
+        fill(fd);
+    }
+    Ok(())
+}
+
+/// `connect`, `sctp_connectx`: the association's number, and whether it is established.
+///
+/// # Errors
+/// As `connect`; but `EINPROGRESS` is `Ok((number, false))`.
+pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, bool)> {
+    let (number, _) = call(Op::Connect, sock.inode, (0, 0), encode_addresses(peers))?;
+    if sock.many {
+        // One-to-many: the notification tells.
+        return Ok((number, true));
+    }
+    sock.set_stage(Stage::Busy);
+    fill(fd);
+    let nonblocking = fcntl_getfl(borrow(fd)).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+    if nonblocking {
+        return Ok((number, false));
+    }
+    let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
+    poll(&mut fds, None).map_err(|error| match error {
+        Errno::INTR => libc::EINTR,
+        error => errno(error),
+    })?;
+    match take_error(sock.inode) {
+        0 => Ok((number, true)),
+        error => Err(error),
+    }
+}
+
+/// `shutdown`.
+///
+/// # Errors
+/// As `shutdown`.
+pub fn shutdown(sock: &Sock, how: i32) -> Fallible<()> {
+    if !(0..=2).contains(&how) {
+        return Err(libc::EINVAL);
+    }
+    call(Op::Shutdown, sock.inode, (how.into(), 0), Vec::new()).map(|_| ())
+}
+
+/// `getsockname`, or `getpeername`.
+///
+/// # Errors
+/// As those.
+pub fn name_of(sock: &Sock, peer: bool) -> Fallible<SocketAddr> {
+    let (_, payload) = call(Op::Name, sock.inode, (peer.into(), 0), Vec::new())?;
+    decode_addresses(&payload).and_then(|list| list.first().copied()).ok_or(libc::ENOTCONN)
+}
+
+/// Reads a `struct sockaddr` of the program.
+///
+/// # Errors
+/// `EFAULT`, or `EINVAL` if it is none.
+pub fn read_name(at: *const c_void, len: libc::socklen_t) -> Fallible<SocketAddr> {
+    let bytes = read_memory(at, (len as usize).min(128))?;
+    read_sockaddr(&bytes).map(|(address, _)| address).ok_or(libc::EINVAL)
+}
+
+/// Writes a `struct sockaddr` as far as it has room, and its length.
+///
+/// # Errors
+/// `EFAULT`, or `EINVAL` for a negative length.
+pub fn write_name(address: SocketAddr, at: *mut c_void, len: *mut libc::socklen_t) -> Fallible<()> {
+    let given = read_memory(len.cast(), 4)?;
+    let room = i32::from_ne_bytes(given.try_into().map_err(|_| libc::EFAULT)?);
+    let room = usize::try_from(room).map_err(|_| libc::EINVAL)?;
+    let bytes = sockaddr(address);
+    write_memory(at, &bytes[..bytes.len().min(room)])?;
+    write_memory(len.cast(), &(bytes.len() as u32).to_ne_bytes())
+}

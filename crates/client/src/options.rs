@@ -1,0 +1,148 @@
+//! `setsockopt` and `getsockopt`.
+
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+use tresse_sockets::abi::{Fields, SCTP, Struct, read_packed};
+use tresse_sockets::protocol::{Op, flag};
+
+use crate::Fallible;
+use crate::control::call;
+use crate::memory::{read_memory, write_memory};
+use crate::names::{connect, take};
+use crate::table::Sock;
+
+const EVENTS: i32 = 11;
+const RECVRCVINFO: i32 = 32;
+const RECVNXTINFO: i32 = 33;
+const PEELOFF: i32 = 102;
+const CONNECTX_OLD: i32 = 107;
+const GET_PEER_ADDRS: i32 = 108;
+const GET_LOCAL_ADDRS: i32 = 109;
+const CONNECTX: i32 = 110;
+const CONNECTX3: i32 = 111;
+const PEELOFF_FLAGS: i32 = 122;
+const EVENT: i32 = 127;
+
+/// The longest value of an option.
+const MAX_VALUE: usize = 32 * 1024;
+
+/// Remembers which information messages are to be handed over with: frames that are under way do
+/// not know it yet.
+fn note_flags(sock: &Sock, option: i32, value: &[u8]) {
+    let f = Fields(value);
+    let (bit, on) = match option {
+        EVENTS => (flag::SNDRCVINFO, f.u8(0) != 0),
+        EVENT if f.u16(4) == 0x8000 => (flag::SNDRCVINFO, f.u8(6) != 0),
+        RECVRCVINFO => (flag::RCVINFO, f.u32(0) != 0),
+        RECVNXTINFO => (flag::NXTINFO, f.u32(0) != 0),
+        _ => return,
+    };
+    let change = |flags: u8| Some(0x80 | if on { flags | bit } else { flags & !bit });
+    let _ = sock.flags.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+}
+
+/// `setsockopt`. Its value is 0, but for SCTP_SOCKOPT_CONNECTX that of an association.
+///
+/// # Errors
+/// As `setsockopt`.
+pub fn set_option(
+    fd: i32,
+    sock: &Sock,
+    (level, option): (i32, i32),
+    (value, len): (*const c_void, libc::socklen_t),
+) -> Fallible<i32> {
+    let len = len as usize;
+    if i32::try_from(len).is_err() || len > MAX_VALUE {
+        return Err(libc::EINVAL);
+    }
+    let bytes = read_memory(value, len)?;
+    if level == SCTP && matches!(option, CONNECTX | CONNECTX_OLD) {
+        let peers = read_packed(&bytes).ok_or(libc::EINVAL)?;
+        let (number, done) = connect(fd, sock, &peers)?;
+        if !done {
+            return Err(libc::EINPROGRESS);
+        }
+        return Ok(if option == CONNECTX { number as i32 } else { 0 });
+    }
+    if level == SCTP {
+        note_flags(sock, option, &bytes);
+    }
+    if level == libc::SOL_SOCKET && option == libc::SO_LINGER && len >= 8 {
+        let f = Fields(&bytes);
+        let seconds = if f.u32(0) != 0 { i32::try_from(f.u32(4)).unwrap_or(i32::MAX) } else { -1 };
+        sock.linger.store(seconds, Ordering::Relaxed);
+    }
+    call(Op::SetOption, sock.inode, (level.into(), option.into()), bytes)?;
+    Ok(0)
+}
+
+/// `getsockopt`.
+///
+/// # Errors
+/// As `getsockopt`.
+pub fn get_option(
+    fd: i32,
+    sock: &Sock,
+    (level, option): (i32, i32),
+    (value, len): (*mut c_void, *mut libc::socklen_t),
+) -> Fallible<i32> {
+    let given = Fields(&read_memory(len.cast(), 4)?).u32(0);
+    let room = i32::try_from(given).map_err(|_| libc::EINVAL)? as usize;
+    if level == SCTP {
+        match option {
+            PEELOFF | PEELOFF_FLAGS => return peel_off(sock, option, (value, room)),
+            CONNECTX3 => return connectx(fd, sock, (value, room)),
+            _ => {}
+        }
+    }
+    let bytes = if level == SCTP { read_memory(value, room.min(256))? } else { Vec::new() };
+    let (_, answer) = call(Op::GetOption, sock.inode, (level.into(), option.into()), bytes)?;
+    let n = answer.len().min(room);
+    if level == SCTP && n < answer.len() {
+        match option {
+            GET_PEER_ADDRS | GET_LOCAL_ADDRS => return Err(libc::ENOMEM),
+            // Its length grows from one version of the system to the next.
+            EVENTS => {}
+            _ => return Err(libc::EINVAL),
+        }
+    }
+    write_memory(value, &answer[..n])?;
+    write_memory(len.cast(), &(n as u32).to_ne_bytes())?;
+    Ok(0)
+}
+
+/// `sctp_peeloff`: a number, and room for a descriptor.
+fn peel_off(sock: &Sock, option: i32, (value, room): (*mut c_void, usize)) -> Fallible<i32> {
+    let needed = if option == PEELOFF { 8 } else { 12 };
+    if room < needed {
+        return Err(libc::EINVAL);
+    }
+    let f = read_memory(value, needed)?;
+    let (number, flags) = (Fields(&f).u32(0), Fields(&f).u32(8) as i32);
+    call(Op::PeelOff, sock.inode, (i64::from(number), 0), Vec::new())?;
+    let (fd, _) = take(sock, i64::from(number), flags)?;
+    write_memory(value.wrapping_byte_add(4), &fd.to_ne_bytes())?;
+    Ok(fd)
+}
+
+/// `sctp_connectx` as libsctp calls it: `struct sctp_getaddrs_old`, in which the number of
+/// addresses is their length in bytes.
+fn connectx(fd: i32, sock: &Sock, (value, room): (*mut c_void, usize)) -> Fallible<i32> {
+    let needed = 8 + size_of::<usize>();
+    if room < needed {
+        return Err(libc::EINVAL);
+    }
+    let given = read_memory(value, needed)?;
+    let mut pointer = [0; size_of::<usize>()];
+    pointer.copy_from_slice(&given[8..]);
+    let list = usize::from_ne_bytes(pointer) as *const c_void;
+    let len = Fields(&given).u32(4) as usize;
+    if len > MAX_VALUE {
+        return Err(libc::EINVAL);
+    }
+    let peers = read_packed(&read_memory(list, len)?).ok_or(libc::EINVAL)?;
+    let (number, done) = connect(fd, sock, &peers)?;
+    write_memory(value, &Struct::default().u32(number as u32).0)?;
+    if done { Ok(0) } else { Err(libc::EINPROGRESS) }
+}

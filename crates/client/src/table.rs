@@ -1,0 +1,242 @@
+//! Which descriptors are SCTP sockets.
+//!
+//! A socket is known by its inode, which `dup`, `fork` and `exec` keep. Each descriptor has a note
+//! whether it is one of ours, so that calls on other files cost one load. The note is only a hint
+//! for ours (the inode is compared at each call), but is trusted for others: whoever creates a
+//! descriptor through a function that we see clears it.
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use rustix::fs::{FileType, fstat};
+use rustix::net::{AddressFamily, SocketAddrUnix, getpeername};
+use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
+use tresse_sockets::protocol::{Op, TxHeader};
+
+use crate::control::{call, is_engine};
+
+const UNKNOWN: u8 = 0;
+const FOREIGN: u8 = 1;
+const OURS: u8 = 2;
+
+/// Descriptors with a note; those above are looked at each time.
+const NOTES: usize = 65_536;
+
+static TABLE: [AtomicU8; NOTES] = [const { AtomicU8::new(UNKNOWN) }; NOTES];
+static SOCKETS: RwLock<Option<HashMap<u64, Arc<Sock>>>> = RwLock::new(None);
+
+/// What this process knows of one of its sockets. All of it can be lost without harm: the engine
+/// knows better.
+#[derive(Debug)]
+pub struct Sock {
+    /// Its identity.
+    pub(crate) inode: u64,
+    /// One-to-many style.
+    pub(crate) many: bool,
+    /// `AF_INET6`.
+    pub(crate) v6: bool,
+    /// See [`Stage`].
+    stage: AtomicU8,
+    /// How many streams can be sent on without asking the engine.
+    pub(crate) streams: AtomicU32,
+    /// One-to-many: where the last message went that the engine approved of.
+    pub(crate) approved: Mutex<Option<TxHeader>>,
+    /// Flags that a message is handed over with ([`tresse_sockets::protocol::flag`]) once the
+    /// program has said so here, with the top bit set.
+    pub(crate) flags: AtomicU8,
+    /// Bytes of the frame in front that were read already. Held while a frame is read.
+    pub(crate) offset: Mutex<usize>,
+    /// Held while a message of several frames is sent.
+    pub(crate) sending: Mutex<()>,
+    /// Seconds of SO_LINGER, -1 if off.
+    pub(crate) linger: AtomicI32,
+    /// Descriptors with a note for it.
+    descriptors: AtomicUsize,
+}
+
+/// How far a one-to-one socket has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Stage {
+    Fresh = 0,
+    Listening = 1,
+    /// `connect` was called, or an association was accepted; or nothing is known.
+    Busy = 2,
+}
+
+impl Sock {
+    pub(crate) fn new(inode: u64, v6: bool, many: bool, stage: Stage) -> Sock {
+        Sock {
+            inode,
+            many,
+            v6,
+            stage: AtomicU8::new(stage as u8),
+            streams: AtomicU32::new(0),
+            approved: Mutex::new(None),
+            flags: AtomicU8::new(0),
+            offset: Mutex::new(0),
+            sending: Mutex::new(()),
+            linger: AtomicI32::new(-1),
+            descriptors: AtomicUsize::new(0),
+        }
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Relaxed) {
+            0 => Stage::Fresh,
+            1 => Stage::Listening,
+            _ => Stage::Busy,
+        }
+    }
+
+    pub(crate) fn set_stage(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+
+    /// The flags for a message whose frame came with `theirs`.
+    pub(crate) fn receive_flags(&self, theirs: u8) -> u8 {
+        match self.flags.load(Ordering::Relaxed) {
+            known if known & 0x80 != 0 => known,
+            _ => theirs,
+        }
+    }
+}
+
+/// A lock whose holder panicked is a lock like any other here.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn note(fd: i32) -> Option<&'static AtomicU8> {
+    TABLE.get(usize::try_from(fd).ok()?)
+}
+
+/// The descriptor for system calls.
+pub(crate) fn borrow(fd: i32) -> BorrowedFd<'static> {
+    // SAFETY: not -1, which `lookup` has made sure of. Should the program close it meanwhile, the
+    // system calls fail; they are all that is done with it.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// The inode of a socket.
+pub(crate) fn inode_of(fd: i32) -> Option<u64> {
+    let stat = fstat(borrow(fd)).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::Socket).then_some(stat.st_ino)
+}
+
+fn find(inode: u64) -> Option<Arc<Sock>> {
+    let sockets = SOCKETS.read().unwrap_or_else(PoisonError::into_inner);
+    sockets.as_ref()?.get(&inode).cloned()
+}
+
+/// The SCTP socket of a descriptor; `None` for every other file.
+pub fn lookup(fd: i32) -> Option<Arc<Sock>> {
+    if fd < 0 {
+        return None;
+    }
+    let noted = note(fd).map_or(UNKNOWN, |note| note.load(Ordering::Relaxed));
+    if noted == FOREIGN {
+        return None;
+    }
+    let found = inode_of(fd).and_then(|inode| {
+        // A note of ours and the right inode: nothing else needs to be asked.
+        match find(inode) {
+            Some(sock) if noted == OURS => Some(sock),
+            known if is_ours(fd) => Some(known.unwrap_or_else(|| learn(inode))),
+            _ => None,
+        }
+    });
+    if let Some(note) = note(fd)
+        && noted != if found.is_some() { OURS } else { FOREIGN }
+    {
+        note.store(if found.is_some() { OURS } else { FOREIGN }, Ordering::Relaxed);
+        if let Some(sock) = &found {
+            sock.descriptors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    found
+}
+
+/// Whether a socket's peer is the engine.
+fn is_ours(fd: i32) -> bool {
+    let Ok(Some(peer)) = getpeername(borrow(fd)) else { return false };
+    if peer.address_family() != AddressFamily::UNIX {
+        return false;
+    }
+    let Ok(peer) = SocketAddrUnix::try_from(peer) else { return false };
+    peer.path().is_some_and(|path| is_engine(path.to_bytes()))
+}
+
+/// A socket that came from another process: by `exec`, or passed on.
+fn learn(inode: u64) -> Arc<Sock> {
+    let ask = |name: i32| {
+        let (_, value) =
+            call(Op::GetOption, inode, (SOL_SOCKET.into(), name.into()), Vec::new()).ok()?;
+        Some(i32::from_ne_bytes(*value.first_chunk()?))
+    };
+    let many = ask(libc::SO_TYPE) == Some(SOCK_SEQPACKET);
+    let v6 = ask(libc::SO_DOMAIN) == Some(AF_INET6);
+    let sock = Sock::new(inode, v6, many, Stage::Busy);
+    let linger =
+        call(Op::GetOption, inode, (SOL_SOCKET.into(), libc::SO_LINGER.into()), Vec::new());
+    if let Ok((_, value)) = linger
+        && value.first() == Some(&1)
+    {
+        sock.linger.store(i32::from(value[4]), Ordering::Relaxed);
+    }
+    insert(sock)
+}
+
+fn insert(sock: Sock) -> Arc<Sock> {
+    let sock = Arc::new(sock);
+    let mut sockets = SOCKETS.write().unwrap_or_else(PoisonError::into_inner);
+    sockets.get_or_insert_default().insert(sock.inode, Arc::clone(&sock));
+    sock
+}
+
+/// Enters a new socket.
+pub(crate) fn enter(fd: i32, sock: Sock) -> Arc<Sock> {
+    forget(fd);
+    sock.descriptors.store(1, Ordering::Relaxed);
+    if let Some(note) = note(fd) {
+        note.store(OURS, Ordering::Relaxed);
+    }
+    insert(sock)
+}
+
+/// A descriptor has been closed, or means another file now.
+pub fn forget(fd: i32) {
+    let Some(note) = note(fd) else { return };
+    if note.swap(UNKNOWN, Ordering::Relaxed) != OURS {
+        return;
+    }
+    // If it is closed already, its inode cannot be asked for any more: look for what is gone.
+    let Some(inode) = inode_of(fd) else { return };
+    release(inode);
+}
+
+fn release(inode: u64) {
+    let Some(sock) = find(inode) else { return };
+    if sock.descriptors.fetch_sub(1, Ordering::Relaxed) <= 1 {
+        let mut sockets = SOCKETS.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sockets) = sockets.as_mut() {
+            sockets.remove(&inode);
+        }
+    }
+}
+
+/// Before a descriptor is closed: waits as SO_LINGER says, and forgets it.
+pub fn before_close(fd: i32) {
+    if note(fd).is_some_and(|note| note.load(Ordering::Relaxed) == OURS)
+        && let Some(sock) = lookup(fd)
+    {
+        let seconds = sock.linger.load(Ordering::Relaxed);
+        let last = sock.descriptors.load(Ordering::Relaxed) <= 1;
+        if seconds > 0 && last && !sock.many && sock.stage() == Stage::Busy {
+            let _ = call(Op::Linger, sock.inode, (i64::from(seconds) * 1000, 0), Vec::new());
+        }
+    }
+    forget(fd);
+}

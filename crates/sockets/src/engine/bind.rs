@@ -1,0 +1,156 @@
+//! Ports and addresses of sockets: `bind`, `sctp_bindx`, `getsockname`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use super::{Engine, Fallible};
+use crate::abi::{canonical, errno};
+
+/// Whether two sockets with these addresses would get each other's packets.
+fn overlap(a: (&[IpAddr], bool), b: (&[IpAddr], bool)) -> bool {
+    // (addresses, serves IPv4 as well)
+    let covers = |wide: (&[IpAddr], bool), ip: &IpAddr| {
+        wide.0.iter().any(|w| {
+            w == ip
+                || (w.is_unspecified() && (w.is_ipv4() == ip.is_ipv4() || (w.is_ipv6() && wide.1)))
+        })
+    };
+    a.0.iter().any(|ip| covers(b, ip)) || b.0.iter().any(|ip| covers(a, ip))
+}
+
+impl Engine {
+    /// `bind` (`how` 0), or `sctp_bindx` that adds (1) or removes (2).
+    pub(super) fn bind(&mut self, id: u64, addresses: &[SocketAddr], how: i64) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        let first = *addresses.first().ok_or(errno::EINVAL)?;
+        let ips: Vec<IpAddr> = addresses.iter().map(|a| canonical(*a).ip()).collect();
+        if how == 2 {
+            return self.unbind(id, &ips);
+        }
+        if how == 0 && socket.port.is_some() {
+            return Err(errno::EINVAL);
+        }
+        if addresses.iter().any(|a| a.is_ipv6() && !socket.v6)
+            || (socket.v6 && socket.options.v6_only && ips.iter().any(IpAddr::is_ipv4))
+        {
+            return Err(errno::EINVAL);
+        }
+        let requested = match (first.port(), socket.port) {
+            (0, bound) => bound,
+            (port, Some(bound)) if port != bound => return Err(errno::EINVAL),
+            (port, _) => Some(port),
+        };
+        if !socket.associations.is_empty() {
+            // Dynamic address reconfiguration (RFC 5061) is not there.
+            return Err(errno::EOPNOTSUPP);
+        }
+        // A socket of the same address shows whether it is one of this host's.
+        for ip in &ips {
+            let zone = SocketAddr::new(*ip, 0);
+            let zone = if ip.is_ipv6() && first.is_ipv6() { with_port_0(first, *ip) } else { zone };
+            UdpSocket::bind(zone).map_err(|_| errno::EADDRNOTAVAIL)?;
+        }
+        let port = match requested {
+            Some(port) => {
+                self.check_free(id, &ips, port)?;
+                port
+            }
+            None => self.free_port()?,
+        };
+        let socket = self.socket(id)?;
+        socket.port = Some(port);
+        socket.bound.extend(ips);
+        socket.bound.dedup();
+        self.refresh_open_port(Some(port))
+    }
+
+    fn unbind(&mut self, id: u64, ips: &[IpAddr]) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        if !ips.iter().all(|ip| socket.bound.contains(ip)) || ips.len() >= socket.bound.len() {
+            return Err(errno::EINVAL);
+        }
+        if !socket.associations.is_empty() {
+            return Err(errno::EOPNOTSUPP);
+        }
+        socket.bound.retain(|ip| !ips.contains(ip));
+        let port = socket.port;
+        self.refresh_open_port(port)
+    }
+
+    fn check_free(&self, id: u64, ips: &[IpAddr], port: u16) -> Fallible<()> {
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let taken = self.sockets.iter().any(|(other_id, other)| {
+            let shared = socket.options.reuse_port && other.options.reuse_port
+                || socket.options.reuse_address
+                    && other.options.reuse_address
+                    && other.backlog.is_none();
+            // Accepted sockets share the listener's port and are no obstacle by themselves.
+            let accepted = other.backlog.is_none() && !other.many && !other.associations.is_empty();
+            *other_id != id
+                && other.port == Some(port)
+                && !shared
+                && !accepted
+                && overlap((ips, !socket.options.v6_only), (&other.bound, !other.options.v6_only))
+        });
+        if taken { Err(errno::EADDRINUSE) } else { Ok(()) }
+    }
+
+    /// A random dynamic port (RFC 6335 §6) that nobody has.
+    fn free_port(&self) -> Fallible<u16> {
+        for _ in 0..1000 {
+            let mut random = [0; 2];
+            getrandom::fill(&mut random).map_err(|_| errno::EADDRINUSE)?;
+            let port = 0xc000 | u16::from_be_bytes(random);
+            let taken = self.sockets.values().any(|s| s.port == Some(port));
+            if !taken && !self.ports.contains(&port) {
+                return Ok(port);
+            }
+        }
+        Err(errno::EADDRINUSE)
+    }
+
+    /// Binds a socket that was not, as `connect` and `listen` do.
+    pub(super) fn auto_bind(&mut self, id: u64) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        if socket.port.is_some() {
+            return Ok(());
+        }
+        let any =
+            if socket.v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let port = self.free_port()?;
+        let socket = self.socket(id)?;
+        socket.port = Some(port);
+        socket.bound = vec![any];
+        Ok(())
+    }
+
+    /// Our addresses as `getsockname` and `sctp_getladdrs` tell them.
+    pub(super) fn local_names(&self, id: u64) -> Fallible<Vec<SocketAddr>> {
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let port = socket.port.unwrap_or(0);
+        let mut ips = socket.bound.clone();
+        if let Some((_, association)) = self.association_of(id, 0)
+            && ips.iter().all(IpAddr::is_unspecified)
+        {
+            let paths = self.raw.act(|core, _| core.path_stats(association.core));
+            let known: Vec<IpAddr> = paths.iter().filter_map(|path| path.local).collect();
+            if !known.is_empty() {
+                ips = known;
+            }
+        }
+        if ips.is_empty() {
+            ips.push(if socket.v6 {
+                Ipv6Addr::UNSPECIFIED.into()
+            } else {
+                Ipv4Addr::UNSPECIFIED.into()
+            });
+        }
+        Ok(ips.into_iter().map(|ip| socket.for_program(SocketAddr::new(ip, port))).collect())
+    }
+}
+
+fn with_port_0(like: SocketAddr, ip: IpAddr) -> SocketAddr {
+    let mut address = like;
+    address.set_ip(ip);
+    address.set_port(0);
+    address
+}

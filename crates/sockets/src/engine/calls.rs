@@ -1,0 +1,241 @@
+//! What control requests ask for.
+
+use std::rc::Rc;
+
+use super::options::Options;
+use super::socket::{Conn, Ending, Socket};
+use super::{Engine, Fallible};
+use crate::abi::{AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno};
+use crate::protocol::{Op, Request, TxHeader, decode_addresses, encode_addresses};
+
+/// What a call gives back: a value and bytes.
+pub(crate) type Answer = Fallible<(i64, Vec<u8>)>;
+
+impl Engine {
+    /// A new socket, or one for an association that exists.
+    pub(crate) fn open(&mut self, request: &Request, conn: Rc<Conn>) -> Answer {
+        match request.op {
+            Op::Socket => {
+                let v6 = match i32::try_from(request.a) {
+                    Ok(AF_INET) => false,
+                    Ok(AF_INET6) => true,
+                    _ => return Err(errno::EAFNOSUPPORT),
+                };
+                let many = match i32::try_from(request.b) {
+                    Ok(SOCK_STREAM) => false,
+                    Ok(SOCK_SEQPACKET) => true,
+                    _ => return Err(errno::EPROTONOSUPPORT),
+                };
+                let options = Options::new(std::sync::Arc::clone(&self.profile));
+                self.sockets.insert(request.socket, Socket::new(conn, v6, many, options));
+                Ok((0, Vec::new()))
+            }
+            Op::Accept => self.accept(request, conn),
+            _ => Err(errno::EINVAL),
+        }
+    }
+
+    /// Gives an association that waits, or that was peeled off, a one-to-one socket.
+    fn accept(&mut self, request: &Request, conn: Rc<Conn>) -> Answer {
+        let number = u32::try_from(request.a).map_err(|_| errno::EINVAL)?;
+        let association = self.associations.get_mut(&number).ok_or(errno::ECONNABORTED)?;
+        if !association.waiting {
+            return Err(errno::EINVAL);
+        }
+        let from = association.socket.ok_or(errno::ECONNABORTED)?;
+        association.waiting = false;
+        association.socket = Some(request.socket);
+        let (peer, streams, ended) = (association.peer, association.streams.0, association.ended);
+        let parent = self.socket(from)?;
+        parent.associations.remove(&number);
+        let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
+        socket.bound.clone_from(&parent.bound);
+        socket.port = parent.port;
+        socket.associations.insert(number);
+        if ended {
+            socket.ending = Ending::Both;
+        }
+        let name = socket.for_program(peer);
+        self.sockets.insert(request.socket, socket);
+        self.pump(request.socket);
+        Ok((i64::from(streams), encode_addresses(&[name])))
+    }
+
+    /// Any request on a control connection but `Linger`.
+    pub(crate) fn call(&mut self, request: &Request) -> Answer {
+        let id = request.socket;
+        self.socket(id)?;
+        // What the program wrote before it asked is taken first.
+        self.take_frames(id);
+        let nothing = |()| (0, Vec::new());
+        let addresses = || {
+            let list = decode_addresses(&request.payload).ok_or(errno::EINVAL)?;
+            Ok::<_, i32>(list.into_iter().map(canonical).collect::<Vec<_>>())
+        };
+        let (level, name) = (request.a as i32, request.b as i32);
+        match request.op {
+            Op::Bind => {
+                let list = decode_addresses(&request.payload).ok_or(errno::EINVAL)?;
+                self.bind(id, &list, request.a).map(nothing)
+            }
+            Op::Connect => self.connect(id, &addresses()?),
+            Op::Listen => self.listen(id, request.a).map(nothing),
+            Op::Shutdown => self.shut_down(id, request.a).map(nothing),
+            Op::Name if request.a == 0 => Ok((0, encode_addresses(&self.local_names(id)?[..1]))),
+            Op::Name => {
+                let (_, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
+                let (peer, alive) =
+                    (association.peer, association.established && !association.ended);
+                let socket = self.socket(id)?;
+                if socket.many || !alive {
+                    return Err(errno::ENOTCONN);
+                }
+                Ok((0, encode_addresses(&[socket.for_program(peer)])))
+            }
+            Op::SetOption => self.set_option(id, (level, name), &request.payload).map(nothing),
+            Op::GetOption => self.get_option(id, (level, name), &request.payload),
+            Op::TakeError => Ok((i64::from(self.take_error(id)?), Vec::new())),
+            Op::CheckSend => {
+                let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
+                self.check_send(id, &header).map(|streams| (i64::from(streams), Vec::new()))
+            }
+            Op::PeelOff => self.peel_off(id, request.a).map(nothing),
+            Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
+        }
+    }
+
+    pub(super) fn take_error(&mut self, id: u64) -> Fallible<i32> {
+        let socket = self.socket(id)?;
+        Ok(std::mem::take(&mut socket.error))
+    }
+
+    fn connect(&mut self, id: u64, peers: &[std::net::SocketAddr]) -> Answer {
+        let socket = self.socket(id)?;
+        if socket.backlog.is_some() && !socket.many {
+            return Err(errno::EISCONN);
+        }
+        if socket.connecting {
+            return Err(errno::EALREADY);
+        }
+        if !socket.many && !socket.associations.is_empty() {
+            return Err(errno::EISCONN);
+        }
+        if socket.many && peers.iter().any(|peer| self.association_with(id, *peer).is_some()) {
+            return Err(errno::EISCONN);
+        }
+        self.auto_bind(id)?;
+        let number = self.associate(id, peers)?;
+        let socket = self.socket(id)?;
+        socket.connecting = !socket.many;
+        socket.ending = Ending::No;
+        socket.conn.changed.notify_one();
+        Ok((i64::from(number), Vec::new()))
+    }
+
+    fn listen(&mut self, id: u64, backlog: i64) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        if !socket.many && !socket.associations.is_empty() && socket.backlog.is_none() {
+            return Err(errno::EINVAL);
+        }
+        if backlog == 0 && socket.many {
+            // RFC 6458 §3.1.3: a backlog of 0 ends listening.
+            socket.backlog = None;
+        } else {
+            socket.backlog = Some(usize::try_from(backlog).unwrap_or(0).clamp(1, 4096));
+        }
+        self.auto_bind(id)?;
+        let socket = self.socket(id)?;
+        socket.conn.changed.notify_one();
+        let port = socket.port.ok_or(errno::EINVAL)?;
+        self.refresh_port(port)
+    }
+
+    /// `shutdown`: 0 reading, 1 writing, 2 both.
+    fn shut_down(&mut self, id: u64, how: i64) -> Fallible<()> {
+        let (number, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
+        if self.sockets.get(&id).is_some_and(|socket| socket.many) {
+            return Err(errno::EOPNOTSUPP);
+        }
+        if !association.established || association.ended {
+            return Err(errno::ENOTCONN);
+        }
+        // RFC 6458 §4.1.7: SHUT_RD has no effect on the protocol.
+        if how >= 1 {
+            self.socket(id)?.write_shut = true;
+            self.shut_association(number);
+        }
+        Ok(())
+    }
+
+    /// Starts a graceful shutdown.
+    pub(super) fn shut_association(&mut self, number: u32) {
+        if let Some(association) = self.associations.get(&number) {
+            let core = association.core;
+            let _ = self.raw.act(|endpoint, now| endpoint.shutdown(now, core));
+        }
+    }
+
+    pub(super) fn abort_association(&mut self, number: u32, reason: &[u8]) {
+        if let Some(association) = self.associations.get(&number) {
+            let core = association.core;
+            let _ = self.raw.act(|endpoint, now| endpoint.abort(now, core, reason));
+        }
+    }
+
+    /// `sctp_peeloff`: the association waits for `Accept` from now on.
+    fn peel_off(&mut self, id: u64, number: i64) -> Fallible<()> {
+        let number = u32::try_from(number).map_err(|_| errno::EINVAL)?;
+        if !self.socket(id)?.many {
+            return Err(errno::EINVAL);
+        }
+        let (_, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        if !association.established || association.ended {
+            return Err(errno::ENOTCONN);
+        }
+        if let Some(association) = self.associations.get_mut(&number) {
+            association.waiting = true;
+        }
+        Ok(())
+    }
+
+    /// Begins what `close` with SO_LINGER asks for; the association to wait for, if any.
+    pub(crate) fn linger(&mut self, id: u64) -> Fallible<Option<u32>> {
+        self.take_frames(id);
+        let Some((number, association)) = self.association_of(id, 0) else { return Ok(None) };
+        if association.ended {
+            return Ok(None);
+        }
+        self.shut_association(number);
+        Ok(Some(number))
+    }
+
+    /// Whether an association has ended.
+    pub(crate) fn is_over(&self, number: u32) -> bool {
+        self.associations.get(&number).is_none_or(|association| association.ended)
+    }
+
+    /// The program has closed a socket, or died.
+    pub(crate) fn close(&mut self, id: u64, unread: bool) {
+        let Some(socket) = self.sockets.remove(&id) else { return };
+        let abort = unread || !socket.out.is_empty() || socket.options.linger == Some(0);
+        for number in socket.associations {
+            let Some(association) = self.associations.get_mut(&number) else { continue };
+            association.socket = None;
+            let (core, waiting, ended) = (association.core, association.waiting, association.ended);
+            if ended {
+                self.forget(number);
+                continue;
+            }
+            let left = self.raw.act(|c, _| c.info(core)).is_some_and(|i| i.unread_messages > 0);
+            // As the kernel does: whoever closes with data unread has lost it, and says so.
+            if abort || waiting || left {
+                self.abort_association(number, b"the socket was closed");
+            } else {
+                self.shut_association(number);
+            }
+        }
+        if let Some(port) = socket.port {
+            let _ = self.refresh_port(port);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the stack tells (RFC 9260 §11.2), and what becomes of it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tresse::{AssociationId, CloseReason, Event};
+
+use super::notification::{Change, Notification};
+use super::socket::Ending;
+use super::{Association, Engine};
+use crate::abi::errno;
+
+impl Engine {
+    pub(crate) fn on_event(&mut self, core: AssociationId, event: Event) {
+        if let Event::Connected { accepted: true, outbound_streams, inbound_streams } = event
+            && !self.by_core.contains_key(&core)
+        {
+            return self.admit(core, (outbound_streams, inbound_streams));
+        }
+        let Some(&number) = self.by_core.get(&core) else { return };
+        let socket = self.associations.get(&number).and_then(|association| association.socket);
+        match (event, socket) {
+            (Event::Connected { outbound_streams, inbound_streams, .. }, Some(id)) => {
+                self.connected(id, number, (outbound_streams, inbound_streams));
+            }
+            (Event::Readable, Some(id)) => self.pump(id),
+            (Event::Readable, None) => {
+                self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
+            }
+            (Event::Writable, Some(id)) => self.resume(id),
+            (Event::SendFailed(message), Some(id)) => {
+                let error = 0;
+                self.notify(id, number, &Notification::SendFailed { message: &message, error });
+            }
+            (Event::PathChanged { address, state, .. }, Some(id)) => {
+                let port = self.associations[&number].peer.port();
+                let address = SocketAddr::new(address, port);
+                let address = self.sockets.get(&id).map_or(address, |s| s.for_program(address));
+                self.notify(id, number, &Notification::PathChanged { address, state });
+            }
+            (Event::PeerError { cause, value }, Some(id)) => {
+                self.notify(id, number, &Notification::RemoteError { cause, value: &value });
+            }
+            (Event::PeerShutdown, Some(id)) => {
+                // What was sent before comes first.
+                self.pump(id);
+                self.notify(id, number, &Notification::Shutdown);
+                self.end_socket(id, Ending::Reading);
+            }
+            (Event::Restarted, Some(id)) => {
+                self.notify(
+                    id,
+                    number,
+                    &Notification::Association(Change::Restart, self.streams(number)),
+                );
+            }
+            (Event::Closed(reason), _) => self.on_closed(number, &reason),
+            _ => {}
+        }
+    }
+
+    fn streams(&self, number: u32) -> (u16, u16) {
+        self.associations.get(&number).map_or((0, 0), |association| association.streams)
+    }
+
+    /// A peer has opened an association: it goes to the listener of its port and family.
+    fn admit(&mut self, core: AssociationId, streams: (u16, u16)) {
+        let Some(info) = self.raw.act(|endpoint, _| endpoint.info(core)) else { return };
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+        let Some(path) = paths.iter().find(|path| path.primary).or(paths.first()) else { return };
+        let (ip, local): (IpAddr, Option<IpAddr>) = (path.remote, path.local);
+        let listener = self.sockets.iter().find(|(_, socket)| {
+            let here = local.is_none_or(|local| {
+                socket.bound.iter().any(|bound| bound.is_unspecified() || *bound == local)
+            });
+            let room =
+                socket.backlog.is_some_and(|most| socket.many || socket.associations.len() <= most);
+            socket.port == Some(info.local_port) && room && socket.serves(ip) && here
+        });
+        let Some((&id, socket)) = listener else {
+            let _ = self.raw.act(|endpoint, now| endpoint.abort(now, core, b"nobody listens"));
+            return;
+        };
+        let many = socket.many;
+        let number = self.adopt(Association {
+            core,
+            socket: Some(id),
+            waiting: !many,
+            local_port: info.local_port,
+            peer: SocketAddr::new(ip, info.remote_port),
+            established: true,
+            ended: false,
+            streams,
+        });
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.associations.insert(number);
+        }
+        if many {
+            self.notify(id, number, &Notification::Association(Change::Up, streams));
+        } else {
+            self.announce(id, number);
+        }
+    }
+
+    /// Our own `connect` has succeeded.
+    fn connected(&mut self, id: u64, number: u32, streams: (u16, u16)) {
+        if let Some(association) = self.associations.get_mut(&number) {
+            association.established = true;
+            association.streams = streams;
+        }
+        self.notify(id, number, &Notification::Association(Change::Up, streams));
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.connecting = false;
+            socket.conn.changed.notify_one();
+        }
+        // The filler in front of it makes the socket unwritable.
+        self.take_frames(id);
+        self.pump(id);
+    }
+
+    fn end_socket(&mut self, id: u64, ending: Ending) {
+        if let Some(socket) = self.sockets.get_mut(&id)
+            && !socket.many
+            && socket.ending != Ending::Both
+        {
+            socket.ending = ending;
+        }
+        self.pump(id);
+    }
+
+    fn on_closed(&mut self, number: u32, reason: &CloseReason) {
+        let ended = self.ended.clone();
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        association.ended = true;
+        let (socket, waiting, established) =
+            (association.socket, association.waiting, association.established);
+        ended.notify_waiters();
+        let Some(id) = socket else { return self.forget(number) };
+        if waiting {
+            // `accept` still gets it, and finds its end.
+            return;
+        }
+        self.pump(id);
+        let change = match reason {
+            _ if !established => Change::CannotStart,
+            CloseReason::Shutdown => Change::ShutdownComplete,
+            _ => Change::Lost,
+        };
+        let streams = self.streams(number);
+        self.notify(id, number, &Notification::Association(change, streams));
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if socket.many {
+            socket.associations.remove(&number);
+            if socket.stalled.as_ref().is_some_and(|(header, _)| header.association == number) {
+                socket.stalled = None;
+            }
+            socket.conn.changed.notify_one();
+            self.forget(number);
+            return self.take_frames(id);
+        }
+        socket.error = match reason {
+            CloseReason::Shutdown | CloseReason::Aborted => 0,
+            CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
+            CloseReason::PeerAborted { .. } => errno::ECONNRESET,
+            CloseReason::ProtocolViolation(_) => errno::EPROTO,
+            _ => errno::ETIMEDOUT,
+        };
+        socket.stalled = None;
+        socket.connecting = false;
+        socket.conn.changed.notify_one();
+        self.take_frames(id);
+        self.end_socket(id, Ending::Both);
+    }
+}

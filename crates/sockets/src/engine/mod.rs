@@ -1,0 +1,241 @@
+//! The engine: sockets, associations, and what happens between them.
+//!
+//! Everything runs on one thread: [`serve`](self::serve) has one task for each connection and one for the
+//! events of the stack, and each of them calls the [`Engine`] and lets go of it again.
+
+mod bind;
+mod calls;
+mod deliver;
+mod events;
+mod notification;
+mod option_names;
+mod options;
+mod options_get;
+mod send;
+mod serve;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
+
+use crate::abi::errno;
+use socket::Socket;
+
+pub use serve::{Server, Settings};
+
+/// A failed call: its error number.
+type Fallible<T> = Result<T, i32>;
+
+/// What the engine knows of an association, besides what the core does.
+struct Association {
+    core: AssociationId,
+    /// The socket it belongs to; `None` once that was closed.
+    socket: Option<u64>,
+    /// It waits in the socket, a listener, to be accepted.
+    waiting: bool,
+    local_port: u16,
+    /// The peer's primary address as it was when the association began, and its port.
+    peer: SocketAddr,
+    established: bool,
+    ended: bool,
+    /// Our streams, the peer's streams.
+    streams: (u16, u16),
+}
+
+/// The stack and everything its clients have.
+pub(crate) struct Engine {
+    raw: RawEndpoint,
+    profile: Arc<Profile>,
+    /// Addresses that a socket bound to all of them offers to peers.
+    offered: Vec<IpAddr>,
+    /// Packets travel in UDP datagrams.
+    encapsulated: bool,
+    /// UDP port that peers listen on.
+    peer_udp_port: u16,
+    sockets: BTreeMap<u64, Socket>,
+    associations: BTreeMap<u32, Association>,
+    by_core: HashMap<AssociationId, u32>,
+    /// Ports that are open in the core.
+    ports: BTreeSet<u16>,
+    last_association: u32,
+    /// Notified whenever an association has ended.
+    ended: Rc<Notify>,
+    /// Where frames are received.
+    buffer: Vec<u8>,
+}
+
+impl Engine {
+    fn new(raw: RawEndpoint, settings: &Settings) -> Engine {
+        let (local, encapsulated): (Vec<IpAddr>, bool) = match &settings.carrier {
+            Carrier::Udp { local } => (local.iter().map(SocketAddr::ip).collect(), true),
+            Carrier::RawIp { local } => (local.clone(), false),
+        };
+        let several = local.len() > 1 && !local.iter().any(IpAddr::is_unspecified);
+        Engine {
+            raw,
+            offered: if several { local } else { Vec::new() },
+            profile: Arc::clone(&settings.profile),
+            encapsulated,
+            peer_udp_port: settings.peer_udp_port,
+            sockets: BTreeMap::new(),
+            associations: BTreeMap::new(),
+            by_core: HashMap::new(),
+            ports: BTreeSet::new(),
+            last_association: 0,
+            ended: Rc::default(),
+            buffer: vec![0; crate::protocol::SOCKET_BUFFER * 2],
+        }
+    }
+
+    fn socket(&mut self, id: u64) -> Fallible<&mut Socket> {
+        self.sockets.get_mut(&id).ok_or(errno::EBADF)
+    }
+
+    /// The association that a call on a socket means: its only one, or the one of that number.
+    fn association_of(&self, id: u64, number: u32) -> Option<(u32, &Association)> {
+        let socket = self.sockets.get(&id)?;
+        let number = if socket.many { number } else { *socket.associations.first()? };
+        let association = self.associations.get(&number)?;
+        (association.socket == Some(id) && !association.waiting).then_some((number, association))
+    }
+
+    /// The association of a socket with a peer's address.
+    fn association_with(&self, id: u64, peer: SocketAddr) -> Option<u32> {
+        let socket = self.sockets.get(&id)?;
+        socket.associations.iter().copied().find(|number| {
+            self.associations.get(number).is_some_and(|association| {
+                !association.ended
+                    && association.peer.port() == peer.port()
+                    && (association.peer.ip() == peer.ip()
+                        || self.peer_addresses(association.core).contains(&peer.ip()))
+            })
+        })
+    }
+
+    fn peer_addresses(&self, core: AssociationId) -> Vec<IpAddr> {
+        self.raw.act(|endpoint, _| endpoint.path_stats(core)).iter().map(|p| p.remote).collect()
+    }
+
+    /// Opens a port in the core, or changes what it does.
+    fn open_port(&mut self, port: u16, config: PortConfig) -> Fallible<()> {
+        self.raw.act(|core, _| core.open_port(port, config)).map_err(|_| errno::EINVAL)?;
+        self.ports.insert(port);
+        Ok(())
+    }
+
+    /// What the core is to do with a port, as its listeners say.
+    fn refresh_port(&mut self, port: u16) -> Fallible<()> {
+        let listener = self
+            .sockets
+            .values()
+            .find(|socket| socket.port == Some(port) && socket.backlog.is_some());
+        let any = listener.or_else(|| self.sockets.values().find(|s| s.port == Some(port)));
+        let in_use = self.associations.values().any(|a| a.local_port == port && !a.ended);
+        let config = match any {
+            Some(socket) => PortConfig {
+                local_addresses: socket
+                    .specific_addresses()
+                    .unwrap_or_else(|| self.offered.clone()),
+                accept: listener.is_some(),
+                association: socket.options.association(),
+            },
+            None if in_use => PortConfig::default(),
+            None => {
+                if self.ports.remove(&port) {
+                    self.raw.act(|core, _| core.close_port(port));
+                }
+                return Ok(());
+            }
+        };
+        self.open_port(port, config)
+    }
+
+    /// As `refresh_port`, if the core has the port.
+    fn refresh_open_port(&mut self, port: Option<u16>) -> Fallible<()> {
+        match port {
+            Some(port) if self.ports.contains(&port) => self.refresh_port(port),
+            _ => Ok(()),
+        }
+    }
+
+    fn adopt(&mut self, association: Association) -> u32 {
+        loop {
+            self.last_association = self.last_association.wrapping_add(1) & 0x7fff_ffff;
+            // 0, 1 and 2 are SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC and SCTP_ALL_ASSOC.
+            let number = self.last_association;
+            if number > 2 && !self.associations.contains_key(&number) {
+                self.by_core.insert(association.core, number);
+                self.associations.insert(number, association);
+                return number;
+            }
+        }
+    }
+
+    /// Forgets an association that has ended and that no socket has any more.
+    fn forget(&mut self, number: u32) {
+        if let Some(association) = self.associations.remove(&number) {
+            self.by_core.remove(&association.core);
+            let _ = self.refresh_port(association.local_port);
+        }
+    }
+
+    /// Opens an association from a bound socket.
+    fn associate(&mut self, id: u64, peers: &[SocketAddr]) -> Fallible<u32> {
+        let first = *peers.first().ok_or(errno::EINVAL)?;
+        if first.port() == 0 || peers.iter().any(|peer| peer.port() != first.port()) {
+            return Err(errno::EINVAL);
+        }
+        let (peer_udp_port, encapsulated) = (self.peer_udp_port, self.encapsulated);
+        let socket = self.socket(id)?;
+        let v6_only = socket.v6 && socket.options.v6_only;
+        if peers.iter().any(|p| p.is_ipv6() && !socket.v6) || (v6_only && first.is_ipv4()) {
+            return Err(errno::EAFNOSUPPORT);
+        }
+        let port = socket.port.ok_or(errno::EINVAL)?;
+        let mut config: AssociationConfig = socket.options.association();
+        config.encapsulation =
+            encapsulated.then(|| socket.options.peer_udp_port.unwrap_or(peer_udp_port));
+        if !self.ports.contains(&port) {
+            self.refresh_port(port)?;
+        }
+        self.raw.learn_zone(first);
+        let ips: Vec<IpAddr> = peers.iter().map(|peer| unspecified_is_local(peer.ip())).collect();
+        let streams = (config.outbound_streams, 0);
+        let core = self
+            .raw
+            .act(|core, now| core.connect_from(now, port, &ips, first.port(), config))
+            .map_err(|error| match error {
+                tresse::ConnectRefusal::Exists => errno::EADDRINUSE,
+                tresse::ConnectRefusal::TooManyAssociations => errno::ENOMEM,
+                _ => errno::EINVAL,
+            })?;
+        let number = self.adopt(Association {
+            core,
+            socket: Some(id),
+            waiting: false,
+            local_port: port,
+            peer: SocketAddr::new(ips[0], first.port()),
+            established: false,
+            ended: false,
+            streams,
+        });
+        self.socket(id)?.associations.insert(number);
+        Ok(number)
+    }
+}
+
+/// As the kernel does: the unspecified address as a destination means this host.
+fn unspecified_is_local(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        _ => ip,
+    }
+}

@@ -1,0 +1,108 @@
+//! Notifications as programs read them (RFC 6458 §6.1), in Linux' layout.
+
+use std::net::SocketAddr;
+
+use tresse::{Message, PathState};
+
+use crate::abi::{Struct, sinfo};
+
+/// Types of notifications; their distance from the first is their bit in a subscription.
+pub(crate) mod event {
+    pub(crate) const DATA_IO: u16 = 0x8000;
+    pub(crate) const ASSOC_CHANGE: u16 = 0x8001;
+    pub(crate) const PEER_ADDR_CHANGE: u16 = 0x8002;
+    pub(crate) const REMOTE_ERROR: u16 = 0x8004;
+    pub(crate) const SHUTDOWN: u16 = 0x8005;
+    pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
+    pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
+}
+
+/// `sac_state`.
+#[derive(Clone, Copy)]
+pub(crate) enum Change {
+    Up = 0,
+    Lost = 1,
+    Restart = 2,
+    ShutdownComplete = 3,
+    CannotStart = 4,
+}
+
+/// Something to tell.
+pub(crate) enum Notification<'a> {
+    /// SCTP_ASSOC_CHANGE, with our streams and the peer's.
+    Association(Change, (u16, u16)),
+    /// SCTP_PEER_ADDR_CHANGE.
+    PathChanged { address: SocketAddr, state: PathState },
+    /// SCTP_SEND_FAILED_EVENT, or SCTP_SEND_FAILED.
+    SendFailed { message: &'a Message, error: u32 },
+    /// SCTP_REMOTE_ERROR.
+    RemoteError { cause: u16, value: &'a [u8] },
+    /// SCTP_SHUTDOWN_EVENT.
+    Shutdown,
+}
+
+impl Notification<'_> {
+    pub(crate) fn event(&self) -> u16 {
+        match self {
+            Notification::Association(..) => event::ASSOC_CHANGE,
+            Notification::PathChanged { .. } => event::PEER_ADDR_CHANGE,
+            Notification::SendFailed { .. } => event::SEND_FAILED_EVENT,
+            Notification::RemoteError { .. } => event::REMOTE_ERROR,
+            Notification::Shutdown => event::SHUTDOWN,
+        }
+    }
+
+    pub(crate) fn encode(&self, association: u32) -> Vec<u8> {
+        let mut s = Struct::default();
+        s.u16(self.event()).u16(0).u32(0);
+        match self {
+            Notification::Association(change, (outbound, inbound)) => {
+                s.u16(*change as u16).u16(0).u16(*outbound).u16(*inbound).u32(association);
+            }
+            Notification::PathChanged { address, state } => {
+                let state = match state {
+                    PathState::Active => 0,
+                    PathState::PotentiallyFailed => 6,
+                    _ => 1,
+                };
+                s.storage(*address).u32(state).u32(0).u32(association);
+            }
+            Notification::SendFailed { message, error } => {
+                let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
+                let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
+                s.u32(*error).u16(message.stream.0).u16(flags).u32(ppid).u32(0).u32(association);
+                s.u32(association).bytes(&message.payload);
+            }
+            Notification::RemoteError { cause, value } => {
+                s.bytes(&cause.to_be_bytes()).u16(0).u32(association).bytes(value);
+            }
+            Notification::Shutdown => {
+                s.u32(association);
+            }
+        }
+        let mut bytes = s.0;
+        let length = bytes.len() as u32;
+        bytes[4..8].copy_from_slice(&length.to_ne_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Fields;
+
+    #[test]
+    fn sizes_are_those_of_the_header() {
+        let up = Notification::Association(Change::Up, (3, 4)).encode(9);
+        assert_eq!(up.len(), 20);
+        let f = Fields(&up);
+        assert_eq!((f.u16(0), f.u32(4), f.u16(12), f.u16(14), f.u32(16)), (0x8001, 20, 3, 4, 9));
+        let address = "192.0.2.1:5".parse().unwrap();
+        let path = Notification::PathChanged { address, state: PathState::Inactive }.encode(9);
+        assert_eq!((path.len(), Fields(&path).u32(136), Fields(&path).u32(144)), (148, 1, 9));
+        assert_eq!(Notification::Shutdown.encode(9).len(), 12);
+        let error = Notification::RemoteError { cause: 7, value: b"abc" }.encode(9);
+        assert_eq!((error.len(), Fields(&error).u32(12)), (19, 9));
+    }
+}

@@ -1,0 +1,480 @@
+//! Options of a socket: what they are, and `setsockopt` (RFC 6458 §8).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tresse::{AssociationConfig, PathId, Profile};
+
+use super::notification::event;
+use super::option_names::{name, spp};
+use super::{Engine, Fallible};
+use crate::abi::{Fields, SCTP, SOL_IPV6, SOL_SOCKET, canonical, errno, read_packed};
+use crate::protocol::{TxHeader, flag};
+
+/// Options of one socket.
+#[derive(Clone)]
+pub(crate) struct Options {
+    /// For associations to come.
+    pub(super) config: AssociationConfig,
+    /// SCTP_MAXSEG, 0 for none.
+    pub(super) max_segment: u32,
+    /// Bit n stands for the notification 0x8000 + n.
+    pub(super) events: u16,
+    pub(super) receive_info: bool,
+    pub(super) next_info: bool,
+    pub(super) context: u32,
+    /// What a send without header information means.
+    pub(super) defaults: TxHeader,
+    pub(super) autoclose: u32,
+    pub(super) adaptation: u32,
+    pub(super) interleave: u32,
+    pub(super) partial_delivery: u32,
+    pub(super) mapped_v4: bool,
+    pub(super) v6_only: bool,
+    pub(super) reuse_address: bool,
+    pub(super) reuse_port: bool,
+    /// Seconds of SO_LINGER, if on.
+    pub(super) linger: Option<u32>,
+    pub(super) peer_udp_port: Option<u16>,
+}
+
+impl Options {
+    pub(super) fn new(profile: Arc<Profile>) -> Options {
+        // `sctp_initmsg` of Linux: 10 streams asked for, 65535 granted.
+        let config =
+            AssociationConfig { profile, outbound_streams: 10, ..AssociationConfig::default() };
+        Options {
+            config,
+            max_segment: 0,
+            events: 0,
+            receive_info: false,
+            next_info: false,
+            context: 0,
+            defaults: TxHeader::default(),
+            autoclose: 0,
+            adaptation: 0,
+            interleave: 0,
+            partial_delivery: 0,
+            mapped_v4: true,
+            v6_only: false,
+            reuse_address: false,
+            reuse_port: false,
+            linger: None,
+            peer_udp_port: None,
+        }
+    }
+
+    /// Settings for a new association.
+    pub(super) fn association(&self) -> AssociationConfig {
+        let mut config = self.config.clone();
+        if self.max_segment > 0 {
+            // Headers of IPv4, UDP, SCTP and DATA.
+            let mtu = self.max_segment as usize + 20 + 8 + 12 + 16;
+            config.mtu = mtu.clamp(512, config.mtu);
+        }
+        config
+    }
+
+    pub(super) fn max_message(&self) -> usize {
+        self.config.max_message_size
+    }
+
+    pub(super) fn wants(&self, event: u16) -> bool {
+        self.events & 1 << (event - event::DATA_IO) != 0
+    }
+
+    /// What is to be handed over with each message.
+    pub(super) fn receive_flags(&self) -> u8 {
+        let mut flags = 0;
+        if self.wants(event::DATA_IO) {
+            flags |= flag::SNDRCVINFO;
+        }
+        if self.receive_info {
+            flags |= flag::RCVINFO;
+        }
+        if self.next_info {
+            flags |= flag::NXTINFO;
+        }
+        flags
+    }
+
+    /// Fills in what the program left to the defaults.
+    pub(super) fn complete(&self, header: TxHeader) -> TxHeader {
+        if header.flags & flag::DEFAULTS == 0 {
+            return header;
+        }
+        let association =
+            if header.association == 0 { self.defaults.association } else { header.association };
+        TxHeader {
+            stream: self.defaults.stream,
+            sinfo_flags: self.defaults.sinfo_flags | header.sinfo_flags,
+            ppid: self.defaults.ppid,
+            context: self.defaults.context,
+            lifetime: self.defaults.lifetime,
+            association,
+            ..header
+        }
+    }
+
+    fn profile(&mut self) -> &mut Profile {
+        Arc::make_mut(&mut self.config.profile)
+    }
+}
+
+fn at_least(value: &[u8], len: usize) -> Fallible<Fields<'_>> {
+    if value.len() < len { Err(errno::EINVAL) } else { Ok(Fields(value)) }
+}
+
+impl Engine {
+    /// `setsockopt`.
+    pub(super) fn set_option(&mut self, id: u64, option: (i32, i32), value: &[u8]) -> Fallible<()> {
+        let (level, option) = option;
+        match level {
+            SCTP => match option {
+                name::BINDX_ADD | name::BINDX_REM => {
+                    let list = read_packed(value).ok_or(errno::EINVAL)?;
+                    self.bind(id, &list, i64::from(option - name::BINDX_ADD + 1))
+                }
+                name::EVENTS
+                | name::EVENT
+                | name::RECVRCVINFO
+                | name::RECVNXTINFO
+                | name::CONTEXT
+                | name::DEFAULT_SEND_PARAM
+                | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),
+                _ => self.set_sctp(id, option, value),
+            },
+            SOL_SOCKET => self.set_socket(id, option, value),
+            SOL_IPV6 if option == name::IPV6_V6ONLY => {
+                let on = at_least(value, 4)?.u32(0) != 0;
+                let socket = self.socket(id)?;
+                if socket.port.is_some() {
+                    return Err(errno::EINVAL);
+                }
+                socket.options.v6_only = on;
+                Ok(())
+            }
+            // Type of service, multicast and the like mean nothing to the carrier.
+            _ => Ok(()),
+        }
+    }
+
+    fn set_socket(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 4)?;
+        let options = &mut self.socket(id)?.options;
+        match option {
+            name::SO_REUSEADDR => options.reuse_address = f.u32(0) != 0,
+            name::SO_REUSEPORT => options.reuse_port = f.u32(0) != 0,
+            name::SO_LINGER => {
+                options.linger = (at_least(value, 8)?.u32(0) != 0).then(|| f.u32(4));
+            }
+            // Linux doubles what is asked for, to make room for its bookkeeping.
+            name::SO_SNDBUF => {
+                options.config.send_buffer = f.u32(0).clamp(4096, 1 << 28) as usize * 2;
+            }
+            name::SO_RCVBUF => options.config.receive_buffer = f.u32(0).clamp(4096, 1 << 28) * 2,
+            _ => {}
+        }
+        let port = self.socket(id)?.port;
+        match option {
+            name::SO_SNDBUF => self.reconfigure(id, 0, |_| {}),
+            name::SO_RCVBUF => self.refresh_open_port(port),
+            _ => Ok(()),
+        }
+    }
+
+    /// What concerns single messages and notifications.
+    fn set_messages(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
+        let options = &mut self.socket(id)?.options;
+        let f = Fields(value);
+        match option {
+            name::EVENTS => {
+                if value.is_empty() || value.len() > 64 {
+                    return Err(errno::EINVAL);
+                }
+                let known = value.iter().take(14).enumerate();
+                options.events = known.map(|(n, on)| u16::from(*on != 0) << n).sum();
+            }
+            name::EVENT => {
+                let (kind, on) = (at_least(value, 8)?.u16(4), f.u8(6) != 0);
+                if !(event::DATA_IO..=event::LAST).contains(&kind) {
+                    return Err(errno::EINVAL);
+                }
+                let bit = 1 << (kind - event::DATA_IO);
+                options.events = if on { options.events | bit } else { options.events & !bit };
+            }
+            name::RECVRCVINFO => options.receive_info = at_least(value, 4)?.u32(0) != 0,
+            name::RECVNXTINFO => options.next_info = at_least(value, 4)?.u32(0) != 0,
+            name::CONTEXT => options.context = at_least(value, 8)?.u32(4),
+            name::DEFAULT_SEND_PARAM => {
+                at_least(value, 32)?;
+                options.defaults = TxHeader {
+                    stream: f.u16(0),
+                    sinfo_flags: f.u16(4),
+                    ppid: f.u32(8),
+                    context: f.u32(12),
+                    lifetime: f.u32(16),
+                    association: f.u32(28),
+                    ..TxHeader::default()
+                };
+            }
+            _ => {
+                at_least(value, 16)?;
+                options.defaults = TxHeader {
+                    stream: f.u16(0),
+                    sinfo_flags: f.u16(2),
+                    ppid: f.u32(4),
+                    context: f.u32(8),
+                    association: f.u32(12),
+                    ..TxHeader::default()
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn set_sctp(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        let many = socket.many;
+        let established = !many && !socket.associations.is_empty();
+        let options = &mut socket.options;
+        let f = Fields(value);
+        match option {
+            name::INITMSG => {
+                at_least(value, 8)?;
+                let (out, most, tries, timeout) = (f.u16(0), f.u16(2), f.u16(4), f.u16(6));
+                if out > 0 {
+                    options.config.outbound_streams = out;
+                }
+                if most > 0 {
+                    options.config.inbound_streams = most;
+                }
+                if tries > 0 {
+                    options.profile().limits.max_init_retransmits = u32::from(tries);
+                }
+                if timeout > 0 {
+                    options.profile().rto.initial_ms = f64::from(timeout);
+                }
+                let port = self.socket(id)?.port;
+                return self.refresh_open_port(port);
+            }
+            name::NODELAY => {
+                let on = at_least(value, 4)?.u32(0) != 0;
+                return self.reconfigure(id, 0, |config| config.no_delay = on);
+            }
+            name::DISABLE_FRAGMENTS => {
+                let on = at_least(value, 4)?.u32(0) != 0;
+                return self.reconfigure(id, 0, |config| config.fragmentation = !on);
+            }
+            name::AUTOCLOSE => {
+                if !many {
+                    return Err(errno::EOPNOTSUPP);
+                }
+                options.autoclose = at_least(value, 4)?.u32(0);
+            }
+            name::MAXSEG => {
+                // An integer, or `sctp_assoc_value` with it behind the association.
+                let size = if value.len() >= 8 { f.u32(4) } else { at_least(value, 4)?.u32(0) };
+                if size > 65_535 || (size > 0 && size < 200) {
+                    return Err(errno::EINVAL);
+                }
+                options.max_segment = size;
+            }
+            name::ADAPTATION_LAYER => options.adaptation = at_least(value, 4)?.u32(0),
+            name::FRAGMENT_INTERLEAVE => options.interleave = at_least(value, 4)?.u32(0),
+            name::PARTIAL_DELIVERY_POINT => options.partial_delivery = at_least(value, 4)?.u32(0),
+            name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
+            name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
+            name::REMOTE_UDP_ENCAPS_PORT => {
+                at_least(value, 136)?;
+                if established {
+                    return Err(errno::EOPNOTSUPP);
+                }
+                // Network byte order.
+                options.peer_udp_port = Some(u16::from_be(f.u16(132)));
+            }
+            name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
+                return self.set_profile(id, option, value);
+            }
+            name::PEER_ADDR_PARAMS => return self.set_path(id, value),
+            name::PRIMARY_ADDR => {
+                let peer = at_least(value, 132)?.storage(4).ok_or(errno::EINVAL)?;
+                let (core, path) = self.path_of(id, f.u32(0), peer)?;
+                return self
+                    .raw
+                    .act(|endpoint, now| endpoint.set_primary(now, core, path))
+                    .map_err(|_| errno::EINVAL);
+            }
+            // As a kernel where net.sctp.auth_enable is 0.
+            name::AUTH_CHUNK..=name::LOCAL_AUTH_CHUNKS => return Err(errno::EACCES),
+            _ => return Err(unsupported(option)),
+        }
+        Ok(())
+    }
+
+    /// Options that are parameters of the profile.
+    fn set_profile(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 4)?;
+        let wide = value.len() >= 8;
+        // DELAYED_ACK once was an integer; MAX_BURST as well.
+        let (number, a) = if wide { (f.u32(0), f.u32(4)) } else { (0, f.u32(0)) };
+        let ms = |n: u32| f64::from(n);
+        match option {
+            name::RTOINFO => {
+                at_least(value, 16)?;
+                let (initial, max, min) = (a, f.u32(8), f.u32(12));
+                self.reconfigure(id, number, |config| {
+                    let rto = &mut Arc::make_mut(&mut config.profile).rto;
+                    for (field, n) in [
+                        (&mut rto.initial_ms, initial),
+                        (&mut rto.max_ms, max),
+                        (&mut rto.min_ms, min),
+                    ] {
+                        if n > 0 {
+                            *field = ms(n);
+                        }
+                    }
+                })
+            }
+            name::ASSOCINFO => {
+                at_least(value, 20)?;
+                let (retrans, life) = (u32::from(f.u16(4)), f.u32(16));
+                self.reconfigure(id, number, |config| {
+                    let limits = &mut Arc::make_mut(&mut config.profile).limits;
+                    if retrans > 0 {
+                        limits.association_max_retrans = retrans;
+                    }
+                    if life > 0 {
+                        limits.cookie_life_ms = ms(life);
+                    }
+                })
+            }
+            name::DELAYED_ACK => {
+                let packets = if value.len() >= 12 { f.u32(8) } else { 0 };
+                if a > 500 {
+                    return Err(errno::EINVAL);
+                }
+                self.reconfigure(id, number, |config| {
+                    let sack = &mut Arc::make_mut(&mut config.profile).sack;
+                    if a > 0 {
+                        sack.delay_ms = ms(a);
+                    }
+                    if packets > 0 {
+                        sack.packets = packets;
+                    }
+                })
+            }
+            _ => self.reconfigure(id, number, |config| {
+                Arc::make_mut(&mut config.profile).limits.max_burst = a;
+            }),
+        }
+    }
+
+    /// SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12). Other than there, the parameters of one address
+    /// become those of the whole association.
+    fn set_path(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 152)?;
+        let (number, interval, retrans) = (f.u32(0), f.u32(132), f.u16(136));
+        let (delay, flags) = (f.u32(142), f.u32(146));
+        if flags & spp::HB_ENABLE != 0 && flags & spp::HB_DISABLE != 0 || delay > 500 {
+            return Err(errno::EINVAL);
+        }
+        if flags & spp::HB_DEMAND != 0 {
+            let peer = f.storage(4).ok_or(errno::EINVAL)?;
+            let (core, path) = self.path_of(id, number, peer)?;
+            self.raw
+                .act(|endpoint, now| endpoint.request_heartbeat(now, core, path))
+                .map_err(|_| errno::EINVAL)?;
+        }
+        self.reconfigure(id, number, |config| {
+            let profile = Arc::make_mut(&mut config.profile);
+            if flags & spp::HB_ENABLE != 0 {
+                profile.heartbeat.enabled = true;
+                if interval > 0 {
+                    profile.heartbeat.interval_ms = f64::from(interval);
+                }
+            }
+            if flags & spp::HB_DISABLE != 0 {
+                profile.heartbeat.enabled = false;
+            }
+            if retrans > 0 {
+                profile.limits.path_max_retrans = u32::from(retrans);
+            }
+            if flags & spp::SACKDELAY_ENABLE != 0 && delay > 0 {
+                profile.sack.delay_ms = f64::from(delay);
+            }
+            if flags & spp::SACKDELAY_DISABLE != 0 {
+                profile.sack.delay_ms = 0.0;
+            }
+        })
+    }
+
+    /// Changes settings of an association, or of those to come: of a one-to-one socket both, of a
+    /// one-to-many socket the one that is named.
+    pub(super) fn reconfigure(
+        &mut self,
+        id: u64,
+        number: u32,
+        change: impl Fn(&mut AssociationConfig),
+    ) -> Fallible<()> {
+        let core = self.association_of(id, number).map(|(_, association)| association.core);
+        let socket = self.socket(id)?;
+        if socket.many && number > 2 {
+            let core = core.ok_or(errno::EINVAL)?;
+            return self.change_core(core, change);
+        }
+        let mut config = socket.options.config.clone();
+        change(&mut config);
+        config.check().map_err(|_| errno::EINVAL)?;
+        let buffer = config.send_buffer;
+        socket.options.config = config;
+        let port = socket.port;
+        if let Some(core) = core {
+            self.change_core(core, |config| {
+                change(config);
+                config.send_buffer = buffer;
+            })?;
+        }
+        self.refresh_open_port(port)
+    }
+
+    fn change_core(
+        &self,
+        core: tresse::AssociationId,
+        change: impl Fn(&mut AssociationConfig),
+    ) -> Fallible<()> {
+        self.raw.act(|endpoint, now| {
+            let Some(mut config) = endpoint.config(core).cloned() else { return Ok(()) };
+            change(&mut config);
+            match endpoint.reconfigure(now, core, config) {
+                Ok(()) | Err(tresse::AssociationError::NoAssociation) => Ok(()),
+                Err(_) => Err(errno::EINVAL),
+            }
+        })
+    }
+
+    /// The path of an association to an address of its peer.
+    pub(super) fn path_of(
+        &self,
+        id: u64,
+        number: u32,
+        peer: SocketAddr,
+    ) -> Fallible<(tresse::AssociationId, PathId)> {
+        let by_address = self.association_with(id, peer).unwrap_or(0);
+        let number = if number == 0 { by_address } else { number };
+        let (_, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        let ip = canonical(peer).ip();
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(association.core));
+        let path = paths.iter().find(|path| path.remote == ip).ok_or(errno::EINVAL)?;
+        Ok((association.core, path.id))
+    }
+}
+
+/// What an option that cannot be set answers: known ones are not supported, others do not exist.
+pub(super) fn unsupported(option: i32) -> i32 {
+    if (0..=37).contains(&option) || (100..=134).contains(&option) {
+        errno::EOPNOTSUPP
+    } else {
+        errno::ENOPROTOOPT
+    }
+}

@@ -1,0 +1,343 @@
+//! `getsockopt` (RFC 6458 §8).
+
+use std::net::SocketAddr;
+
+use tresse::{AssociationState, PathState, PathStats};
+
+use super::calls::Answer;
+use super::option_names::{name, spp};
+use super::options::unsupported;
+use super::{Engine, Fallible};
+use crate::abi::{
+    AF_INET, AF_INET6, Fields, SCTP, SOCK_SEQPACKET, SOCK_STREAM, SOL_IPV6, SOL_SOCKET, Struct,
+    canonical, errno, sockaddr,
+};
+
+fn int(value: u32) -> Vec<u8> {
+    value.to_ne_bytes().to_vec()
+}
+
+impl Engine {
+    pub(super) fn get_option(&mut self, id: u64, option: (i32, i32), given: &[u8]) -> Answer {
+        let (level, option) = option;
+        let value = match level {
+            SCTP => self.get_sctp(id, option, given)?,
+            SOL_SOCKET => self.get_socket(id, option)?,
+            SOL_IPV6 if option == name::IPV6_V6ONLY => {
+                int(u32::from(self.socket(id)?.options.v6_only))
+            }
+            _ => int(0),
+        };
+        Ok((0, value))
+    }
+
+    fn get_socket(&mut self, id: u64, option: i32) -> Fallible<Vec<u8>> {
+        if option == name::SO_ERROR {
+            return Ok(int(self.take_error(id)? as u32));
+        }
+        let socket = self.socket(id)?;
+        let options = &socket.options;
+        Ok(match option {
+            name::SO_TYPE => int(if socket.many { SOCK_SEQPACKET } else { SOCK_STREAM } as u32),
+            name::SO_PROTOCOL => int(SCTP as u32),
+            name::SO_DOMAIN => int(if socket.v6 { AF_INET6 } else { AF_INET } as u32),
+            name::SO_ACCEPTCONN => int(u32::from(socket.backlog.is_some())),
+            name::SO_REUSEADDR => int(u32::from(options.reuse_address)),
+            name::SO_REUSEPORT => int(u32::from(options.reuse_port)),
+            name::SO_SNDBUF => int(options.config.send_buffer as u32),
+            name::SO_RCVBUF => int(options.config.receive_buffer),
+            name::SO_LINGER => {
+                let (on, seconds) = (options.linger.is_some(), options.linger.unwrap_or(0));
+                Struct::default().u32(u32::from(on)).u32(seconds).0.clone()
+            }
+            _ => int(0),
+        })
+    }
+
+    fn get_sctp(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+        let number = Fields(given).u32(0);
+        match option {
+            name::STATUS => return self.status(id, number, given),
+            name::GET_PEER_ADDR_INFO => return self.peer_info(id, number, given),
+            name::GET_PEER_ADDRS => return self.peer_names(id, number),
+            name::GET_LOCAL_ADDRS => return self.packed(number, &self.local_names(id)?),
+            name::GET_ASSOC_STATS => return self.statistics(id, number),
+            name::PRIMARY_ADDR => {
+                let (number, primary) = self.primary(id, number)?;
+                let address = self.program_address(id, number, &primary)?;
+                return Ok(Struct::default().u32(number).storage(address).0.clone());
+            }
+            name::ASSOC_NUMBER | name::ASSOC_ID_LIST => {
+                let socket = self.socket(id)?;
+                if !socket.many {
+                    return Err(errno::EOPNOTSUPP);
+                }
+                let mut s = Struct::default();
+                s.u32(socket.associations.len() as u32);
+                if option == name::ASSOC_ID_LIST {
+                    socket.associations.iter().for_each(|number| {
+                        s.u32(*number);
+                    });
+                }
+                return Ok(s.0);
+            }
+            name::RTOINFO
+            | name::ASSOCINFO
+            | name::DELAYED_ACK
+            | name::MAX_BURST
+            | name::PEER_ADDR_PARAMS => return self.profile_option(id, option, given),
+            name::EVENTS
+            | name::EVENT
+            | name::CONTEXT
+            | name::DEFAULT_SEND_PARAM
+            | name::DEFAULT_SNDINFO => return self.message_option(id, option, given),
+            name::AUTOCLOSE if !self.socket(id)?.many => return Err(errno::EOPNOTSUPP),
+            name::AUTH_CHUNK..=name::LOCAL_AUTH_CHUNKS => return Err(errno::EACCES),
+            _ => {}
+        }
+        let peer_udp_port = self.peer_udp_port;
+        let o = &self.socket(id)?.options;
+        let mut s = Struct::default();
+        let flag = |on: bool| int(u32::from(on));
+        match option {
+            name::INITMSG => {
+                let tries = o.config.profile.limits.max_init_retransmits as u16;
+                s.u16(o.config.outbound_streams).u16(o.config.inbound_streams).u16(tries).u16(0);
+            }
+            name::NODELAY => s.0 = flag(o.config.no_delay),
+            name::DISABLE_FRAGMENTS => s.0 = flag(!o.config.fragmentation),
+            name::AUTOCLOSE => s.0 = int(o.autoclose),
+            name::ADAPTATION_LAYER => s.0 = int(o.adaptation),
+            name::FRAGMENT_INTERLEAVE => s.0 = int(o.interleave),
+            name::PARTIAL_DELIVERY_POINT => s.0 = int(o.partial_delivery),
+            name::MAPPED_V4 => s.0 = flag(o.mapped_v4),
+            name::RECVRCVINFO => s.0 = flag(o.receive_info),
+            name::RECVNXTINFO => s.0 = flag(o.next_info),
+            name::REUSE_PORT => s.0 = flag(o.reuse_port),
+            name::AUTO_ASCONF => s.0 = int(0),
+            name::MAXSEG if given.len() < 8 => s.0 = int(o.max_segment),
+            name::MAXSEG => {
+                s.u32(number).u32(o.max_segment);
+            }
+            name::REMOTE_UDP_ENCAPS_PORT => {
+                let port = o.peer_udp_port.unwrap_or(peer_udp_port);
+                s.0 = given.to_vec();
+                s.0.resize(132, 0);
+                s.bytes(&port.to_be_bytes()).u16(0);
+            }
+            name::PR_SUPPORTED
+            | name::RECONFIG_SUPPORTED
+            | name::INTERLEAVING_SUPPORTED
+            | name::ASCONF_SUPPORTED
+            | name::AUTH_SUPPORTED
+            | name::ECN_SUPPORTED => {
+                s.u32(number).u32(0);
+            }
+            _ => return Err(unsupported(option)),
+        }
+        Ok(s.0)
+    }
+
+    /// What concerns single messages and notifications.
+    fn message_option(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+        let f = Fields(given);
+        let number = f.u32(0);
+        let o = &self.socket(id)?.options;
+        let d = &o.defaults;
+        let mut s = Struct::default();
+        match option {
+            name::CONTEXT => {
+                s.u32(number).u32(o.context);
+            }
+            name::EVENTS => {
+                (0..14).for_each(|n| {
+                    s.u8(u8::from(o.events & 1 << n != 0));
+                });
+            }
+            name::EVENT => {
+                let kind = f.u16(4);
+                let bit = kind.checked_sub(0x8000).filter(|n| *n < 14).ok_or(errno::EINVAL)?;
+                s.u32(number).u16(kind).u8(u8::from(o.events & 1 << bit != 0)).u8(0);
+            }
+            name::DEFAULT_SEND_PARAM => {
+                s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);
+                s.u32(d.lifetime).u32(0).u32(0).u32(d.association);
+            }
+            _ => {
+                s.u16(d.stream).u16(d.sinfo_flags).u32(d.ppid).u32(d.context).u32(d.association);
+            }
+        }
+        Ok(s.0)
+    }
+
+    /// What comes from the profile of the association, or of the socket.
+    fn profile_option(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+        let number = Fields(given).u32(0);
+        let association = self.association_of(id, number).map(|(n, a)| (n, a.core));
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        if socket.many && number > 2 && association.is_none() {
+            return Err(errno::EINVAL);
+        }
+        let live = association.and_then(|(_, core)| {
+            self.raw
+                .act(|e, _| e.config(core).cloned().map(|c| (c, e.path_stats(core), e.stats(core))))
+        });
+        let (config, paths, stats) = match live {
+            Some((config, paths, stats)) => (config, paths, stats.unwrap_or_default()),
+            None => {
+                (socket.options.config.clone(), Vec::new(), tresse::AssociationStats::default())
+            }
+        };
+        let number = association.map_or(number, |(n, _)| n);
+        let p = &config.profile;
+        let ms = |value: f64| value as u32;
+        let mut s = Struct::default();
+        match option {
+            name::RTOINFO => {
+                s.u32(number).u32(ms(p.rto.initial_ms)).u32(ms(p.rto.max_ms)).u32(ms(p.rto.min_ms));
+            }
+            name::ASSOCINFO => {
+                s.u32(number).u16(p.limits.association_max_retrans as u16).u16(paths.len() as u16);
+                s.u32(stats.peer_rwnd as u32).u32(config.receive_buffer);
+                s.u32(ms(p.limits.cookie_life_ms));
+            }
+            name::DELAYED_ACK => {
+                s.u32(number).u32(ms(p.sack.delay_ms)).u32(p.sack.packets);
+            }
+            name::MAX_BURST => {
+                s.u32(number).u32(p.limits.max_burst);
+            }
+            _ => {
+                let on = p.heartbeat.enabled;
+                let flags =
+                    if on { spp::HB_ENABLE } else { spp::HB_DISABLE } | spp::SACKDELAY_ENABLE;
+                s.0 = given.to_vec();
+                s.0.resize(132, 0);
+                s.u32(ms(p.heartbeat.interval_ms)).u16(p.limits.path_max_retrans as u16);
+                s.u32(config.mtu as u32).u32(ms(p.sack.delay_ms)).u32(flags).u32(0).u8(0).u8(0);
+            }
+        }
+        Ok(s.0)
+    }
+
+    fn primary(&self, id: u64, number: u32) -> Fallible<(u32, PathStats)> {
+        let (number, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(association.core));
+        let path = paths.into_iter().find(|path| path.primary).ok_or(errno::EINVAL)?;
+        Ok((number, path))
+    }
+
+    fn program_address(&self, id: u64, number: u32, path: &PathStats) -> Fallible<SocketAddr> {
+        let port = self.associations.get(&number).ok_or(errno::EINVAL)?.peer.port();
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        Ok(socket.for_program(SocketAddr::new(path.remote, port)))
+    }
+
+    /// `struct sctp_paddrinfo`.
+    fn path_info(&self, id: u64, number: u32, path: &PathStats, mtu: u32) -> Fallible<Vec<u8>> {
+        let state = match path.state {
+            PathState::Active => 2,
+            PathState::PotentiallyFailed => 1,
+            PathState::Unconfirmed => 3,
+            _ => 0,
+        };
+        let ms = |d: std::time::Duration| d.as_millis() as u32;
+        let mut s = Struct::default();
+        s.u32(number).storage(self.program_address(id, number, path)?).u32(state);
+        s.u32(path.cwnd as u32).u32(path.srtt.map_or(0, ms)).u32(ms(path.rto)).u32(mtu);
+        Ok(s.0)
+    }
+
+    /// SCTP_STATUS (RFC 6458 §8.2.1).
+    fn status(&mut self, id: u64, number: u32, given: &[u8]) -> Fallible<Vec<u8>> {
+        if given.len() < 4 {
+            return Err(errno::EINVAL);
+        }
+        let (number, primary) = self.primary(id, number)?;
+        let core = self.associations.get(&number).ok_or(errno::EINVAL)?.core;
+        let (info, stats) =
+            self.raw.act(|e, _| e.info(core).zip(e.stats(core))).ok_or(errno::EINVAL)?;
+        let state = match info.state {
+            AssociationState::CookieWait => 2,
+            AssociationState::CookieEchoed => 3,
+            AssociationState::Established => 4,
+            AssociationState::ShutdownPending => 5,
+            AssociationState::ShutdownSent => 6,
+            AssociationState::ShutdownReceived => 7,
+            AssociationState::ShutdownAckSent => 8,
+            _ => 1,
+        };
+        let small = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let mut s = Struct::default();
+        s.u32(number).u32(state).u32(stats.peer_rwnd as u32);
+        s.u16(small(info.unacknowledged_chunks)).u16(small(info.unread_messages));
+        s.u16(info.inbound_streams).u16(info.outbound_streams).u32(info.fragmentation_point as u32);
+        let mtu = info.fragmentation_point as u32 + 56;
+        s.bytes(&self.path_info(id, number, &primary, mtu)?);
+        Ok(s.0)
+    }
+
+    /// SCTP_GET_PEER_ADDR_INFO (RFC 6458 §8.2.2).
+    fn peer_info(&mut self, id: u64, number: u32, given: &[u8]) -> Fallible<Vec<u8>> {
+        let peer = Fields(given).storage(4).ok_or(errno::EINVAL)?;
+        let (core, path_id) = self.path_of(id, number, canonical(peer))?;
+        let number = *self.by_core.get(&core).ok_or(errno::EINVAL)?;
+        let (info, paths) = self.raw.act(|e, _| (e.info(core), e.path_stats(core)));
+        let mtu = info.map_or(0, |info| info.fragmentation_point as u32 + 56);
+        let path = paths.iter().find(|path| path.id == path_id).ok_or(errno::EINVAL)?;
+        self.path_info(id, number, path, mtu)
+    }
+
+    /// `struct sctp_getaddrs`.
+    fn packed(&self, number: u32, names: &[SocketAddr]) -> Fallible<Vec<u8>> {
+        let mut s = Struct::default();
+        s.u32(number).u32(names.len() as u32);
+        for address in names {
+            s.bytes(&sockaddr(*address));
+        }
+        Ok(s.0)
+    }
+
+    fn peer_names(&self, id: u64, number: u32) -> Fallible<Vec<u8>> {
+        let (number, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(association.core));
+        let names: Fallible<Vec<SocketAddr>> =
+            paths.iter().map(|path| self.program_address(id, number, path)).collect();
+        let names = names?;
+        if names.is_empty() {
+            return Err(errno::ENOTCONN);
+        }
+        self.packed(number, &names)
+    }
+
+    /// SCTP_GET_ASSOC_STATS of Linux.
+    fn statistics(&self, id: u64, number: u32) -> Fallible<Vec<u8>> {
+        let (number, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        let core = association.core;
+        let stats = self.raw.act(|endpoint, _| endpoint.stats(core)).unwrap_or_default();
+        let (_, primary) = self.primary(id, number)?;
+        let rto = primary.rto.as_millis() as u64;
+        let mut s = Struct::default();
+        s.u32(number).storage(self.program_address(id, number, &primary)?).u32(0).u64(rto);
+        let chunks = stats.data_chunks_sent;
+        for n in [
+            stats.sacks_received,
+            stats.sacks_sent,
+            stats.packets_sent,
+            stats.packets_received,
+            stats.retransmissions(),
+            0,
+            stats.duplicate_chunks_received,
+            0,
+            0,
+            0,
+            chunks,
+            stats.data_chunks_received,
+            0,
+            0,
+        ] {
+            s.u64(n);
+        }
+        Ok(s.0)
+    }
+}

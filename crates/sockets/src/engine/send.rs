@@ -1,0 +1,198 @@
+//! From the program to the stack.
+
+use bytes::Bytes;
+use tresse::{Ppid, SendOptions, SendRefusal, StreamId};
+
+use super::socket::{Ending, Received};
+use super::{Engine, Fallible};
+use crate::abi::{canonical, errno, sinfo};
+use crate::protocol::{HEADER, TxHeader, flag, kind};
+
+/// What became of a frame.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    /// It is done with.
+    Done,
+    /// Its message waits for room.
+    Stalled,
+}
+
+impl Engine {
+    /// Reads the frames of a data connection until there are none or a message has to wait. Also
+    /// handles the connection's end. True if the connection was read empty.
+    pub(crate) fn readable(&mut self, id: u64) -> bool {
+        loop {
+            let Some(socket) = self.sockets.get(&id) else { return true };
+            if !socket.reads() {
+                return false;
+            }
+            let conn = socket.conn.clone();
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let received = conn.receive(&mut buffer);
+            let stalled = match &received {
+                Received::Frame(len) => self.take_frame(id, &buffer[..*len]) == Taken::Stalled,
+                _ => false,
+            };
+            self.buffer = buffer;
+            match received {
+                Received::Frame(_) if stalled => return false,
+                Received::Frame(_) => {}
+                Received::Nothing => return true,
+                Received::End(unread) => {
+                    // The mark of the end is never read.
+                    let told = self.sockets.get(&id).is_some_and(|s| s.told != Ending::No);
+                    self.close(id, unread && !told);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// As `readable`, for who does not care whether there is more.
+    pub(super) fn take_frames(&mut self, id: u64) {
+        let _ = self.readable(id);
+    }
+
+    /// The connection has ended although its frames are not read: what they are is of no interest.
+    pub(crate) fn hang_up(&mut self, id: u64) {
+        self.close(id, false);
+    }
+
+    /// There may be room in a send buffer.
+    pub(super) fn resume(&mut self, id: u64) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if let Some((header, payload)) = socket.stalled.take()
+            && self.take_message(id, &header, payload) == Taken::Stalled
+        {
+            return;
+        }
+        if let Some(socket) = self.sockets.get(&id) {
+            socket.conn.changed.notify_one();
+        }
+        self.take_frames(id);
+    }
+
+    fn take_frame(&mut self, id: u64, frame: &[u8]) -> Taken {
+        let Some(header) = TxHeader::decode(frame).filter(|header| header.kind == kind::DATA)
+        else {
+            return Taken::Done;
+        };
+        let Some(socket) = self.sockets.get_mut(&id) else { return Taken::Done };
+        let payload = &frame[HEADER..];
+        if header.flags & flag::END == 0 {
+            if socket.pieces.len() + payload.len() <= socket.options.max_message() {
+                socket.pieces.extend_from_slice(payload);
+            }
+            return Taken::Done;
+        }
+        let payload = if socket.pieces.is_empty() {
+            Bytes::copy_from_slice(payload)
+        } else {
+            socket.pieces.extend_from_slice(payload);
+            std::mem::take(&mut socket.pieces).into()
+        };
+        let header = socket.options.complete(header);
+        self.take_message(id, &header, payload)
+    }
+
+    /// Which association a message is for, opening one if need be.
+    fn target(&mut self, id: u64, header: &TxHeader) -> Fallible<u32> {
+        let socket = self.socket(id)?;
+        let many = socket.many;
+        if many && let Some(address) = header.address.map(canonical) {
+            if let Some(number) = self.association_with(id, address) {
+                return Ok(number);
+            }
+            if header.sinfo_flags & (sinfo::EOF | sinfo::ABORT) != 0 {
+                return Err(errno::EINVAL);
+            }
+            self.auto_bind(id)?;
+            return self.associate(id, &[address]);
+        }
+        if let Some((number, association)) = self.association_of(id, header.association) {
+            let usable = !association.ended;
+            let shut = self.sockets.get(&id).is_some_and(|socket| socket.write_shut);
+            return if usable && !shut { Ok(number) } else { Err(errno::EPIPE) };
+        }
+        match header.address.map(canonical) {
+            Some(address) if !many && self.socket(id)?.backlog.is_none() => {
+                self.auto_bind(id)?;
+                self.associate(id, &[address])
+            }
+            _ if many && header.association != 0 => Err(errno::EINVAL),
+            _ => Err(errno::EPIPE),
+        }
+    }
+
+    /// Whether a message with this header would be taken; how many streams there are.
+    pub(super) fn check_send(&mut self, id: u64, header: &TxHeader) -> Fallible<u16> {
+        let pending = self.take_error(id)?;
+        if pending != 0 {
+            return Err(pending);
+        }
+        let header = self.socket(id)?.options.complete(*header);
+        let number = self.target(id, &header)?;
+        let association = self.associations.get(&number).ok_or(errno::EPIPE)?;
+        if header.stream >= association.streams.0 {
+            return Err(errno::EINVAL);
+        }
+        Ok(association.streams.0)
+    }
+
+    fn take_message(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
+        if header.sinfo_flags & sinfo::SENDALL != 0 {
+            return self.send_to_all(id, header, &payload);
+        }
+        let Ok(number) = self.target(id, header) else { return Taken::Done };
+        let header = TxHeader { association: number, address: None, ..*header };
+        self.send_to(id, number, &header, payload)
+    }
+
+    /// SCTP_SENDALL: to every association of the socket. Those whose buffer is full miss it, as a
+    /// wait for one would hold up all others.
+    fn send_to_all(&mut self, id: u64, header: &TxHeader, payload: &Bytes) -> Taken {
+        let numbers: Vec<u32> = self
+            .sockets
+            .get(&id)
+            .map(|s| s.associations.iter().copied().collect())
+            .unwrap_or_default();
+        for number in numbers {
+            let header = TxHeader { association: number, address: None, ..*header };
+            let _ = self.send_to(id, number, &header, payload.clone());
+            if let Some(socket) = self.sockets.get_mut(&id) {
+                socket.stalled = None;
+            }
+        }
+        Taken::Done
+    }
+
+    fn send_to(&mut self, id: u64, number: u32, header: &TxHeader, payload: Bytes) -> Taken {
+        if header.sinfo_flags & sinfo::ABORT != 0 {
+            self.abort_association(number, &payload);
+            return Taken::Done;
+        }
+        let Some(association) = self.associations.get(&number) else { return Taken::Done };
+        let core = association.core;
+        if !payload.is_empty() {
+            let options = SendOptions {
+                ppid: Ppid(u32::from_be_bytes(header.ppid.to_ne_bytes())),
+                unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
+                sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
+            };
+            let stream = StreamId(header.stream);
+            let offered = payload.clone();
+            let result =
+                self.raw.act(|endpoint, now| endpoint.send(now, core, stream, offered, options));
+            if result == Err(SendRefusal::WouldBlock) {
+                if let Some(socket) = self.sockets.get_mut(&id) {
+                    socket.stalled = Some((*header, payload));
+                }
+                return Taken::Stalled;
+            }
+        }
+        if header.sinfo_flags & sinfo::EOF != 0 {
+            self.shut_association(number);
+        }
+        Taken::Done
+    }
+}

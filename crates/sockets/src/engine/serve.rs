@@ -1,0 +1,302 @@
+//! The tasks around the engine: connections in, events of the stack.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_socket_send_buffer_size, socket_peercred};
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
+    send, socket_with,
+};
+use tokio::io::unix::AsyncFd;
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{sleep, timeout};
+use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Profile, RawEndpoint};
+
+use super::Engine;
+use super::socket::{Conn, Ending, Received, watch};
+use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
+
+/// What an engine is to be like.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How packets travel, and from which local addresses.
+    pub carrier: Carrier,
+    /// Take a free UDP port if that of the carrier is in use.
+    pub any_port: bool,
+    /// UDP port of peers to which associations are opened.
+    pub peer_udp_port: u16,
+    /// How associations recover from loss, and their default parameters.
+    pub profile: Arc<Profile>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            carrier: SocketAddr::from(([0; 4], DEFAULT_UDP_PORT)).into(),
+            any_port: true,
+            peer_udp_port: DEFAULT_UDP_PORT,
+            profile: Profile::tresse(),
+        }
+    }
+}
+
+/// An engine that is ready to serve.
+pub struct Server {
+    engine: Rc<RefCell<Engine>>,
+    listener: AsyncFd<OwnedFd>,
+    events: Events,
+    driver: tresse::Driver,
+    path: PathBuf,
+    udp: SocketAddr,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("path", &self.path).field("udp", &self.udp).finish()
+    }
+}
+
+type Shared = Rc<RefCell<Engine>>;
+
+impl Server {
+    /// Binds the carrier, and listens for clients at `path`, which must not exist. Everything that
+    /// can reach the path and runs as the same user can use the engine.
+    ///
+    /// # Errors
+    /// Those of the system; they name the address or the path.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
+    pub fn bind(path: &Path, settings: &Settings) -> io::Result<Server> {
+        let open = |carrier: Carrier| {
+            let mut config = Config { carrier, ..Config::default() };
+            config.sctp.local_port = 0;
+            RawEndpoint::open(config)
+        };
+        let (raw, events, driver) = match (open(settings.carrier.clone()), &settings.carrier) {
+            (Err(error), Carrier::Udp { local })
+                if settings.any_port && error.kind() == io::ErrorKind::AddrInUse =>
+            {
+                let local = local.iter().map(|local| SocketAddr::new(local.ip(), 0)).collect();
+                open(Carrier::Udp { local })?
+            }
+            (result, _) => result?,
+        };
+        let named = |e: Errno| {
+            let e = io::Error::from(e);
+            io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        bind(&listener, &SocketAddrUnix::new(path).map_err(named)?).map_err(named)?;
+        listen(&listener, 4096).map_err(named)?;
+        let udp = raw.local_addr();
+        let engine = Engine::new(raw, settings);
+        Ok(Server {
+            engine: Rc::new(RefCell::new(engine)),
+            listener: watch(listener)?,
+            events,
+            driver,
+            path: path.to_owned(),
+            udp,
+        })
+    }
+
+    /// The address and UDP port of the carrier.
+    #[must_use]
+    pub fn udp_addr(&self) -> SocketAddr {
+        self.udp
+    }
+
+    /// Serves until `stop` is ready and no program has a socket any more; then waits until their
+    /// associations have been shut down, at most for `patience`.
+    ///
+    /// # Errors
+    /// When the carrier or the listening socket has failed.
+    pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> io::Result<()> {
+        let Server { engine, listener, mut events, driver, path, .. } = self;
+        let local = LocalSet::new();
+        let result = local
+            .run_until(async {
+                let driver = spawn_local(driver);
+                let for_events = Rc::clone(&engine);
+                spawn_local(async move {
+                    while let Some((id, event)) = events.recv().await {
+                        for_events.borrow_mut().on_event(id, event);
+                    }
+                });
+                let until_stop = async {
+                    stop.await;
+                    drain(&engine, patience).await;
+                };
+                tokio::select! {
+                    () = until_stop => Ok(()),
+                    result = accept_all(&engine, &listener) => result,
+                    result = driver => {
+                        result.map_err(io::Error::other).and_then(|result| result)
+                    }
+                }
+            })
+            .await;
+        let _ = std::fs::remove_file(path);
+        result
+    }
+}
+
+/// Waits until no program has a socket, and then, for a while, until the associations have ended.
+async fn drain(engine: &Shared, patience: Duration) {
+    let ended = Rc::clone(&engine.borrow().ended);
+    while !engine.borrow().sockets.is_empty() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let all_ended = async {
+        loop {
+            let mut notified = std::pin::pin!(ended.notified());
+            notified.as_mut().enable();
+            if engine.borrow().associations.values().all(|association| association.ended) {
+                return;
+            }
+            notified.await;
+        }
+    };
+    let _ = timeout(patience, all_ended).await;
+    // The last packets leave with the driver's next turn.
+    sleep(Duration::from_millis(1)).await;
+}
+
+async fn accept_all(engine: &Shared, listener: &AsyncFd<OwnedFd>) -> io::Result<()> {
+    loop {
+        let mut guard = listener.readable().await?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        match accept_with(guard.get_inner(), flags) {
+            Ok(fd) => {
+                // The path is private; a descriptor that was passed on is not.
+                let mine = rustix::process::getuid();
+                if socket_peercred(&fd).is_ok_and(|peer| peer.uid == mine) {
+                    spawn_local(serve_connection(Rc::clone(engine), fd));
+                }
+            }
+            Err(Errno::AGAIN) => guard.clear_ready(),
+            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            // Descriptors or memory are used up: others must close some first.
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                drop(guard);
+                sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Reads the first frame; whoever sends none within a while is dropped.
+async fn first_frame(conn: &Conn) -> Option<Request> {
+    let mut buffer = vec![0; MAX_CONTROL];
+    loop {
+        let mut guard = conn.fd.readable().await.ok()?;
+        match conn.receive(&mut buffer) {
+            Received::Frame(len) => return Request::decode(&buffer[..len]),
+            Received::Nothing => guard.clear_ready(),
+            Received::End(_) => return None,
+        }
+    }
+}
+
+async fn serve_connection(engine: Shared, fd: OwnedFd) {
+    let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
+    let Ok(conn) = Conn::new(fd) else { return };
+    let conn = Rc::new(conn);
+    let first = timeout(Duration::from_secs(10), first_frame(&conn)).await;
+    let Ok(Some(request)) = first else { return };
+    let answer = |result: Result<(i64, Vec<u8>), i32>| {
+        let frame = match result {
+            Ok((value, payload)) => reply(0, value, &payload),
+            Err(errno) => reply(errno, 0, &[]),
+        };
+        let _ = send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    };
+    match request.op {
+        Op::Socket | Op::Accept => {
+            if engine.borrow().sockets.contains_key(&request.socket) {
+                return answer(Err(crate::abi::errno::EINVAL));
+            }
+            let result = engine.borrow_mut().open(&request, Rc::clone(&conn));
+            let opened = result.is_ok();
+            answer(result);
+            if opened {
+                serve_socket(&engine, request.socket, &conn).await;
+            }
+        }
+        Op::Linger => {
+            let begun = engine.borrow_mut().linger(request.socket);
+            if let Ok(Some(number)) = begun {
+                let wait = Duration::from_millis(u64::try_from(request.a).unwrap_or(0));
+                let _ = timeout(wait, over(&engine, number)).await;
+            }
+            answer(begun.map(|_| (0, Vec::new())));
+        }
+        _ => {
+            let result = engine.borrow_mut().call(&request);
+            answer(result);
+        }
+    }
+}
+
+async fn over(engine: &Shared, number: u32) {
+    let ended = Rc::clone(&engine.borrow().ended);
+    loop {
+        let mut notified = std::pin::pin!(ended.notified());
+        notified.as_mut().enable();
+        if engine.borrow().is_over(number) {
+            return;
+        }
+        notified.await;
+    }
+}
+
+/// Passes frames on between a program's socket and the engine, until the program closes it.
+async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
+    loop {
+        let (reads, writes, stalled, over) = match engine.borrow().sockets.get(&id) {
+            Some(s) => (s.reads(), !s.out.is_empty(), s.stalled.is_some(), s.told == Ending::Both),
+            None => return,
+        };
+        tokio::select! {
+            () = conn.changed.notified() => {}
+            guard = conn.fd.readable(), if !over => {
+                let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
+                if reads {
+                    if engine.borrow_mut().readable(id) {
+                        guard.clear_ready();
+                    }
+                } else if stalled {
+                    // What is there stays there, even the end of the connection.
+                    drop(guard);
+                    conn.changed.notified().await;
+                } else if conn.is_hung_up() {
+                    return engine.borrow_mut().hang_up(id);
+                } else {
+                    // The next change tells again, also if it is one to the same state.
+                    guard.clear_ready();
+                }
+            }
+            // Nothing is read any more, and that the descriptor is readable says nothing.
+            guard = conn.fd.writable(), if writes || over => {
+                let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
+                if over && conn.is_hung_up() {
+                    return engine.borrow_mut().hang_up(id);
+                }
+                if !engine.borrow_mut().writable(id) || over {
+                    guard.clear_ready();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One socket of a program.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+
+use super::options::Options;
+use crate::protocol::TxHeader;
+
+/// Registers a descriptor with the runtime.
+#[expect(
+    deprecated,
+    reason = "its fault is with types that change descriptors; OwnedFd never does"
+)]
+pub(crate) fn watch(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(fd)
+}
+
+/// The engine's end of a data connection.
+pub(crate) struct Conn {
+    pub(crate) fd: AsyncFd<OwnedFd>,
+    /// What the connection's task waits for has changed.
+    pub(crate) changed: Notify,
+}
+
+/// What came of reading from a connection.
+pub(crate) enum Received {
+    Frame(usize),
+    Nothing,
+    /// The program closed it; `true` if it left frames of ours unread.
+    End(bool),
+}
+
+impl Conn {
+    pub(crate) fn new(fd: OwnedFd) -> std::io::Result<Conn> {
+        Ok(Conn { fd: watch(fd)?, changed: Notify::new() })
+    }
+
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> Received {
+        let mut unread = false;
+        loop {
+            match recv(self.fd.get_ref(), &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Received::End(unread),
+                Ok((n, _)) => return Received::Frame(n.min(buffer.len())),
+                Err(Errno::AGAIN) if unread => return Received::End(true),
+                Err(Errno::AGAIN) => return Received::Nothing,
+                Err(Errno::INTR) => {}
+                // Told once; what was written before can still be read.
+                Err(Errno::CONNRESET) if !unread => unread = true,
+                Err(_) => return Received::End(unread),
+            }
+        }
+    }
+
+    /// Sends a frame; `Ok(false)` if there is no room.
+    pub(crate) fn transmit(&self, frame: &[u8]) -> Result<bool, Errno> {
+        loop {
+            match send(self.fd.get_ref(), frame, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(true),
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Nothing is read any more: the program's writes fail.
+    pub(crate) fn stop_reading(&self) {
+        let _ = shutdown(self.fd.get_ref(), Shutdown::Read);
+    }
+
+    /// Whether the program has closed its end.
+    pub(crate) fn is_hung_up(&self) -> bool {
+        let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::empty())];
+        let now = Timespec::default();
+        poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    }
+}
+
+/// How far the end of a one-to-one socket has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It goes on.
+    No,
+    /// Nothing more comes from the peer.
+    Reading,
+    /// The association has ended.
+    Both,
+}
+
+/// One socket.
+pub(crate) struct Socket {
+    /// One-to-many style.
+    pub(crate) many: bool,
+    /// `AF_INET6`.
+    pub(crate) v6: bool,
+    pub(crate) conn: Rc<Conn>,
+    /// Addresses bound to; empty before `bind`. Their port is `port`.
+    pub(crate) bound: Vec<IpAddr>,
+    pub(crate) port: Option<u16>,
+    /// Listens, with so many associations waiting at most.
+    pub(crate) backlog: Option<usize>,
+    pub(crate) associations: BTreeSet<u32>,
+    /// `connect` was called and has not ended yet: the client's frames stay where they are.
+    pub(crate) connecting: bool,
+    /// Frames for which the connection had no room.
+    pub(crate) out: VecDeque<Vec<u8>>,
+    /// A message that waits for room in a send buffer, with its association.
+    pub(crate) stalled: Option<(TxHeader, Bytes)>,
+    /// The beginning of a message that is sent in pieces.
+    pub(crate) pieces: Vec<u8>,
+    /// What SO_ERROR will tell.
+    pub(crate) error: i32,
+    pub(crate) options: Options,
+    pub(crate) ending: Ending,
+    /// How much of `ending` the connection knows.
+    pub(crate) told: Ending,
+    /// The program shut the socket down for writing.
+    pub(crate) write_shut: bool,
+}
+
+impl Socket {
+    pub(crate) fn new(conn: Rc<Conn>, v6: bool, many: bool, options: Options) -> Socket {
+        Socket {
+            many,
+            v6,
+            conn,
+            bound: Vec::new(),
+            port: None,
+            backlog: None,
+            associations: BTreeSet::new(),
+            connecting: false,
+            out: VecDeque::new(),
+            stalled: None,
+            pieces: Vec::new(),
+            error: 0,
+            options,
+            ending: Ending::No,
+            told: Ending::No,
+            write_shut: false,
+        }
+    }
+
+    /// Whether the client's frames are to be read.
+    pub(crate) fn reads(&self) -> bool {
+        self.stalled.is_none()
+            && !self.connecting
+            && self.told != Ending::Both
+            && (self.backlog.is_none() || self.many)
+    }
+
+    /// The local addresses that it is bound to; `None` for a wildcard.
+    pub(crate) fn specific_addresses(&self) -> Option<Vec<IpAddr>> {
+        (!self.bound.iter().any(IpAddr::is_unspecified)).then(|| self.bound.clone())
+    }
+
+    /// An address as the program expects it from this socket.
+    pub(crate) fn for_program(&self, address: SocketAddr) -> SocketAddr {
+        match address {
+            SocketAddr::V4(v4) if self.v6 && self.options.mapped_v4 => {
+                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
+            }
+            _ => address,
+        }
+    }
+
+    /// Whether an association with a peer of that address can be this listener's.
+    pub(crate) fn serves(&self, peer: IpAddr) -> bool {
+        if peer.is_ipv4() { !self.v6 || !self.options.v6_only } else { self.v6 }
+    }
+}

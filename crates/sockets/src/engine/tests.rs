@@ -1,0 +1,277 @@
+//! The engine through its protocol: each test plays the client by hand.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::fstat;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with,
+};
+
+use super::serve::{Server, Settings};
+use crate::abi::{AF_INET, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
+use crate::protocol::*;
+
+/// Runs an engine, and `client` on another thread.
+fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("engine");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        // It talks to itself, so its port must be known before it has it.
+        let probe = std::net::UdpSocket::bind(local).unwrap();
+        let local = probe.local_addr().unwrap();
+        let settings =
+            Settings { carrier: local.into(), peer_udp_port: local.port(), ..Settings::default() };
+        drop(probe);
+        let server = Server::bind(&path, &settings).unwrap();
+        let path = path.clone();
+        let client = tokio::task::spawn_blocking(move || client(&path));
+        let (done, stop) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            let _ = done.send(client.await);
+        });
+        let mut result = None;
+        let stop = async { result = stop.await.ok() };
+        server.run(stop, Duration::from_secs(5)).await.unwrap();
+        result.unwrap().unwrap();
+    });
+}
+
+fn dial(path: &Path) -> OwnedFd {
+    let kind = SocketType::SEQPACKET;
+    let fd = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+    connect(&fd, &SocketAddrUnix::new(path).unwrap()).unwrap();
+    fd
+}
+
+fn receive(fd: &OwnedFd) -> Vec<u8> {
+    let mut buffer = vec![0; 300_000];
+    let (len, _) = recv(fd, &mut buffer[..], RecvFlags::empty()).unwrap();
+    buffer.truncate(len);
+    buffer
+}
+
+fn exchange(fd: &OwnedFd, request: &Request) -> Result<(i64, Vec<u8>), i32> {
+    send(fd, &request.encode(), SendFlags::NOSIGNAL).unwrap();
+    let frame = receive(fd);
+    match read_reply(&frame).unwrap() {
+        (0, value, payload) => Ok((value, payload.to_vec())),
+        (error, ..) => Err(error),
+    }
+}
+
+/// A program's socket.
+struct Client {
+    path: PathBuf,
+    fd: OwnedFd,
+    id: u64,
+}
+
+impl Client {
+    fn open(path: &Path, op: Op, a: i64, b: i64) -> Client {
+        let fd = dial(path);
+        let id = fstat(&fd).unwrap().st_ino;
+        exchange(&fd, &Request { op, socket: id, a, b, payload: Vec::new() }).unwrap();
+        Client { path: path.to_owned(), fd, id }
+    }
+
+    fn socket(path: &Path, style: i32) -> Client {
+        Client::open(path, Op::Socket, AF_INET.into(), style.into())
+    }
+
+    fn call(&self, op: Op, a: i64, b: i64, payload: &[u8]) -> Result<(i64, Vec<u8>), i32> {
+        let request = Request { op, socket: self.id, a, b, payload: payload.to_vec() };
+        exchange(&dial(&self.path), &request)
+    }
+
+    fn bind(&self, address: &str) -> Result<(), i32> {
+        let list = encode_addresses(&[address.parse().unwrap()]);
+        self.call(Op::Bind, 0, 0, &list).map(|_| ())
+    }
+
+    fn send(&self, header: TxHeader, payload: &[u8]) {
+        let header = TxHeader { kind: kind::DATA, flags: header.flags | flag::END, ..header };
+        let frame = [&header.encode()[..], payload].concat();
+        send(&self.fd, &frame, SendFlags::NOSIGNAL).unwrap();
+    }
+
+    fn receive(&self) -> (RxHeader, Vec<u8>) {
+        let frame = receive(&self.fd);
+        (RxHeader::decode(&frame).unwrap(), frame[HEADER..].to_vec())
+    }
+}
+
+/// A listener on a port, and a connected pair.
+fn pair(path: &Path) -> (Client, Client, Client) {
+    let listener = Client::socket(path, SOCK_STREAM);
+    listener.bind("127.0.0.1:7000").unwrap();
+    listener.call(Op::Listen, 5, 0, &[]).unwrap();
+    let client = Client::socket(path, SOCK_STREAM);
+    let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+    client.call(Op::Connect, 0, 0, &to).unwrap();
+    let (header, _) = listener.receive();
+    assert_eq!(header.kind, kind::ACCEPT);
+    let server = Client::open(path, Op::Accept, header.association.into(), 0);
+    (listener, client, server)
+}
+
+#[test]
+fn messages_cross_and_the_end_is_told_after_them() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        for size in [1, 1000, 100_000] {
+            client.send(TxHeader { stream: 3, ppid: 7, ..TxHeader::default() }, &vec![9; size]);
+            let (header, payload) = server.receive();
+            assert_eq!((header.kind, header.stream, header.ppid), (kind::DATA, 3, 7));
+            assert_eq!((header.length as usize, payload), (size, vec![9; size]));
+        }
+        client.send(TxHeader::default(), b"last words");
+        drop(client);
+        assert_eq!(server.receive().1, b"last words");
+        assert_eq!(server.receive().0.kind, kind::END);
+        assert_eq!(server.call(Op::TakeError, 0, 0, &[]), Ok((0, Vec::new())));
+    });
+}
+
+#[test]
+fn calls_fail_as_those_of_the_kernel() {
+    with_engine(|path| {
+        let (listener, client, server) = pair(path);
+        let other = Client::socket(path, SOCK_STREAM);
+        assert_eq!(other.bind("127.0.0.1:7000"), Err(errno::EADDRINUSE));
+        assert_eq!(other.bind("192.0.2.1:7001"), Err(errno::EADDRNOTAVAIL));
+        other.bind("127.0.0.1:7001").unwrap();
+        assert_eq!(other.bind("127.0.0.1:7002"), Err(errno::EINVAL));
+        let to = |port: u16| encode_addresses(&[([127, 0, 0, 1], port).into()]);
+        assert_eq!(client.call(Op::Connect, 0, 0, &to(7000)).map(|_| ()), Err(errno::EISCONN));
+        assert_eq!(other.call(Op::Shutdown, 1, 0, &[]).map(|_| ()), Err(errno::ENOTCONN));
+        assert_eq!(other.call(Op::Name, 1, 0, &[]).map(|_| ()), Err(errno::ENOTCONN));
+        let message = TxHeader { stream: 99, ..TxHeader::default() };
+        let check = |socket: &Client| socket.call(Op::CheckSend, 0, 0, &message.encode());
+        assert_eq!(check(&client), Err(errno::EINVAL), "no such stream");
+        assert_eq!(check(&other), Err(errno::EPIPE), "not connected");
+        let level = i64::from(SCTP);
+        assert_eq!(server.call(Op::SetOption, level, 0, &[0; 3]).map(|_| ()), Err(errno::EINVAL));
+        assert_eq!(server.call(Op::GetOption, level, 99, &[]).map(|_| ()), Err(errno::ENOPROTOOPT));
+        // Nobody listens there.
+        other.call(Op::Connect, 0, 0, &to(7009)).unwrap();
+        assert_eq!(other.receive().0.kind, kind::END);
+        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNREFUSED.into(), vec![])));
+        drop(listener);
+    });
+}
+
+#[test]
+fn one_to_many_sockets_open_associations_by_sending_and_tell_of_them() {
+    with_engine(|path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        let client = Client::socket(path, SOCK_SEQPACKET);
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        for socket in [&server, &client] {
+            // All of `struct sctp_event_subscribe`.
+            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 14]).unwrap();
+        }
+        let address = Some("127.0.0.1:7000".parse().unwrap());
+        let header = TxHeader { address, ..TxHeader::default() };
+        client.call(Op::CheckSend, 0, 0, &header.encode()).unwrap();
+        client.send(header, b"hello");
+        let (up, body) = server.receive();
+        assert_eq!((up.kind, &body[..2]), (kind::NOTIFICATION, &0x8001u16.to_ne_bytes()[..]));
+        let (data, body) = server.receive();
+        assert_eq!((data.kind, body), (kind::DATA, b"hello".to_vec()));
+        assert!(data.flags & flag::SNDRCVINFO != 0);
+        server.send(TxHeader { association: data.association, ..TxHeader::default() }, b"answer");
+        assert_eq!(client.receive().0.kind, kind::NOTIFICATION);
+        assert_eq!(client.receive().1, b"answer");
+        // SCTP_EOF.
+        client.send(TxHeader { sinfo_flags: 0x200, address, ..TxHeader::default() }, b"");
+        let (_, body) = server.receive();
+        assert_eq!(body[..2], 0x8005u16.to_ne_bytes(), "SCTP_SHUTDOWN_EVENT");
+        let (_, body) = server.receive();
+        assert_eq!((body[..2].to_vec(), body[8]), (0x8001u16.to_ne_bytes().to_vec(), 3));
+    });
+}
+
+#[test]
+fn whoever_dies_with_data_unread_aborts() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        client.send(TxHeader::default(), b"never read");
+        // It has arrived once a look at the queue finds it.
+        let mut byte = [0; 1];
+        recv(&server.fd, &mut byte[..], RecvFlags::PEEK).unwrap();
+        drop(server);
+        assert_eq!(client.receive().0.kind, kind::END);
+        assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNRESET.into(), vec![])));
+    });
+}
+
+#[test]
+fn a_full_peer_holds_the_writer_back_and_nothing_is_lost() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        let mut sent = 0u32;
+        let header = TxHeader { kind: kind::DATA, flags: flag::END, ..TxHeader::default() };
+        loop {
+            let frame = [&header.encode()[..], &sent.to_be_bytes(), &[0; 10_000]].concat();
+            if send(&client.fd, &frame, SendFlags::DONTWAIT).is_err() {
+                // Was that all? The engine may only have had no turn yet.
+                std::thread::sleep(Duration::from_millis(100));
+                if send(&client.fd, &frame, SendFlags::DONTWAIT).is_err() {
+                    break;
+                }
+            }
+            sent += 1;
+            assert!(sent < 10_000, "nothing ever stops the writer");
+        }
+        for n in 0..sent {
+            assert_eq!(server.receive().1[..4], n.to_be_bytes());
+        }
+    });
+}
+
+#[test]
+fn garbage_and_strangers_change_nothing() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        for garbage in [&b"x"[..], &[0; 64], &[255; 4096], b"TRS1 but nothing else"] {
+            let fd = dial(path);
+            let _ = send(&fd, garbage, SendFlags::NOSIGNAL);
+            let mut byte = [0; 1];
+            assert!(matches!(recv(&fd, &mut byte[..], RecvFlags::empty()), Ok((0, _)) | Err(_)));
+            let _ = send(&client.fd, garbage, SendFlags::NOSIGNAL);
+        }
+        let stranger = Request { op: Op::Listen, socket: 1, a: 1, b: 0, payload: Vec::new() };
+        assert_eq!(exchange(&dial(path), &stranger), Err(errno::EBADF));
+        let stolen = Request { op: Op::Socket, socket: client.id, a: 2, b: 1, payload: Vec::new() };
+        assert_eq!(exchange(&dial(path), &stolen), Err(errno::EINVAL));
+        client.send(TxHeader::default(), b"still here");
+        assert_eq!(server.receive().1, b"still here");
+    });
+}
+
+#[test]
+fn options_are_what_was_set() {
+    with_engine(|path| {
+        let (_listener, client, _server) = pair(path);
+        let (level, words) = (i64::from(SCTP), |list: &[u32]| -> Vec<u8> {
+            list.iter().flat_map(|n| n.to_ne_bytes()).collect()
+        });
+        let rto = words(&[0, 500, 2000, 300]);
+        client.call(Op::SetOption, level, 0, &rto).unwrap();
+        let (_, value) = client.call(Op::GetOption, level, 0, &[0; 4]).unwrap();
+        assert_eq!(value[4..], rto[4..]);
+        client.call(Op::SetOption, level, 3, &words(&[1])).unwrap();
+        assert_eq!(client.call(Op::GetOption, level, 3, &[]).unwrap().1, words(&[1]));
+        let (_, status) = client.call(Op::GetOption, level, 14, &[0; 176]).unwrap();
+        assert_eq!((status.len(), &status[4..8]), (176, &words(&[4])[..]), "ESTABLISHED");
+        let (_, peers) = client.call(Op::GetOption, level, 108, &[0; 8]).unwrap();
+        assert_eq!(&peers[4..8], &words(&[1])[..]);
+    });
+}
