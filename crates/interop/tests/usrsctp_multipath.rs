@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tresse::{
     Carrier, CloseReason, Closed, Config, Direction, Endpoint, ObservedPacket, Observer, Profile,
 };
 use tresse_interop::traffic::{BULK, LIMIT, PEER_TIMEOUT_SECONDS, all_of, exchange, run};
-use tresse_interop::{Namespace, Payload, PeerProgram, command, free_udp_port, skipped};
+use tresse_interop::{
+    Namespace, Payload, PeerProgram, Unavailable, command, free_udp_port, skipped,
+};
 
 const PORT: u16 = 5001;
 const CLIENT_PORT: u16 = 5002;
@@ -22,9 +24,12 @@ const DATA: u8 = 0;
 const SACK: u8 = 3;
 const NR_SACK: u8 = 0x10;
 
-/// Chunks seen, by direction, type and destination.
+/// Whether it left, the type of a chunk, and its destination.
+type Kind = (bool, u8, IpAddr);
+
+/// Chunks seen.
 #[derive(Clone, Default)]
-struct Chunks(Arc<Mutex<BTreeMap<(bool, u8, IpAddr), u64>>>);
+struct Chunks(Arc<Mutex<BTreeMap<Kind, u64>>>);
 
 impl Chunks {
     fn count(&self, direction: Direction, kind: u8) -> u64 {
@@ -62,9 +67,11 @@ fn ip(text: &str) -> IpAddr {
 
 /// The peer program, and a network of its own for this thread: usrsctp binds to addresses that an
 /// interface lists, and loopback lists 127.0.0.1 alone.
-fn peer() -> Option<(PeerProgram, Namespace)> {
-    let program = PeerProgram::usrsctp(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    let both = program.and_then(|program| Ok((program, Namespace::new()?)));
+fn peer() -> Option<(&'static PeerProgram, Namespace)> {
+    static PROGRAM: OnceLock<Result<PeerProgram, Unavailable>> = OnceLock::new();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = PROGRAM.get_or_init(|| PeerProgram::usrsctp(folder)).as_ref();
+    let both = program.map_err(Unavailable::clone).and_then(|p| Ok((p, Namespace::new()?)));
     let both = both.inspect_err(skipped).ok()?;
     for address in THEIRS.iter().chain(&OURS).filter(|address| **address != "127.0.0.1") {
         command(&format!("ip address add {address}/8 dev lo"));
