@@ -112,6 +112,9 @@ pub enum CloseReason {
     Unreachable,
     /// No answer to INIT or COOKIE ECHO after `Max.Init.Retransmits` (RFC 9260 §5.1).
     SetupFailed,
+    /// ICMP says that the peer's host does not speak SCTP, or over UDP that nobody uses the port
+    /// (RFC 9260 §10, RFC 6951 §5.5).
+    NoSctp,
     /// The shutdown took longer than the T5-shutdown-guard (RFC 9260 §9.2).
     ShutdownTimeout,
     /// The peer broke the protocol and was sent ABORT; says how.
@@ -130,7 +133,7 @@ pub enum LossCause {
     EarlyRetransmitPackets,
     /// The T3-rtx timer expired (RFC 9260 §6.3.3).
     Timeout,
-    /// Its path failed or was removed.
+    /// Its path failed, was removed, or became too narrow for it.
     PathFailure,
     /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
     ZeroWindowProbe,

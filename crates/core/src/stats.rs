@@ -161,6 +161,8 @@ pub struct PathStats {
     pub last_rtt: Option<Duration>,
     /// Consecutive errors (RFC 9260 §8.2).
     pub errors: u32,
+    /// Path MTU: bytes of the largest IP packet that is sent, headers included.
+    pub mtu: usize,
     /// T3-rtx expirations.
     pub timeouts: u64,
     /// Heartbeats sent.
@@ -185,4 +187,8 @@ pub struct EndpointStats {
     pub stale_cookies: u64,
     /// Associations refused for want of room.
     pub refused: u64,
+    /// ICMP messages that were believed.
+    pub icmp_accepted: u64,
+    /// ICMP messages that belong to no association or lack its verification tag (RFC 9260 §10).
+    pub icmp_ignored: u64,
 }

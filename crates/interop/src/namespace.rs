@@ -1,6 +1,7 @@
 //! Network namespaces of Linux: networks of a test's own.
 
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -30,6 +31,12 @@ impl Namespace {
         let file = File::open("/proc/thread-self/ns/net").expect("/proc is mounted");
         command("ip link set lo up");
         Ok(Namespace { file })
+    }
+
+    /// How the command `ip` calls it, while this value lives.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
     /// Moves the calling thread into it.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::time::{Sleep, sleep_until};
-use tresse_carrier::{Carrier, Ecn, Incoming, Outgoing};
-use tresse_core::{Datagram, Time, Transmit};
+use tresse_carrier::{Carrier, Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing};
+use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedPacket, Observer};
 use crate::shared::{Shared, State, Told};
@@ -30,6 +30,7 @@ pub struct Driver {
     carrier: Carrier,
     observer: Option<Watch>,
     received: Vec<Incoming>,
+    icmp: Vec<IcmpMessage>,
     told: Vec<Told>,
     packet: Vec<u8>,
     sleep: Pin<Box<Sleep>>,
@@ -74,6 +75,7 @@ impl Driver {
             carrier,
             observer: observer.map(|observer| Watch { observer, sources: BTreeMap::new() }),
             received: Vec::new(),
+            icmp: Vec::new(),
             told: Vec::new(),
             packet: Vec::new(),
             sleep,
@@ -87,6 +89,7 @@ impl Driver {
             Poll::Ready(result) => result.map(|_| true)?,
             Poll::Pending => false,
         };
+        self.carrier.poll_icmp(cx, &mut self.icmp);
         let shared = Arc::clone(&self.shared);
         let now = shared.clock.now();
         let mut state = shared.lock();
@@ -140,6 +143,9 @@ impl Driver {
             self.transmit(state, now);
         }
         self.received = received;
+        for message in self.icmp.drain(..) {
+            state.core.handle_icmp(now, &to_core(message));
+        }
         if state.core.poll_timeout().is_some_and(|deadline| deadline <= now) {
             state.core.handle_timeout(now);
         }
@@ -163,7 +169,7 @@ impl Driver {
                 source: transmit.source,
                 encapsulation: transmit.encapsulation,
                 ecn: Ecn::NotEct,
-                fragment: false,
+                fragment: transmit.fragment,
             };
             self.carrier.queue(&to, &self.packet);
         }
@@ -185,6 +191,16 @@ impl Driver {
         }
         false
     }
+}
+
+/// An ICMP message as the core takes it.
+fn to_core(message: IcmpMessage) -> Icmp {
+    let kind = match message.kind {
+        IcmpKind::TooBig { mtu } => tresse_core::IcmpKind::TooBig { mtu: mtu as usize },
+        IcmpKind::NoSctp => tresse_core::IcmpKind::NoSctp,
+        IcmpKind::Unreachable => tresse_core::IcmpKind::Unreachable,
+    };
+    Icmp { destination: message.destination, kind, quoted: message.quoted }
 }
 
 impl Future for Driver {

@@ -100,7 +100,7 @@ impl Endpoint {
     ) -> Result<Association, ConnectError> {
         let mut config = self.inner.association.clone();
         config.encapsulation = Some(peer.port());
-        self.inner.shared.lock().zones.push(peer);
+        self.learn_zone(peer);
         self.connect_with(&[peer.ip()], sctp_port, config).await
     }
 
@@ -132,6 +132,12 @@ impl Endpoint {
         })?;
         association.established().await.map_err(ConnectError::Closed)?;
         Ok(association)
+    }
+
+    /// Tells the sockets the interface of a link-local IPv6 peer, before the first packet to it. A
+    /// peer that sends first needs none of this, and [`connect`](Self::connect) does it by itself.
+    pub fn learn_zone(&self, peer: SocketAddr) {
+        self.inner.shared.act(|state, _| state.zones.push(peer));
     }
 
     /// Waits for the next association that a peer opened; `None` when none can come any more

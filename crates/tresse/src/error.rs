@@ -51,6 +51,9 @@ impl fmt::Display for Closed {
             CloseReason::SetupFailed => {
                 f.write_str("the peer does not answer: Max.Init.Retransmits was exceeded")
             }
+            CloseReason::NoSctp => f.write_str(
+                "the peer's host does not speak SCTP there (ICMP: protocol or port unreachable)",
+            ),
             CloseReason::ShutdownTimeout => {
                 f.write_str("the shutdown did not finish: T5-shutdown-guard expired")
             }

@@ -165,6 +165,8 @@ async fn a_dead_peer_is_noticed_in_bounded_time() {
     while let Some(association) = soon("the server's end", server.accept()).await {
         unheard.push(association);
     }
+    // Otherwise ICMP would tell at once that nobody uses the port.
+    let _silent = std::net::UdpSocket::bind(address).unwrap();
 
     for n in 0..10 {
         a.send(StreamId(0), numbered(n, 100), SendOptions::default()).await.unwrap();
@@ -190,6 +192,20 @@ async fn nobody_there() {
     let setup_failed = Closed::Association(CloseReason::SetupFailed);
     assert_eq!(error.unwrap_err(), ConnectError::Closed(setup_failed));
     client.wait_idle().await;
+}
+
+/// Nobody has the port: its host says so (RFC 6951 §5.5), which no timer has to find out.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_closed_port_is_named_at_once() {
+    let address = {
+        let gone = std::net::UdpSocket::bind(loopback()).unwrap();
+        gone.local_addr().unwrap()
+    };
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let error = soon("the refusal", client.connect(address, PORT)).await;
+    let no_sctp = Closed::Association(CloseReason::NoSctp);
+    assert_eq!(error.unwrap_err(), ConnectError::Closed(no_sctp));
 }
 
 #[tokio::test]

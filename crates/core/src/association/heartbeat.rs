@@ -69,6 +69,7 @@ impl Association {
             State::Established | State::ShutdownPending | State::ShutdownReceived
         );
         self.paths[path].heartbeat.next = None;
+        self.raise_path_mtu(now, path);
         if !monitored {
             return;
         }

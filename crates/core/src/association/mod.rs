@@ -7,6 +7,7 @@ mod api;
 mod coupling;
 mod data;
 mod heartbeat;
+mod icmp;
 mod input;
 mod loss;
 mod multipath;

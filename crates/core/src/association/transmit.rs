@@ -71,7 +71,7 @@ impl Association {
         };
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
-        Some(self.transmit_to(path))
+        Some(self.transmit_to(path, buffer.len()))
     }
 
     /// An opportunity to send came. Credit that is not used is taken back by `poll_transmit`;
@@ -83,16 +83,6 @@ impl Association {
             let bytes = packets * path.pmdcs();
             let credit = path.burst_credit.saturating_add(bytes);
             path.burst_credit = if packets == 0 { usize::MAX } else { credit };
-        }
-    }
-
-    fn transmit_to(&self, path: PathId) -> Transmit {
-        let p = &self.paths[path];
-        Transmit {
-            destination: p.remote,
-            source: p.local,
-            encapsulation: p.encapsulation,
-            path: Some(path),
         }
     }
 

@@ -3,6 +3,7 @@
 mod cookie;
 mod demux;
 mod handshake;
+mod icmp;
 mod past;
 mod ports;
 mod reply;
@@ -24,6 +25,7 @@ use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use cookie::CookieKeys;
+pub use icmp::{Icmp, IcmpKind};
 use past::PastAssociations;
 use ports::longest_cookie_life;
 use reply::Replies;
@@ -60,6 +62,9 @@ pub struct Transmit {
     pub encapsulation: Option<u16>,
     /// The path, for captures and logs; `None` when it belongs to no association.
     pub path: Option<PathId>,
+    /// IP must be allowed to fragment the packet, for the path MTU has shrunk since its contents were
+    /// made (RFC 9260 §6.9). All others leave with DF set (§7.3).
+    pub fragment: bool,
 }
 
 /// One local SCTP port, or several, and all associations on them, without IO.

@@ -48,6 +48,7 @@ impl Replies {
             source: Some(to.destination),
             encapsulation: to.encapsulation,
             path: None,
+            fragment: false,
         };
         self.queue.push_back((transmit, packet));
     }

@@ -14,6 +14,7 @@ mod data;
 mod fast_retransmit;
 mod faults;
 mod heartbeat;
+mod icmp;
 mod init;
 mod multihoming;
 mod multipath;

@@ -67,6 +67,12 @@ pub(crate) struct Path {
     pub(crate) pf_max_retrans: u32,
     pub(crate) rtt: RttEstimator,
     pub(crate) control: Controller,
+    /// Path MTU: bytes of the largest IP packet.
+    pub(crate) mtu: usize,
+    /// When a larger one may be tried, after ICMP has lowered it.
+    pub(crate) raise_mtu_at: Option<Time>,
+    /// When ICMP last said that the destination is unreachable, and was believed.
+    pub(crate) unreachable_at: Option<Time>,
     /// Bytes of the largest SCTP packet that fits the path MTU.
     pub(crate) max_packet: usize,
     pub(crate) rtt_probe: Option<RttProbe>,
@@ -138,6 +144,9 @@ impl Path {
             pf_max_retrans: config.profile.limits.pf_max_retrans,
             rtt: RttEstimator::new(&config.profile.rto),
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
+            mtu: config.mtu,
+            raise_mtu_at: None,
+            unreachable_at: None,
             max_packet,
             rtt_probe: None,
             measured_at: Time::ZERO,
@@ -271,6 +280,7 @@ impl Path {
             rto: self.rto(),
             last_rtt: self.rtt.last(),
             errors: self.errors,
+            mtu: self.mtu,
             timeouts: self.timeouts,
             heartbeats_sent: self.heartbeat.sent,
             heartbeats_acked: self.heartbeat.acked,

@@ -167,6 +167,7 @@ fn the_reply_goes_back_the_way_the_packet_came() {
         source: Some(destination),
         encapsulation: Some(9),
         path: None,
+        fragment: false,
     };
     assert_eq!(only(&sent).to, expected);
 }

@@ -1,0 +1,112 @@
+//! What ICMP changes: the path MTU, the error count of a path, or the end (RFC 9260 §10); and how
+//! packets leave on a path whose MTU has shrunk (§6.9, RFC 1191, RFC 8201).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::{Association, State};
+use crate::endpoint::{IcmpKind, Transmit};
+use crate::event::{CloseReason, LossCause};
+use crate::path::{PathId, max_packet};
+use crate::time::Time;
+
+/// A larger path MTU is tried again after so long (RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
+const RAISE_AFTER: Duration = Duration::from_secs(600);
+
+/// No path MTU is believed that is smaller: RFC 8201 §4 for IPv6, and [`AssociationConfig::check`]
+/// for IPv4, where a cookie must fit.
+///
+/// [`AssociationConfig::check`]: crate::AssociationConfig::check
+const SMALLEST: (usize, usize) = (512, 1280);
+
+/// MTUs of common links, tried in turn when a router did not name its own (RFC 1191 §7).
+const PLATEAUS: [usize; 5] = [4352, 2002, 1492, 1006, 576];
+
+impl Association {
+    /// An ICMP message about a packet to `destination` that was found genuine.
+    pub(crate) fn on_icmp(
+        &mut self,
+        now: Time,
+        destination: IpAddr,
+        kind: IcmpKind,
+        is_init: bool,
+    ) {
+        let Some(path) = self.paths.find(destination).filter(|_| !self.is_closed()) else {
+            return;
+        };
+        match kind {
+            // ICMP7.
+            IcmpKind::TooBig { mtu } => self.lower_path_mtu(now, path, mtu),
+            // ICMP8: "MUST treat this message as an abort with the T bit set if it does not contain
+            // an INIT chunk. If it does contain an INIT chunk and the association is in the
+            // COOKIE-WAIT state, handle the ICMP message like an ABORT chunk."
+            IcmpKind::NoSctp if !is_init || self.state == State::CookieWait => {
+                self.close(CloseReason::NoSctp);
+            }
+            IcmpKind::NoSctp => {}
+            // ICMP9: "MAY ... increment the path error counter": once per RTO, whatever the number of
+            // packets that were lost.
+            IcmpKind::Unreachable => {
+                let profile = std::sync::Arc::clone(&self.config.profile);
+                let p = &mut self.paths[path];
+                let recent = p.unreachable_at.is_some_and(|at| now.since(at) < p.rto());
+                if !recent && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
+                    p.unreachable_at = Some(now);
+                    if p.count_error(&profile) {
+                        self.path_changed(path);
+                        self.probe_failed(now, path);
+                    }
+                }
+            }
+        }
+    }
+
+    fn lower_path_mtu(&mut self, now: Time, path: PathId, mtu: usize) {
+        let p = &mut self.paths[path];
+        let mtu = match mtu {
+            0 => PLATEAUS.into_iter().find(|plateau| *plateau < p.mtu).unwrap_or(0),
+            mtu => mtu,
+        };
+        let smallest = if p.remote.is_ipv6() { SMALLEST.1 } else { SMALLEST.0 };
+        // RFC 8201 §4: a message MUST NOT raise the path MTU.
+        if mtu >= p.mtu || mtu < smallest {
+            return;
+        }
+        p.mtu = mtu;
+        p.max_packet = max_packet(mtu, p.remote, p.encapsulation.is_some());
+        p.raise_mtu_at = Some(now + RAISE_AFTER);
+        // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
+        let room = p.pmdcs();
+        let mut in_flight = Vec::new();
+        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
+        for seq in in_flight {
+            if self.sender.board.get(seq).is_some_and(|chunk| chunk.size() > room) {
+                self.lose(now, seq, LossCause::PathFailure);
+            }
+        }
+        self.opportunity();
+    }
+
+    /// Tries the configured MTU again when it is time.
+    pub(super) fn raise_path_mtu(&mut self, now: Time, path: PathId) {
+        let p = &mut self.paths[path];
+        if p.raise_mtu_at.is_some_and(|at| at <= now) {
+            p.raise_mtu_at = None;
+            p.mtu = self.config.mtu;
+            p.max_packet = max_packet(p.mtu, p.remote, p.encapsulation.is_some());
+        }
+    }
+
+    /// Where a packet of so many bytes goes, and how.
+    pub(super) fn transmit_to(&self, path: PathId, len: usize) -> Transmit {
+        let p = &self.paths[path];
+        Transmit {
+            destination: p.remote,
+            source: p.local,
+            encapsulation: p.encapsulation,
+            path: Some(path),
+            // RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation.
+            fragment: len > p.max_packet,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! ICMP messages about packets that were sent: to which association they belong, and whether they
+//! are to be believed (RFC 9260 §10).
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::ChunkType;
+
+use super::{AssociationId, Endpoint};
+use crate::association::Association;
+use crate::time::Time;
+
+/// An ICMP or ICMPv6 message, reduced to what RFC 9260 §10 needs. Carriers leave out what ICMP1 to
+/// ICMP4 let them ignore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Where the packet went.
+    pub destination: IpAddr,
+    /// What is wrong.
+    pub kind: IcmpKind,
+    /// The beginning of the SCTP packet, as far as it was quoted; `None` when the message comes from
+    /// this host and needs no proof.
+    pub quoted: Option<Bytes>,
+}
+
+/// What an [`Icmp`] message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpKind {
+    /// "Packet Too Big" or "Fragmentation Needed".
+    TooBig {
+        /// Bytes of the largest IP packet that passes; 0 if unknown.
+        mtu: usize,
+    },
+    /// "Unrecognized Next Header Type Encountered" or "Protocol Unreachable"; for encapsulated
+    /// packets also "Port Unreachable" (RFC 6951 §5.5).
+    NoSctp,
+    /// "Destination Unreachable" of another kind.
+    Unreachable,
+}
+
+/// The part of a quoted packet that names its association.
+struct Quoted {
+    ports: (u16, u16),
+    tag: u32,
+    /// Of an INIT: its Initiate Tag.
+    initiate_tag: Option<u32>,
+}
+
+impl Quoted {
+    /// `None` if it is too short. This is a packet of ours, cut off anywhere, so there is no checksum
+    /// to verify.
+    fn parse(bytes: &[u8]) -> Option<Quoted> {
+        let number = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+        let ports = number(0)?;
+        let is_init = bytes.get(12) == Some(&ChunkType::INIT.0);
+        Some(Quoted {
+            ports: ((ports >> 16) as u16, ports as u16),
+            tag: number(4)?,
+            initiate_tag: number(16).filter(|_| is_init),
+        })
+    }
+
+    /// ICMP6: the tag must be the one that the peer expects, or that of the INIT itself.
+    fn proves(&self, association: &Association) -> bool {
+        let identity = &association.identity;
+        match self.tag {
+            0 => self.initiate_tag == Some(identity.local_tag.0),
+            tag => tag == identity.peer_tag.0,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Takes an ICMP message about a packet that this endpoint sent. What cannot be tied to an
+    /// association, or lacks its verification tag, is counted and ignored.
+    pub fn handle_icmp(&mut self, now: Time, icmp: &Icmp) {
+        let Some(quoted) = &icmp.quoted else {
+            let here = |key: &(u16, IpAddr, u16)| key.1 == icmp.destination;
+            let all: Vec<AssociationId> =
+                self.by_address.iter().filter(|(key, _)| here(key)).map(|(_, id)| *id).collect();
+            for id in all {
+                self.apply_icmp(now, id, icmp, false);
+            }
+            return;
+        };
+        // ICMP5: "If the association cannot be found, an implementation SHOULD ignore the ICMP
+        // message." ICMP6: the tag "MUST" match.
+        let found = Quoted::parse(quoted).and_then(|quoted| {
+            let (ours, theirs) = quoted.ports;
+            let id = *self.by_address.get(&(ours, icmp.destination, theirs))?;
+            let proven = quoted.proves(self.associations.get(id)?);
+            proven.then_some((id, quoted.tag == 0))
+        });
+        match found {
+            Some((id, is_init)) => self.apply_icmp(now, id, icmp, is_init),
+            None => self.stats.icmp_ignored += 1,
+        }
+    }
+
+    fn apply_icmp(&mut self, now: Time, id: AssociationId, icmp: &Icmp, is_init: bool) {
+        self.stats.icmp_accepted += 1;
+        if let Some(a) = self.associations.get_mut(id) {
+            a.on_icmp(now, icmp.destination, icmp.kind, is_init);
+        }
+        self.settle(now, id);
+    }
+}
