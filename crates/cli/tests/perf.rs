@@ -198,7 +198,7 @@ fn paced_messages_and_round_trips() {
 }
 
 #[test]
-fn a_killed_server_is_noticed_by_the_limit_of_the_profile() {
+fn a_killed_server_is_noticed_by_icmp_or_the_limit_of_the_profile() {
     let server = Server::start(&[]);
     let mut client =
         server.client(&[&["--duration", "60", "--window", "64Ki"], &IMPATIENT[..]].concat());
@@ -208,12 +208,13 @@ fn a_killed_server_is_noticed_by_the_limit_of_the_profile() {
     drop(server);
     let killed = Instant::now();
     let error = failure(&client.end(), 1);
-    assert!(error.contains("limits.association_max_retrans = 3"), "{error}");
+    let limit = error.contains("limits.association_max_retrans = 3");
+    assert!(limit || error.contains("ICMP"), "{error}");
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
 }
 
 #[test]
-fn a_killed_client_is_noticed_by_its_silence() {
+fn a_killed_client_is_noticed_by_its_silence_or_icmp() {
     let server = Server::start(&["--once", "--timeout", "500ms"]);
     let mut client = server.client(&["--duration", "60"]);
     let mut lines = BufReader::new(client.0.stdout.take().unwrap()).lines();
@@ -221,7 +222,8 @@ fn a_killed_client_is_noticed_by_its_silence() {
     thread::sleep(Duration::from_millis(100));
     drop(client);
     let error = failure(&server.process.end(), 1);
-    assert!(error.contains("no progress for 500 ms (--timeout)"), "{error}");
+    let silence = error.contains("no progress for 500 ms (--timeout)");
+    assert!(silence || error.contains("ICMP"), "{error}");
 }
 
 #[test]

@@ -21,6 +21,13 @@ pub(crate) struct Common {
     /// Largest IP packet to send, headers included
     #[arg(long, value_name = "BYTES", default_value = "1500")]
     pub(crate) mtu: u16,
+    /// How packets travel: in UDP datagrams, or directly on IP (Linux, needs CAP_NET_RAW)
+    #[arg(long, value_enum, value_name = "CARRIER", default_value = "udp")]
+    pub(crate) carrier: CarrierKind,
+    /// With several addresses of the peer: send over one at a time, or over all at once (concurrent
+    /// multipath transfer)
+    #[arg(long, value_enum, value_name = "PATHS", default_value = "one")]
+    pub(crate) paths: PathUse,
     /// Hold small messages while data is outstanding (Nagle) instead of sending them at once
     #[arg(long)]
     pub(crate) nagle: bool,
@@ -35,12 +42,27 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
+/// The argument of `--carrier`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CarrierKind {
+    Udp,
+    Raw,
+}
+
+/// The argument of `--paths`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PathUse {
+    One,
+    All,
+}
+
 /// `tresse perf server`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServerArgs {
-    /// Local address and UDP port [default: all addresses, IPv6 and IPv4, port 9899]
-    #[arg(long, value_name = "ADDR[:PORT]")]
-    pub(crate) listen: Option<String>,
+    /// Local address and UDP port (repeatable; several make the server multihomed) [default: all
+    /// addresses, IPv6 and IPv4, port 9899; on raw IP those of IPv4]
+    #[arg(long, visible_alias = "local", value_name = "ADDR[:PORT]")]
+    pub(crate) listen: Vec<String>,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value = "5001", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) sctp_port: u16,
@@ -63,9 +85,14 @@ pub(crate) struct ClientArgs {
     /// The server's SCTP port
     #[arg(long, value_name = "PORT", default_value = "5001", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) sctp_port: u16,
-    /// Local address and UDP port [default: the address that routes to the server, any port]
-    #[arg(long, value_name = "ADDR[:PORT]")]
-    pub(crate) bind: Option<String>,
+    /// Another address of the server, of the same UDP port (repeatable). Those that the server offers
+    /// are used without it
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) peer: Vec<std::net::IpAddr>,
+    /// Local address and UDP port (repeatable; several make the client multihomed) [default: the
+    /// address that routes to the server, any port]
+    #[arg(long, visible_alias = "local", value_name = "ADDR[:PORT]")]
+    pub(crate) bind: Vec<String>,
     /// Give up connecting after so long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,

@@ -1,11 +1,12 @@
 //! `tresse perf client`
 
-use std::net::SocketAddr;
+use std::iter;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tresse::{Association, Config, Endpoint, Profile};
+use tresse::{Association, AssociationConfig, Config, Endpoint, Profile};
 
 use super::args::ClientArgs;
 use super::clock;
@@ -20,21 +21,18 @@ use super::{receiver, sender, setup};
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let profile = setup::profile(&args.common)?;
     let peer = setup::resolve(&args.host, args.udp_port).await?;
-    let local = match &args.bind {
-        Some(bind) => setup::resolve(bind, 0).await?,
-        None => setup::route_to(peer),
-    };
+    let carrier = setup::carrier(&args.common, &args.bind, setup::route_to(peer)).await?;
     let test = args.load.test();
-    let mut config = Config::client(local);
+    let mut config = Config::client_over(carrier);
     config.sctp.association = setup::association(&args.common, &profile);
     let capture = setup::capture(&args.common, &mut config)?;
-    let endpoint =
-        Endpoint::bind(config).map_err(|e| Failure::Failed(format!("UDP {local}: {e}")))?;
+    let association = config.sctp.association.clone();
+    let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
     let interrupts = Interrupts::listen();
     let output = Output { json: args.common.json, prefix: String::new() };
 
     let association = tokio::select! {
-        result = connect(&args, &endpoint, peer, &profile) => result,
+        result = connect(&args, &endpoint, peer, association) => result,
         () = interrupts.at_least(1) => Err(Failure::Interrupted),
     };
     let result = match association {
@@ -67,18 +65,23 @@ async fn connect(
     args: &ClientArgs,
     endpoint: &Endpoint,
     peer: SocketAddr,
-    profile: &Profile,
+    config: AssociationConfig,
 ) -> Result<Association, Failure> {
-    match timeout(args.connect_timeout, endpoint.connect(peer, args.sctp_port)).await {
+    let profile = Arc::clone(&config.profile);
+    let place = format!("{}, SCTP port {}", setup::shown(&args.common, peer), args.sctp_port);
+    let config = AssociationConfig { encapsulation: Some(peer.port()), ..config };
+    let addresses: Vec<IpAddr> = iter::once(peer.ip()).chain(args.peer.iter().copied()).collect();
+    endpoint.learn_zone(peer);
+    let connecting = endpoint.connect_with(&addresses, args.sctp_port, config);
+    match timeout(args.connect_timeout, connecting).await {
         Ok(Ok(association)) => Ok(association),
         Ok(Err(tresse::ConnectError::Closed(closed))) => {
-            let failure = Failure::closed(&closed, profile);
-            Err(Failure::Failed(format!("UDP {peer}, SCTP port {}: {failure}", args.sctp_port)))
+            let failure = Failure::closed(&closed, &profile);
+            Err(Failure::Failed(format!("{place}: {failure}")))
         }
         Ok(Err(refused)) => Err(Failure::Usage(refused.to_string())),
         Err(_) => Err(Failure::Failed(format!(
-            "UDP {peer}, SCTP port {}: no answer within {} (--connect-timeout): is `tresse perf server` running there?",
-            args.sctp_port,
+            "{place}: no answer within {} (--connect-timeout): is `tresse perf server` running there?",
             Time(args.connect_timeout)
         ))),
     }
@@ -168,8 +171,11 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
             format!("one every {}", Time(Duration::from_micros(*micros)))
         }
     };
+    // Raw IP has no UDP port.
+    let raw = session.endpoint.local_addr().port() == 0;
+    let place = if raw { format!("IP {}", peer.ip()) } else { format!("UDP {peer}") };
     format!(
-        "{} UDP {peer}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}",
+        "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}",
         if *reverse { "from" } else { "to" },
         if *unordered { " unordered" } else { "" },
         if *streams == 1 { "" } else { "s" },

@@ -1,5 +1,6 @@
 //! `tresse perf server`
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tresse::{Association, Config, DEFAULT_UDP_PORT, Endpoint, Profile};
 
-use super::args::{Common, ServerArgs};
+use super::args::{CarrierKind, Common, ServerArgs};
 use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, DelayKind, Test, VERSION};
@@ -21,19 +22,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let common = Arc::new(args.common);
     let profile = setup::profile(&common)?;
-    let local = match &args.listen {
-        Some(listen) => setup::resolve(listen, DEFAULT_UDP_PORT).await?,
-        None => setup::all_addresses(DEFAULT_UDP_PORT),
+    let everywhere = match common.carrier {
+        CarrierKind::Udp => setup::all_addresses(DEFAULT_UDP_PORT),
+        CarrierKind::Raw => (Ipv4Addr::UNSPECIFIED, DEFAULT_UDP_PORT).into(),
     };
-    let mut config = Config::server(local, args.sctp_port);
+    let carrier = setup::carrier(&common, &args.listen, everywhere).await?;
+    let mut config = Config::server_over(carrier, args.sctp_port);
     config.sctp.association = setup::association(&common, &profile);
     let capture = setup::capture(&common, &mut config)?;
-    let endpoint =
-        Endpoint::bind(config).map_err(|e| Failure::Failed(format!("UDP {local}: {e}")))?;
+    let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
     let interrupts = Interrupts::listen();
+    let local: Vec<String> =
+        endpoint.local_addrs().iter().map(|address| setup::shown(&common, *address)).collect();
     let waiting = format!(
-        "waiting on UDP {}, SCTP port {}, profile {}",
-        endpoint.local_addr(),
+        "waiting on {}, SCTP port {}, profile {}",
+        local.join(", "),
         args.sctp_port,
         profile.name
     );
@@ -63,7 +66,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             // One test at a time is all that is wanted with --once.
             association = endpoint.accept(), if !args.once || tests.is_empty() => {
                 let Some(association) = association else {
-                    result = Err(Failure::Failed("the UDP socket failed".into()));
+                    result = Err(Failure::Failed("the socket failed".into()));
                     break;
                 };
                 number += 1;

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, Config, Profile};
+use tresse::{AssociationConfig, Carrier, Config, Profile};
 
-use super::args::Common;
+use super::args::{CarrierKind, Common, PathUse};
 use super::capture::Capture;
 use super::outcome::Failure;
 use super::protocol::{MAX_SIZE, MAX_STREAMS};
@@ -47,7 +47,37 @@ pub(crate) fn association(common: &Common, profile: &Arc<Profile>) -> Associatio
         max_message_size: MAX_SIZE as usize,
         mtu: usize::from(common.mtu),
         no_delay: !common.nagle,
+        concurrent_transfer: common.paths == PathUse::All,
         ..AssociationConfig::default()
+    }
+}
+
+/// The carrier that was asked for, on the addresses of `local` or else on `default`.
+pub(crate) async fn carrier(
+    common: &Common,
+    local: &[String],
+    default: SocketAddr,
+) -> Result<Carrier, Failure> {
+    let mut addresses = Vec::new();
+    for text in local {
+        addresses.push(resolve(text, default.port()).await?);
+    }
+    if addresses.is_empty() {
+        addresses.push(default);
+    }
+    Ok(match common.carrier {
+        CarrierKind::Udp => Carrier::Udp { local: addresses },
+        CarrierKind::Raw => {
+            Carrier::RawIp { local: addresses.iter().map(SocketAddr::ip).collect() }
+        }
+    })
+}
+
+/// How messages call an address: with its UDP port, unless there is none.
+pub(crate) fn shown(common: &Common, address: SocketAddr) -> String {
+    match common.carrier {
+        CarrierKind::Udp => format!("UDP {address}"),
+        CarrierKind::Raw => format!("IP {}", address.ip()),
     }
 }
 
