@@ -57,7 +57,6 @@ impl Engine {
         }
         let name = socket.for_program(peer);
         self.sockets.insert(request.socket, socket);
-        self.pump(request.socket);
         Ok((i64::from(streams), encode_addresses(&[name])))
     }
 

@@ -231,6 +231,8 @@ async fn serve_connection(engine: Shared, fd: OwnedFd) {
             let opened = result.is_ok();
             answer(result);
             if opened {
+                // What has arrived already comes after the answer.
+                engine.borrow_mut().writable(request.socket);
                 serve_socket(&engine, request.socket, &conn).await;
             }
         }

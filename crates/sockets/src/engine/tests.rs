@@ -139,6 +139,29 @@ fn messages_cross_and_the_end_is_told_after_them() {
 }
 
 #[test]
+fn what_arrives_before_accept_is_read_after_it() {
+    with_engine(|path| {
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7000").unwrap();
+        listener.call(Op::Listen, 5, 0, &[]).unwrap();
+        let client = Client::socket(path, SOCK_STREAM);
+        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        client.call(Op::Connect, 0, 0, &to).unwrap();
+        let (header, _) = listener.receive();
+        client.send(TxHeader::default(), b"early");
+        drop(client);
+        let late = Client::socket(path, SOCK_STREAM);
+        // Nobody listens there: by the time that this is known, the message has arrived.
+        let nowhere = encode_addresses(&["127.0.0.1:7009".parse().unwrap()]);
+        late.call(Op::Connect, 0, 0, &nowhere).unwrap();
+        assert_eq!(late.receive().0.kind, kind::END);
+        let server = Client::open(path, Op::Accept, header.association.into(), 0);
+        assert_eq!(server.receive().1, b"early");
+        assert_eq!(server.receive().0.kind, kind::END);
+    });
+}
+
+#[test]
 fn calls_fail_as_those_of_the_kernel() {
     with_engine(|path| {
         let (listener, client, server) = pair(path);
