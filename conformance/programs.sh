@@ -150,5 +150,74 @@ if have erl erlang-base; then
     stop
 fi
 
+if have javac default-jdk-headless; then
+    cat >"$work/Pair.java" <<'JAVA'
+import com.sun.nio.sctp.*;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+
+public class Pair {
+    public static void main(String[] args) throws Exception {
+        var address = new InetSocketAddress("127.0.0.1", 7109);
+        var buffer = ByteBuffer.allocate(65536);
+        if (args[0].equals("client")) {
+            var channel = SctpChannel.open(address, 4, 4);
+            channel.send(ByteBuffer.wrap("hello from java".getBytes()), MessageInfo.createOutgoing(null, 2));
+            channel.shutdown();
+            while (channel.receive(buffer, null, null).bytes() >= 0) buffer.clear();
+            channel.close();
+            return;
+        }
+        var server = SctpServerChannel.open().bind(address);
+        var channel = server.accept();
+        MessageInfo info;
+        while ((info = channel.receive(buffer, null, null)).bytes() >= 0) {
+            buffer.flip();
+            var text = new byte[buffer.remaining()];
+            buffer.get(text);
+            System.out.println("stream " + info.streamNumber() + " " + new String(text));
+            buffer.clear();
+        }
+    }
+}
+JAVA
+    javac -d "$work" "$work/Pair.java" 2>/dev/null
+    server java -cp "$work" Pair server
+    sleep 2
+    client java -cp "$work" Pair client >"$work/client" 2>&1
+    sleep 1
+    verdict "Java com.sun.nio.sctp" "$work/server" "stream 2 hello from java"
+    stop
+fi
+
+if have osmo-stp osmo-stp; then
+    cat >"$work/stp.cfg" <<'CFG'
+line vty
+ no login
+ bind 127.0.0.1 42399
+cs7 instance 0
+ xua rkm routing-key-allocation dynamic-permitted
+ listen m3ua 7110
+  accept-asp-connections dynamic-permitted
+  local-ip 127.0.0.1
+CFG
+    # An M3UA client (RFC 4666): ASP Up and Heartbeat, with payload protocol identifier 3.
+    cat >"$work/m3ua.py" <<'PY'
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)
+s.setsockopt(132, 10, struct.pack("=4H5Ii", 0, 0, 0, 0, socket.htonl(3), 0, 0, 0, 0, 0))
+s.connect(("127.0.0.1", 7110))
+for kind, body in ((1, b""), (3, struct.pack(">HH", 9, 8) + b"beat")):
+    s.sendall(struct.pack(">BBBBI", 1, 0, 3, kind, 8 + len(body)) + body)
+    answer = s.recv(1000)
+    print("M3UA class", answer[2], "type", answer[3], answer[12:].decode())
+PY
+    server osmo-stp -c "$work/stp.cfg"
+    client python3 "$work/m3ua.py" >"$work/client" 2>&1
+    verdict "osmo-stp, ASP Up Ack" "$work/client" "M3UA class 3 type 4"
+    verdict "osmo-stp, Heartbeat Ack" "$work/client" "M3UA class 3 type 6 beat"
+    stop
+fi
+
 [ $failures -eq 0 ] && echo "all programs passed" || echo "$failures failures"
 [ $failures -eq 0 ]
