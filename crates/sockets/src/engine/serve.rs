@@ -272,16 +272,13 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
         };
         tokio::select! {
             () = conn.changed.notified() => {}
-            guard = conn.fd.readable(), if !over => {
+            // While a message waits, what is there stays there, even the end of the connection.
+            guard = conn.fd.readable(), if !over && !stalled => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 if reads {
                     if engine.borrow_mut().readable(id) {
                         guard.clear_ready();
                     }
-                } else if stalled {
-                    // What is there stays there, even the end of the connection.
-                    drop(guard);
-                    conn.changed.notified().await;
                 } else if conn.is_hung_up() {
                     return engine.borrow_mut().hang_up(id);
                 } else {

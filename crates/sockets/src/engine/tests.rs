@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::fstat;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
     send, socket_with,
@@ -235,27 +236,55 @@ fn whoever_dies_with_data_unread_aborts() {
     });
 }
 
+/// Writes numbered messages, beginning with `from`, until there is no room.
+fn write_until_full(to: &Client, from: u32) -> u32 {
+    let header = TxHeader { kind: kind::DATA, flags: flag::END, ..TxHeader::default() };
+    let mut n = from;
+    loop {
+        let frame = [&header.encode()[..], &n.to_be_bytes(), &[0; 10_000]].concat();
+        if send(&to.fd, &frame, SendFlags::DONTWAIT).is_err() {
+            return n;
+        }
+        n += 1;
+        assert!(n < 10_000, "nothing ever stops the writer");
+    }
+}
+
+fn read_numbered(from: &Client, messages: u32) {
+    set_socket_timeout(&from.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+    for n in 0..messages {
+        assert_eq!(from.receive().1[..4], n.to_be_bytes());
+    }
+}
+
 #[test]
 fn a_full_peer_holds_the_writer_back_and_nothing_is_lost() {
     with_engine(|path| {
         let (_listener, client, server) = pair(path);
-        let mut sent = 0u32;
-        let header = TxHeader { kind: kind::DATA, flags: flag::END, ..TxHeader::default() };
-        loop {
-            let frame = [&header.encode()[..], &sent.to_be_bytes(), &[0; 10_000]].concat();
-            if send(&client.fd, &frame, SendFlags::DONTWAIT).is_err() {
-                // Was that all? The engine may only have had no turn yet.
-                std::thread::sleep(Duration::from_millis(100));
-                if send(&client.fd, &frame, SendFlags::DONTWAIT).is_err() {
-                    break;
-                }
-            }
-            sent += 1;
-            assert!(sent < 10_000, "nothing ever stops the writer");
+        let (mut sent, mut before) = (write_until_full(&client, 0), 0);
+        // Was that all? The engine may only have had no turn yet.
+        while sent > before {
+            std::thread::sleep(Duration::from_millis(100));
+            before = sent;
+            sent = write_until_full(&client, sent);
         }
-        for n in 0..sent {
-            assert_eq!(server.receive().1[..4], n.to_be_bytes());
+        read_numbered(&server, sent);
+    });
+}
+
+#[test]
+fn two_that_write_before_they_read_are_not_stuck() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        let (mut sent, mut before) = ([0; 2], [1; 2]);
+        while sent != before {
+            before = sent;
+            sent = [write_until_full(&client, sent[0]), write_until_full(&server, sent[1])];
+            std::thread::sleep(Duration::from_millis(100));
         }
+        // One reads all, and then the other one.
+        read_numbered(&server, sent[0]);
+        read_numbered(&client, sent[1]);
     });
 }
 
