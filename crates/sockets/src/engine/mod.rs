@@ -1,6 +1,6 @@
 //! The engine: sockets, associations, and what happens between them.
 //!
-//! Everything runs on one thread: [`serve`](self::serve) has one task for each connection and one for the
+//! Everything runs on one thread: [`serve`] has one task for each connection and one for the
 //! events of the stack, and each of them calls the [`Engine`] and lets go of it again.
 
 mod bind;
