@@ -15,11 +15,11 @@ mod carrier;
 mod icmp;
 #[cfg(target_os = "linux")]
 mod raw;
+mod receive;
 #[cfg(target_os = "linux")]
 mod sys;
 mod udp;
 
-use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -33,15 +33,6 @@ pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
 pub const DEFAULT_UDP_PORT: u16 = 9899;
-
-/// Buffers filled by one system call. With receive offload each holds up to 64 datagrams.
-const RECV_BATCH: usize = 16;
-
-/// Bytes of one of them: the largest datagram, and the largest run the kernel coalesces.
-const RECV_BUFFER: usize = 65_535;
-
-/// Errors in a row that one `poll_recv` swallows before it lets others run.
-const MAX_ERRORS_IN_A_ROW: u32 = 16;
 
 /// Settings of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,41 +171,9 @@ fn ecn_of(meta: &RecvMeta) -> Ecn {
     }
 }
 
-/// Errors of one datagram, or of an earlier one, that say nothing about the socket.
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::NetworkDown
-            | ErrorKind::Interrupted
-            | ErrorKind::OutOfMemory
-            | ErrorKind::PermissionDenied
-            | ErrorKind::TimedOut
-            | ErrorKind::InvalidData
-    ) || quinn_udp::is_msg_size_err(error)
-        // ICMP errors that have no name in std, such as EPROTO and ENOPROTOOPT.
-        || is_network_error(error)
-}
-
-#[cfg(target_os = "linux")]
-fn is_network_error(error: &io::Error) -> bool {
-    use nix::libc::{EHOSTDOWN, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPROTO};
-    let code = error.raw_os_error().unwrap_or(0);
-    [EHOSTDOWN, ENONET, ENOPROTOOPT, EOPNOTSUPP, EPROTO].contains(&code)
-}
-
 /// Whether a failed call may have told of an earlier packet's ICMP message instead of its own.
 #[cfg(target_os = "linux")]
 fn may_be_icmp(code: i32) -> bool {
     use nix::libc::{EAGAIN, EINVAL, ENOBUFS, EPERM};
     ![EAGAIN, EINVAL, ENOBUFS, EPERM].contains(&code)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_network_error(_error: &io::Error) -> bool {
-    false
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::task::{Context, Poll, ready};
@@ -20,11 +20,9 @@ use tokio::io::unix::AsyncFd;
 use crate::address::AddressMap;
 use crate::batch::{SendQueue, Target};
 use crate::icmp::{ErrorQueue, Writable};
+use crate::receive::{Buffers, ReceiveBuffers};
 use crate::sys;
-use crate::{
-    CarrierStats, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing, RECV_BATCH, RECV_BUFFER,
-    SocketOptions, ecn_of, is_transient, may_be_icmp,
-};
+use crate::{CarrierStats, IcmpMessage, Incoming, Outgoing, SocketOptions, ecn_of, may_be_icmp};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
 const IPPROTO_SCTP: i32 = 132;
@@ -49,7 +47,7 @@ pub struct RawCarrier {
     state: UdpSocketState,
     local: SocketAddr,
     addresses: AddressMap,
-    received: Box<[u8]>,
+    received: ReceiveBuffers,
     queue: SendQueue,
     errors: ErrorQueue,
     writable: Writable,
@@ -86,7 +84,7 @@ impl RawCarrier {
             state,
             local,
             addresses: AddressMap::new(local),
-            received: vec![0; RECV_BATCH * RECV_BUFFER].into(),
+            received: ReceiveBuffers::default(),
             queue: SendQueue::default(),
             errors,
             writable: Writable::default(),
@@ -125,42 +123,16 @@ impl RawCarrier {
         cx: &mut Context<'_>,
         out: &mut Vec<Incoming>,
     ) -> Poll<io::Result<usize>> {
-        let mut errors = 0;
-        loop {
-            let mut ready = ready!(self.io.poll_read_ready(cx))?;
-            let mut metas = [RecvMeta::default(); RECV_BATCH];
-            let mut chunks = self.received.chunks_mut(RECV_BUFFER);
-            let mut buffers: [IoSliceMut<'_>; RECV_BATCH] =
-                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
-            let result =
-                ready.try_io(|io| self.state.recv(io.get_ref().into(), &mut buffers, &mut metas));
-            match result {
-                Ok(Ok(filled)) => {
-                    self.stats.recv_calls += 1;
-                    let before = out.len();
-                    for (meta, buffer) in
-                        metas[..filled].iter().zip(self.received.chunks(RECV_BUFFER))
-                    {
-                        take(meta, buffer, self.local.ip(), &mut self.stats, out);
-                        self.addresses.learn(meta.addr);
-                    }
-                    let taken = out.len() - before;
-                    if taken > 0 {
-                        return Poll::Ready(Ok(taken));
-                    }
-                }
-                Ok(Err(e)) if is_transient(&e) => {
-                    self.stats.recv_failed += 1;
-                    errors += 1;
-                    if errors == MAX_ERRORS_IN_A_ROW {
-                        cx.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                }
-                Ok(Err(e)) => return Poll::Ready(Err(e)),
-                Err(_would_block) => {}
-            }
-        }
+        let RawCarrier { io, state, local, addresses, received, stats, .. } = self;
+        let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
+            let mut ready = ready!(io.poll_read_ready(cx))?;
+            let result = ready.try_io(|io| state.recv(io.get_ref().into(), buffers, metas));
+            Poll::Ready(result.unwrap_or_else(|_| Err(ErrorKind::WouldBlock.into())))
+        };
+        received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
+            take(meta, buffer, local.ip(), stats, out);
+            addresses.learn(meta.addr);
+        })
     }
 
     /// Accepts one packet for sending; [`poll_flush`](Self::poll_flush) sends it.

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::future::poll_fn;
-use std::io::{self, ErrorKind, IoSliceMut};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll, ready};
 
@@ -20,11 +20,11 @@ use crate::batch::{SendQueue, Target};
 use crate::icmp::{ErrorQueue, Writable};
 #[cfg(target_os = "linux")]
 use crate::may_be_icmp;
+use crate::receive::{Buffers, ReceiveBuffers};
 #[cfg(target_os = "linux")]
 use crate::sys;
 use crate::{
-    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, MAX_ERRORS_IN_A_ROW, Outgoing,
-    RECV_BATCH, RECV_BUFFER, SocketOptions, ecn_of, is_transient,
+    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, Outgoing, SocketOptions, ecn_of,
 };
 
 /// A UDP socket that carries SCTP packets, many per system call where the kernel can.
@@ -41,7 +41,7 @@ pub struct UdpCarrier {
     state: UdpSocketState,
     local: SocketAddr,
     addresses: AddressMap,
-    received: Box<[u8]>,
+    received: ReceiveBuffers,
     queue: SendQueue,
     /// A segmented send failed and the system was told to segment no more; the next single
     /// datagram shows whether segmentation or the destination was to blame.
@@ -85,7 +85,7 @@ impl UdpCarrier {
             state,
             local,
             addresses: AddressMap::new(local),
-            received: vec![0; RECV_BATCH * RECV_BUFFER].into(),
+            received: ReceiveBuffers::default(),
             queue: SendQueue::default(),
             segmentation_in_doubt: false,
             singly: 0,
@@ -122,43 +122,17 @@ impl UdpCarrier {
         cx: &mut Context<'_>,
         out: &mut Vec<Incoming>,
     ) -> Poll<io::Result<usize>> {
-        let mut errors = 0;
-        loop {
-            ready!(self.io.poll_recv_ready(cx))?;
-            let mut metas = [RecvMeta::default(); RECV_BATCH];
-            let mut chunks = self.received.chunks_mut(RECV_BUFFER);
-            let mut buffers: [IoSliceMut<'_>; RECV_BATCH] =
-                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
-            let result = self.io.try_io(Interest::READABLE, || {
-                self.state.recv((&self.io).into(), &mut buffers, &mut metas)
-            });
-            match result {
-                Ok(filled) => {
-                    self.stats.recv_calls += 1;
-                    let before = out.len();
-                    for (meta, buffer) in
-                        metas[..filled].iter().zip(self.received.chunks(RECV_BUFFER))
-                    {
-                        split(meta, buffer, self.local, &mut self.stats, out);
-                        self.addresses.learn(meta.addr);
-                    }
-                    let taken = out.len() - before;
-                    if taken > 0 {
-                        return Poll::Ready(Ok(taken));
-                    }
-                }
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                Err(e) if is_transient(&e) => {
-                    self.stats.recv_failed += 1;
-                    errors += 1;
-                    if errors == MAX_ERRORS_IN_A_ROW {
-                        cx.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                }
-                Err(e) => return Poll::Ready(Err(e)),
-            }
-        }
+        let UdpCarrier { io, state, local, addresses, received, stats, .. } = self;
+        let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
+            ready!(io.poll_recv_ready(cx))?;
+            let socket = &*io;
+            let receive = || state.recv(socket.into(), buffers, metas);
+            Poll::Ready(io.try_io(Interest::READABLE, receive))
+        };
+        received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
+            split(meta, buffer, *local, stats, out);
+            addresses.learn(meta.addr);
+        })
     }
 
     /// Waits for packets; see [`poll_recv`](Self::poll_recv). Dropping the future loses nothing.
