@@ -86,6 +86,25 @@ static void fail(const char *format, ...)
 	_exit(1); /* threads of the stack must not hold the process */
 }
 
+/* setsockopt of the stack at the level of SCTP; fails the test if it does. */
+static void set_option(peer_socket sock, int name, const void *value, socklen_t length);
+
+/* What every socket of a peer wants: its streams, and to be told of messages and of the end. */
+static void set_common_options(peer_socket sock)
+{
+	int on = 1;
+	struct sctp_initmsg init = {
+		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
+	};
+	struct sctp_event event = {
+		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1,
+	};
+
+	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
+	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
+	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+}
+
 static void *allocate(size_t size)
 {
 	void *memory = calloc(1, size);

@@ -68,21 +68,13 @@ static int establish(void)
 		uint8_t bytes[4 * sizeof(struct sockaddr_in6)];
 		struct sockaddr address;
 	} local, remote;
-	int family = AF_INET, on = 1;
+	int family = AF_INET;
 	int locals = addresses(options.address, options.port, local.bytes, &family);
 	int sock = socket(family, SOCK_STREAM, IPPROTO_SCTP);
 
 	if (sock < 0)
 		fail("socket: %s", strerror(errno));
-	struct sctp_initmsg init = {
-		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
-	};
-	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
-	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
-	struct sctp_event event = {
-		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1,
-	};
-	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	set_common_options(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
 	if (options.server) {

@@ -84,19 +84,10 @@ static struct socket *open_socket(void)
 	socklen_t length = socket_address(&address, options.address, options.port);
 	struct socket *sock =
 	    usrsctp_socket(address.ss_family, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
-	int on = 1;
 
 	if (sock == NULL)
 		fail("socket: %s", strerror(errno));
-	struct sctp_initmsg init = {
-		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
-	};
-	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
-	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
-	struct sctp_event event = {
-		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1,
-	};
-	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	set_common_options(sock);
 	/* The loopback interface has 64 KiB; a fixed MTU makes packets as they are on a network.
 	 * usrsctp adds the headers of IP, UDP and SCTP to the size given here. */
 	uint32_t headers = (address.ss_family == AF_INET6 ? 40 : 20) + 8 + 12;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tresse::{Association, Ppid, SendOptions, StreamId};
+use tresse::{Association, CloseReason, Closed, Ppid, SendOptions, StreamId};
 
 use crate::{Payload, PeerReport, Received};
 
@@ -85,4 +85,16 @@ pub async fn exchange(association: &Association, payload: Payload) {
     assert_eq!(association.outbound_streams(), payload.streams);
     assert_eq!(association.inbound_streams(), payload.streams);
     tokio::join!(send_all(association, payload), receive_all(association, payload));
+}
+
+/// Aborts while the peer goes on sending.
+///
+/// # Panics
+/// When the peer stops before, or the association ends in another way.
+pub async fn interrupt(association: &Association) {
+    for _ in 0..100 {
+        assert!(association.recv().await.is_some(), "the peer goes on sending");
+    }
+    association.abort("enough");
+    assert_eq!(association.closed().await, Closed::Association(CloseReason::Aborted));
 }

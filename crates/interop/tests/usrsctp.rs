@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use tokio::net::UdpSocket;
 use tresse::{Association, CloseReason, Closed, Config, Endpoint};
 use tresse_interop::traffic::{
-    BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, run, send_all,
+    BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, interrupt, run,
+    send_all,
 };
 use tresse_interop::{Payload, Peer, PeerProgram, PeerReport, Unavailable, free_udp_port, skipped};
 
@@ -217,11 +218,7 @@ fn the_peer_sees_our_abort() {
     let peer = start_server(program, udp, endless, "--duplex --expect-abort");
     run(async {
         let (_endpoint, association) = connect(client_config(endless), udp).await;
-        for _ in 0..100 {
-            assert!(association.recv().await.is_some(), "the peer goes on sending");
-        }
-        association.abort("enough");
-        assert_eq!(association.closed().await, Closed::Association(CloseReason::Aborted));
+        interrupt(&association).await;
     });
     let report = peer.finish(LIMIT);
     assert_eq!((report.end.as_str(), report.received), ("aborted", 0));
