@@ -38,7 +38,9 @@ fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
         });
         let mut result = None;
         let stop = async { result = stop.await.ok() };
-        server.run(stop, Duration::from_secs(5)).await.unwrap();
+        let run = server.run(stop, Duration::from_secs(5));
+        // A socket whose message waits for ever would keep the engine from its end.
+        tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
         result.unwrap().unwrap();
     });
 }
