@@ -16,20 +16,29 @@ use super::serve::{Server, Settings};
 use crate::abi::{AF_INET, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use crate::protocol::*;
 
+/// An engine that talks to itself, so that its port must be known before it has it.
+fn bind_to_itself(path: &Path) -> Server {
+    loop {
+        let probe = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let local: SocketAddr = probe.local_addr().unwrap();
+        let settings =
+            Settings { carrier: local.into(), peer_udp_port: local.port(), ..Settings::default() };
+        drop(probe);
+        match Server::bind(path, &settings) {
+            // Another test was faster.
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            other => return other.unwrap(),
+        }
+    }
+}
+
 /// Runs an engine, and `client` on another thread.
 fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        // It talks to itself, so its port must be known before it has it.
-        let probe = std::net::UdpSocket::bind(local).unwrap();
-        let local = probe.local_addr().unwrap();
-        let settings =
-            Settings { carrier: local.into(), peer_udp_port: local.port(), ..Settings::default() };
-        drop(probe);
-        let server = Server::bind(&path, &settings).unwrap();
+        let server = bind_to_itself(&path);
         let path = path.clone();
         let client = tokio::task::spawn_blocking(move || client(&path));
         let (done, stop) = tokio::sync::oneshot::channel();
