@@ -60,8 +60,9 @@ impl Association {
             path.local = Some(local);
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT; only now, with
             // the tag checked.
-            if encapsulation.is_some() {
+            if encapsulation.is_some() && path.encapsulation != encapsulation {
                 path.encapsulation = encapsulation;
+                self.moved = true;
             }
         }
         let gap = self.receiver.as_ref().is_some_and(|r| r.received.has_gaps());

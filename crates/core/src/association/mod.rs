@@ -69,6 +69,16 @@ pub(crate) struct Identity {
     pub(crate) peer_tie_tag: u32,
 }
 
+/// What tells the peers of an endpoint apart: the ports and an address, and the UDP port of a peer
+/// that is reached through UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PeerKey {
+    pub(crate) local_port: u16,
+    pub(crate) address: IpAddr,
+    pub(crate) remote_port: u16,
+    pub(crate) encapsulation: Option<u16>,
+}
+
 /// A control chunk that waits to be sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
@@ -143,8 +153,10 @@ pub(crate) struct Association {
     pub(crate) journal: Journal,
     /// Consecutive errors on the whole association (RFC 9260 §8.1).
     errors: u32,
-    /// How many paths the endpoint finds this association by.
-    pub(crate) indexed_paths: usize,
+    /// What the endpoint finds this association by.
+    pub(crate) indexed: Vec<PeerKey>,
+    /// The peer's UDP port has changed since.
+    pub(crate) moved: bool,
     /// In the endpoint's list of associations that may have something to send.
     pub(crate) queued: bool,
     /// The deadline that the endpoint has on its list.
@@ -195,7 +207,8 @@ impl Association {
             outbox: VecDeque::new(),
             journal: Journal { tracing: config.trace, ..Journal::default() },
             errors: 0,
-            indexed_paths: 0,
+            indexed: Vec::new(),
+            moved: false,
             queued: false,
             registered: None,
             config,

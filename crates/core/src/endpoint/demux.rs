@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use tresse_wire::{Cause, Causes, Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::State;
+use crate::association::{PeerKey, State};
 use crate::time::Time;
 
 /// The facts of a packet that decide what happens to it as a whole.
@@ -160,17 +160,24 @@ impl Endpoint {
         matches!(state, Some(State::CookieWait | State::CookieEchoed))
     }
 
-    /// The association of a packet: by the peer's address and port, and for an INIT ACK that
-    /// comes from another address than expected, by our tag.
+    /// The association of a packet: by our tag if address and ports agree, else by those alone, for
+    /// what bears another tag or none. An INIT ACK may come from any address (§5.1.3).
     fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
-        let key = (header.destination_port, datagram.source, header.source_port);
-        self.by_address.get(&key).copied().or_else(|| {
-            let id = *self.by_tag.get(&header.verification_tag.0)?;
-            let a = self.associations.get(id)?;
-            (a.state == State::CookieWait
-                && a.identity.local_port == header.destination_port
-                && a.identity.remote_port == header.source_port)
-                .then_some(id)
+        let (ours, theirs) = (header.destination_port, header.source_port);
+        let tagged = self.index.of_tag(header.verification_tag.0).filter(|id| {
+            self.associations.get(*id).is_some_and(|a| {
+                let identity = a.identity;
+                (identity.local_port, identity.remote_port) == (ours, theirs)
+                    && (a.state == State::CookieWait || a.paths.find(datagram.source).is_some())
+            })
+        });
+        tagged.or_else(|| {
+            self.index.of_peer(&PeerKey {
+                local_port: ours,
+                address: datagram.source,
+                remote_port: theirs,
+                encapsulation: datagram.encapsulation,
+            })
         })
     }
 

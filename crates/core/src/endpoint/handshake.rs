@@ -9,7 +9,7 @@ use tresse_wire::{
 
 use super::cookie::Cookie;
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{Association, Blueprint, State};
+use crate::association::{Association, Blueprint, PeerKey, State};
 use crate::config::AssociationConfig;
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::rng::Rng;
@@ -47,7 +47,7 @@ impl Endpoint {
                 return;
             }
         };
-        let answer = match self.find_any(&init.peer.addresses, header) {
+        let answer = match self.find_any(&init.peer.addresses, datagram, header) {
             Some(id) => self.answer_known(now, id, datagram, header, &init),
             None => self.answer_stranger(datagram, header, &init),
         };
@@ -60,9 +60,20 @@ impl Endpoint {
     }
 
     /// §5.1.2 D: any address of the INIT may identify an existing association.
-    fn find_any(&self, addresses: &[IpAddr], header: CommonHeader) -> Option<AssociationId> {
-        let key = |a: &IpAddr| (header.destination_port, *a, header.source_port);
-        addresses.iter().find_map(|a| self.by_address.get(&key(a)).copied())
+    fn find_any(
+        &self,
+        addresses: &[IpAddr],
+        datagram: &Datagram,
+        header: CommonHeader,
+    ) -> Option<AssociationId> {
+        addresses.iter().find_map(|address| {
+            self.index.of_peer(&PeerKey {
+                local_port: header.destination_port,
+                address: *address,
+                remote_port: header.source_port,
+                encapsulation: datagram.encapsulation,
+            })
+        })
     }
 
     fn answer_stranger(
@@ -71,7 +82,7 @@ impl Endpoint {
         header: CommonHeader,
         init: &PeerInit<'_>,
     ) -> Option<Answer> {
-        let full = self.by_tag.len() >= self.max_associations;
+        let full = self.index.len() >= self.max_associations;
         let port = self.ports.get(&header.destination_port).filter(|port| port.accept && !full);
         let Some(port) = port else {
             // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
@@ -105,7 +116,7 @@ impl Endpoint {
     pub(super) fn fresh_tag(&mut self) -> VerificationTag {
         loop {
             let tag = self.rng.next_nonzero_u32();
-            if !self.by_tag.contains_key(&tag) {
+            if self.index.of_tag(tag).is_none() {
                 return VerificationTag(tag);
             }
         }
@@ -221,7 +232,7 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         };
-        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, header));
+        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, datagram, header));
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
         });
@@ -277,9 +288,9 @@ impl Endpoint {
                     self.settle(now, id);
                     return None;
                 }
-                self.by_tag.remove(&a.identity.local_tag.0);
+                self.index.remove_tag(a.identity.local_tag.0);
                 a.restart(now, &cookie.accepted(), path);
-                self.by_tag.insert(cookie.local_tag.0, id);
+                self.index.add_tag(cookie.local_tag.0, id);
             }
             // C, and everything that the table does not show.
             _ => return None,
@@ -297,7 +308,7 @@ impl Endpoint {
         header: CommonHeader,
         cookie: &Cookie,
     ) -> Option<AssociationId> {
-        let full = self.by_tag.len() >= self.max_associations;
+        let full = self.index.len() >= self.max_associations;
         let port = self.ports.get(&cookie.local_port).filter(|port| port.accept && !full);
         let Some(port) = port else {
             let causes = CauseWriter::new().out_of_resource().finish();

@@ -75,9 +75,7 @@ impl Endpoint {
     /// association, or lacks its verification tag, is counted and ignored.
     pub fn handle_icmp(&mut self, now: Time, icmp: &Icmp) {
         let Some(quoted) = &icmp.quoted else {
-            let here = |key: &(u16, IpAddr, u16)| key.1 == icmp.destination;
-            let all: Vec<AssociationId> =
-                self.by_address.iter().filter(|(key, _)| here(key)).map(|(_, id)| *id).collect();
+            let all: Vec<AssociationId> = self.index.at_address(icmp.destination).collect();
             for id in all {
                 self.apply_icmp(now, id, icmp, false);
             }
@@ -87,9 +85,11 @@ impl Endpoint {
         // message." ICMP6: the tag "MUST" match.
         let found = Quoted::parse(quoted).and_then(|quoted| {
             let (ours, theirs) = quoted.ports;
-            let id = *self.by_address.get(&(ours, icmp.destination, theirs))?;
-            let proven = quoted.proves(self.associations.get(id)?);
-            proven.then_some((id, quoted.tag == 0))
+            let mut known = self.index.at_ports(ours, icmp.destination, theirs);
+            let proven = |id: &AssociationId| {
+                self.associations.get(*id).is_some_and(|association| quoted.proves(association))
+            };
+            known.find(proven).map(|id| (id, quoted.tag == 0))
         });
         match found {
             Some((id, is_init)) => self.apply_icmp(now, id, icmp, is_init),

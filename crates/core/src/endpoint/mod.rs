@@ -4,6 +4,7 @@ mod cookie;
 mod demux;
 mod handshake;
 mod icmp;
+mod index;
 mod past;
 mod ports;
 mod reply;
@@ -16,7 +17,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use slotmap::SlotMap;
 
-use crate::association::{Association, Blueprint};
+use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
@@ -26,6 +27,7 @@ use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use cookie::CookieKeys;
 pub use icmp::{Icmp, IcmpKind};
+use index::Index;
 use past::PastAssociations;
 use ports::longest_cookie_life;
 use reply::Replies;
@@ -86,10 +88,8 @@ pub struct Endpoint {
     rng: Rng,
     keys: CookieKeys,
     associations: SlotMap<AssociationId, Association>,
-    /// By our port and the peer's address and port. Closed associations are in neither map.
-    by_address: BTreeMap<(u16, IpAddr, u16), AssociationId>,
-    /// By our verification tag.
-    by_tag: BTreeMap<u32, AssociationId>,
+    /// Which association a packet is for. Closed ones are not in it.
+    index: Index,
     /// Deadlines: at least as early as the association's own, so that a timer that moves back
     /// costs nothing until then.
     deadlines: BTreeSet<(Time, AssociationId)>,
@@ -124,8 +124,7 @@ impl Endpoint {
             keys: CookieKeys::new(&mut rng),
             rng,
             associations: SlotMap::with_key(),
-            by_address: BTreeMap::new(),
-            by_tag: BTreeMap::new(),
+            index: Index::default(),
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),
             replies: Replies::default(),
@@ -175,10 +174,12 @@ impl Endpoint {
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
         let local_addresses = port.local_addresses.clone();
-        if remotes.iter().any(|r| self.by_address.contains_key(&(local_port, *r, remote_port))) {
+        let encapsulation = config.encapsulation;
+        let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
+        if remotes.iter().any(|address| self.index.of_peer(&key(*address)).is_some()) {
             return Err(ConnectError::Exists);
         }
-        if self.by_tag.len() >= self.max_associations {
+        if self.index.len() >= self.max_associations {
             return Err(ConnectError::TooManyAssociations);
         }
         let blueprint = Blueprint {
@@ -393,7 +394,7 @@ impl Endpoint {
     fn insert(&mut self, association: Association) -> AssociationId {
         let tag = association.identity.local_tag.0;
         let id = self.associations.insert(association);
-        self.by_tag.insert(tag, id);
+        self.index.add_tag(tag, id);
         id
     }
 
@@ -402,24 +403,13 @@ impl Endpoint {
     fn settle(&mut self, now: Time, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
-            if self.by_tag.remove(&a.identity.local_tag.0).is_some() {
+            if self.index.remove_tag(a.identity.local_tag.0) {
                 let life = longest_cookie_life(&self.ports, a.identity.local_port);
                 self.past.add(now, a.identity, life);
             }
-            let (ours, theirs) = (a.identity.local_port, a.identity.remote_port);
-            for path in a.paths.iter() {
-                let key = (ours, path.remote, theirs);
-                if self.by_address.get(&key) == Some(&id) {
-                    self.by_address.remove(&key);
-                }
-            }
-        } else if a.indexed_paths != a.paths.len() {
-            a.indexed_paths = a.paths.len();
-            let (ours, theirs) = (a.identity.local_port, a.identity.remote_port);
-            for path in a.paths.iter() {
-                // An address that another association has is not taken from it (RFC 5062 §2).
-                self.by_address.entry((ours, path.remote, theirs)).or_insert(id);
-            }
+            self.index.remove_peer(id, a);
+        } else {
+            self.index.update_peer(id, a);
         }
         self.enqueue(id);
         self.tell(id);

@@ -27,7 +27,7 @@ fn a_flood_of_inits_leaves_nothing_behind() {
     }
     let end = &script.end;
     assert!(end.associations.is_empty() && end.associations.capacity() < 16);
-    assert!(end.by_address.is_empty() && end.by_tag.is_empty());
+    assert!(end.index.is_empty());
     assert!(end.deadlines.is_empty() && end.ready.is_empty() && end.events.is_empty());
     assert_eq!(end.endpoint_stats().inits_answered, 5000);
 }

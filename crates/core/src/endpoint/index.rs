@@ -1,0 +1,95 @@
+//! Which association a tag or a peer's address belongs to.
+//!
+//! The peer's UDP port counts (RFC 6951): clients behind one NAT share its address and may well have
+//! chosen the same SCTP port. RFC 9260 §8.5 finds an association by addresses and ports and then
+//! checks the tag; here the tag finds it and the address and ports are checked, which is the same for
+//! every packet that would be accepted, and also finds the peer whose NAT has changed its UDP port.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::AssociationId;
+use crate::association::{Association, PeerKey};
+
+/// The associations that are not closed.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// By our verification tag.
+    by_tag: BTreeMap<u32, AssociationId>,
+    /// By every address of the peer.
+    by_peer: BTreeMap<PeerKey, AssociationId>,
+}
+
+impl Index {
+    /// How many associations there are.
+    pub(super) fn len(&self) -> usize {
+        self.by_tag.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_tag.is_empty() && self.by_peer.is_empty()
+    }
+
+    pub(super) fn of_tag(&self, tag: u32) -> Option<AssociationId> {
+        self.by_tag.get(&tag).copied()
+    }
+
+    pub(super) fn of_peer(&self, key: &PeerKey) -> Option<AssociationId> {
+        self.by_peer.get(key).copied()
+    }
+
+    /// Every association with a peer at this address and these ports, whatever its UDP port.
+    pub(super) fn at_ports(
+        &self,
+        local_port: u16,
+        address: IpAddr,
+        remote_port: u16,
+    ) -> impl Iterator<Item = AssociationId> {
+        let key = |encapsulation| PeerKey { local_port, address, remote_port, encapsulation };
+        self.by_peer.range(key(None)..=key(Some(u16::MAX))).map(|(_, id)| *id)
+    }
+
+    /// Every association with a peer at this address.
+    pub(super) fn at_address(&self, address: IpAddr) -> impl Iterator<Item = AssociationId> {
+        self.by_peer.iter().filter(move |(key, _)| key.address == address).map(|(_, id)| *id)
+    }
+
+    pub(super) fn add_tag(&mut self, tag: u32, id: AssociationId) {
+        self.by_tag.insert(tag, id);
+    }
+
+    /// Whether the tag was there.
+    pub(super) fn remove_tag(&mut self, tag: u32) -> bool {
+        self.by_tag.remove(&tag).is_some()
+    }
+
+    /// Takes up addresses that the association has learned, and UDP ports that have changed.
+    pub(super) fn update_peer(&mut self, id: AssociationId, association: &mut Association) {
+        if association.indexed.len() == association.paths.len() && !association.moved {
+            return;
+        }
+        association.moved = false;
+        self.remove_peer(id, association);
+        let identity = association.identity;
+        association.indexed.extend(association.paths.iter().map(|path| PeerKey {
+            local_port: identity.local_port,
+            address: path.remote,
+            remote_port: identity.remote_port,
+            encapsulation: path.encapsulation,
+        }));
+        for key in &association.indexed {
+            // An address that another association has is not taken from it (RFC 5062 §2).
+            self.by_peer.entry(*key).or_insert(id);
+        }
+    }
+
+    /// Forgets every address of an association.
+    pub(super) fn remove_peer(&mut self, id: AssociationId, association: &mut Association) {
+        for key in association.indexed.drain(..) {
+            if self.by_peer.get(&key) == Some(&id) {
+                self.by_peer.remove(&key);
+            }
+        }
+    }
+}
