@@ -16,6 +16,7 @@ mod icmp;
 #[cfg(target_os = "linux")]
 mod raw;
 mod receive;
+mod shard;
 #[cfg(target_os = "linux")]
 mod sys;
 mod udp;
@@ -29,6 +30,7 @@ pub use carrier::Carrier;
 pub use icmp::{IcmpKind, IcmpMessage};
 #[cfg(target_os = "linux")]
 pub use raw::{RAW_MARK, RawCarrier};
+pub use shard::Shard;
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
@@ -43,11 +45,13 @@ pub struct SocketOptions {
     pub receive_buffer: usize,
     /// Bytes to ask for as the system's send buffer. Default 4 MiB, best effort.
     pub send_buffer: usize,
+    /// Share the local addresses with other carriers. Default none.
+    pub shard: Option<Shard>,
 }
 
 impl Default for SocketOptions {
     fn default() -> Self {
-        SocketOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20 }
+        SocketOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20, shard: None }
     }
 }
 

@@ -69,6 +69,9 @@ impl RawCarrier {
         let socket =
             Socket::new(domain, Type::RAW, Some(Protocol::from(IPPROTO_SCTP))).map_err(explain)?;
         socket.set_nonblocking(true)?;
+        if let Some(shard) = options.shard {
+            shard.steer_raw(&socket)?;
+        }
         socket.bind(&local.into())?;
         // Best effort: with small buffers everything works, with more loss; without the mark (it
         // needs CAP_NET_RAW since Linux 5.17, CAP_NET_ADMIN before) only packet filters lose.

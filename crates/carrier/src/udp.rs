@@ -71,7 +71,17 @@ impl UdpCarrier {
             socket.set_only_v6(!local.ip().is_unspecified())?;
         }
         socket.set_nonblocking(true)?;
+        if let Some(shard) = options.shard {
+            if shard.index == 0 && local.port() != 0 {
+                // Sharing would hide that another program has the port.
+                drop(UdpCarrier::bind(local, SocketOptions { shard: None, ..options })?);
+            }
+            shard.share(&socket)?;
+        }
         socket.bind(&local.into())?;
+        if let Some(shard) = options.shard {
+            shard.steer_udp(&socket)?;
+        }
         // Best effort: with small buffers everything works, with more loss.
         let _ = socket.set_recv_buffer_size(options.receive_buffer);
         let _ = socket.set_send_buffer_size(options.send_buffer);

@@ -23,6 +23,7 @@ pub mod stats;
 mod streams;
 pub mod time;
 
+pub use association::PeerKey;
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, PortConfig};
 pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, Transmit};

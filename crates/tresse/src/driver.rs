@@ -14,6 +14,7 @@ use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedPacket, Observer};
 use crate::shared::{Shared, State, Told};
+use crate::team::Mail;
 
 /// Batches handled before other tasks of the same thread get a turn.
 const ROUNDS: usize = 4;
@@ -31,6 +32,10 @@ pub struct Driver {
     observer: Option<Watch>,
     received: Vec<Incoming>,
     icmp: Vec<IcmpMessage>,
+    /// For each part of the endpoint, if it has several, what arrived here and is for that one.
+    outbox: Vec<Mail>,
+    /// The other parts know that this one needs its driver no more.
+    counted: bool,
     told: Vec<Told>,
     packet: Vec<u8>,
     sleep: Pin<Box<Sleep>>,
@@ -69,6 +74,8 @@ impl Driver {
         carrier: Carrier,
         observer: Option<Box<dyn Observer>>,
     ) -> Driver {
+        let parts = shared.member.as_ref().map_or(0, |member| member.count);
+        let outbox = std::iter::repeat_with(Mail::default).take(parts).collect();
         let sleep = Box::pin(sleep_until(shared.clock.instant(Time::ZERO).into()));
         Driver {
             shared,
@@ -76,6 +83,8 @@ impl Driver {
             observer: observer.map(|observer| Watch { observer, sources: BTreeMap::new() }),
             received: Vec::new(),
             icmp: Vec::new(),
+            outbox,
+            counted: false,
             told: Vec::new(),
             packet: Vec::new(),
             sleep,
@@ -104,6 +113,9 @@ impl Driver {
         }
         let finished = self.told.is_empty() && state.is_finished();
         drop(state);
+        if let Some(member) = &shared.member {
+            member.deliver(&mut self.outbox);
+        }
 
         // Packets leave before anyone learns of the end that they announce: a process may exit
         // as soon as it knows that its association is closed.
@@ -116,7 +128,7 @@ impl Driver {
                 state.apply(&shared, told, now);
             }
         }
-        if finished && flushed {
+        if finished && flushed && self.may_end() {
             return Ok(Round::Finished);
         }
         let fired = self.arm(cx, deadline);
@@ -124,37 +136,72 @@ impl Driver {
         Ok(if busy { Round::Busy } else { Round::Waiting })
     }
 
+    /// Nothing of this driver is needed any more; but other parts of the endpoint may still need its
+    /// sockets.
+    fn may_end(&mut self) -> bool {
+        let Some(member) = &self.shared.member else { return true };
+        if !std::mem::replace(&mut self.counted, true) {
+            member.finish();
+        }
+        member.all_finished()
+    }
+
     /// Everything that needs the lock: packets and timers in, packets out to the carrier.
     fn handle(&mut self, state: &mut State, now: Time) {
         for peer in state.zones.drain(..) {
             self.carrier.learn_zone(peer);
         }
+        let shared = Arc::clone(&self.shared);
         let mut received = std::mem::take(&mut self.received);
         for incoming in received.drain(..) {
-            if let Some(watch) = &mut self.observer {
-                watch.received(now, &incoming, self.shared.local[0].port());
+            let member = shared.member.as_ref();
+            match member.and_then(|member| member.addressee(&state.core, &incoming)) {
+                Some(other) => self.outbox[other].packets.push(incoming),
+                None => self.take(state, now, incoming),
             }
-            let Incoming { source, destination, encapsulation, packet, .. } = incoming;
-            let datagram = Datagram { source, destination, encapsulation, packet };
-            state.core.handle_datagram(now, datagram);
-            // After each packet rather than after the batch: acknowledgements stay as frequent as
-            // RFC 9260 §6.2 asks, and Max.Burst applies to each arriving SACK. The packets still
-            // leave together.
-            self.transmit(state, now);
         }
         self.received = received;
-        for message in self.icmp.drain(..) {
+        let mut inbox = std::mem::take(&mut state.inbox);
+        for incoming in inbox.packets.drain(..) {
+            self.take(state, now, incoming);
+        }
+        // ICMP reaches any of the sockets: all parts are told.
+        for (other, mail) in self.outbox.iter_mut().enumerate() {
+            if shared.member.as_ref().is_some_and(|member| member.index != other) {
+                mail.icmp.extend(self.icmp.iter().cloned());
+            }
+        }
+        for message in self.icmp.drain(..).chain(inbox.icmp.drain(..)) {
             state.core.handle_icmp(now, &to_core(message));
         }
+        // Its memory serves again.
+        state.inbox = inbox;
         if state.core.poll_timeout().is_some_and(|deadline| deadline <= now) {
             state.core.handle_timeout(now);
         }
         self.transmit(state, now);
+        if let Some(member) = &shared.member {
+            member.publish(&mut state.core);
+        }
         while let Some((id, at, event)) = state.core.poll_trace() {
             if let Some(watch) = &mut self.observer {
                 watch.observer.trace(id, at, &event);
             }
         }
+    }
+
+    /// A packet for this endpoint, or for this part of it.
+    fn take(&mut self, state: &mut State, now: Time, incoming: Incoming) {
+        if let Some(watch) = &mut self.observer {
+            watch.received(now, &incoming, self.shared.local[0].port());
+        }
+        let Incoming { source, destination, encapsulation, packet, .. } = incoming;
+        let datagram = Datagram { source, destination, encapsulation, packet };
+        state.core.handle_datagram(now, datagram);
+        // After each packet rather than after the batch: acknowledgements stay as frequent as
+        // RFC 9260 §6.2 asks, and Max.Burst applies to each arriving SACK. The packets still
+        // leave together.
+        self.transmit(state, now);
     }
 
     /// Moves what the core has to send to the carrier's queue, while that has room.

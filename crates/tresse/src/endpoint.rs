@@ -3,19 +3,20 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use slotmap::SecondaryMap;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT};
-use tresse_core::{AssociationConfig, AssociationId, EndpointStats, Event, Time};
+use tresse_core::{AssociationConfig, AssociationId, EndpointConfig, EndpointStats, Event, Time};
 
 use crate::association::Association;
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
 use crate::shared::{Phase, Shared, Slot, State, wait};
+use crate::team::{Mail, Membership};
 
 /// One SCTP port on one or more local addresses, and all associations on it.
 ///
@@ -77,15 +78,29 @@ impl Endpoint {
     /// As `bind`.
     pub fn open(config: Config) -> io::Result<(Endpoint, Driver)> {
         let mut config = config;
-        if config.sctp.local_port == 0 {
+        Endpoint::choose_port(&mut config.sctp)?;
+        let association = config.sctp.association.clone();
+        let (shared, driver) = open(config, None, None)?;
+        Ok((Endpoint::of(shared, association), driver))
+    }
+
+    pub(crate) fn of(shared: Arc<Shared>, association: AssociationConfig) -> Endpoint {
+        Endpoint { inner: Arc::new(Inner { shared, association }) }
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.inner.shared)
+    }
+
+    /// Takes a random SCTP port if there is none.
+    pub(crate) fn choose_port(sctp: &mut EndpointConfig) -> io::Result<()> {
+        if sctp.local_port == 0 {
             let mut random = [0; 2];
             getrandom::fill(&mut random).map_err(io::Error::other)?;
             // The dynamic ports of RFC 6335 §6.
-            config.sctp.local_port = 0xc000 | u16::from_be_bytes(random);
+            sctp.local_port = 0xc000 | u16::from_be_bytes(random);
         }
-        let association = config.sctp.association.clone();
-        let (shared, driver) = open(config, None)?;
-        Ok((Endpoint { inner: Arc::new(Inner { shared, association }) }, driver))
+        Ok(())
     }
 
     /// Opens an association with the peer at an address and UDP port, on its SCTP port. On raw IP
@@ -124,7 +139,7 @@ impl Endpoint {
                 return Err(ConnectError::Closed(Closed::Driver(Arc::clone(why))));
             }
             let send_buffer = config.send_buffer;
-            let id = state.core.connect(now, peer, sctp_port, config)?;
+            let id = shared.connect(state, now, peer, sctp_port, config)?;
             let slot = Slot::new(Phase::Connecting, send_buffer);
             let signals = Arc::clone(&slot.signals);
             state.slots.insert(id, slot);
@@ -143,21 +158,23 @@ impl Endpoint {
     /// Waits for the next association that a peer opened; `None` when none can come any more
     /// because the driver has ended. The endpoint must have been configured to accept.
     pub async fn accept(&self) -> Option<Association> {
+        wait(&self.inner.shared.incoming, || self.accepted()).await
+    }
+
+    /// What [`accept`](Self::accept) waits for.
+    pub(crate) fn accepted(&self) -> Option<Option<Association>> {
         let shared = &self.inner.shared;
-        wait(&shared.incoming, || {
-            let mut state = shared.lock();
-            if state.ended.is_some() {
-                return Some(None);
-            }
-            loop {
-                let id = state.backlog.pop_front()?;
-                let Some(slot) = state.slots.get(id) else { continue };
-                let signals = Arc::clone(&slot.signals);
-                drop(state);
-                return Some(Some(Association::new(shared, id, signals)));
-            }
-        })
-        .await
+        let mut state = shared.lock();
+        if state.ended.is_some() {
+            return Some(None);
+        }
+        loop {
+            let id = state.backlog.pop_front()?;
+            let Some(slot) = state.slots.get(id) else { continue };
+            let signals = Arc::clone(&slot.signals);
+            drop(state);
+            return Some(Some(Association::new(shared, id, signals)));
+        }
     }
 
     /// The local address and UDP port (0 on raw IP), the first one if there are several.
@@ -224,22 +241,36 @@ impl Endpoint {
     }
 }
 
+/// One part among several of an endpoint.
+pub(crate) struct Place {
+    pub(crate) core: tresse_core::Endpoint,
+    pub(crate) member: Membership,
+    pub(crate) incoming: Arc<Notify>,
+}
+
 /// Binds the carrier, and makes what the handles and the driver share.
 pub(crate) fn open(
     config: Config,
     tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
+    place: Option<Place>,
 ) -> io::Result<(Arc<Shared>, Driver)> {
     let Config { carrier: kind, socket, mut sctp, backlog, observer } = config;
     let carrier = kind.open(socket)?;
     if sctp.local_addresses.is_empty() {
         sctp.local_addresses = kind.offered();
     }
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(io::Error::other)?;
     let sctp_port = sctp.local_port;
     let accepted_send_buffer = sctp.association.send_buffer;
+    let (core, team) = match place {
+        Some(Place { core, member, incoming }) => (core, Some((member, incoming))),
+        None => {
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed).map_err(io::Error::other)?;
+            (tresse_core::Endpoint::new(sctp, seed), None)
+        }
+    };
     let state = State {
-        core: tresse_core::Endpoint::new(sctp, seed),
+        core,
         slots: SecondaryMap::new(),
         backlog: VecDeque::new(),
         max_backlog: backlog,
@@ -249,10 +280,11 @@ pub(crate) fn open(
         ended: None,
         zones: Vec::new(),
         carrier: carrier.stats(),
+        inbox: Mail::default(),
         tap,
     };
     let local = carrier.local_addrs();
-    let shared = Arc::new(Shared::new(state, local, kind.is_encapsulated(), sctp_port));
+    let shared = Arc::new(Shared::new(state, local, kind.is_encapsulated(), sctp_port, team));
     let driver = Driver::new(Arc::clone(&shared), carrier, observer);
     Ok((shared, driver))
 }

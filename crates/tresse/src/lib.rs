@@ -66,7 +66,9 @@ mod driver;
 mod endpoint;
 mod error;
 mod raw;
+mod sharded;
 mod shared;
+mod team;
 
 pub use association::Association;
 pub use config::{Carrier, Config, Direction, ObservedPacket, Observer};
@@ -74,6 +76,7 @@ pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{Closed, ConnectError, SendError};
 pub use raw::{Events, RawEndpoint};
+pub use sharded::ShardedEndpoint;
 
 pub use bytes::Bytes;
 pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};

@@ -50,7 +50,7 @@ impl RawEndpoint {
     /// Outside of a tokio runtime with IO and time enabled.
     pub fn open(config: Config) -> io::Result<(RawEndpoint, Events, Driver)> {
         let (tap, events) = mpsc::unbounded_channel();
-        let (shared, driver) = open(config, Some(tap))?;
+        let (shared, driver) = open(config, Some(tap), None)?;
         Ok((RawEndpoint { shared }, events, driver))
     }
 

@@ -1,17 +1,21 @@
 //! What the handles of an endpoint and its driver share.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use slotmap::SecondaryMap;
 use tokio::sync::{Notify, mpsc};
 use tresse_carrier::CarrierStats;
-use tresse_core::{AssociationId, AssociationStats, Event, Message, PathStats, Time};
+use tresse_core::{
+    AssociationConfig, AssociationId, AssociationStats, ConnectError, Event, Message, PathStats,
+    PeerKey, Time,
+};
 
 use crate::clock::Clock;
 use crate::error::Closed;
+use crate::team::{Mail, Membership};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
 pub(crate) const MAX_EVENTS: usize = 64;
@@ -26,7 +30,9 @@ pub(crate) struct Shared {
     pub(crate) encapsulated: bool,
     pub(crate) sctp_port: u16,
     /// Woken when an association waits to be accepted or none will come any more.
-    pub(crate) incoming: Notify,
+    pub(crate) incoming: Arc<Notify>,
+    /// If it is one of several parts of an endpoint.
+    pub(crate) member: Option<Membership>,
     /// Woken when an association ends.
     pub(crate) idle: Notify,
 }
@@ -49,6 +55,8 @@ pub(crate) struct State {
     /// Link-local peers that the carrier has to learn.
     pub(crate) zones: Vec<SocketAddr>,
     pub(crate) carrier: CarrierStats,
+    /// What reached another part of the endpoint.
+    pub(crate) inbox: Mail,
     /// Where events go instead of to slots: the endpoint is a [`RawEndpoint`](crate::RawEndpoint).
     pub(crate) tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
 }
@@ -145,14 +153,17 @@ impl Shared {
         local: Vec<SocketAddr>,
         encapsulated: bool,
         sctp_port: u16,
+        team: Option<(Membership, Arc<Notify>)>,
     ) -> Shared {
+        let (member, incoming) = team.map_or_else(Default::default, |(m, n)| (Some(m), n));
         Shared {
             state: Mutex::new(state),
             clock: Clock::start(),
             local,
             encapsulated,
             sctp_port,
-            incoming: Notify::new(),
+            incoming,
+            member,
             idle: Notify::new(),
         }
     }
@@ -161,6 +172,24 @@ impl Shared {
     /// the poison itself carries no news.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens an association, unless another part of the endpoint has one with this peer.
+    pub(crate) fn connect(
+        &self,
+        state: &mut State,
+        now: Time,
+        remotes: &[IpAddr],
+        remote_port: u16,
+        config: AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
+        let Some(member) = &self.member else {
+            return state.core.connect(now, remotes, remote_port, config);
+        };
+        let (local_port, encapsulation) = (self.sctp_port, config.encapsulation);
+        let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
+        let connect = || state.core.connect(now, remotes, remote_port, config);
+        member.alone_with(remotes, key, connect).unwrap_or(Err(ConnectError::Exists))
     }
 
     /// Runs `action`, then lets the driver see to what it caused. The driver is woken once, by

@@ -167,7 +167,7 @@ async fn empty_datagrams_are_dropped() {
 
 #[tokio::test]
 async fn a_full_socket_buffer_loses_nothing() {
-    let options = SocketOptions { send_buffer: 1, receive_buffer: 16 << 20 };
+    let options = SocketOptions { send_buffer: 1, receive_buffer: 16 << 20, shard: None };
     let mut a = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let mut b = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let goal = to(&b, Ipv4Addr::LOCALHOST);

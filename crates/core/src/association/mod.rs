@@ -69,14 +69,17 @@ pub(crate) struct Identity {
     pub(crate) peer_tie_tag: u32,
 }
 
-/// What tells the peers of an endpoint apart: the ports and an address, and the UDP port of a peer
-/// that is reached through UDP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PeerKey {
-    pub(crate) local_port: u16,
-    pub(crate) address: IpAddr,
-    pub(crate) remote_port: u16,
-    pub(crate) encapsulation: Option<u16>,
+/// What tells the peers of an endpoint apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerKey {
+    /// Our SCTP port.
+    pub local_port: u16,
+    /// An address of the peer.
+    pub address: IpAddr,
+    /// The peer's SCTP port.
+    pub remote_port: u16,
+    /// The peer's UDP port if it is reached through UDP (RFC 6951).
+    pub encapsulation: Option<u16>,
 }
 
 /// A control chunk that waits to be sent.

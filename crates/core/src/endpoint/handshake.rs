@@ -116,7 +116,8 @@ impl Endpoint {
     pub(super) fn fresh_tag(&mut self) -> VerificationTag {
         loop {
             let tag = self.rng.next_nonzero_u32();
-            if self.index.of_tag(tag).is_none() {
+            let ours = self.part.is_none_or(|part| part.owns(tag));
+            if ours && self.index.of_tag(tag).is_none() {
                 return VerificationTag(tag);
             }
         }

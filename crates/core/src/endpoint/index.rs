@@ -5,7 +5,8 @@
 //! checks the tag; here the tag finds it and the address and ports are checked, which is the same for
 //! every packet that would be accepted, and also finds the peer whose NAT has changed its UDP port.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 use super::AssociationId;
@@ -18,6 +19,8 @@ pub(super) struct Index {
     by_tag: BTreeMap<u32, AssociationId>,
     /// By every address of the peer.
     by_peer: BTreeMap<PeerKey, AssociationId>,
+    /// What was added to `by_peer` and removed from it, if anybody wants to know.
+    pub(super) changes: Option<VecDeque<(PeerKey, bool)>>,
 }
 
 impl Index {
@@ -80,7 +83,12 @@ impl Index {
         }));
         for key in &association.indexed {
             // An address that another association has is not taken from it (RFC 5062 §2).
-            self.by_peer.entry(*key).or_insert(id);
+            if let Entry::Vacant(free) = self.by_peer.entry(*key) {
+                free.insert(id);
+                if let Some(changes) = &mut self.changes {
+                    changes.push_back((*key, true));
+                }
+            }
         }
     }
 
@@ -89,6 +97,9 @@ impl Index {
         for key in association.indexed.drain(..) {
             if self.by_peer.get(&key) == Some(&id) {
                 self.by_peer.remove(&key);
+                if let Some(changes) = &mut self.changes {
+                    changes.push_back((key, false));
+                }
             }
         }
     }

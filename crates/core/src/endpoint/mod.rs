@@ -8,6 +8,7 @@ mod index;
 mod past;
 mod ports;
 mod reply;
+mod shard;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -31,6 +32,7 @@ use index::Index;
 use past::PastAssociations;
 use ports::longest_cookie_life;
 use reply::Replies;
+use shard::Part;
 use tresse_wire::StreamId;
 #[cfg(test)]
 use tresse_wire::Tsn;
@@ -88,6 +90,8 @@ pub struct Endpoint {
     rng: Rng,
     keys: CookieKeys,
     associations: SlotMap<AssociationId, Association>,
+    /// If it is only a part of an endpoint.
+    part: Option<Part>,
     /// Which association a packet is for. Closed ones are not in it.
     index: Index,
     /// Deadlines: at least as early as the association's own, so that a timer that moves back
@@ -124,6 +128,7 @@ impl Endpoint {
             keys: CookieKeys::new(&mut rng),
             rng,
             associations: SlotMap::with_key(),
+            part: None,
             index: Index::default(),
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),

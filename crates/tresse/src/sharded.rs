@@ -1,0 +1,189 @@
+//! One endpoint on several processors.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+use tresse_carrier::Shard;
+use tresse_core::AssociationConfig;
+
+use crate::association::Association;
+use crate::config::{Carrier, Config};
+use crate::driver::Driver;
+use crate::endpoint::{Endpoint, Place, open};
+use crate::error::ConnectError;
+use crate::shared::wait;
+use crate::team::{Membership, Team};
+
+/// An [`Endpoint`] in several parts that share its addresses and its SCTP port, each with a driver and
+/// a lock of its own: associations are spread over the parts, and those of different parts do not wait
+/// for each other. Worth it when one processor cannot carry all associations of an endpoint.
+///
+/// No thread is made here: the drivers run where the caller lets them. Spawned on a runtime with
+/// several threads they move between them; on a thread each, every part stays with its processor:
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use tresse::{Config, SendOptions, ShardedEndpoint, StreamId};
+///
+/// let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+/// runtime.block_on(async {
+///     let config = Config::server("127.0.0.1:0".parse()?, 5001);
+///     let (server, drivers) = ShardedEndpoint::open(config, 2)?;
+///     for driver in drivers {
+///         tokio::spawn(driver);
+///     }
+///     let client = tresse::Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
+///     let (ours, theirs) = tokio::join!(
+///         client.connect(server.local_addr(), 5001),
+///         server.accept()
+///     );
+///     ours?.send(StreamId(0), "hello", SendOptions::default()).await?;
+///     let received = theirs.ok_or("none came")?.recv().await.ok_or("it ended")?;
+///     assert_eq!(received.message.payload, "hello");
+///     Ok(())
+/// })
+/// # }
+/// ```
+///
+/// On Linux the kernel takes each UDP packet to the part of its association, by the verification tag.
+/// On raw IP all packets arrive at the first part, which passes them on; on other systems they arrive
+/// anywhere. A peer that restarts is recognised by the address that its INIT comes from, not by the
+/// others that the INIT lists.
+#[derive(Debug)]
+pub struct ShardedEndpoint {
+    parts: Vec<Endpoint>,
+    team: Arc<Team>,
+    incoming: Arc<Notify>,
+    turn: AtomicUsize,
+}
+
+impl ShardedEndpoint {
+    /// Binds the sockets of `shards` parts and returns their drivers, all of which the caller must
+    /// poll. Packets cannot be observed: [`Config::observer`] must be empty.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for 0 or more than 1024 shards, or with an observer;
+    /// otherwise as [`Endpoint::bind`].
+    ///
+    /// # Panics
+    /// As [`Endpoint::bind`].
+    pub fn open(config: Config, shards: usize) -> io::Result<(ShardedEndpoint, Vec<Driver>)> {
+        let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let count = u16::try_from(shards).ok().filter(|count| (1..=1024).contains(count));
+        let count = count.ok_or_else(|| invalid("an endpoint has 1 to 1024 shards"))?;
+        let Config { mut carrier, mut socket, mut sctp, backlog, observer } = config;
+        if observer.is_some() {
+            return Err(invalid("a sharded endpoint cannot be observed as a whole"));
+        }
+        Endpoint::choose_port(&mut sctp)?;
+        if sctp.local_addresses.is_empty() {
+            sctp.local_addresses = carrier.offered();
+        }
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(io::Error::other)?;
+        let cores = tresse_core::Endpoint::parts(&sctp, seed, count);
+        let (team, incoming) = (Team::new(), Arc::<Notify>::default());
+        let (mut parts, mut drivers) = (Vec::new(), Vec::new());
+        for (index, core) in cores.into_iter().enumerate() {
+            socket.shard = Some(Shard { index: index as u16, count });
+            let config = Config {
+                carrier: carrier.clone(),
+                socket,
+                sctp: sctp.clone(),
+                backlog: backlog.div_ceil(shards),
+                observer: None,
+            };
+            let member = Membership { team: Arc::clone(&team), index, count: shards };
+            let place = Place { core, member, incoming: Arc::clone(&incoming) };
+            let (shared, driver) = open(config, None, Some(place))?;
+            if let Carrier::Udp { local } = &mut carrier {
+                local.clone_from(&shared.local);
+            }
+            parts.push(Endpoint::of(shared, sctp.association.clone()));
+            drivers.push(driver);
+        }
+        team.assemble(parts.iter().map(Endpoint::downgrade).collect());
+        Ok((ShardedEndpoint { parts, team, incoming, turn: AtomicUsize::new(0) }, drivers))
+    }
+
+    /// The parts, each of which has counters and can be asked for its associations to end.
+    #[must_use]
+    pub fn shards(&self) -> &[Endpoint] {
+        &self.parts
+    }
+
+    /// Packets that arrived at another part than that of their association and were passed on, and
+    /// those that were lost because too many waited there.
+    #[must_use]
+    pub fn forwarded(&self) -> (u64, u64) {
+        (self.team.forwarded.load(Ordering::Relaxed), self.team.lost.load(Ordering::Relaxed))
+    }
+
+    /// As [`Endpoint::connect`]; each part takes its turn.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn connect(
+        &self,
+        peer: SocketAddr,
+        sctp_port: u16,
+    ) -> Result<Association, ConnectError> {
+        self.next().connect(peer, sctp_port).await
+    }
+
+    /// As [`Endpoint::connect_with`]; each part takes its turn.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub async fn connect_with(
+        &self,
+        peer: &[IpAddr],
+        sctp_port: u16,
+        config: AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        self.next().connect_with(peer, sctp_port, config).await
+    }
+
+    fn next(&self) -> &Endpoint {
+        &self.parts[self.turn.fetch_add(1, Ordering::Relaxed) % self.parts.len()]
+    }
+
+    /// As [`Endpoint::accept`]; `None` when the driver of a part has ended.
+    pub async fn accept(&self) -> Option<Association> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        wait(&self.incoming, || {
+            let mut order = (0..self.parts.len()).map(|n| (turn + n) % self.parts.len());
+            order.find_map(|n| self.parts[n].accepted())
+        })
+        .await
+    }
+
+    /// The local address and UDP port (0 on raw IP), the first one if there are several.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.parts[0].local_addr()
+    }
+
+    /// The SCTP port.
+    #[must_use]
+    pub fn sctp_port(&self) -> u16 {
+        self.parts[0].sctp_port()
+    }
+
+    /// As [`Endpoint::wait_idle`], for all parts.
+    pub async fn wait_idle(&self) {
+        for part in &self.parts {
+            part.wait_idle().await;
+        }
+    }
+
+    /// Aborts every association.
+    pub fn abort_all(&self, reason: impl AsRef<[u8]>) {
+        for part in &self.parts {
+            part.abort_all(reason.as_ref());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the parts of a sharded endpoint have in common: who has which peer, and the packets that
+//! reached another one than theirs.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+
+use tresse_carrier::{IcmpMessage, Incoming};
+use tresse_core::PeerKey;
+
+use crate::shared::{Shared, State};
+
+/// Packets that wait for a part at most: as in the buffer of a socket, what is more is lost.
+const MAX_WAITING: usize = 4096;
+
+/// The parts of one endpoint.
+#[derive(Debug)]
+pub(crate) struct Team {
+    members: OnceLock<Vec<Weak<Shared>>>,
+    /// The part that has an association with a peer. Its lock is never held while another is taken.
+    peers: RwLock<HashMap<PeerKey, usize>>,
+    /// Parts that need their driver no more.
+    finished: AtomicUsize,
+    pub(crate) forwarded: AtomicU64,
+    pub(crate) lost: AtomicU64,
+}
+
+/// A part's place among the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Membership {
+    pub(crate) team: Arc<Team>,
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+}
+
+/// What one part has for another.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    pub(crate) packets: Vec<Incoming>,
+    pub(crate) icmp: Vec<IcmpMessage>,
+}
+
+impl Team {
+    pub(crate) fn new() -> Arc<Team> {
+        Arc::new(Team {
+            members: OnceLock::new(),
+            peers: RwLock::default(),
+            finished: AtomicUsize::new(0),
+            forwarded: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+        })
+    }
+
+    /// Once, before any driver runs.
+    pub(crate) fn assemble(&self, members: Vec<Weak<Shared>>) {
+        let _ = self.members.set(members);
+    }
+
+    fn member(&self, index: usize) -> Option<Arc<Shared>> {
+        self.members.get()?.get(index)?.upgrade()
+    }
+}
+
+impl Membership {
+    /// The part that a packet belongs to, if it is another one.
+    pub(crate) fn addressee(
+        &self,
+        core: &tresse_core::Endpoint,
+        incoming: &Incoming,
+    ) -> Option<usize> {
+        let Incoming { source, encapsulation, packet, .. } = incoming;
+        let (peer, number) = core.elsewhere(*source, *encapsulation, packet)?;
+        let peers = self.team.peers.read().unwrap_or_else(PoisonError::into_inner);
+        let owner = peers.get(&peer).copied().unwrap_or(number as usize % self.count);
+        (owner != self.index).then_some(owner)
+    }
+
+    /// Tells the others which peers this part has taken up or given up.
+    pub(crate) fn publish(&self, core: &mut tresse_core::Endpoint) {
+        let Some(first) = core.poll_peer() else { return };
+        let mut peers = self.team.peers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Some(first);
+        while let Some((peer, known)) = next {
+            if known {
+                peers.entry(peer).or_insert(self.index);
+            } else if peers.get(&peer) == Some(&self.index) {
+                peers.remove(&peer);
+            }
+            next = core.poll_peer();
+        }
+    }
+
+    /// Runs `connect` unless another part has an association with one of these addresses, and keeps
+    /// the others from opening one meanwhile.
+    pub(crate) fn alone_with<T, E>(
+        &self,
+        remotes: &[IpAddr],
+        key: impl Fn(IpAddr) -> PeerKey,
+        connect: impl FnOnce() -> Result<T, E>,
+    ) -> Option<Result<T, E>> {
+        let mut peers = self.team.peers.write().unwrap_or_else(PoisonError::into_inner);
+        let taken = |remote: &IpAddr| peers.get(&key(*remote)).is_some_and(|at| *at != self.index);
+        if remotes.iter().any(taken) {
+            return None;
+        }
+        let result = connect();
+        if result.is_ok() {
+            peers.extend(remotes.iter().map(|remote| (key(*remote), self.index)));
+        }
+        Some(result)
+    }
+
+    /// Takes mail to the other parts. Must not be called with this part's state locked: two parts
+    /// could wait for each other.
+    pub(crate) fn deliver(&self, outbox: &mut [Mail]) {
+        for (index, mail) in outbox.iter_mut().enumerate() {
+            if mail.packets.is_empty() && mail.icmp.is_empty() {
+                continue;
+            }
+            if let Some(member) = self.team.member(index) {
+                self.team.forwarded.fetch_add(mail.packets.len() as u64, Ordering::Relaxed);
+                member.act(|state, _| state.inbox.accept(mail, &self.team.lost));
+            }
+            mail.packets.clear();
+            mail.icmp.clear();
+        }
+    }
+
+    /// Notes that this part needs its driver no more; the others may still need its sockets.
+    pub(crate) fn finish(&self) {
+        if self.team.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
+            for index in (0..self.count).filter(|index| *index != self.index) {
+                if let Some(member) = self.team.member(index) {
+                    member.act(|_: &mut State, _| ());
+                }
+            }
+        }
+    }
+
+    /// Whether no part needs its driver any more.
+    pub(crate) fn all_finished(&self) -> bool {
+        self.team.finished.load(Ordering::Acquire) >= self.count
+    }
+}
+
+impl Mail {
+    /// Takes everything out of `from` that there is room for.
+    fn accept(&mut self, from: &mut Mail, lost: &AtomicU64) {
+        let room = MAX_WAITING.saturating_sub(self.packets.len()).min(from.packets.len());
+        lost.fetch_add((from.packets.len() - room) as u64, Ordering::Relaxed);
+        self.packets.extend(from.packets.drain(..room));
+        let room = MAX_WAITING.saturating_sub(self.icmp.len()).min(from.icmp.len());
+        self.icmp.extend(from.icmp.drain(..room));
+    }
+}
