@@ -83,7 +83,8 @@ struct RunArgs {
     /// Seed of all random numbers, instead of the experiment's own
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write a packet capture (pcapng) of every run into this folder
+    /// Write packet captures (pcapng) of every run into this folder, one made at the sender and
+    /// one at the receiver
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
     /// Make only the runs whose key begins with this, print them, and store nothing

@@ -1,4 +1,5 @@
-//! The `tresse` command: the laboratory, the traffic generator, and SCTP for other programs.
+//! The `tresse` command: the laboratory, the traffic generator, the analysis of captures, and SCTP
+//! for other programs.
 //!
 //! Exit codes: 0 all is well; 1 something that was asked for went wrong while it ran; 2 the
 //! request itself was wrong, and nothing was done.
@@ -8,6 +9,7 @@
 mod lab;
 mod perf;
 mod run;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,8 @@ enum Command {
     Perf(perf::Args),
     /// Run a program whose SCTP sockets are Tresse's
     Run(run::Args),
+    /// Analyse captured packets: what was sent again, why, and how long that took
+    Trace(trace::Args),
 }
 
 fn main() -> ExitCode {
@@ -36,5 +40,6 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run::run(&args),
+        Command::Trace(args) => trace::run(&args),
     }
 }

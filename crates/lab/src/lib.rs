@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capture;
 pub mod comparison;
 pub mod error;
 pub mod experiment;

@@ -222,14 +222,14 @@ fn a_failed_run_is_reported_and_the_others_complete() {
 }
 
 #[test]
-fn captures_are_written_for_every_run() {
+fn captures_of_both_hosts_are_written_for_every_run() {
     let temp = tempfile::tempdir().unwrap();
     let session = session(temp.path(), SMALL);
     let captures = temp.path().join("captures");
     let execution = Execution { capture: Some(captures.clone()), ..quiet() };
     session.run(temp.path(), execution).unwrap();
     let files: Vec<_> = fs::read_dir(&captures).unwrap().map(|e| e.unwrap().path()).collect();
-    assert_eq!(files.len(), RUNS_OF_SMALL);
+    assert_eq!(files.len(), 2 * RUNS_OF_SMALL);
     for file in files {
         // Section header block of pcapng.
         assert_eq!(fs::read(&file).unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a], "{}", file.display());

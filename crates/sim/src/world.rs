@@ -29,7 +29,7 @@ pub(crate) struct World {
     pub(crate) queue: EventQueue,
     pub(crate) wires: Vec<Wire>,
     /// Links of each host, in the order in which they were added.
-    outgoing: Vec<Vec<u32>>,
+    pub(crate) outgoing: Vec<Vec<u32>>,
     pub(crate) captures: Captures,
     pub(crate) stats: SimulationStats,
     pub(crate) event_limit: u64,

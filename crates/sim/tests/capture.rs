@@ -305,3 +305,26 @@ fn tshark_understands_whole_associations() {
         }
     }
 }
+
+#[test]
+fn a_host_sees_what_it_sends_and_what_reaches_it() {
+    let config = LinkConfig { drop_packets: vec![2], delay_ms: 3.0, ..LinkConfig::default() };
+    let packets = all_kinds();
+    let count = packets.len();
+    let plan = (1..).zip(packets).map(|(n, packet)| (ms(10 * n), packet)).collect();
+    let mut sim = Simulation::new(3);
+    let a = sim.add_node("a", Script::new(plan));
+    let b = sim.add_node("b", Script::silent());
+    sim.add_link(a, b, Route::any(), config).expect("valid");
+    let (at_a, at_b) = (CaptureBuffer::new(), CaptureBuffer::new());
+    sim.capture(sim.view_of(a), at_a.clone()).expect("memory");
+    sim.capture(sim.view_of(b), at_b.clone()).expect("memory");
+    sim.run(END);
+    let times = |sink: &CaptureBuffer| {
+        let (_, records) = read_back(&sink.contents());
+        records.iter().map(|record| record.1 / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(times(&at_a)[..3], [10, 20, 30]);
+    assert_eq!(times(&at_b)[..2], [13, 33]);
+    assert_eq!((times(&at_a).len(), times(&at_b).len()), (count, count - 1));
+}

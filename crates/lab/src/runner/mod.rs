@@ -37,7 +37,7 @@ pub trait Run: Sync {
     /// A name for files and messages, unique within the experiment.
     fn name(&self) -> String;
 
-    /// Makes the run, with a packet capture in the folder `capture` if given.
+    /// Makes the run, with packet captures of both hosts in the folder `capture` if given.
     ///
     /// # Errors
     /// The invariant that was broken.
@@ -60,7 +60,7 @@ pub struct Execution {
     pub jobs: Option<usize>,
     /// Make every run again, also those that are stored.
     pub fresh: bool,
-    /// Folder for a packet capture (pcapng) of every run; implies `fresh`.
+    /// Folder for packet captures (pcapng) of every run, of both hosts; implies `fresh`.
     pub capture: Option<PathBuf>,
     /// Where progress is reported.
     pub progress: ProgressMode,

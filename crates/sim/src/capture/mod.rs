@@ -25,6 +25,8 @@ use crate::simulation::LinkId;
 pub struct Capture {
     links: Option<Vec<LinkId>>,
     point: CapturePoint,
+    /// Captured at the exit in any case.
+    received: Vec<LinkId>,
 }
 
 /// Where on a link packets are captured.
@@ -46,6 +48,20 @@ impl Capture {
     /// Only these links.
     pub fn links(links: &[LinkId]) -> Capture {
         Capture { links: Some(links.to_vec()), ..Capture::default() }
+    }
+
+    /// Some links at the entry, others at the exit.
+    pub(crate) fn host(sent: Vec<LinkId>, received: Vec<LinkId>) -> Capture {
+        Capture { links: Some(sent), received, ..Capture::default() }
+    }
+
+    /// Where on the link with this index, if at all.
+    fn point_on(&self, index: usize) -> Option<CapturePoint> {
+        if self.received.iter().any(|id| id.index() == index) {
+            return Some(CapturePoint::Exit);
+        }
+        let all = self.links.as_ref().is_none_or(|l| l.iter().any(|id| id.index() == index));
+        all.then_some(self.point)
     }
 
     /// Where on the links.
@@ -104,8 +120,8 @@ struct Running {
     /// Encodes into memory, so that the sink sees one write per block.
     writer: PcapNgWriter<Vec<u8>>,
     sink: Box<dyn Write>,
-    /// Interface of each link, `None` where it is not captured.
-    interfaces: Vec<Option<u32>>,
+    /// Interface of each link and where it is captured, `None` where it is not.
+    interfaces: Vec<Option<(u32, CapturePoint)>>,
     described: u32,
 }
 
@@ -178,7 +194,7 @@ impl Captures {
         let mut written = false;
         self.each(|running, buffer| {
             let interface = running.interfaces.get(link.index()).copied().flatten();
-            let Some(interface) = interface.filter(|_| running.capture.point == point) else {
+            let Some((interface, _)) = interface.filter(|(_, at)| *at == point) else {
                 return Ok(());
             };
             if !written {
@@ -213,11 +229,11 @@ impl Running {
 
     fn add_link(&mut self, name: &str) -> io::Result<()> {
         let index = self.interfaces.len();
-        if self.capture.links.as_ref().is_some_and(|l| l.iter().all(|id| id.index() != index)) {
+        let Some(point) = self.capture.point_on(index) else {
             self.interfaces.push(None);
             return Ok(());
-        }
-        self.interfaces.push(Some(self.described));
+        };
+        self.interfaces.push(Some((self.described, point)));
         self.described += 1;
         let description = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,

@@ -209,6 +209,17 @@ impl Simulation {
         self.world.captures.begin(&capture.into(), Box::new(sink), &names)
     }
 
+    /// What an analyser on a host sees of the links that it has now: what it sends as it leaves,
+    /// including what is lost later, and what reaches it as it arrives.
+    ///
+    /// # Panics
+    /// When the host is not of this simulation.
+    pub fn view_of(&self, host: HostId) -> Capture {
+        let sent = self.world.outgoing[host.index()].iter().map(|index| LinkId(*index)).collect();
+        let arriving = self.world.wires.iter().enumerate().filter(|(_, wire)| wire.to == host);
+        Capture::host(sent, arriving.map(|(index, _)| LinkId(index as u32)).collect())
+    }
+
     /// Ends all captures, flushing and dropping their sinks.
     ///
     /// # Errors

@@ -8,19 +8,18 @@ mod transfer;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_core::{AssociationStats, LossCause, Time};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
-use tresse_sim::{Capture, HostId, StopReason};
+use tresse_sim::{HostId, StopReason};
 
 use super::plan::{FlowRun, Setup};
 use super::record::Traces;
 use super::{Change, Flow, Workload, cell};
+use crate::capture;
 use crate::runner::Run as _;
 use crate::statistics::{mean, percentile};
 use network::Network;
@@ -47,13 +46,8 @@ pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, Str
     let flow = &run.setup.flow;
     let mut network = Network::build(run)?;
     if let Some(folder) = capture {
-        let path = folder.join(format!("{}.pcapng", run.name()));
-        let file =
-            File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-        network
-            .simulation
-            .capture(Capture::all(), BufWriter::new(file))
-            .map_err(|e| format!("cannot write the capture: {e}"))?;
+        let hosts = (network.sender, network.receiver);
+        capture::begin(&mut network.simulation, folder, &run.name(), hosts)?;
     }
     let mark = network.execute(flow)?;
     network.simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;

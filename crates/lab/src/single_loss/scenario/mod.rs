@@ -6,18 +6,17 @@
 mod receiver;
 mod sender;
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
 use tresse_core::{AssociationConfig, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
-use tresse_sim::{Capture, HostId, LinkId, Route, Simulation, StopReason};
+use tresse_sim::{HostId, LinkId, Route, Simulation, StopReason};
 
 use super::plan::RunSpec;
 use super::record::{Counters, RunRecord, Sample};
+use crate::capture;
 use crate::runner::Run as _;
 use crate::seed;
 use receiver::Receiver;
@@ -112,12 +111,7 @@ impl Ended {
             .add_link(receiver, sender, Route::to(SENDER), setup.backward.clone())
             .map_err(|e| format!("backward link: {e}"))?;
         if let Some(folder) = capture {
-            let path = folder.join(format!("{}.pcapng", spec.name()));
-            let file =
-                File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-            simulation
-                .capture(Capture::all(), BufWriter::new(file))
-                .map_err(|e| format!("cannot write the capture: {e}"))?;
+            capture::begin(&mut simulation, folder, &spec.name(), (sender, receiver))?;
         }
         let reason = simulation.run(LIMIT);
         simulation.finish_captures().map_err(|e| format!("cannot write the capture: {e}"))?;

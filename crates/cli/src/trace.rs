@@ -1,0 +1,205 @@
+//! `tresse trace`: what captures say about retransmissions.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tresse_trace::capture::Capture;
+use tresse_trace::json::Json;
+use tresse_trace::listing::Listing;
+use tresse_trace::page::Page;
+use tresse_trace::tables::Tables;
+use tresse_trace::{Observer, Options, Summary, Totals, Trace, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  tresse trace capture.pcapng
+  tresse trace --list capture.pcap.gz
+  tresse trace --out /tmp/plots capture.pcapng
+  tcpdump -i eth0 -w - sctp | tresse trace -
+  tresse trace --udp-port 9900 --missing-reports 4 capture.pcapng";
+
+/// Analyse captured SCTP: retransmissions, their causes and delays.
+///
+/// Reads pcap and pcapng, also compressed with gzip. Several files are read one after the other, as
+/// tcpdump and dumpcap write them in turn.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Captures; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// List all packets, one line each, instead of the summary
+    #[arg(long, conflicts_with = "json")]
+    list: bool,
+    /// Print everything as JSON instead of the summary
+    #[arg(long)]
+    json: bool,
+    /// Write into this folder: a page of plots (index.html), summary.json, and tables of
+    /// retransmissions, SACKs and statistics as CSV and Parquet
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// UDP port that carries SCTP (RFC 6951), besides 9899 (repeatable)
+    #[arg(long, value_name = "PORT")]
+    udp_port: Vec<u16>,
+    /// So many SACKs that report a chunk missing tell a fast retransmit from a timeout: 3 (RFC
+    /// 9260), 4 (RFC 2960), 1 (thin streams, Early Retransmit, RACK)
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    missing_reports: u32,
+    /// RTO.Min of the RTO that is estimated, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    rto_min: u32,
+    /// An association of which nothing is seen for so many seconds is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..))]
+    idle: u32,
+}
+
+/// Runs `tresse trace`.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    match trace(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that went away (`tresse trace --list x | head`) is no error.
+        Err(Fault::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Fault::Write(error)) => {
+            eprintln!("tresse: {error}");
+            ExitCode::FAILURE
+        }
+        Err(Fault::Request(error)) => {
+            eprintln!("tresse: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+enum Fault {
+    /// The request was wrong.
+    Request(String),
+    /// The results cannot be written.
+    Write(io::Error),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Write(error)
+    }
+}
+
+/// Prints the summary of each association when it ends.
+struct Summaries<W: io::Write> {
+    out: W,
+    fault: Option<io::Error>,
+}
+
+impl<W: io::Write> Observer for Summaries<W> {
+    fn ends(&mut self, summary: &Summary) {
+        if self.fault.is_none() {
+            self.fault = writeln!(self.out, "{}", text::summary(summary)).err();
+        }
+    }
+}
+
+fn trace(args: &Args) -> Result<(), Fault> {
+    let mut options = Options {
+        missing_reports: args.missing_reports,
+        rto_min: Duration::from_millis(args.rto_min.into()),
+        idle: Duration::from_secs(args.idle.into()),
+        ..Options::default()
+    };
+    options.udp_ports.extend(&args.udp_port);
+    let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    // Everything is opened before anything is written.
+    let captures: Vec<Capture> = files
+        .iter()
+        .map(|file| Capture::open(file))
+        .collect::<Result<_, _>>()
+        .map_err(|e| Fault::Request(e.to_string()))?;
+    let mut folder = args.out.as_deref().map(Folder::new).transpose()?;
+    let mut trace = Trace::new(options);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut shown = Shown::new(args, &mut out);
+    let mut observers: Vec<&mut dyn Observer> = vec![shown.observer()];
+    if let Some(folder) = &mut folder {
+        observers.extend([
+            &mut folder.page as &mut dyn Observer,
+            &mut folder.tables,
+            &mut folder.json,
+        ]);
+    }
+    for capture in captures {
+        trace.read(capture, &mut observers);
+    }
+    trace.finish(&mut observers);
+    let totals = trace.totals();
+    shown.finish(&totals)?;
+    if let Some(folder) = folder {
+        folder.finish(&totals)?;
+    }
+    Ok(())
+}
+
+/// What is printed.
+enum Shown<W: io::Write> {
+    Listing(Listing<W>),
+    Json(Json<W>),
+    Text(Summaries<W>),
+}
+
+impl<W: io::Write> Shown<W> {
+    fn new(args: &Args, out: W) -> Shown<W> {
+        match (args.list, args.json) {
+            (true, _) => Shown::Listing(Listing::new(out)),
+            (_, true) => Shown::Json(Json::new(out)),
+            _ => Shown::Text(Summaries { out, fault: None }),
+        }
+    }
+
+    fn observer(&mut self) -> &mut dyn Observer {
+        match self {
+            Shown::Listing(listing) => listing,
+            Shown::Json(json) => json,
+            Shown::Text(summaries) => summaries,
+        }
+    }
+
+    fn finish(self, totals: &Totals) -> io::Result<()> {
+        match self {
+            Shown::Listing(listing) => listing.finish(),
+            Shown::Json(json) => json.finish(totals),
+            Shown::Text(Summaries { fault: Some(fault), .. }) => Err(fault),
+            Shown::Text(Summaries { mut out, .. }) => {
+                write!(out, "{}", text::totals(totals))?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// What is written into a folder.
+struct Folder {
+    path: PathBuf,
+    page: Page,
+    tables: Tables,
+    json: Json<BufWriter<File>>,
+}
+
+impl Folder {
+    fn new(path: &Path) -> Result<Folder, Fault> {
+        let fault = |e: io::Error| Fault::Request(format!("{}: {e}", path.display()));
+        std::fs::create_dir_all(path).map_err(fault)?;
+        let json = File::create(path.join("summary.json")).map_err(fault)?;
+        Ok(Folder {
+            path: path.to_owned(),
+            page: Page::default(),
+            tables: Tables::new(path),
+            json: Json::new(BufWriter::new(json)),
+        })
+    }
+
+    fn finish(self, totals: &Totals) -> io::Result<()> {
+        self.tables.finish()?;
+        self.json.finish(totals)?;
+        std::fs::write(self.path.join("index.html"), self.page.html(totals))
+    }
+}

@@ -1,0 +1,220 @@
+//! Reads packets from captures: pcap and pcapng, plain or compressed with gzip, from files or from
+//! standard input, in bounded memory.
+
+mod classic;
+mod ng;
+mod window;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use window::Window;
+
+use crate::Skipped;
+
+/// No record is longer: Wireshark's own limit is 256 KiB for a packet.
+const MAX_RECORD: usize = 1 << 24;
+/// The capture ends within a record.
+pub(crate) const CUT: &str = "records cut off by the end of the capture";
+/// Bytes that make no sense.
+pub(crate) const CORRUPT: &str = "corrupt places in the capture, passed over up to the next record";
+/// How many bytes those were.
+pub(crate) const CORRUPT_BYTES: &str = "bytes passed over at corrupt places";
+/// The rest cannot be read.
+pub(crate) const UNREADABLE: &str = "captures whose rest cannot be read or decompressed";
+
+/// Link-layer header type, as tcpdump.org registers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkType(
+    /// The registered number.
+    pub u32,
+);
+
+/// A captured packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// When, in nanoseconds since the epoch of the capture (1970 for a real one).
+    pub at: u64,
+    /// What the bytes begin with.
+    pub link: LinkType,
+    /// Index of the interface in the file.
+    pub interface: u32,
+    /// The bytes that were kept.
+    pub data: &'a [u8],
+    /// How long the packet was, at least the length of `data`.
+    pub original: usize,
+}
+
+/// Why a capture cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The file cannot be opened or read.
+    #[error("{name}: {source}")]
+    Io {
+        /// File name.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is no capture.
+    #[error("{name}: neither pcap nor pcapng, nor one of them compressed with gzip")]
+    Format {
+        /// File name.
+        name: String,
+    },
+}
+
+/// Where a record stands in the window, and what its header says.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    at: u64,
+    link: LinkType,
+    interface: u32,
+    offset: usize,
+    kept: usize,
+    original: usize,
+    /// Length of the whole record.
+    length: usize,
+}
+
+enum Format {
+    Classic(classic::Classic),
+    Ng(ng::Ng),
+}
+
+/// A capture that is being read.
+pub struct Capture {
+    window: Window,
+    format: Format,
+    /// What the last packet takes in the window.
+    pending: usize,
+}
+
+impl Capture {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or it is no capture.
+    pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+        let name = path.display().to_string();
+        if path.as_os_str() == "-" {
+            return Capture::read("standard input", io::stdin());
+        }
+        let file =
+            File::open(path).map_err(|source| CaptureError::Io { name: name.clone(), source })?;
+        Capture::read(&name, file)
+    }
+
+    /// Reads a stream of bytes; `name` is for messages.
+    ///
+    /// # Errors
+    /// The stream cannot be read, or it is no capture.
+    pub fn read(name: &str, source: impl Read + 'static) -> Result<Capture, CaptureError> {
+        let mut window = Window::new(Box::new(source));
+        if window.has(2) && window.bytes().starts_with(&[0x1f, 0x8b]) {
+            let compressed = Rest { window };
+            // What is decompressed is read in large steps already; the compressed bytes are not.
+            let decoder = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, compressed));
+            window = Window::new(Box::new(decoder));
+        }
+        let format = match ng::Ng::begin(&mut window) {
+            Some(ng) => Some(Format::Ng(ng)),
+            None => classic::Classic::begin(&mut window).map(Format::Classic),
+        };
+        let name = name.to_owned();
+        match (format, window.take_fault()) {
+            (Some(format), _) => Ok(Capture { window, format, pending: 0 }),
+            (None, Some(source)) => Err(CaptureError::Io { name, source }),
+            (None, None) => Err(CaptureError::Format { name }),
+        }
+    }
+
+    /// The next packet; `None` at the end. What cannot be used is counted in `skipped`.
+    pub fn next(&mut self, skipped: &mut Skipped) -> Option<Frame<'_>> {
+        self.window.consume(self.pending);
+        self.pending = 0;
+        let record = match &mut self.format {
+            Format::Classic(classic) => classic.next(&mut self.window, skipped),
+            Format::Ng(ng) => ng.next(&mut self.window, skipped),
+        };
+        let Some(record) = record else {
+            if self.window.take_fault().is_some() {
+                skipped.add(UNREADABLE);
+            }
+            return None;
+        };
+        self.pending = record.length;
+        let data = self.window.bytes().get(record.offset..record.offset + record.kept)?;
+        let original = record.original.max(record.kept);
+        Some(Frame {
+            at: record.at,
+            link: record.link,
+            interface: record.interface,
+            data,
+            original,
+        })
+    }
+}
+
+/// The rest of a stream of which the beginning was looked at.
+struct Rest {
+    window: Window,
+}
+
+impl Read for Rest {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.window.has(1);
+        if let Some(fault) = self.window.take_fault() {
+            return Err(fault);
+        }
+        let bytes = self.window.bytes();
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        self.window.consume(length);
+        Ok(length)
+    }
+}
+
+/// Passes bytes over until `plausible` holds of what follows, `step` at a time; at least one step.
+/// False at the end.
+fn resynchronise(
+    window: &mut Window,
+    skipped: &mut Skipped,
+    step: usize,
+    look: usize,
+    plausible: impl Fn(&mut Window) -> bool,
+) -> bool {
+    skipped.add(CORRUPT);
+    let mut passed = 0;
+    let found = loop {
+        if !window.has(step + look) {
+            passed += window.bytes().len() as u64;
+            window.consume(window.bytes().len());
+            break false;
+        }
+        window.consume(step);
+        passed += step as u64;
+        if plausible(window) {
+            break true;
+        }
+    };
+    skipped.add_many(CORRUPT_BYTES, passed);
+    found
+}
+
+/// The number in two, four bytes.
+fn u16_at(bytes: &[u8], at: usize, big: bool) -> Option<u16> {
+    let bytes = *bytes.get(at..)?.first_chunk()?;
+    Some(if big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+}
+
+fn u32_at(bytes: &[u8], at: usize, big: bool) -> Option<u32> {
+    let bytes = *bytes.get(at..)?.first_chunk()?;
+    Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Analysis of captured traffic: what was sent again, why, and how long that took.
+//!
+//! Reads pcap and pcapng ([`capture`]), follows every SCTP association and TCP connection in them,
+//! and tells [`Observer`]s what it finds, packet by packet, and a [`Summary`] of each that ends.
+//! It knows only what is on the wire, as `sctp_trace` (Pedersen 2006, appendix B) and tcptrace do,
+//! and says what that cannot tell.
+//!
+//! Memory depends on what is alive, not on the length of a capture: what is acknowledged, closed or
+//! silent is forgotten.
+//!
+//! ```no_run
+//! use tresse_trace::{Options, Trace, listing::Listing};
+//!
+//! let mut trace = Trace::new(Options::default());
+//! let mut listing = Listing::new(std::io::stdout());
+//! trace.run(&["capture.pcapng".as_ref()], &mut listing)?;
+//! println!("{} associations", trace.totals().associations);
+//! # Ok::<(), tresse_trace::capture::CaptureError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod capture;
+mod event;
+mod flow;
+pub mod json;
+mod link;
+pub mod listing;
+pub mod page;
+mod rto;
+mod sctp;
+mod skipped;
+mod statistics;
+mod summary;
+pub mod tables;
+pub mod text;
+mod trace;
+
+pub use event::{Again, Event, Head, Identity, Observer, Proof, Side};
+pub use flow::GAP_ACKED_CLASSES;
+pub use skipped::Skipped;
+pub use statistics::{
+    Class, DelaySummary, Delays, MOST_NUMBERED, RetransmissionRow, Retransmissions, WHOLE,
+};
+pub use summary::{DeliverySummary, DirectionSummary, Ending, PathSummary, Summary};
+pub use trace::{Options, Totals, Trace};

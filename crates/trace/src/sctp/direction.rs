@@ -1,0 +1,371 @@
+//! The DATA chunks of one direction, as an analyser sees them that knows nothing of the sender's
+//! state: what was sent when, how often, which SACKs reported it missing, what that says of the
+//! causes (Pedersen, appendix B).
+
+use std::collections::VecDeque;
+
+use tresse_wire::{Data, GapAckBlock, GapAckBlocks, Sack};
+
+use super::spurious::{Answer, Spurious};
+use crate::event::{Again, Event, Head, Observer, Proof};
+use crate::flow::{Flow, ms};
+use crate::statistics::Class;
+
+/// Number of the first chunk inside of this file, so that those before it have one too.
+const ORIGIN: u64 = 1 << 33;
+/// More chunks are never outstanding: the oldest are forgotten, if no SACK is ever captured.
+const MOST_OUTSTANDING: usize = 1 << 20;
+/// A TSN this far beyond the last one is damaged.
+const FARTHEST: u64 = 1 << 18;
+
+pub(super) const FAR_TSN: &str = "chunks with a TSN far from those that are outstanding";
+
+/// What holds for all chunks of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packet {
+    /// What made the first retransmission in it.
+    pub(super) cause: Option<Class>,
+    /// Time that it carries, and the one that it echoes.
+    pub(super) timestamps: Option<(u32, u32)>,
+}
+
+/// A DATA chunk that is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    first: u64,
+    last: u64,
+    bytes: u32,
+    again: u32,
+    /// SACKs that reported it missing since it was last sent.
+    missing: u32,
+    /// Where it was sent to last.
+    path: u16,
+    /// Whether it was captured, or one with a higher TSN only.
+    seen: bool,
+    gap_acked: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Direction {
+    /// TSN of the chunk with the number [`ORIGIN`].
+    first_tsn: Option<u32>,
+    /// Where the numbers begin is a guess: neither INIT nor SACK was captured.
+    guessed: bool,
+    /// The lowest number that was seen.
+    lowest: u64,
+    /// Chunks from number `base` on; those before are acknowledged.
+    base: u64,
+    chunks: VecDeque<Chunk>,
+    in_flight: u64,
+    pub(super) flow: Flow,
+    spurious: Spurious,
+    /// Gap blocks of the last SACK, kept to save allocations.
+    gaps: Vec<(i64, i64)>,
+    blocks: Vec<GapAckBlock>,
+}
+
+fn shown(number: u64) -> i64 {
+    number.wrapping_sub(ORIGIN).cast_signed()
+}
+
+impl Direction {
+    pub(super) fn new(rto_min_ms: f64) -> Direction {
+        Direction {
+            first_tsn: None,
+            guessed: true,
+            lowest: u64::MAX,
+            base: ORIGIN,
+            chunks: VecDeque::new(),
+            in_flight: 0,
+            flow: Flow::new(rto_min_ms),
+            spurious: Spurious::default(),
+            gaps: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The first TSN is announced.
+    pub(super) fn begins_at(&mut self, tsn: u32) {
+        if self.flow.units == 0 && self.flow.sacks == 0 {
+            self.first_tsn = Some(tsn);
+            self.guessed = false;
+        }
+    }
+
+    /// TSN of the chunk with the number 0 in listings.
+    pub(super) fn first_tsn(&self) -> Option<u32> {
+        self.first_tsn
+    }
+
+    /// The number of a TSN: the one nearest to what is outstanding.
+    fn number(&mut self, tsn: u32) -> u64 {
+        let first = *self.first_tsn.get_or_insert(tsn);
+        let near = first.wrapping_add(shown(self.base) as u32);
+        self.base.saturating_add_signed(i64::from(tsn.wrapping_sub(near).cast_signed()))
+    }
+
+    fn next(&self) -> u64 {
+        self.base + self.chunks.len() as u64
+    }
+
+    /// A chunk is sent. `missing_reports` make a fast retransmit.
+    pub(super) fn data(
+        &mut self,
+        head: &Head,
+        packet: &mut Packet,
+        data: &Data<'_>,
+        missing_reports: u32,
+        out: &mut dyn Observer,
+    ) -> Result<(), &'static str> {
+        let number = self.number(data.tsn.0);
+        if number > self.next() + FARTHEST || number + FARTHEST < self.base {
+            return Err(FAR_TSN);
+        }
+        let bytes = u32::try_from(data.payload.len()).unwrap_or(u32::MAX);
+        self.flow.sent(head.at, bytes.into());
+        if self.guessed && number < self.base {
+            let unseen = self.unseen(head);
+            for _ in number..self.base {
+                self.chunks.push_front(unseen);
+            }
+            self.base = number;
+        }
+        let again = if number < self.base {
+            // What is acknowledged was seen, unless it was sent before the capture began.
+            (number >= self.lowest).then(|| {
+                self.flow.after_ack += 1;
+                Again { count: 0, class: None, delay_ms: 0.0, since_last_ms: 0.0 }
+            })
+        } else {
+            self.outstanding(head, number, bytes, packet, missing_reports)
+        };
+        self.lowest = self.lowest.min(number);
+        if let Some(again) = again {
+            self.flow.again += 1;
+            self.flow.again_bytes += u64::from(bytes);
+            if let Some(class) = again.class {
+                let (delay, last) = (again.delay_ms, again.since_last_ms);
+                self.flow.sent_again(again.count, class, delay, last);
+                let value = packet.timestamps.map(|(value, _)| value);
+                let bit = data.flags.retransmission;
+                self.spurious.sent_again(number, again.count, value, bit);
+            }
+        }
+        self.flow.flight(self.in_flight);
+        let stream = Some((data.stream.0, data.ssn.0));
+        let number = shown(number);
+        out.event(head, &Event::Data { number, end: number + 1, bytes, stream, again });
+        Ok(())
+    }
+
+    fn unseen(&self, head: &Head) -> Chunk {
+        Chunk {
+            first: head.at,
+            last: head.at,
+            bytes: 0,
+            again: 0,
+            missing: 0,
+            path: head.path,
+            seen: false,
+            gap_acked: false,
+        }
+    }
+
+    /// Sends a chunk that is not acknowledged.
+    fn outstanding(
+        &mut self,
+        head: &Head,
+        number: u64,
+        bytes: u32,
+        packet: &mut Packet,
+        missing_reports: u32,
+    ) -> Option<Again> {
+        if number >= self.next() {
+            // Should numbers be skipped, then those were not captured.
+            let length = (number - self.base) as usize;
+            let unseen = self.unseen(head);
+            self.chunks.resize(length, unseen);
+            self.chunks.push_back(Chunk { bytes, seen: true, ..unseen });
+            self.in_flight += u64::from(bytes);
+            while self.chunks.len() > MOST_OUTSTANDING {
+                self.pop();
+            }
+            return None;
+        }
+        let last_sent = number + 1 == self.next();
+        let index = (number - self.base) as usize;
+        let chunk = self.chunks[index];
+        if !chunk.seen {
+            self.chunks[index] =
+                Chunk { bytes, seen: true, gap_acked: chunk.gap_acked, ..self.unseen(head) };
+            self.in_flight += if chunk.gap_acked { 0 } else { u64::from(bytes) };
+            return None;
+        }
+        // sctp_trace: the first chunk of a packet tells what caused it. What else is in a packet
+        // after a timeout was bundled; what else is in a fast retransmit was one itself, unless
+        // no SACK had reported it.
+        let class = match packet.cause {
+            None if chunk.missing >= missing_reports => Class::Fast,
+            None if last_sent && self.older_is_outstanding(index) => Class::Probe,
+            None => Class::Timeout,
+            Some(_) if chunk.missing == 0 => Class::InFlight,
+            Some(Class::Timeout | Class::Probe) => Class::ReportedMissing,
+            Some(_) => Class::Fast,
+        };
+        packet.cause.get_or_insert(class);
+        let again = Again {
+            count: chunk.again + 1,
+            class: Some(class),
+            delay_ms: ms(chunk.first, head.at),
+            since_last_ms: ms(chunk.last, head.at),
+        };
+        let sent =
+            Chunk { again: again.count, missing: 0, last: head.at, path: head.path, ..chunk };
+        self.chunks[index] = sent;
+        Some(again)
+    }
+
+    /// Whether an older chunk is outstanding that was sent to the same address, which a timer that
+    /// expires would send first (RFC 9260 §6.3.3 E3).
+    fn older_is_outstanding(&self, index: usize) -> bool {
+        let path = self.chunks[index].path;
+        let older = self.chunks.range(..index).rev();
+        older.filter(|chunk| !chunk.gap_acked && chunk.seen).any(|chunk| chunk.path == path)
+    }
+
+    fn pop(&mut self) -> Option<Chunk> {
+        let chunk = self.chunks.pop_front()?;
+        self.base += 1;
+        if !chunk.gap_acked {
+            self.in_flight -= u64::from(chunk.bytes);
+        }
+        Some(chunk)
+    }
+
+    /// A SACK of the other side, with these non-renegable blocks besides its own. The round-trip
+    /// time that it measures in milliseconds, and over which path.
+    pub(super) fn sack(
+        &mut self,
+        head: &Head,
+        sack: &Sack<'_>,
+        non_renegable: GapAckBlocks<'_>,
+        packet: &Packet,
+        out: &mut dyn Observer,
+    ) -> Result<Option<(u16, f64)>, &'static str> {
+        // The chunk after the cumulative one; before the first chunk it is that.
+        let next = self.number(sack.cumulative_tsn_ack.0.wrapping_add(1));
+        if next > self.next() + FARTHEST {
+            return Err(FAR_TSN);
+        }
+        self.guessed = false;
+        let mut newest = self.acknowledge(head, next);
+        self.blocks.clear();
+        self.blocks.extend(sack.gap_blocks());
+        if non_renegable.len() > 0 {
+            self.blocks.extend(non_renegable);
+            self.blocks.sort_unstable_by_key(|block| (block.start, block.end));
+        }
+        let reported = self.report(next, &mut newest);
+        let rtt = newest.map(|(sent, path)| (path, self.flow.round_trip(head.at, sent)));
+        let duplicates = sack.duplicates().len() as u32;
+        self.flow.sack(self.blocks.len() as u32, reported, duplicates.into());
+        self.flow.flight(self.in_flight);
+        let echo = packet.timestamps.map(|(_, echo)| echo);
+        let answer = Answer { bit: sack.flags.retransmission, echo };
+        let gaps = std::mem::take(&mut self.gaps);
+        let event = Event::Sack {
+            cumulative: shown(next) - 1,
+            gaps: &gaps,
+            duplicates,
+            window: sack.a_rwnd.into(),
+            flight: self.in_flight,
+            rtt_ms: rtt.map(|(_, ms)| ms),
+            rto_ms: self.flow.rto.ms(),
+        };
+        out.event(head, &event);
+        self.gaps = gaps;
+        let spurious = &mut self.flow.spurious;
+        let mut tell = |number: u64, count: u32, proof: Proof| {
+            *spurious.entry(proof).or_default() += 1;
+            out.event(head, &Event::Spurious { number: shown(number), count, proof });
+        };
+        self.spurious.acknowledged(next, answer, &mut tell);
+        for tsn in sack.duplicates() {
+            let distance = tsn.distance(sack.cumulative_tsn_ack);
+            let number = (next - 1).saturating_add_signed(distance.into());
+            if let Some((number, count, proof)) = self.spurious.duplicate(number) {
+                tell(number, count, proof);
+            }
+        }
+        Ok(rtt)
+    }
+
+    /// Everything before `next` has arrived. When and where the newest chunk of it was sent that is
+    /// good for measuring.
+    fn acknowledge(&mut self, head: &Head, next: u64) -> Option<(u64, u16)> {
+        let mut newest = None;
+        if next > self.base {
+            self.flow.acked_at = head.at;
+        }
+        while self.base < next {
+            let Some(chunk) = self.pop() else {
+                self.flow.unseen += next - self.base;
+                self.base = next;
+                break;
+            };
+            if !chunk.seen {
+                self.flow.unseen += 1;
+            } else if chunk.again == 0 && !chunk.gap_acked {
+                // RFC 9260 §6.3.1 C5: not of what was sent again.
+                newest = Some((chunk.first, chunk.path));
+            }
+            self.flow.acked_bytes += u64::from(chunk.bytes);
+        }
+        newest
+    }
+
+    /// What the blocks of a SACK report as arrived and as missing. How many TSNs they report.
+    fn report(&mut self, next: u64, newest: &mut Option<(u64, u16)>) -> u64 {
+        self.gaps.clear();
+        let mut reported = 0;
+        // Whatever is not in a block below the last one is reported missing. Offsets count from
+        // the cumulative TSN, so offset 1 is number `next`.
+        let mut from = next;
+        let blocks = std::mem::take(&mut self.blocks);
+        for block in &blocks {
+            let (start, stop) = (u64::from(block.start), u64::from(block.end));
+            let (begin, end) = (next + start.saturating_sub(1), next + stop);
+            reported += end.saturating_sub(begin);
+            self.gaps.push((shown(next) - 1 + start as i64, shown(next) - 1 + stop as i64));
+            for index in self.range(from, begin) {
+                self.chunks[index].missing += 1;
+            }
+            for index in self.range(begin.max(from), end) {
+                let chunk = &mut self.chunks[index];
+                if !chunk.gap_acked {
+                    chunk.gap_acked = true;
+                    self.in_flight -= u64::from(chunk.bytes);
+                    if chunk.seen && chunk.again == 0 {
+                        *newest = Some((chunk.first, chunk.path));
+                    }
+                }
+            }
+            from = from.max(end);
+        }
+        self.blocks = blocks;
+        reported
+    }
+
+    /// Indices of the outstanding chunks with these numbers.
+    fn range(&self, from: u64, to: u64) -> std::ops::Range<usize> {
+        let index = |number: u64| {
+            usize::try_from(number.saturating_sub(self.base)).unwrap_or(0).min(self.chunks.len())
+        };
+        index(from)..index(to).max(index(from))
+    }
+
+    /// Chunks that were sent and are not acknowledged.
+    pub(super) fn outstanding_chunks(&self) -> u64 {
+        self.chunks.iter().filter(|chunk| chunk.seen && !chunk.gap_acked).count() as u64
+    }
+}

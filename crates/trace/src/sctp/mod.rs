@@ -1,0 +1,285 @@
+//! SCTP: which association a packet belongs to, and what is in it.
+
+mod association;
+mod direction;
+mod spurious;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+
+pub(crate) use association::Settings;
+use association::{Association, Captured};
+use tresse_wire::{
+    Chunk, ChunkType, CommonHeader, Packet as SctpPacket, VerificationTag, checksum,
+};
+
+use crate::Skipped;
+use crate::event::{Head, Observer, Side};
+use crate::flow::Flow;
+use crate::link::Datagram;
+use crate::summary::Ending;
+
+const SHORT: &str = "SCTP packets shorter than their header";
+const BAD_CHECKSUM: &str = "SCTP packets with a wrong checksum";
+const STRAY: &str = "SCTP packets that belong to no association";
+/// What the tag of the receiver and the ports identify: the packets that one side sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    tag: VerificationTag,
+    source_port: u16,
+    destination_port: u16,
+}
+
+impl Key {
+    fn of(header: &CommonHeader) -> Key {
+        Key {
+            tag: header.verification_tag,
+            source_port: header.source_port,
+            destination_port: header.destination_port,
+        }
+    }
+
+    fn reversed(self) -> Key {
+        Key { source_port: self.destination_port, destination_port: self.source_port, ..self }
+    }
+}
+
+/// What leads to an association.
+#[derive(Debug, Default)]
+struct Known {
+    keys: Vec<Key>,
+    half: Option<(SocketAddr, SocketAddr)>,
+}
+
+/// Follows all associations of a capture.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    settings: Settings,
+    live: BTreeMap<u64, Association>,
+    by_key: HashMap<Key, (u64, Side)>,
+    /// Packets of the other side of associations of which only one tag is known: from, to.
+    half_known: HashMap<(SocketAddr, SocketAddr), u64>,
+    /// What leads to each association, to be forgotten with it.
+    known: HashMap<u64, Known>,
+    /// What is counted over all that have ended.
+    pub(crate) total: Flow,
+    /// Where packets are filled up that were cut off.
+    buffer: Vec<u8>,
+}
+
+impl Tracker {
+    pub(crate) fn new(settings: Settings) -> Tracker {
+        Tracker {
+            settings,
+            live: BTreeMap::new(),
+            by_key: HashMap::new(),
+            half_known: HashMap::new(),
+            known: HashMap::new(),
+            total: Flow::new(settings.rto_min_ms),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// A packet; of `head`, association and sender are found here. `next_id` is the number of the
+    /// next association.
+    pub(crate) fn packet(
+        &mut self,
+        head: &Head,
+        datagram: &Datagram<'_>,
+        next_id: &mut u64,
+        skipped: &mut Skipped,
+        out: &mut dyn Observer,
+    ) {
+        let kept = datagram.bytes.len();
+        let length = datagram.original.min(tresse_wire::MAX_PACKET_LEN).max(kept);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let bytes = if length > kept {
+            // What was cut off is filled up, so that lengths of chunks agree with the packet's.
+            buffer.clear();
+            buffer.extend_from_slice(datagram.bytes);
+            buffer.resize(length, 0);
+            &buffer
+        } else {
+            datagram.bytes
+        };
+        match SctpPacket::parse_unverified(bytes) {
+            Ok(_) if kept < tresse_wire::COMMON_HEADER_LEN => skipped.add(SHORT),
+            Ok(sctp) => {
+                let good =
+                    (length == kept).then(|| checksum(bytes) == Some(sctp.received_checksum()));
+                let captured = Captured { sctp, length, kept };
+                self.dispatch(head, captured, good, next_id, skipped, out);
+            }
+            Err(_) => skipped.add(SHORT),
+        }
+        self.buffer = buffer;
+    }
+
+    fn dispatch(
+        &mut self,
+        head: &Head,
+        captured: Captured<'_>,
+        good: Option<bool>,
+        next_id: &mut u64,
+        skipped: &mut Skipped,
+        out: &mut dyn Observer,
+    ) {
+        let Some((id, from)) = self.find(head, &captured.sctp, next_id, out) else {
+            skipped.add(STRAY);
+            return;
+        };
+        let Some(association) = self.live.get_mut(&id) else { return };
+        let verified = &mut association.checksums[from.index()];
+        match good {
+            Some(true) => *verified = true,
+            Some(false) if *verified => {
+                skipped.add(BAD_CHECKSUM);
+                return;
+            }
+            _ => {}
+        }
+        let head = Head { association: id, from, ..*head };
+        association.packet(&head, captured, &self.settings, skipped, out);
+    }
+
+    /// The association of a packet, and who sent it.
+    fn find(
+        &mut self,
+        head: &Head,
+        sctp: &SctpPacket<'_>,
+        next_id: &mut u64,
+        out: &mut dyn Observer,
+    ) -> Option<(u64, Side)> {
+        let header = sctp.header();
+        let key = Key::of(&header);
+        let first = sctp.chunks().next()?.ok();
+        let kind = first.map(|raw| raw.chunk_type);
+        if kind == Some(ChunkType::INIT) {
+            let Ok(Chunk::Init(init)) = Chunk::parse(first?) else { return None };
+            // It chooses the tag of what is sent to it.
+            let to_it = Key { tag: init.initiate_tag, ..key.reversed() };
+            return Some(match self.by_key.get(&to_it) {
+                Some((id, from)) => (*id, from.other()),
+                None => {
+                    let id = self.begin(head, &header, next_id, out);
+                    self.learn(to_it, id, Side::B);
+                    (id, Side::A)
+                }
+            });
+        }
+        if let Some((id, from)) = self.by_key.get(&key).copied() {
+            if kind == Some(ChunkType::INIT_ACK)
+                && let Some(Ok(Chunk::InitAck(ack))) = first.map(Chunk::parse)
+            {
+                let to_it = Key { tag: ack.initiate_tag, ..key.reversed() };
+                self.learn(to_it, id, from.other());
+            }
+            return Some((id, from));
+        }
+        // RFC 9260 §8.5.1: with the T bit, the tag is that of the sender's own packets.
+        let reflected = matches!(kind, Some(ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE))
+            && first.is_some_and(|raw| raw.flags & 1 != 0);
+        if reflected && let Some((id, from)) = self.by_key.get(&key.reversed()) {
+            return Some((*id, from.other()));
+        }
+        // RFC 9260 §8.5.1: only a packet with an INIT has the tag 0.
+        if header.source_port == 0 || header.verification_tag.0 == 0 || reflected {
+            return None;
+        }
+        let source = SocketAddr::new(head.source, header.source_port);
+        let destination = SocketAddr::new(head.destination, header.destination_port);
+        if let Some(id) = self.half_known.remove(&(source, destination)) {
+            // The opposite of what is known: B's packets, since A's were seen first.
+            self.learn(key, id, Side::B);
+            return Some((id, Side::B));
+        }
+        let id = self.begin(head, &header, next_id, out);
+        self.learn(key, id, Side::A);
+        let half = (destination, source);
+        self.half_known.insert(half, id);
+        self.known.entry(id).or_default().half = Some(half);
+        Some((id, Side::A))
+    }
+
+    /// An association appears, opened by the sender of a packet.
+    fn begin(
+        &mut self,
+        head: &Head,
+        header: &CommonHeader,
+        next_id: &mut u64,
+        out: &mut dyn Observer,
+    ) -> u64 {
+        let id = *next_id;
+        *next_id += 1;
+        let a = SocketAddr::new(head.source, header.source_port);
+        let b = SocketAddr::new(head.destination, header.destination_port);
+        let association = Association::new(id, head.at, [a, b], &self.settings);
+        out.begins(&association.identity);
+        self.live.insert(id, association);
+        id
+    }
+
+    /// Packets with this key are sent by that side.
+    fn learn(&mut self, key: Key, id: u64, from: Side) {
+        let before = self.by_key.insert(key, (id, from));
+        let keys = &mut self.known.entry(id).or_default().keys;
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+        // Both sides sent an INIT: what looked like two associations is one (RFC 9260 §5.2.1).
+        if let Some((other, _)) = before.filter(|(other, _)| *other != id)
+            && self.live.get(&other).is_some_and(|association| !association.has_data())
+        {
+            self.live.remove(&other);
+            for key in self.known.remove(&other).unwrap_or_default().keys {
+                self.forget_key(key, other);
+            }
+        }
+    }
+
+    fn forget_key(&mut self, key: Key, id: u64) {
+        if self.by_key.get(&key).is_some_and(|(owner, _)| *owner == id) {
+            self.by_key.remove(&key);
+        }
+    }
+
+    /// Ends the associations of which nothing was seen since `idle`, and those that have ended
+    /// and of which nothing was seen since `ended`, as times of the capture.
+    pub(crate) fn flush(&mut self, idle: u64, ended: u64, out: &mut dyn Observer) {
+        let due = |association: &Association| {
+            association.last_at < if association.ending.is_some() { ended } else { idle }
+        };
+        let ids: Vec<u64> = self
+            .live
+            .iter()
+            .filter(|(_, association)| due(association))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in ids {
+            self.end(id, Ending::Idle, out);
+        }
+    }
+
+    /// The capture has ended.
+    pub(crate) fn finish(&mut self, out: &mut dyn Observer) {
+        let ids: Vec<u64> = self.live.keys().copied().collect();
+        for id in ids {
+            self.end(id, Ending::Open, out);
+        }
+    }
+
+    fn end(&mut self, id: u64, ending: Ending, out: &mut dyn Observer) {
+        let Some(association) = self.live.remove(&id) else { return };
+        for flow in association.flows() {
+            self.total.merge(flow);
+        }
+        let known = self.known.remove(&id).unwrap_or_default();
+        for key in known.keys {
+            self.forget_key(key, id);
+        }
+        if let Some(half) = known.half.filter(|half| self.half_known.get(half) == Some(&id)) {
+            self.half_known.remove(&half);
+        }
+        out.ends(&association.summary(ending));
+    }
+}

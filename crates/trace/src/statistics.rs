@@ -1,0 +1,260 @@
+//! What is known of many delays, in memory that does not depend on how many they are.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Retransmissions of the same chunk beyond this one are counted together.
+pub const MOST_NUMBERED: u32 = 12;
+
+/// Percentiles know nothing beyond: a month, in microseconds.
+const LARGEST: f64 = 2.6e12;
+
+/// What made a chunk be sent again, as an observer on the wire concludes (Pedersen, appendix B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// First of its packet, with too few missing reports for a fast retransmit.
+    Timeout,
+    /// Enough missing reports.
+    Fast,
+    /// Added to a packet that a timeout caused, with at least one missing report.
+    ReportedMissing,
+    /// Added to a packet that another retransmission caused, without any missing report.
+    InFlight,
+    /// The newest chunk although older ones of the same path are outstanding, which a timer that
+    /// has expired would send first: a tail loss probe (RFC 8985 §7).
+    Probe,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 5] =
+        [Class::Timeout, Class::Fast, Class::ReportedMissing, Class::InFlight, Class::Probe];
+
+    /// As it stands in tables of values; the same word as in the laboratory's metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Timeout => "timeout",
+            Class::Fast => "fast",
+            Class::ReportedMissing => "reported-missing",
+            Class::InFlight => "in-flight",
+            Class::Probe => "probe",
+        }
+    }
+
+    /// As it stands in a listing (Pedersen, figures 3.9 and 3.10).
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Class::Timeout => "Retr timeout",
+            Class::Fast => "Fast retransmit",
+            Class::ReportedMissing => "Reported missing",
+            Class::InFlight => "In flight",
+            Class::Probe => "Probe",
+        }
+    }
+}
+
+/// Name of timeouts and fast retransmits as a whole.
+pub const WHOLE: &str = "timeout-or-fast";
+
+/// Summary of many values in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Delays {
+    count: u64,
+    min: f64,
+    max: f64,
+    sum: f64,
+    squares: f64,
+    /// In microseconds, to two digits; there once there is a value.
+    spread: Option<Histogram<u64>>,
+}
+
+impl Default for Delays {
+    fn default() -> Delays {
+        Delays { count: 0, min: f64::INFINITY, max: 0.0, sum: 0.0, squares: 0.0, spread: None }
+    }
+}
+
+/// What tables say of [`Delays`]; all in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DelaySummary {
+    /// How many there are.
+    pub count: u64,
+    /// The smallest, exact.
+    pub min_ms: f64,
+    /// The largest, exact.
+    pub max_ms: f64,
+    /// Arithmetic mean, exact.
+    pub avg_ms: f64,
+    /// Sample standard deviation (n − 1); 0 of a single value.
+    pub sd_ms: f64,
+    /// Median, to 1 % of itself and a microsecond.
+    pub p50_ms: f64,
+    /// 95th percentile, likewise.
+    pub p95_ms: f64,
+    /// 99th percentile, likewise.
+    pub p99_ms: f64,
+}
+
+impl Delays {
+    /// Adds a value.
+    pub fn note(&mut self, ms: f64) {
+        self.count += 1;
+        self.min = self.min.min(ms);
+        self.max = self.max.max(ms);
+        self.sum += ms;
+        self.squares += ms * ms;
+        let microseconds = (ms * 1e3).round().clamp(0.0, LARGEST) as u64;
+        // It grows as far as it needs to.
+        let _ = self.spread().record(microseconds);
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Delays) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.squares += other.squares;
+        // A histogram that grows by itself takes in every other.
+        if let Some(spread) = &other.spread {
+            let _ = self.spread().add(spread);
+        }
+    }
+
+    fn spread(&mut self) -> &mut Histogram<u64> {
+        self.spread.get_or_insert_with(|| Histogram::new(2).expect("two digits are allowed"))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest in milliseconds, if there is one.
+    #[must_use]
+    pub fn min(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The summary; `None` of nothing.
+    #[must_use]
+    pub fn summary(&self) -> Option<DelaySummary> {
+        let spread = self.spread.as_ref().filter(|_| self.count > 0)?;
+        let n = self.count as f64;
+        let variance = (self.squares - self.sum * self.sum / n) / (n - 1.0).max(1.0);
+        let percentile = |p| {
+            let ms = spread.value_at_percentile(p) as f64 / 1e3;
+            ms.clamp(self.min, self.max)
+        };
+        Some(DelaySummary {
+            count: self.count,
+            min_ms: self.min,
+            max_ms: self.max,
+            avg_ms: self.sum / n,
+            sd_ms: variance.max(0.0).sqrt(),
+            p50_ms: percentile(50.0),
+            p95_ms: percentile(95.0),
+            p99_ms: percentile(99.0),
+        })
+    }
+}
+
+/// Which row of the tables: the number of the retransmission (0: all of them, beyond
+/// [`MOST_NUMBERED`]: the rest) and its class (`None`: timeouts and fast retransmits as a whole).
+type Row = (u32, Option<Class>);
+
+/// Cumulative retransmission delays by number and class (Pedersen, tables 3.2 to 3.5 and 5.1).
+#[derive(Clone, Debug, Default)]
+pub struct Retransmissions(BTreeMap<Row, Delays>);
+
+/// A row of the tables.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RetransmissionRow {
+    /// Which retransmission of the same chunk; 0 stands for all of them, and one more than
+    /// [`MOST_NUMBERED`] for all that come later.
+    pub number: u32,
+    /// Name of the class, or [`WHOLE`].
+    pub class: &'static str,
+    /// The delays since the first transmission.
+    #[serde(flatten)]
+    pub delays: DelaySummary,
+}
+
+impl Retransmissions {
+    /// Notes that a chunk was sent again for the `number`-th time, `ms` after its first
+    /// transmission.
+    pub fn note(&mut self, number: u32, class: Class, ms: f64) {
+        for number in [number.min(MOST_NUMBERED + 1), 0] {
+            self.0.entry((number, Some(class))).or_default().note(ms);
+            if matches!(class, Class::Timeout | Class::Fast) {
+                self.0.entry((number, None)).or_default().note(ms);
+            }
+        }
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Retransmissions) {
+        for (row, delays) in &other.0 {
+            self.0.entry(*row).or_default().merge(delays);
+        }
+    }
+
+    /// The rows that have something in them, by number and class; the whole comes last.
+    #[must_use]
+    pub fn rows(&self) -> Vec<RetransmissionRow> {
+        let mut keys: Vec<Row> = self.0.keys().copied().collect();
+        keys.sort_by_key(|(number, class)| (*number, class.is_none(), *class));
+        let row = |(number, class): Row| {
+            let delays = self.0.get(&(number, class))?.summary()?;
+            Some(RetransmissionRow { number, class: class.map_or(WHOLE, Class::name), delays })
+        };
+        keys.into_iter().filter_map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_and_fast_retransmits_count_as_a_whole_too() {
+        let mut all = Retransmissions::default();
+        all.note(1, Class::Timeout, 1000.0);
+        all.note(1, Class::Fast, 500.0);
+        all.note(1, Class::InFlight, 10.0);
+        all.note(40, Class::Timeout, 3000.0);
+        let rows = all.rows();
+        let row = |number, class| rows.iter().find(|r| (r.number, r.class) == (number, class));
+        let whole = row(1, WHOLE).unwrap().delays;
+        assert_eq!((whole.count, whole.min_ms, whole.avg_ms), (2, 500.0, 750.0));
+        assert_eq!(row(0, "timeout").unwrap().delays.count, 2);
+        assert_eq!(row(MOST_NUMBERED + 1, "timeout").unwrap().delays.max_ms, 3000.0);
+        assert!(row(2, "timeout").is_none());
+        assert_eq!(rows.iter().filter(|r| r.number == 1).map(|r| r.class).next_back(), Some(WHOLE));
+    }
+
+    #[test]
+    fn merging_is_noting_all() {
+        let (mut a, mut b, mut both) = (Delays::default(), Delays::default(), Delays::default());
+        for ms in [1.0, 2.5, 700.0] {
+            a.note(ms);
+            both.note(ms);
+        }
+        for ms in [0.0, 90_000.0] {
+            b.note(ms);
+            both.note(ms);
+        }
+        a.merge(&b);
+        assert_eq!(a.summary(), both.summary());
+        let s = both.summary().unwrap();
+        assert_eq!((s.count, s.min_ms, s.max_ms), (5, 0.0, 90_000.0));
+        assert!((s.p50_ms - 2.5).abs() < 0.03 && s.p99_ms > 89_000.0, "{s:?}");
+        assert!(Delays::default().summary().is_none());
+    }
+}

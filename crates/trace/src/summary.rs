@@ -1,0 +1,234 @@
+//! What is left of an association or connection when it has ended.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use crate::event::{Identity, Side};
+use crate::flow::{Flow, GAP_ACKED_CLASSES};
+use crate::statistics::{DelaySummary, RetransmissionRow};
+
+/// How an association or connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// In order: SHUTDOWN COMPLETE, or FIN on both sides.
+    Closed,
+    /// By ABORT or RST.
+    Aborted,
+    /// Nothing was seen of it for so long that it was given up.
+    Idle,
+    /// It went on when the capture ended.
+    Open,
+}
+
+impl Ending {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Ending::Closed => "closed",
+            Ending::Aborted => "aborted",
+            Ending::Idle => "silent, given up",
+            Ending::Open => "open at the end",
+        }
+    }
+}
+
+/// One pair of addresses.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathSummary {
+    /// Who sends.
+    pub from: Side,
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address.
+    pub destination: IpAddr,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes above IP or UDP.
+    pub bytes: u64,
+    /// DATA chunks or segments.
+    pub data: u64,
+    /// Round-trip times of data that was sent this way.
+    pub rtt: Option<DelaySummary>,
+}
+
+/// The data of one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectionSummary {
+    /// Who sends it.
+    pub from: Side,
+    /// First TSN or byte, which has the number 0.
+    pub first_number: Option<u32>,
+    /// DATA chunks or segments with data.
+    pub data: u64,
+    /// Their user data in bytes.
+    pub data_bytes: u64,
+    /// Those of them that had been sent before.
+    pub retransmitted: u64,
+    /// Their user data in bytes.
+    pub retransmitted_bytes: u64,
+    /// Those of them that had been acknowledged already when they were sent again.
+    pub retransmitted_after_ack: u64,
+    /// How often the same chunk or segment was sent again, at most.
+    pub most_retransmissions: u32,
+    /// What was acknowledged, in bytes of user data.
+    pub acknowledged_bytes: u64,
+    /// Chunks that were acknowledged although the capture does not have them.
+    pub acknowledged_unseen: u64,
+    /// Chunks that were neither acknowledged nor reported when it ended.
+    pub outstanding: u64,
+    /// Seconds from the first data to the last acknowledgement.
+    pub duration_s: f64,
+    /// Acknowledged user data by that time, in Mbit/s.
+    pub goodput_mbps: Option<f64>,
+    /// Acknowledgements from the other side.
+    pub sacks: u64,
+    /// Gap blocks in them.
+    pub gap_blocks: u64,
+    /// How many had so many gap blocks.
+    pub gap_block_counts: BTreeMap<u32, u64>,
+    /// How many reported so many TSNs in gap blocks, by class ("101-250").
+    pub gap_acked: Vec<(String, u64)>,
+    /// Duplicates that they report.
+    pub duplicates: u64,
+    /// Retransmissions that were unnecessary for certain, by proof.
+    pub spurious: BTreeMap<&'static str, u64>,
+    /// Cumulative retransmission delays by number and class.
+    pub retransmissions: Vec<RetransmissionRow>,
+    /// Time between a retransmission by timeout and the transmission before: how long the timer ran.
+    pub timer: Option<DelaySummary>,
+    /// Time between any retransmission and the transmission before.
+    pub since_last: Option<DelaySummary>,
+    /// Round-trip times at the place of capture.
+    pub rtt: Option<DelaySummary>,
+    /// What RTO would be at the end by the standard, in milliseconds.
+    pub rto_ms: Option<f64>,
+    /// Most bytes in flight.
+    pub flight_max: u64,
+    /// Mean of the bytes in flight, over packets.
+    pub flight_mean: f64,
+    /// What the receiver's side of a capture tells of the delivery.
+    pub delivery: Option<DeliverySummary>,
+}
+
+/// How messages were delivered, seen at the receiver.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeliverySummary {
+    /// Messages that could be delivered.
+    pub messages: u64,
+    /// From the arrival of a message to its delivery in order, of all messages.
+    pub head_of_line: Option<DelaySummary>,
+    /// The same for each stream, of the first streams.
+    pub head_of_line_by_stream: BTreeMap<u16, DelaySummary>,
+    /// From the first transmission to the delivery, with captures of both ends.
+    pub transfer: Option<DelaySummary>,
+    /// Transmissions that were lost on the way, with captures of both ends.
+    pub lost: Option<u64>,
+}
+
+/// An association or connection, when it has ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Who it is between.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// Whether its beginning was captured.
+    pub from_the_beginning: bool,
+    /// How it ended.
+    pub ending: Ending,
+    /// Time of the first packet, in seconds since the epoch of the capture.
+    pub first_s: f64,
+    /// Seconds from the first packet to the last.
+    pub duration_s: f64,
+    /// Packets.
+    pub packets: u64,
+    /// Near whom it was captured, by how soon each side answers; `None` if that does not tell.
+    pub near: Option<Side>,
+    /// What the capture cannot tell.
+    pub unknown: Vec<&'static str>,
+    /// Pairs of addresses, in the order in which they appeared.
+    pub paths: Vec<PathSummary>,
+    /// From A to B, from B to A.
+    pub directions: [DirectionSummary; 2],
+}
+
+impl DirectionSummary {
+    pub(crate) fn new(from: Side, flow: &Flow) -> DirectionSummary {
+        let seconds = flow.acked_at.saturating_sub(flow.first_at.unwrap_or(0)) as f64 / 1e9;
+        let mut low = 0;
+        let mut gap_acked = Vec::new();
+        for (index, count) in flow.gap_acked.iter().enumerate() {
+            let name = match GAP_ACKED_CLASSES.get(index) {
+                Some(most) if *most == low => most.to_string(),
+                Some(most) => format!("{low}-{most}"),
+                None => format!("over-{}", low - 1),
+            };
+            low = GAP_ACKED_CLASSES.get(index).map_or(low, |most| most + 1);
+            gap_acked.push((name, *count));
+        }
+        DirectionSummary {
+            from,
+            first_number: None,
+            data: flow.units,
+            data_bytes: flow.bytes,
+            retransmitted: flow.again,
+            retransmitted_bytes: flow.again_bytes,
+            retransmitted_after_ack: flow.after_ack,
+            most_retransmissions: flow.most_again,
+            acknowledged_bytes: flow.acked_bytes,
+            acknowledged_unseen: flow.unseen,
+            outstanding: 0,
+            duration_s: if flow.acked_bytes > 0 { seconds } else { 0.0 },
+            goodput_mbps: (flow.acked_bytes > 0 && seconds > 0.0)
+                .then(|| flow.acked_bytes as f64 * 8.0 / 1e6 / seconds),
+            sacks: flow.sacks,
+            gap_blocks: flow.gap_blocks,
+            gap_block_counts: flow.gap_block_counts.clone(),
+            gap_acked,
+            duplicates: flow.duplicates,
+            spurious: flow.spurious.iter().map(|(proof, count)| (proof.name(), *count)).collect(),
+            retransmissions: flow.retransmissions.rows(),
+            timer: flow.timer.summary(),
+            since_last: flow.since_last.summary(),
+            rtt: flow.rtt.summary(),
+            rto_ms: flow.rto.ms(),
+            flight_max: flow.flight_max,
+            flight_mean: flow.flight_mean(),
+            delivery: None,
+        }
+    }
+}
+
+/// What a capture cannot tell that was taken near `near`.
+pub(crate) fn unknown(
+    near: Option<Side>,
+    from_the_beginning: bool,
+    both: bool,
+) -> Vec<&'static str> {
+    let mut unknown = Vec::new();
+    if !both {
+        unknown.push(match near {
+            Some(Side::A) => {
+                "Captured near A: which of A's packets arrived, and when, is not seen; of B's packets, those that were lost before A are not seen, so B's retransmissions can be too few."
+            }
+            Some(Side::B) => {
+                "Captured near B: which of B's packets arrived, and when, is not seen; of A's packets, those that were lost before B are not seen, so A's retransmissions can be too few."
+            }
+            None => {
+                "Where it was captured does not show: packets lost before that place are not seen, and round-trip times are from there."
+            }
+        });
+    }
+    if !from_the_beginning {
+        unknown.push(
+            "The capture begins in the middle: what was sent before, and how often, is not seen; numbers count from the first one that is.",
+        );
+    }
+    unknown.push(
+        "Causes are inferred from the packets: the sender's timers, window and state are not seen.",
+    );
+    unknown
+}

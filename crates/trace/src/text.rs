@@ -1,0 +1,172 @@
+//! Summaries for people to read.
+
+use std::fmt::Write as _;
+
+use crate::statistics::{DelaySummary, MOST_NUMBERED, RetransmissionRow};
+use crate::summary::{DirectionSummary, Summary};
+use crate::trace::Totals;
+
+/// An association or connection.
+#[must_use]
+pub fn summary(summary: &Summary) -> String {
+    let mut out = String::new();
+    let identity = &summary.identity;
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(
+        out,
+        "#{} {}  A {}  B {}  {}{:.3} s, {} packets, {}",
+        identity.association,
+        identity.protocol.to_uppercase(),
+        identity.a,
+        identity.b,
+        if summary.from_the_beginning { "" } else { "from the middle, " },
+        summary.duration_s,
+        summary.packets,
+        summary.ending.words(),
+    );
+    if summary.paths.len() > 2 {
+        for path in &summary.paths {
+            let rtt = path.rtt.map_or(String::new(), |rtt| format!(", RTT {}", range(&rtt)));
+            let _ = writeln!(
+                out,
+                "  path {} -> {}: {} packets, {} with data{rtt}",
+                path.source, path.destination, path.packets, path.data
+            );
+        }
+    }
+    for d in &summary.directions {
+        if d.data > 0 || d.sacks > 0 {
+            let _ = writeln!(out, "  {} to {}", d.from.name(), d.from.other().name());
+            direction(&mut out, d);
+        }
+    }
+    for unknown in &summary.unknown {
+        let _ = writeln!(out, "  Note: {unknown}");
+    }
+    out
+}
+
+/// The whole capture.
+#[must_use]
+pub fn totals(totals: &Totals) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} packets in {:.3} s, {} of them analysed: {} associations and connections",
+        totals.frames, totals.duration_s, totals.analysed, totals.associations
+    );
+    if totals.associations > 1 {
+        let _ = writeln!(out, "  All SCTP associations, both directions");
+        direction(&mut out, &totals.sctp);
+    }
+    let mut skipped = totals.skipped.iter().peekable();
+    if skipped.peek().is_some() {
+        let _ = writeln!(out, "  Passed over:");
+        for (reason, count) in skipped {
+            let _ = writeln!(out, "    {count} {reason}");
+        }
+    }
+    out
+}
+
+fn range(d: &DelaySummary) -> String {
+    format!("min {:.1}, avg {:.1}, p95 {:.1}, max {:.1} ms", d.min_ms, d.avg_ms, d.p95_ms, d.max_ms)
+}
+
+fn direction(out: &mut String, d: &DirectionSummary) {
+    let _ = writeln!(
+        out,
+        "    data            {} chunks, {} bytes; sent again {} ({} bytes), {} of them acknowledged already",
+        d.data, d.data_bytes, d.retransmitted, d.retransmitted_bytes, d.retransmitted_after_ack
+    );
+    if let Some(goodput) = d.goodput_mbps {
+        let _ = writeln!(
+            out,
+            "    acknowledged    {} bytes in {:.3} s, {goodput:.3} Mbit/s",
+            d.acknowledged_bytes, d.duration_s
+        );
+    }
+    let _ = writeln!(
+        out,
+        "    SACKs           {}, {} gap blocks, {} duplicates reported",
+        d.sacks, d.gap_blocks, d.duplicates
+    );
+    if d.gap_blocks > 0 {
+        let counts = |(blocks, count): (&u32, &u64)| format!("{blocks}: {count}");
+        let list: Vec<String> = d.gap_block_counts.iter().take(12).map(counts).collect();
+        let more = if d.gap_block_counts.len() > 12 { ", ..." } else { "" };
+        let _ = writeln!(
+            out,
+            "    gap blocks      {}{more} (blocks in a SACK: SACKs)",
+            list.join(", ")
+        );
+        let classes = d.gap_acked.iter().filter(|(_, count)| *count > 0);
+        let list: Vec<String> = classes.map(|(name, count)| format!("{name}: {count}")).collect();
+        let _ = writeln!(out, "    gap-acked TSNs  {} (TSNs in a SACK: SACKs)", list.join(", "));
+    }
+    if let Some(rtt) = &d.rtt {
+        let _ = writeln!(out, "    RTT             {} ({} samples)", range(rtt), rtt.count);
+    }
+    if let Some(rto) = d.rto_ms {
+        let _ = writeln!(out, "    RTO             {rto:.1} ms by the standard, at the end");
+    }
+    if let Some(timer) = &d.timer {
+        let _ = writeln!(out, "    timer           {} before a timeout", range(timer));
+    }
+    let _ = writeln!(
+        out,
+        "    flight          {:.0} bytes on average, {} at most, {} chunks outstanding at the end",
+        d.flight_mean, d.flight_max, d.outstanding
+    );
+    if let Some(delivery) = &d.delivery {
+        let _ = writeln!(out, "    delivery        {} messages", delivery.messages);
+        if let Some(delay) = &delivery.head_of_line {
+            let _ = writeln!(out, "    head-of-line    {}", range(delay));
+        }
+        for (stream, delay) in &delivery.head_of_line_by_stream {
+            let _ = writeln!(
+                out,
+                "      stream {stream:<6} {} ({} messages)",
+                range(delay),
+                delay.count
+            );
+        }
+        if let Some(transfer) = &delivery.transfer {
+            let _ = writeln!(out, "    transfer        {}", range(transfer));
+        }
+        if let Some(lost) = delivery.lost {
+            let _ = writeln!(out, "    lost            {lost} transmissions on the way");
+        }
+    }
+    let spurious: Vec<String> =
+        d.spurious.iter().map(|(proof, count)| format!("{count} by {proof}")).collect();
+    if !spurious.is_empty() {
+        let _ = writeln!(out, "    spurious        {}", spurious.join(", "));
+    }
+    retransmissions(out, &d.retransmissions);
+}
+
+/// The table of Pedersen's tables 3.2 to 3.5 and 5.1.
+fn retransmissions(out: &mut String, rows: &[RetransmissionRow]) {
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "    cumulative retransmission delay in ms\n    {:<5} {:<17} {:>7} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "no.", "class", "count", "min", "max", "avg", "p50", "p95", "p99"
+    );
+    for row in rows {
+        let number = match row.number {
+            0 => "all".to_owned(),
+            n if n > MOST_NUMBERED => format!(">{MOST_NUMBERED}"),
+            n => n.to_string(),
+        };
+        let d = &row.delays;
+        let _ = writeln!(
+            out,
+            "    {number:<5} {:<17} {:>7} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1} {:>10.1}",
+            row.class, d.count, d.min_ms, d.max_ms, d.avg_ms, d.p50_ms, d.p95_ms, d.p99_ms
+        );
+    }
+}
