@@ -99,6 +99,11 @@ pub struct AssociationConfig {
     /// `false` gives each message its own packet instead of bundling (the lab needs it to count
     /// packets; RFC 9260 §6.10 permits but does not require bundling). Default `true`.
     pub bundling: bool,
+    /// Adaptation Layer Indication that the peer is told in INIT or INIT ACK (RFC 5061 §4.2.6), if
+    /// any. Default `None`: the parameter is left out.
+    pub adaptation: Option<u32>,
+    /// `true` reports [`Event::SenderDry`](crate::Event::SenderDry). Default `false`.
+    pub report_dry: bool,
     /// `true` records [`TraceEvent`](crate::TraceEvent)s
     /// for
     /// [`Endpoint::poll_trace`](crate::Endpoint::poll_trace). Default `false`, which costs nothing.
@@ -120,6 +125,8 @@ impl Default for AssociationConfig {
             no_delay: false,
             fragmentation: true,
             bundling: true,
+            adaptation: None,
+            report_dry: false,
             trace: false,
         }
     }

@@ -86,6 +86,12 @@ pub enum Event {
         /// The cause's value as received.
         value: Bytes,
     },
+    /// After `Connected` or `Restarted`: the Adaptation Layer Indication of the peer (RFC 5061
+    /// §4.2.6), if it sent one.
+    PeerAdaptation(u32),
+    /// All that was sent is acknowledged and nothing waits to be sent (RFC 6458 §6.1.9). Only with
+    /// [`AssociationConfig::report_dry`](crate::AssociationConfig::report_dry).
+    SenderDry,
     /// The peer began a graceful shutdown; no further message is accepted for sending.
     PeerShutdown,
     /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone. The last event of an

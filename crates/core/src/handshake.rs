@@ -8,6 +8,7 @@ use tresse_wire::{
 };
 
 use crate::association::MAX_PATHS;
+use crate::config::AssociationConfig;
 use crate::profile::{NrSackMode, Profile};
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
@@ -26,6 +27,8 @@ pub(crate) struct PeerParameters {
     /// The source address of the packet first, then those listed, without repetition.
     pub(crate) addresses: Vec<IpAddr>,
     pub(crate) extensions: Extensions,
+    /// Adaptation Layer Indication.
+    pub(crate) adaptation: Option<u32>,
 }
 
 /// Extensions of the protocol that an endpoint offers, or that both ends have agreed on.
@@ -59,7 +62,7 @@ impl Extensions {
     }
 
     /// Writes the offer into INIT or INIT ACK.
-    pub(crate) fn write(self, writer: &mut ParameterWriter) {
+    fn write(self, writer: &mut ParameterWriter) {
         let types = [(self.nr_sack, ChunkType::NR_SACK), (self.timestamp, ChunkType::TIMESTAMP)];
         let types: Vec<u8> = types.iter().filter(|(on, _)| *on).map(|(_, t)| t.0).collect();
         if !types.is_empty() {
@@ -133,6 +136,7 @@ pub(crate) fn read_init<'a>(
             inbound_streams: fields.inbound_streams,
             addresses: vec![source],
             extensions: Extensions::default(),
+            adaptation: None,
         },
         cookie: None,
         preservative_ms: 0,
@@ -159,6 +163,7 @@ pub(crate) fn read_init<'a>(
                 extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
             }
+            Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
             Parameter::SupportedAddressTypes(_)
             | Parameter::EcnCapable
@@ -203,8 +208,22 @@ impl PeerInit<'_> {
 }
 
 impl PeerParameters {
+    /// Writes what INIT and INIT ACK have in common: our addresses, the extensions that we offer,
+    /// our adaptation layer.
+    pub(crate) fn write_ours(
+        addresses: &[IpAddr],
+        config: &AssociationConfig,
+        writer: &mut ParameterWriter,
+    ) {
+        Self::write_addresses(addresses, writer);
+        Extensions::of(&config.profile).write(writer);
+        if let Some(code) = config.adaptation {
+            writer.adaptation_layer_indication(code);
+        }
+    }
+
     /// Writes our addresses; none when there is a single one, which the source address shows.
-    pub(crate) fn write_addresses(addresses: &[IpAddr], writer: &mut ParameterWriter) {
+    fn write_addresses(addresses: &[IpAddr], writer: &mut ParameterWriter) {
         if addresses.len() < 2 {
             return;
         }

@@ -159,6 +159,10 @@ impl Association {
         self.update_timers(now, &outcome);
         self.sender.outcome = outcome;
         self.sender.zero_window.probing &= !self.sender.board.is_empty();
+        let newly_acked = self.sender.outcome.newly_acked;
+        if self.config.report_dry && newly_acked > 0 && self.sender.buffered() == 0 {
+            self.journal.event(Event::SenderDry);
+        }
         self.notify_writer();
     }
 

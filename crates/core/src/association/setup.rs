@@ -37,6 +37,8 @@ pub(crate) struct Setup {
     sent_once: Option<Time>,
     /// An ERROR to bundle with COOKIE ECHO: unrecognised parameters of the INIT ACK.
     pub(super) error: Option<Vec<u8>>,
+    /// The peer's Adaptation Layer Indication.
+    adaptation: Option<u32>,
 }
 
 impl Setup {
@@ -53,6 +55,7 @@ impl Setup {
             accepted: false,
             sent_once: None,
             error: None,
+            adaptation: None,
         }
     }
 }
@@ -128,9 +131,8 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        PeerParameters::write_addresses(&self.local_addresses, &mut writer);
+        PeerParameters::write_ours(&self.local_addresses, &self.config, &mut writer);
         writer.supported_address_types(&supported_address_types());
-        Extensions::of(self.profile()).write(&mut writer);
         if self.setup.preservative_ms > 0 {
             writer.cookie_preservative(self.setup.preservative_ms);
         }
@@ -254,6 +256,7 @@ impl Association {
     /// Takes over tag, TSN, window, streams and addresses of the peer.
     fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
+        self.setup.adaptation = peer.adaptation;
         self.sender.a_rwnd = peer.a_rwnd as usize;
         self.sender.peer_buffer = peer.a_rwnd as usize;
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
@@ -298,6 +301,7 @@ impl Association {
             inbound_streams: inbound,
             accepted: self.setup.accepted,
         });
+        self.tell_adaptation();
         self.start_heartbeats(now);
         // Data that left with the COOKIE ECHO now has its retransmission timer.
         for i in 0..self.paths.len() {
@@ -309,6 +313,12 @@ impl Association {
         self.opportunity();
         if self.shutdown.requested {
             self.begin_shutdown(now);
+        }
+    }
+
+    fn tell_adaptation(&mut self) {
+        if let Some(code) = self.setup.adaptation {
+            self.journal.event(Event::PeerAdaptation(code));
         }
     }
 
@@ -384,6 +394,7 @@ impl Association {
         self.errors = 0;
         self.journal.event(Event::Restarted);
         self.adopt_peer(&cookie.peer);
+        self.tell_adaptation();
         self.start_heartbeats(now);
         self.send_cookie_ack(now, path);
         if shutdown {

@@ -4,7 +4,7 @@
 //! Layout, big-endian: version 1 byte, key number 1, ports 2 + 2, local tag 4, peer tag 4,
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
 //! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ns 8, extensions that the
-//! peer offers 1, number of addresses 1,
+//! peer offers 1, whether it has an adaptation layer 1, its indication 4, number of addresses 1,
 //! addresses (family 1, 4 or 16 bytes), HMAC-SHA-256 32 bytes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -19,7 +19,7 @@ use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const MAC_LEN: usize = 32;
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -90,6 +90,8 @@ impl Cookie {
         let life = u64::try_from(self.life.as_nanos()).unwrap_or(u64::MAX);
         b.extend(life.to_be_bytes());
         b.push(p.extensions.to_bits());
+        b.push(u8::from(p.adaptation.is_some()));
+        b.extend(p.adaptation.unwrap_or(0).to_be_bytes());
         let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
         b.push(addresses.len() as u8);
         for address in addresses {
@@ -119,7 +121,9 @@ impl Cookie {
         let (outbound_streams, inbound_streams) = (r.u16()?, r.u16()?);
         let created = Time::from_nanos(u64::from_be_bytes(r.array()?));
         let life = Duration::from_nanos(u64::from_be_bytes(r.array()?));
-        let [extensions, n] = r.array()?;
+        let [extensions, adapted] = r.array()?;
+        let adaptation = Some(r.u32()?).filter(|_| adapted != 0);
+        let [n] = r.array()?;
         let mut addresses = Vec::with_capacity(usize::from(n).min(MAX_PATHS));
         for _ in 0..n {
             addresses.push(match r.array()? {
@@ -143,6 +147,7 @@ impl Cookie {
                 inbound_streams: peer_mis,
                 addresses,
                 extensions: Extensions::from_bits(extensions),
+                adaptation,
             },
             outbound_streams,
             inbound_streams,
@@ -252,6 +257,7 @@ mod tests {
                 inbound_streams: 20,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
                 extensions: Extensions { timestamp: false, retransmit_bit: true, nr_sack: true },
+                adaptation: Some(9),
             },
             outbound_streams: 16,
             inbound_streams: 65_535,

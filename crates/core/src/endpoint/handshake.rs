@@ -11,7 +11,7 @@ use super::cookie::Cookie;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey, State};
 use crate::config::AssociationConfig;
-use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
+use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
 use crate::rng::Rng;
 use crate::time::Time;
 
@@ -203,8 +203,7 @@ impl Endpoint {
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
-        PeerParameters::write_addresses(&port.local_addresses, &mut parameters);
-        Extensions::of(&port.association.profile).write(&mut parameters);
+        PeerParameters::write_ours(&port.local_addresses, &port.association, &mut parameters);
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);

@@ -199,6 +199,9 @@ pub enum Parameter<'a> {
     /// Retransmit Bit Supported (0x8100): the sender knows the R bits of DATA and SACK chunks
     /// (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1). Its value, if any, is ignored.
     RetransmitBitSupported,
+    /// Adaptation Layer Indication (0xC006): which protocol the sender has above SCTP (RFC 5061
+    /// §4.2.6).
+    AdaptationLayerIndication(u32),
     /// Any other type; [`ParameterType::unknown_action`] tells what to do with it.
     Unknown(RawParameter<'a>),
 }
@@ -235,6 +238,9 @@ impl<'a> Parameter<'a> {
             ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),
             ParameterType::SUPPORTED_EXTENSIONS => Some(Self::SupportedExtensions(raw.value)),
             ParameterType::RETRANSMIT_BIT_SUPPORTED => Some(Self::RetransmitBitSupported),
+            ParameterType::ADAPTATION_LAYER_INDICATION => <[u8; 4]>::try_from(raw.value)
+                .ok()
+                .map(|code| Self::AdaptationLayerIndication(u32::from_be_bytes(code))),
             _ => Some(Self::Unknown(raw)),
         };
         parsed.ok_or(raw.invalid())

@@ -53,6 +53,8 @@ parameter_types! {
     RETRANSMIT_BIT_SUPPORTED = 0x8100, "Retransmit Bit Supported";
     /// Forward-TSN-Supported (RFC 3758 §3.1).
     FORWARD_TSN_SUPPORTED = 0xc000, "Forward-TSN-Supported";
+    /// Adaptation Layer Indication (RFC 5061 §4.2.6).
+    ADAPTATION_LAYER_INDICATION = 0xc006, "Adaptation Layer Indication";
 }
 
 impl ParameterType {
@@ -94,6 +96,6 @@ mod tests {
     #[test]
     fn types_are_shown_by_name() {
         assert_eq!(ParameterType::STATE_COOKIE.to_string(), "State Cookie");
-        assert_eq!(ParameterType(0xc006).to_string(), "type 0xc006");
+        assert_eq!(ParameterType(0xc00f).to_string(), "type 0xc00f");
     }
 }

@@ -100,6 +100,11 @@ impl ParameterWriter {
         self.raw(ParameterType::RETRANSMIT_BIT_SUPPORTED, &[])
     }
 
+    /// Adds Adaptation Layer Indication (RFC 5061 §4.2.6): a code point.
+    pub fn adaptation_layer_indication(&mut self, code: u32) -> &mut Self {
+        self.raw(ParameterType::ADAPTATION_LAYER_INDICATION, &code.to_be_bytes())
+    }
+
     /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).
     pub fn ecn_capable(&mut self) -> &mut Self {
         self.raw(ParameterType::ECN_CAPABLE, &[])

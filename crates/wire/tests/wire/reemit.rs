@@ -109,6 +109,9 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::ForwardTsnSupported) => writer.forward_tsn_supported(),
             Ok(Parameter::SupportedExtensions(types)) => writer.supported_extensions(types),
             Ok(Parameter::RetransmitBitSupported) => writer.retransmit_bit_supported(),
+            Ok(Parameter::AdaptationLayerIndication(code)) => {
+                writer.adaptation_layer_indication(code)
+            }
             Ok(
                 Parameter::HeartbeatInfo(_)
                 | Parameter::Ipv6Address(_)

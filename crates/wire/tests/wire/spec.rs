@@ -44,6 +44,7 @@ pub(crate) enum ParameterSpec {
     ForwardTsnSupported,
     SupportedExtensions(Vec<u8>),
     RetransmitBitSupported,
+    AdaptationLayerIndication(u32),
     Unknown(u16, Vec<u8>),
 }
 
@@ -173,6 +174,9 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
             ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
             ParameterSpec::RetransmitBitSupported => writer.retransmit_bit_supported(),
+            ParameterSpec::AdaptationLayerIndication(code) => {
+                writer.adaptation_layer_indication(*code)
+            }
             ParameterSpec::Unknown(number, value) => writer.raw(ParameterType(*number), value),
         };
     }
@@ -198,6 +202,9 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
         Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
         Parameter::RetransmitBitSupported => ParameterSpec::RetransmitBitSupported,
+        Parameter::AdaptationLayerIndication(code) => {
+            ParameterSpec::AdaptationLayerIndication(code)
+        }
         Parameter::Unknown(raw) => ParameterSpec::Unknown(raw.parameter_type.0, raw.value.to_vec()),
     };
     parameters.parsed().map(|parsed| spec(parsed.expect("a sound parameter"))).collect()
@@ -309,6 +316,7 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         Just(ParameterSpec::ForwardTsnSupported),
         bytes().prop_map(ParameterSpec::SupportedExtensions),
         Just(ParameterSpec::RetransmitBitSupported),
+        any::<u32>().prop_map(ParameterSpec::AdaptationLayerIndication),
         (any::<u16>().prop_filter("known", move |number| !known(number)), bytes())
             .prop_map(|(number, value)| ParameterSpec::Unknown(number, value)),
     ]

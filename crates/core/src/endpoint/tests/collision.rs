@@ -178,6 +178,7 @@ fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Durat
             inbound_streams: 3,
             addresses: addresses(Side::Z, 1),
             extensions: Extensions::default(),
+            adaptation: None,
         },
         outbound_streams: 3,
         inbound_streams: 3,

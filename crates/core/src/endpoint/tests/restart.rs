@@ -5,7 +5,7 @@ use script::{PEER_TAG, init_packet, packet, peer_fields};
 use sent::{only, types};
 
 /// A fresh endpoint that knows nothing of what was before.
-fn reborn(addresses_each: u8) -> Endpoint {
+pub(super) fn reborn(addresses_each: u8) -> Endpoint {
     let association = standard();
     let local_addresses = addresses(Side::A, addresses_each);
     let config =

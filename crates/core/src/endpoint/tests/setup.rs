@@ -227,3 +227,44 @@ fn an_abort_before_the_peers_tag_is_known_is_not_sent() {
     assert!(script.poll().is_empty());
     assert_eq!(script.closed(), Some(&CloseReason::Aborted));
 }
+
+/// RFC 5061 §4.2.6: each end tells the other its adaptation layer, also when one of them restarts.
+#[test]
+fn adaptation_layers_are_told() {
+    let with = |code| AssociationConfig { adaptation: code, ..standard() };
+    let told = |pair: &Pair| -> Vec<(Side, u32)> {
+        let code = |(side, _, event): &(Side, AssociationId, Event)| match event {
+            Event::PeerAdaptation(code) => Some((*side, *code)),
+            _ => None,
+        };
+        pair.events.iter().filter_map(code).collect()
+    };
+    let mut pair = Pair::new(&with(Some(0x0102_0304)), 1);
+    pair.connect(&with(Some(7)));
+    assert_eq!(told(&pair), [(Side::Z, 7), (Side::A, 0x0102_0304)]);
+    pair.replace(Side::A, restart::reborn(1));
+    pair.events.clear();
+    pair.connect(&with(Some(9)));
+    assert_eq!(told(&pair), [(Side::Z, 9), (Side::A, 0x0102_0304)]);
+    let mut silent = Pair::new(&with(None), 1);
+    silent.connect(&with(Some(7)));
+    assert_eq!(told(&silent), [(Side::Z, 7)]);
+}
+
+/// RFC 6458 §6.1.9: told when all is acknowledged, and only if asked for.
+#[test]
+fn a_dry_sender_says_so() {
+    for report_dry in [true, false] {
+        let config = AssociationConfig { report_dry, ..standard() };
+        let (mut pair, a, _) = Pair::connected(&config, 1);
+        pair.events.clear();
+        pair.send(Side::A, a, 0, vec![1; 20_000]);
+        pair.send(Side::A, a, 1, vec![1; 100]);
+        pair.run(secs(2));
+        let dry = pair.events.iter().filter(|(side, _, event)| {
+            assert!(*side == Side::A || *event != Event::SenderDry);
+            *event == Event::SenderDry
+        });
+        assert_eq!(dry.count(), usize::from(report_dry));
+    }
+}
