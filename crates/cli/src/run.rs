@@ -2,24 +2,21 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
-use tresse::{Carrier, DEFAULT_UDP_PORT, Profile};
-use tresse_sockets::engine::{Server, Settings};
+use tresse::{DEFAULT_UDP_PORT, Profile};
+use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
 /// File name of the library that is preloaded.
 const LIBRARY: &str = "libtresse_preload.so";
-
-/// Folders of running engines begin so, followed by the number of their process.
-const PREFIX: &str = "tresse-run-";
 
 /// How long associations that the program left behind may take to shut down.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -96,23 +93,12 @@ fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
     if args.carrier == CarrierKind::Raw && args.udp_port.is_some() {
         return Err("--udp-port: there are no UDP ports with --carrier raw".into());
     }
-    let mut local = args.local.clone();
-    if local.is_empty() {
-        local.push(Ipv4Addr::UNSPECIFIED.into());
-    }
-    let port = args.udp_port.unwrap_or(DEFAULT_UDP_PORT);
     let carrier = match args.carrier {
-        CarrierKind::Udp => {
-            Carrier::Udp { local: local.iter().map(|ip| SocketAddr::new(*ip, port)).collect() }
-        }
-        CarrierKind::Raw => Carrier::RawIp { local },
+        CarrierKind::Udp => Settings::over_udp(&args.local, args.udp_port),
+        CarrierKind::Raw => Settings::over_ip(args.local.clone()),
     };
-    let settings = Settings {
-        carrier,
-        any_port: args.udp_port.is_none(),
-        peer_udp_port: args.encap_port,
-        profile: Arc::new(profile),
-    };
+    let settings =
+        Settings { peer_udp_port: args.encap_port, profile: Arc::new(profile), ..carrier };
     Ok((settings, find_library(args.preload.as_deref())?))
 }
 
@@ -138,32 +124,9 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
     })
 }
 
-/// Removes what engines left behind that were killed.
-fn clean_up(temporary: &Path) {
-    let Ok(entries) = std::fs::read_dir(temporary) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok());
-        if let Some(pid) = number.and_then(Pid::from_raw)
-            && test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
-        {
-            // That of another user cannot be removed, which is right.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitStatus, String> {
-    let temporary = std::env::temp_dir();
-    clean_up(&temporary);
-    // Only this user can enter it.
-    let folder = tempfile::Builder::new()
-        .prefix(&format!("{PREFIX}{}-", std::process::id()))
-        .tempdir_in(&temporary)
-        .map_err(|error| format!("{}: {error}", temporary.display()))?;
-    let path = folder.path().join("engine");
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let path = folder.engine();
     let server = Server::bind(&path, settings).map_err(|error| error.to_string())?;
     let mut signals = Signals::new().map_err(|error| error.to_string())?;
     let child = start(args, library, &path)?;
@@ -179,7 +142,7 @@ async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitSt
             tokio::select! {
                 result = &mut end => {
                     status = Some(result);
-                    return;
+                    return Stop { close: false, patience: PATIENCE };
                 }
                 signal = signals.next() => {
                     let _ = kill_process(pid, signal);
@@ -187,7 +150,7 @@ async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitSt
             }
         }
     };
-    server.run(stop, PATIENCE).await.map_err(|error| format!("the engine failed: {error}"))?;
+    server.run(stop).await.map_err(|error| format!("the engine failed: {error}"))?;
     match status {
         Some(Ok(Ok(status))) => Ok(status),
         Some(Ok(Err(error))) => Err(error.to_string()),

@@ -1,6 +1,5 @@
 //! Requests to the engine.
 
-use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,24 +14,25 @@ use tresse_sockets::protocol::{MAX_CONTROL, Op, Request, read_reply};
 
 use crate::{Fallible, errno};
 
-/// Starts an engine and gives its path.
-type Starter = fn() -> Option<PathBuf>;
+static ENGINE: OnceLock<PathBuf> = OnceLock::new();
 
-static STARTER: OnceLock<Starter> = OnceLock::new();
-static ENGINE: OnceLock<Option<PathBuf>> = OnceLock::new();
-
-/// What to do when there is no TRESSE_ENGINE in the environment.
-pub fn set_starter(starter: Starter) {
-    let _ = STARTER.set(starter);
+/// Where the engine listens: TRESSE_ENGINE in the environment, or what [`set_engine`] said; `None`
+/// if there is none yet. Once known it stays the same.
+pub fn engine_path() -> Option<&'static Path> {
+    if ENGINE.get().is_none()
+        && let Some(path) = std::env::var_os("TRESSE_ENGINE").filter(|path| !path.is_empty())
+    {
+        let _ = ENGINE.set(path.into());
+    }
+    ENGINE.get().map(PathBuf::as_path)
 }
 
-/// Where the engine listens: TRESSE_ENGINE, or what the starter says; `None` if there is none.
-pub fn engine_path() -> Option<&'static Path> {
-    let find = || {
-        let given: Option<OsString> = std::env::var_os("TRESSE_ENGINE").filter(|p| !p.is_empty());
-        given.map(PathBuf::from).or_else(|| STARTER.get().and_then(|start| start()))
-    };
-    ENGINE.get_or_init(find).as_deref()
+/// Names the engine, unless one is known already; says which one it is now.
+pub fn set_engine(path: PathBuf) -> &'static Path {
+    match engine_path() {
+        Some(known) => known,
+        None => ENGINE.get_or_init(|| path),
+    }
 }
 
 /// Whether a path is the engine's.
@@ -94,10 +94,18 @@ pub(crate) fn call(op: Op, socket: u64, (a, b): (i64, i64), payload: Vec<u8>) ->
     exchange(&fd, &Request { op, socket, a, b, payload })
 }
 
-/// The pending error of a socket, 0 if none. If the engine is gone, that is the error.
-pub(crate) fn take_error(socket: u64) -> i32 {
+/// What became of a socket.
+pub(crate) struct Fate {
+    /// The pending error, 0 if none. If the engine is gone, that is the error.
+    pub(crate) error: i32,
+    /// Nothing more comes from the peer.
+    pub(crate) ended: bool,
+}
+
+/// Takes the pending error of a socket.
+pub(crate) fn take_error(socket: u64) -> Fate {
     match call(Op::TakeError, socket, (0, 0), Vec::new()) {
-        Ok((error, _)) => error as i32,
-        Err(_) => libc::ECONNRESET,
+        Ok((error, payload)) => Fate { error: error as i32, ended: payload != [0] },
+        Err(_) => Fate { error: libc::ECONNRESET, ended: true },
     }
 }

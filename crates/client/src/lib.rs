@@ -4,6 +4,7 @@
 //! All system calls here go around the C library's functions (rustix makes them directly), which
 //! the preloaded library replaces.
 
+pub mod calls;
 mod control;
 mod memory;
 mod message;
@@ -12,15 +13,23 @@ mod options;
 mod receive;
 mod send;
 mod table;
+mod transfer;
 
-pub use control::{engine_path, set_starter};
+pub use calls::{is_native_option, is_sctp};
+pub use control::{engine_path, set_engine};
 pub use memory::{read_memory, write_memory};
-pub use message::{nxtinfo, rcvinfo, read_control, write_control};
-pub use names::{accept, bind, connect, listen, name_of, read_name, shutdown, socket, write_name};
-pub use options::{get_option, set_option};
+pub use message::{nxtinfo, rcvinfo, sndrcvinfo};
+pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, write_name};
+pub use options::{addresses, get_option, peel_off, set_option};
 pub use receive::{Received, readable_bytes, receive};
 pub use send::{Outgoing, send};
-pub use table::{Sock, before_close, forget, lookup};
+pub use table::{Sock, before_close, forget, look_up_anew, lookup};
+pub use transfer::{
+    buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,
+    send_messages, send_to, write_vector,
+};
+
+use std::ffi::c_int;
 
 /// A failed call: its `errno`.
 pub type Fallible<T> = Result<T, i32>;
@@ -28,4 +37,21 @@ pub type Fallible<T> = Result<T, i32>;
 /// The `errno` of a system call's error.
 fn errno(error: rustix::io::Errno) -> i32 {
     error.raw_os_error()
+}
+
+/// Sets `errno` and returns -1 for an error.
+pub fn give<T: TryInto<isize>>(result: Fallible<T>) -> isize {
+    match result {
+        Ok(value) => value.try_into().unwrap_or(isize::MAX),
+        Err(error) => {
+            // SAFETY: the thread's own variable.
+            unsafe { *libc::__errno_location() = error };
+            -1
+        }
+    }
+}
+
+/// As [`give`], for functions that return an `int`.
+pub fn give_int(result: Fallible<c_int>) -> c_int {
+    give(result.map(|value| value as isize)) as c_int
 }

@@ -85,7 +85,7 @@ pub(crate) fn incoming(iov: &[libc::iovec], mut skip: usize) -> Vec<IoSliceMut<'
 ///
 /// # Errors
 /// `EINVAL` for ancillary data that is cut short or cannot be honoured.
-pub fn read_control(mut control: &[u8], header: &mut TxHeader) -> Fallible<()> {
+pub(crate) fn read_control(mut control: &[u8], header: &mut TxHeader) -> Fallible<()> {
     while control.len() >= CMSG_HEADER {
         let f = Fields(control);
         let mut len = [0; size_of::<usize>()];
@@ -150,33 +150,58 @@ fn read_one(kind: i32, data: &[u8], header: &mut TxHeader) -> Fallible<()> {
     Ok(())
 }
 
-fn append(out: &mut Vec<u8>, kind: i32, data: &[u8]) {
-    out.extend_from_slice(&(CMSG_HEADER + data.len()).to_ne_bytes());
-    out.extend_from_slice(&SCTP.to_ne_bytes());
-    out.extend_from_slice(&kind.to_ne_bytes());
-    out.extend_from_slice(data);
-    out.resize(align(out.len()), 0);
+/// Ancillary data for a program, as much as it has room for.
+struct Control {
+    bytes: Vec<u8>,
+    room: usize,
+    cut: bool,
 }
 
-/// Ancillary data for a message that arrived, as the socket's options ask for.
-#[must_use]
-pub fn write_control(received: &Received) -> Vec<u8> {
-    let (h, mut out) = (&received.header, Vec::new());
-    if received.flags & flag::RCVINFO != 0 {
-        append(&mut out, cmsg::RCVINFO, &rcvinfo(received));
+impl Control {
+    /// As the kernel does: what does not fit is cut off, and its length says so.
+    fn append(&mut self, kind: i32, data: &[u8]) {
+        let left = self.room - self.bytes.len();
+        let len = (CMSG_HEADER + data.len()).min(left);
+        self.cut |= len < CMSG_HEADER + data.len();
+        if len < CMSG_HEADER {
+            return;
+        }
+        let end = (self.bytes.len() + align(len)).min(self.room);
+        self.bytes.extend_from_slice(&len.to_ne_bytes());
+        self.bytes.extend_from_slice(&SCTP.to_ne_bytes());
+        self.bytes.extend_from_slice(&kind.to_ne_bytes());
+        self.bytes.extend_from_slice(&data[..len - CMSG_HEADER]);
+        self.bytes.resize(end, 0);
     }
+}
+
+/// Ancillary data for a message that arrived, as the socket's options ask for, in `room` bytes; and
+/// whether some was cut off.
+#[must_use]
+pub(crate) fn write_control(received: &Received, room: usize) -> (Vec<u8>, bool) {
+    let mut out = Control { bytes: Vec::new(), room, cut: false };
+    // The kernel's order.
     if received.flags & flag::NXTINFO != 0
         && let Some(next) = &received.next
     {
-        append(&mut out, cmsg::NXTINFO, &nxtinfo(next));
+        out.append(cmsg::NXTINFO, &nxtinfo(next));
+    }
+    if received.flags & flag::RCVINFO != 0 {
+        out.append(cmsg::RCVINFO, &rcvinfo(received));
     }
     if received.flags & flag::SNDRCVINFO != 0 {
-        let mut s = Struct::default();
-        s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
-        s.u32(0).u32(h.tsn).u32(h.tsn).u32(h.association);
-        append(&mut out, cmsg::SNDRCV, &s.0);
+        out.append(cmsg::SNDRCV, &sndrcvinfo(received));
     }
-    out
+    (out.bytes, out.cut)
+}
+
+/// `struct sctp_sndrcvinfo`.
+#[must_use]
+pub fn sndrcvinfo(received: &Received) -> Vec<u8> {
+    let (h, mut s) = (&received.header, Struct::default());
+    s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
+    s.u32(0).u32(h.tsn).u32(h.tsn).u32(h.association);
+    s.0
 }
 
 /// `struct sctp_rcvinfo`.
@@ -202,11 +227,12 @@ mod tests {
 
     #[test]
     fn ancillary_data_is_read_and_what_is_wrong_is_refused() {
-        let mut control = Vec::new();
+        let mut control = Control { bytes: Vec::new(), room: 1000, cut: false };
         let mut info = Struct::default();
         info.u16(7).u16(1).u32(0x0102).u32(5).u32(9);
-        append(&mut control, cmsg::SNDINFO, &info.0);
-        append(&mut control, cmsg::DSTADDRV4, &[192, 0, 2, 1]);
+        control.append(cmsg::SNDINFO, &info.0);
+        control.append(cmsg::DSTADDRV4, &[192, 0, 2, 1]);
+        let mut control = control.bytes;
         let port = Some("[::]:80".parse().unwrap());
         let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
         read_control(&control, &mut header).unwrap();
@@ -219,5 +245,17 @@ mod tests {
         }
         control[0] = 3;
         assert_eq!(read_control(&control, &mut header), Err(libc::EINVAL));
+    }
+
+    #[test]
+    fn what_has_no_room_is_cut_off() {
+        for (room, len, cut) in [(100, 32, false), (31, 31, false), (20, 20, true), (15, 0, true)] {
+            let mut control = Control { bytes: Vec::new(), room, cut: false };
+            control.append(cmsg::NXTINFO, &[1; 15]);
+            assert_eq!((control.bytes.len(), control.cut), (len, cut), "{room}");
+            if len > 0 {
+                assert_eq!(control.bytes[..8], len.min(31).to_ne_bytes());
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Sockets, their addresses, and how associations begin and end.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -10,7 +10,9 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, recv, send};
-use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, read_sockaddr, sockaddr};
+use tresse_sockets::abi::{
+    AF_INET6, Fields, SOCK_SEQPACKET, read_sockaddr, sockaddr, sockaddr_len,
+};
 use tresse_sockets::protocol::{
     HEADER, Op, Request, RxHeader, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses,
     kind,
@@ -69,7 +71,7 @@ pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Optio
 ///
 /// # Errors
 /// As `accept4`.
-pub fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
+pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
     if sock.many {
         return Err(libc::EOPNOTSUPP);
     }
@@ -148,7 +150,7 @@ pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, boo
         Errno::INTR => libc::EINTR,
         error => errno(error),
     })?;
-    match take_error(sock.inode) {
+    match take_error(sock.inode).error {
         0 => Ok((number, true)),
         error => Err(error),
     }
@@ -169,7 +171,7 @@ pub fn shutdown(sock: &Sock, how: i32) -> Fallible<()> {
 ///
 /// # Errors
 /// As those.
-pub fn name_of(sock: &Sock, peer: bool) -> Fallible<SocketAddr> {
+pub(crate) fn name_of(sock: &Sock, peer: bool) -> Fallible<SocketAddr> {
     let (_, payload) = call(Op::Name, sock.inode, (peer.into(), 0), Vec::new())?;
     decode_addresses(&payload).and_then(|list| list.first().copied()).ok_or(libc::ENOTCONN)
 }
@@ -181,6 +183,23 @@ pub fn name_of(sock: &Sock, peer: bool) -> Fallible<SocketAddr> {
 pub fn read_name(at: *const c_void, len: libc::socklen_t) -> Fallible<SocketAddr> {
     let bytes = read_memory(at, (len as usize).min(128))?;
     read_sockaddr(&bytes).map(|(address, _)| address).ok_or(libc::EINVAL)
+}
+
+/// Reads `count` addresses of the program that stand packed one behind the other.
+///
+/// # Errors
+/// `EFAULT`, or `EINVAL` if there are none or one is of another family.
+pub fn read_list(at: *const c_void, count: c_int) -> Fallible<Vec<SocketAddr>> {
+    // More than a host can have.
+    let count = usize::try_from(count).ok().filter(|n| (1..=1024).contains(n));
+    let (mut at, mut list) = (at, Vec::new());
+    for _ in 0..count.ok_or(libc::EINVAL)? {
+        let family = read_memory(at, 2)?;
+        let len = sockaddr_len(i32::from(Fields(&family).u16(0))).ok_or(libc::EINVAL)?;
+        list.push(read_name(at, len as libc::socklen_t)?);
+        at = at.wrapping_byte_add(len);
+    }
+    Ok(list)
 }
 
 /// Writes a `struct sockaddr` as far as it has room, and its length.

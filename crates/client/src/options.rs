@@ -91,7 +91,7 @@ pub fn get_option(
     let room = i32::try_from(given).map_err(|_| libc::EINVAL)? as usize;
     if level == SCTP {
         match option {
-            PEELOFF | PEELOFF_FLAGS => return peel_off(sock, option, (value, room)),
+            PEELOFF | PEELOFF_FLAGS => return peel_off_at(sock, option, (value, room)),
             CONNECTX3 => return connectx(fd, sock, (value, room)),
             _ => {}
         }
@@ -112,18 +112,40 @@ pub fn get_option(
     Ok(0)
 }
 
-/// `sctp_peeloff`: a number, and room for a descriptor.
-fn peel_off(sock: &Sock, option: i32, (value, room): (*mut c_void, usize)) -> Fallible<i32> {
+/// `sctp_peeloff` as libsctp calls it: a number, and room for a descriptor.
+fn peel_off_at(sock: &Sock, option: i32, (value, room): (*mut c_void, usize)) -> Fallible<i32> {
     let needed = if option == PEELOFF { 8 } else { 12 };
     if room < needed {
         return Err(libc::EINVAL);
     }
     let f = read_memory(value, needed)?;
-    let (number, flags) = (Fields(&f).u32(0), Fields(&f).u32(8) as i32);
-    call(Op::PeelOff, sock.inode, (i64::from(number), 0), Vec::new())?;
-    let (fd, _) = take(sock, i64::from(number), flags)?;
+    let fd = peel_off(sock, Fields(&f).u32(0), Fields(&f).u32(8) as i32)?;
     write_memory(value.wrapping_byte_add(4), &fd.to_ne_bytes())?;
     Ok(fd)
+}
+
+/// `sctp_peeloff_flags`: the new descriptor.
+///
+/// # Errors
+/// As `sctp_peeloff`.
+pub fn peel_off(sock: &Sock, number: u32, flags: i32) -> Fallible<i32> {
+    call(Op::PeelOff, sock.inode, (i64::from(number), 0), Vec::new())?;
+    take(sock, i64::from(number), flags).map(|(fd, _)| fd)
+}
+
+/// `sctp_getpaddrs` (`peer`) and `sctp_getladdrs`: how many, and packed one behind the other.
+///
+/// # Errors
+/// `EINVAL` if a one-to-many socket has no association of that number.
+pub fn addresses(sock: &Sock, peer: bool, number: u32) -> Fallible<(u32, Vec<u8>)> {
+    let option = if peer { GET_PEER_ADDRS } else { GET_LOCAL_ADDRS };
+    let given = number.to_ne_bytes().to_vec();
+    match call(Op::GetOption, sock.inode, (SCTP.into(), option.into()), given) {
+        Ok((_, answer)) => Ok((Fields(&answer).u32(4), answer.get(8..).unwrap_or(&[]).to_vec())),
+        // RFC 6458 §9.3: "If there is no association on this socket, sctp_getpaddrs() returns 0".
+        Err(libc::EINVAL | libc::ENOTCONN) if !sock.many => Ok((0, Vec::new())),
+        Err(error) => Err(error),
+    }
 }
 
 /// `sctp_connectx` as libsctp calls it: `struct sctp_getaddrs_old`, in which the number of

@@ -82,7 +82,7 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     };
     match result {
         Ok(()) => Ok(len),
-        Err(libc::EPIPE | libc::ECONNRESET) => match take_error(sock.inode) {
+        Err(libc::EPIPE | libc::ECONNRESET) => match take_error(sock.inode).error {
             0 => Err(libc::EPIPE),
             error => Err(error),
         },

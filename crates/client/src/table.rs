@@ -131,15 +131,20 @@ fn find(inode: u64) -> Option<Arc<Sock>> {
     sockets.as_ref()?.get(&inode).cloned()
 }
 
-/// The SCTP socket of a descriptor; `None` for every other file.
+/// The SCTP socket of a descriptor; `None` for every other file. For libraries that see every
+/// function that makes descriptors.
 pub fn lookup(fd: i32) -> Option<Arc<Sock>> {
+    let foreign = note(fd).is_some_and(|note| note.load(Ordering::Relaxed) == FOREIGN);
+    if foreign { None } else { look_up_anew(fd) }
+}
+
+/// As [`lookup`], but does not rely on the note that a descriptor is none of ours: for libraries
+/// past which descriptors are made and closed.
+pub fn look_up_anew(fd: i32) -> Option<Arc<Sock>> {
     if fd < 0 {
         return None;
     }
     let noted = note(fd).map_or(UNKNOWN, |note| note.load(Ordering::Relaxed));
-    if noted == FOREIGN {
-        return None;
-    }
     let found = inode_of(fd).and_then(|inode| {
         // A note of ours and the right inode: nothing else needs to be asked.
         match find(inode) {

@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use tresse_client as client;
 
-use crate::next::{give_int, next};
+use crate::next::next;
+use client::give_int;
 
 /// `close`.
 ///

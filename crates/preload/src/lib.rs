@@ -14,25 +14,14 @@ mod transfer;
 use std::ffi::{c_int, c_void};
 
 use libc::{sockaddr, socklen_t};
-use next::{give_int, next};
+use next::next;
 use tresse_client as client;
-
-const IPPROTO_SCTP: c_int = 132;
-
-/// Whether `socket` with these arguments asks for SCTP. As in the kernel, a sequenced-packet socket
-/// of the Internet families is SCTP also without being named.
-fn is_sctp(domain: c_int, kind: c_int, protocol: c_int) -> bool {
-    let style = kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
-    let internet = matches!(domain, libc::AF_INET | libc::AF_INET6);
-    let asked =
-        protocol == IPPROTO_SCTP && matches!(style, libc::SOCK_STREAM | libc::SOCK_SEQPACKET);
-    internet && (asked || (protocol == 0 && style == libc::SOCK_SEQPACKET))
-}
+use tresse_client::give_int;
 
 /// `socket`.
 #[unsafe(no_mangle)]
 pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    if is_sctp(domain, kind, protocol) && client::engine_path().is_some() {
+    if client::is_sctp(domain, kind, protocol) && client::engine_path().is_some() {
         return give_int(client::socket(domain, kind));
     }
     let next = next!(fn socket(c_int, c_int, c_int) -> c_int);
@@ -49,11 +38,7 @@ pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     match client::lookup(fd) {
-        Some(sock) => give_int(
-            client::read_name(address.cast(), len)
-                .and_then(|address| client::bind(&sock, &[address], 0))
-                .map(|()| 0),
-        ),
+        Some(sock) => give_int(client::calls::bind(&sock, address, len)),
         // SAFETY: the program's own call.
         None => unsafe {
             next!(fn bind(c_int, *const sockaddr, socklen_t) -> c_int)(fd, address, len)
@@ -67,15 +52,13 @@ pub unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, len: socklen_
 /// As the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
-    let Some(sock) = client::lookup(fd) else {
-        let next = next!(fn connect(c_int, *const sockaddr, socklen_t) -> c_int);
+    match client::lookup(fd) {
+        Some(sock) => give_int(client::calls::connect(fd, &sock, address, len)),
         // SAFETY: the program's own call.
-        return unsafe { next(fd, address, len) };
-    };
-    let result = client::read_name(address.cast(), len)
-        .and_then(|address| client::connect(fd, &sock, &[address]))
-        .and_then(|(_, done)| if done { Ok(0) } else { Err(libc::EINPROGRESS) });
-    give_int(result)
+        None => unsafe {
+            next!(fn connect(c_int, *const sockaddr, socklen_t) -> c_int)(fd, address, len)
+        },
+    }
 }
 
 /// `listen`.
@@ -95,7 +78,7 @@ pub extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, len: *mut socklen_t) -> c_int {
     match client::lookup(fd) {
-        Some(sock) => accept_ours(fd, &sock, (address, len), 0),
+        Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), 0)),
         None => {
             let next = next!(fn accept(c_int, *mut sockaddr, *mut socklen_t) -> c_int);
             // SAFETY: the program's own call.
@@ -118,7 +101,7 @@ pub unsafe extern "C" fn accept4(
     flags: c_int,
 ) -> c_int {
     match client::lookup(fd) {
-        Some(sock) => accept_ours(fd, &sock, (address, len), flags),
+        Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), flags)),
         None => {
             let next = next!(fn accept4(c_int, *mut sockaddr, *mut socklen_t, c_int) -> c_int);
             // SAFETY: the program's own call.
@@ -129,25 +112,6 @@ pub unsafe extern "C" fn accept4(
     }
 }
 
-fn accept_ours(
-    fd: c_int,
-    sock: &client::Sock,
-    (address, len): (*mut sockaddr, *mut socklen_t),
-    flags: c_int,
-) -> c_int {
-    let result = client::accept(fd, sock, flags).and_then(|(new, peer)| {
-        if let Some(peer) = peer.filter(|_| !address.is_null())
-            && let Err(error) = client::write_name(peer, address.cast(), len)
-        {
-            // SAFETY: nobody else knows it yet.
-            unsafe { descriptors::close(new) };
-            return Err(error);
-        }
-        Ok(new)
-    });
-    give_int(result)
-}
-
 /// `shutdown`.
 #[unsafe(no_mangle)]
 pub extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
@@ -156,13 +120,6 @@ pub extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
         // SAFETY: the program's own call.
         None => unsafe { next!(fn shutdown(c_int, c_int) -> c_int)(fd, how) },
     }
-}
-
-fn name(sock: &client::Sock, peer: bool, address: *mut sockaddr, len: *mut socklen_t) -> c_int {
-    let result = client::name_of(sock, peer)
-        .and_then(|name| client::write_name(name, address.cast(), len))
-        .map(|()| 0);
-    give_int(result)
 }
 
 /// `getsockname`.
@@ -176,7 +133,7 @@ pub unsafe extern "C" fn getsockname(
     len: *mut socklen_t,
 ) -> c_int {
     match client::lookup(fd) {
-        Some(sock) => name(&sock, false, address, len),
+        Some(sock) => give_int(client::calls::name(&sock, false, address, len)),
         // SAFETY: the program's own call.
         None => unsafe {
             next!(fn getsockname(c_int, *mut sockaddr, *mut socklen_t) -> c_int)(fd, address, len)
@@ -195,17 +152,12 @@ pub unsafe extern "C" fn getpeername(
     len: *mut socklen_t,
 ) -> c_int {
     match client::lookup(fd) {
-        Some(sock) => name(&sock, true, address, len),
+        Some(sock) => give_int(client::calls::name(&sock, true, address, len)),
         // SAFETY: the program's own call.
         None => unsafe {
             next!(fn getpeername(c_int, *mut sockaddr, *mut socklen_t) -> c_int)(fd, address, len)
         },
     }
-}
-
-/// Socket options that are those of the Unix socket: timeouts of the system calls on it.
-fn is_native(level: c_int, option: c_int) -> bool {
-    level == libc::SOL_SOCKET && matches!(option, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | 66 | 67)
 }
 
 /// `getsockopt`.
@@ -220,7 +172,7 @@ pub unsafe extern "C" fn getsockopt(
     value: *mut c_void,
     len: *mut socklen_t,
 ) -> c_int {
-    match client::lookup(fd).filter(|_| !is_native(level, option)) {
+    match client::lookup(fd).filter(|_| !client::is_native_option(level, option)) {
         Some(sock) => give_int(client::get_option(fd, &sock, (level, option), (value, len))),
         // SAFETY: the program's own call.
         None => unsafe {
@@ -243,7 +195,7 @@ pub unsafe extern "C" fn setsockopt(
     value: *const c_void,
     len: socklen_t,
 ) -> c_int {
-    match client::lookup(fd).filter(|_| !is_native(level, option)) {
+    match client::lookup(fd).filter(|_| !client::is_native_option(level, option)) {
         Some(sock) => give_int(client::set_option(fd, &sock, (level, option), (value, len))),
         // SAFETY: the program's own call.
         None => unsafe {

@@ -1,9 +1,7 @@
 //! The functions that ours stand in front of.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-use tresse_client::Fallible;
 
 /// The address of the next definition of a symbol, looked up once.
 pub(crate) fn find(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
@@ -45,20 +43,3 @@ macro_rules! next {
     }};
 }
 pub(crate) use next;
-
-/// Sets `errno` and returns -1 for an error.
-pub(crate) fn give<T: TryInto<isize>>(result: Fallible<T>) -> isize {
-    match result {
-        Ok(value) => value.try_into().unwrap_or(isize::MAX),
-        Err(error) => {
-            // SAFETY: the thread's own variable.
-            unsafe { *libc::__errno_location() = error };
-            -1
-        }
-    }
-}
-
-/// As [`give`], for functions that return an `int`.
-pub(crate) fn give_int(result: Fallible<c_int>) -> c_int {
-    give(result.map(|value| value as isize)) as c_int
-}

@@ -92,6 +92,16 @@ pub fn sockaddr(address: SocketAddr) -> Vec<u8> {
     out
 }
 
+/// Bytes of the `struct sockaddr` of an address family.
+#[must_use]
+pub fn sockaddr_len(family: i32) -> Option<usize> {
+    match family {
+        AF_INET => Some(16),
+        AF_INET6 => Some(28),
+        _ => None,
+    }
+}
+
 /// Reads a `struct sockaddr` of either family; also gives how many bytes it has.
 #[must_use]
 pub fn read_sockaddr(bytes: &[u8]) -> Option<(SocketAddr, usize)> {

@@ -34,6 +34,12 @@ impl Engine {
         {
             return Err(errno::EINVAL);
         }
+        // RFC 6458 §9.1: "If the first port number is not zero, the following port numbers must be
+        // zero or have the same value as the first one"; if it is, "All port numbers after the
+        // first one being 0 must also be zero".
+        if addresses.iter().any(|a| a.port() != 0 && a.port() != first.port()) {
+            return Err(errno::EINVAL);
+        }
         let requested = match (first.port(), socket.port) {
             (0, bound) => bound,
             (port, Some(bound)) if port != bound => return Err(errno::EINVAL),
@@ -47,7 +53,10 @@ impl Engine {
         for ip in &ips {
             let zone = SocketAddr::new(*ip, 0);
             let zone = if ip.is_ipv6() && first.is_ipv6() { with_port_0(first, *ip) } else { zone };
-            UdpSocket::bind(zone).map_err(|_| errno::EADDRNOTAVAIL)?;
+            UdpSocket::bind(zone).map_err(|error| match error.raw_os_error() {
+                Some(errno::EMFILE) => errno::EMFILE,
+                _ => errno::EADDRNOTAVAIL,
+            })?;
         }
         let port = match requested {
             Some(port) => {
@@ -124,11 +133,11 @@ impl Engine {
     }
 
     /// Our addresses as `getsockname` and `sctp_getladdrs` tell them.
-    pub(super) fn local_names(&self, id: u64) -> Fallible<Vec<SocketAddr>> {
+    pub(super) fn local_names(&self, id: u64, number: u32) -> Fallible<Vec<SocketAddr>> {
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
         let port = socket.port.unwrap_or(0);
         let mut ips = socket.bound.clone();
-        if let Some((_, association)) = self.association_of(id, 0)
+        if let Some((_, association)) = self.association_of(id, number)
             && ips.iter().all(IpAddr::is_unspecified)
         {
             let paths = self.raw.act(|core, _| core.path_stats(association.core));

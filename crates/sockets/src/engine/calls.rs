@@ -80,7 +80,7 @@ impl Engine {
             Op::Connect => self.connect(id, &addresses()?),
             Op::Listen => self.listen(id, request.a).map(nothing),
             Op::Shutdown => self.shut_down(id, request.a).map(nothing),
-            Op::Name if request.a == 0 => Ok((0, encode_addresses(&self.local_names(id)?[..1]))),
+            Op::Name if request.a == 0 => Ok((0, encode_addresses(&self.local_names(id, 0)?[..1]))),
             Op::Name => {
                 let (_, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
                 let (peer, alive) =
@@ -93,7 +93,11 @@ impl Engine {
             }
             Op::SetOption => self.set_option(id, (level, name), &request.payload).map(nothing),
             Op::GetOption => self.get_option(id, (level, name), &request.payload),
-            Op::TakeError => Ok((i64::from(self.take_error(id)?), Vec::new())),
+            Op::TakeError => {
+                let error = self.take_error(id)?;
+                let ended = self.socket(id)?.ending != Ending::No;
+                Ok((i64::from(error), vec![u8::from(ended)]))
+            }
             Op::CheckSend => {
                 let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
                 self.check_send(id, &header).map(|streams| (i64::from(streams), Vec::new()))
@@ -126,7 +130,7 @@ impl Engine {
         let number = self.associate(id, peers)?;
         let socket = self.socket(id)?;
         socket.connecting = !socket.many;
-        socket.ending = Ending::No;
+        (socket.ending, socket.told, socket.error) = (Ending::No, Ending::No, 0);
         socket.conn.changed.notify_one();
         Ok((i64::from(number), Vec::new()))
     }
@@ -211,6 +215,18 @@ impl Engine {
     /// Whether an association has ended.
     pub(crate) fn is_over(&self, number: u32) -> bool {
         self.associations.get(&number).is_none_or(|association| association.ended)
+    }
+
+    /// Closes every socket once all that its program wrote is taken; `now`: without waiting for it.
+    pub(crate) fn close_all(&mut self, now: bool) {
+        let all: Vec<u64> = self.sockets.keys().copied().collect();
+        for id in all {
+            self.take_frames(id);
+            let waits = self.sockets.get(&id).is_some_and(|socket| socket.stalled.is_some());
+            if now || !waits {
+                self.close(id, waits);
+            }
+        }
     }
 
     /// The program has closed a socket, or died.

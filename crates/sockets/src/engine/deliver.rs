@@ -1,5 +1,6 @@
 //! From the stack to the program: messages, notifications, the end.
 
+use tokio::time::Instant;
 use tresse::ReceivedMessage;
 
 use super::Engine;
@@ -47,7 +48,8 @@ impl Engine {
     }
 
     fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage) {
-        let Some(association) = self.associations.get(&number) else { return };
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        association.used = Instant::now();
         let peer = association.peer;
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let message = &received.message;

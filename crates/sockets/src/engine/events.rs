@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use tokio::time::Instant;
 use tresse::{AssociationId, CloseReason, Event};
 
 use super::notification::{Change, Notification};
@@ -28,8 +29,9 @@ impl Engine {
             }
             (Event::Writable, Some(id)) => self.resume(id),
             (Event::SendFailed(message), Some(id)) => {
-                let error = 0;
-                self.notify(id, number, &Notification::SendFailed { message: &message, error });
+                let (message, error) = (&message, 0);
+                self.notify(id, number, &Notification::SendFailed { message, error });
+                self.notify(id, number, &Notification::OldSendFailed { message, error });
             }
             (Event::PathChanged { address, state, .. }, Some(id)) => {
                 let port = self.associations[&number].peer.port();
@@ -40,6 +42,10 @@ impl Engine {
             (Event::PeerError { cause, value }, Some(id)) => {
                 self.notify(id, number, &Notification::RemoteError { cause, value: &value });
             }
+            (Event::PeerAdaptation(indication), Some(id)) => {
+                self.notify(id, number, &Notification::Adaptation(indication));
+            }
+            (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
             (Event::PeerShutdown, Some(id)) => {
                 // What was sent before comes first.
                 self.pump(id);
@@ -90,11 +96,13 @@ impl Engine {
             established: true,
             ended: false,
             streams,
+            used: Instant::now(),
         });
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.associations.insert(number);
         }
         if many {
+            self.idle.notify_one();
             self.notify(id, number, &Notification::Association(Change::Up, streams));
         } else {
             self.announce(id, number);
@@ -106,7 +114,9 @@ impl Engine {
         if let Some(association) = self.associations.get_mut(&number) {
             association.established = true;
             association.streams = streams;
+            association.used = Instant::now();
         }
+        self.idle.notify_one();
         self.notify(id, number, &Notification::Association(Change::Up, streams));
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.connecting = false;
@@ -167,7 +177,11 @@ impl Engine {
         socket.stalled = None;
         socket.connecting = false;
         socket.conn.changed.notify_one();
+        if !established {
+            socket.associations.remove(&number);
+            self.forget(number);
+        }
         self.take_frames(id);
-        self.end_socket(id, Ending::Both);
+        self.end_socket(id, if established { Ending::Both } else { Ending::Failed });
     }
 }

@@ -7,6 +7,9 @@ mod bind;
 mod calls;
 mod deliver;
 mod events;
+mod folder;
+mod idle;
+mod message_options;
 mod notification;
 mod option_names;
 mod options;
@@ -23,12 +26,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
 
 use crate::abi::errno;
 use socket::Socket;
 
-pub use serve::{Server, Settings};
+pub use folder::Folder;
+pub use serve::{Server, Settings, Stop};
 
 /// A failed call: its error number.
 type Fallible<T> = Result<T, i32>;
@@ -47,6 +52,8 @@ struct Association {
     ended: bool,
     /// Our streams, the peer's streams.
     streams: (u16, u16),
+    /// When user data was last sent or received.
+    used: Instant,
 }
 
 /// The stack and everything its clients have.
@@ -67,6 +74,8 @@ pub(crate) struct Engine {
     last_association: u32,
     /// Notified whenever an association has ended.
     ended: Rc<Notify>,
+    /// Notified when SCTP_AUTOCLOSE may have something else to wait for.
+    idle: Rc<Notify>,
     /// Where frames are received.
     buffer: Vec<u8>,
 }
@@ -90,6 +99,7 @@ impl Engine {
             ports: BTreeSet::new(),
             last_association: 0,
             ended: Rc::default(),
+            idle: Rc::default(),
             buffer: vec![0; crate::protocol::SOCKET_BUFFER * 2],
         }
     }
@@ -225,6 +235,7 @@ impl Engine {
             established: false,
             ended: false,
             streams,
+            used: Instant::now(),
         });
         self.socket(id)?.associations.insert(number);
         Ok(number)

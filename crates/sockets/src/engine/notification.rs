@@ -11,10 +11,17 @@ pub(crate) mod event {
     pub(crate) const DATA_IO: u16 = 0x8000;
     pub(crate) const ASSOC_CHANGE: u16 = 0x8001;
     pub(crate) const PEER_ADDR_CHANGE: u16 = 0x8002;
+    pub(crate) const SEND_FAILED: u16 = 0x8003;
     pub(crate) const REMOTE_ERROR: u16 = 0x8004;
     pub(crate) const SHUTDOWN: u16 = 0x8005;
+    pub(crate) const ADAPTATION: u16 = 0x8007;
+    pub(crate) const SENDER_DRY: u16 = 0x8009;
     pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
     pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
+    pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
+    /// The bits of those that are told. The others are of partial delivery, which there is none of,
+    /// and of extensions: AUTH (RFC 4895), RE-CONFIG (RFC 6525).
+    pub(crate) const TOLD: u16 = 0b10_0010_1011_1111;
 }
 
 /// `sac_state`.
@@ -33,12 +40,18 @@ pub(crate) enum Notification<'a> {
     Association(Change, (u16, u16)),
     /// SCTP_PEER_ADDR_CHANGE.
     PathChanged { address: SocketAddr, state: PathState },
-    /// SCTP_SEND_FAILED_EVENT, or SCTP_SEND_FAILED.
+    /// SCTP_SEND_FAILED_EVENT.
     SendFailed { message: &'a Message, error: u32 },
+    /// SCTP_SEND_FAILED, its deprecated form.
+    OldSendFailed { message: &'a Message, error: u32 },
     /// SCTP_REMOTE_ERROR.
     RemoteError { cause: u16, value: &'a [u8] },
     /// SCTP_SHUTDOWN_EVENT.
     Shutdown,
+    /// SCTP_ADAPTATION_INDICATION.
+    Adaptation(u32),
+    /// SCTP_SENDER_DRY_EVENT.
+    SenderDry,
 }
 
 impl Notification<'_> {
@@ -47,7 +60,10 @@ impl Notification<'_> {
             Notification::Association(..) => event::ASSOC_CHANGE,
             Notification::PathChanged { .. } => event::PEER_ADDR_CHANGE,
             Notification::SendFailed { .. } => event::SEND_FAILED_EVENT,
+            Notification::OldSendFailed { .. } => event::SEND_FAILED,
             Notification::RemoteError { .. } => event::REMOTE_ERROR,
+            Notification::Adaptation(_) => event::ADAPTATION,
+            Notification::SenderDry => event::SENDER_DRY,
             Notification::Shutdown => event::SHUTDOWN,
         }
     }
@@ -76,7 +92,17 @@ impl Notification<'_> {
             Notification::RemoteError { cause, value } => {
                 s.bytes(&cause.to_be_bytes()).u16(0).u32(association).bytes(value);
             }
-            Notification::Shutdown => {
+            Notification::OldSendFailed { message, error } => {
+                let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
+                let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
+                s.u32(*error).u16(message.stream.0).u16(0).u16(flags).u16(0).u32(ppid);
+                s.u32(0).u32(0).u32(0).u32(0).u32(association);
+                s.u32(association).bytes(&message.payload);
+            }
+            Notification::Adaptation(indication) => {
+                s.u32(*indication).u32(association);
+            }
+            Notification::Shutdown | Notification::SenderDry => {
                 s.u32(association);
             }
         }
@@ -102,6 +128,10 @@ mod tests {
         let path = Notification::PathChanged { address, state: PathState::Inactive }.encode(9);
         assert_eq!((path.len(), Fields(&path).u32(136), Fields(&path).u32(144)), (148, 1, 9));
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
+        let f = Notification::Adaptation(7).encode(9);
+        assert_eq!((f.len(), Fields(&f).u32(8), Fields(&f).u32(12)), (16, 7, 9));
+        let told = [0x8000, 0x8001, 0x8002, 0x8003, 0x8004, 0x8005, 0x8007, 0x8009, 0x800d];
+        assert_eq!(told.iter().map(|kind| 1 << (kind - event::DATA_IO)).sum::<u16>(), event::TOLD);
         let error = Notification::RemoteError { cause: 7, value: b"abc" }.encode(9);
         assert_eq!((error.len(), Fields(&error).u32(12)), (19, 9));
     }

@@ -26,8 +26,10 @@ pub(crate) struct Options {
     /// What a send without header information means.
     pub(super) defaults: TxHeader,
     pub(super) autoclose: u32,
-    pub(super) adaptation: u32,
-    pub(super) interleave: u32,
+    /// SCTP_FRAGMENT_INTERLEAVE. Every message is handed over whole and in one go, which is what
+    /// each level allows.
+    pub(super) interleave: Option<u32>,
+    /// SCTP_PARTIAL_DELIVERY_POINT: messages up to so many bytes are handed over whole, as all are.
     pub(super) partial_delivery: u32,
     pub(super) mapped_v4: bool,
     pub(super) v6_only: bool,
@@ -52,8 +54,7 @@ impl Options {
             context: 0,
             defaults: TxHeader::default(),
             autoclose: 0,
-            adaptation: 0,
-            interleave: 0,
+            interleave: None,
             partial_delivery: 0,
             mapped_v4: true,
             v6_only: false,
@@ -121,7 +122,7 @@ impl Options {
     }
 }
 
-fn at_least(value: &[u8], len: usize) -> Fallible<Fields<'_>> {
+pub(super) fn at_least(value: &[u8], len: usize) -> Fallible<Fields<'_>> {
     if value.len() < len { Err(errno::EINVAL) } else { Ok(Fields(value)) }
 }
 
@@ -183,56 +184,6 @@ impl Engine {
         }
     }
 
-    /// What concerns single messages and notifications.
-    fn set_messages(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
-        let options = &mut self.socket(id)?.options;
-        let f = Fields(value);
-        match option {
-            name::EVENTS => {
-                if value.is_empty() || value.len() > 64 {
-                    return Err(errno::EINVAL);
-                }
-                let known = value.iter().take(14).enumerate();
-                options.events = known.map(|(n, on)| u16::from(*on != 0) << n).sum();
-            }
-            name::EVENT => {
-                let (kind, on) = (at_least(value, 8)?.u16(4), f.u8(6) != 0);
-                if !(event::DATA_IO..=event::LAST).contains(&kind) {
-                    return Err(errno::EINVAL);
-                }
-                let bit = 1 << (kind - event::DATA_IO);
-                options.events = if on { options.events | bit } else { options.events & !bit };
-            }
-            name::RECVRCVINFO => options.receive_info = at_least(value, 4)?.u32(0) != 0,
-            name::RECVNXTINFO => options.next_info = at_least(value, 4)?.u32(0) != 0,
-            name::CONTEXT => options.context = at_least(value, 8)?.u32(4),
-            name::DEFAULT_SEND_PARAM => {
-                at_least(value, 32)?;
-                options.defaults = TxHeader {
-                    stream: f.u16(0),
-                    sinfo_flags: f.u16(4),
-                    ppid: f.u32(8),
-                    context: f.u32(12),
-                    lifetime: f.u32(16),
-                    association: f.u32(28),
-                    ..TxHeader::default()
-                };
-            }
-            _ => {
-                at_least(value, 16)?;
-                options.defaults = TxHeader {
-                    stream: f.u16(0),
-                    sinfo_flags: f.u16(2),
-                    ppid: f.u32(4),
-                    context: f.u32(8),
-                    association: f.u32(12),
-                    ..TxHeader::default()
-                };
-            }
-        }
-        Ok(())
-    }
-
     fn set_sctp(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
         let socket = self.socket(id)?;
         let many = socket.many;
@@ -270,7 +221,9 @@ impl Engine {
                 if !many {
                     return Err(errno::EOPNOTSUPP);
                 }
-                options.autoclose = at_least(value, 4)?.u32(0);
+                // In seconds; Linux has no more than a signed number of milliseconds, either.
+                options.autoclose = at_least(value, 4)?.u32(0).min(i32::MAX as u32 / 1000);
+                self.idle.notify_one();
             }
             name::MAXSEG => {
                 // An integer, or `sctp_assoc_value` with it behind the association.
@@ -280,18 +233,40 @@ impl Engine {
                 }
                 options.max_segment = size;
             }
-            name::ADAPTATION_LAYER => options.adaptation = at_least(value, 4)?.u32(0),
-            name::FRAGMENT_INTERLEAVE => options.interleave = at_least(value, 4)?.u32(0),
-            name::PARTIAL_DELIVERY_POINT => options.partial_delivery = at_least(value, 4)?.u32(0),
+            name::ADAPTATION_LAYER => {
+                let indication = at_least(value, 4)?.u32(0);
+                return self.reconfigure(id, 0, |config| config.adaptation = Some(indication));
+            }
+            name::FRAGMENT_INTERLEAVE => {
+                let level = at_least(value, 4)?.u32(0);
+                // RFC 6458 §8.1.20: "an implementation should return an error if an application
+                // attempts to set the level to 2 and has not subscribed to the sctp_data_io_event
+                // event, which is deprecated, or has enabled the SCTP_RECVRCVINFO socket option".
+                let informed = options.receive_flags() & (flag::SNDRCVINFO | flag::RCVINFO) != 0;
+                if level > 2 || (level == 2 && !informed) {
+                    return Err(errno::EINVAL);
+                }
+                options.interleave = Some(level);
+            }
+            name::PARTIAL_DELIVERY_POINT => {
+                let point = at_least(value, 4)?.u32(0);
+                // §8.1.21: "the call will fail if the user attempts to set this value larger than
+                // the socket receive buffer size".
+                if point > options.config.receive_buffer {
+                    return Err(errno::EINVAL);
+                }
+                options.partial_delivery = point;
+            }
             name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => {
-                at_least(value, 136)?;
+                // `sctp_udpencaps`: the address is aligned to 8 bytes.
+                at_least(value, 138)?;
                 if established {
                     return Err(errno::EOPNOTSUPP);
                 }
                 // Network byte order.
-                options.peer_udp_port = Some(u16::from_be(f.u16(132)));
+                options.peer_udp_port = Some(u16::from_be(f.u16(136)));
             }
             name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
                 return self.set_profile(id, option, value);
@@ -438,7 +413,7 @@ impl Engine {
         self.refresh_open_port(port)
     }
 
-    fn change_core(
+    pub(super) fn change_core(
         &self,
         core: tresse::AssociationId,
         change: impl Fn(&mut AssociationConfig),

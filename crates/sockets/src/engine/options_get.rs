@@ -60,7 +60,7 @@ impl Engine {
             name::STATUS => return self.status(id, number, given),
             name::GET_PEER_ADDR_INFO => return self.peer_info(id, number, given),
             name::GET_PEER_ADDRS => return self.peer_names(id, number),
-            name::GET_LOCAL_ADDRS => return self.packed(number, &self.local_names(id)?),
+            name::GET_LOCAL_ADDRS => return self.bound_names(id, number),
             name::GET_ASSOC_STATS => return self.statistics(id, number),
             name::PRIMARY_ADDR => {
                 let (number, primary) = self.primary(id, number)?;
@@ -96,7 +96,8 @@ impl Engine {
             _ => {}
         }
         let peer_udp_port = self.peer_udp_port;
-        let o = &self.socket(id)?.options;
+        let socket = self.socket(id)?;
+        let (many, o) = (socket.many, &socket.options);
         let mut s = Struct::default();
         let flag = |on: bool| int(u32::from(on));
         match option {
@@ -107,8 +108,9 @@ impl Engine {
             name::NODELAY => s.0 = flag(o.config.no_delay),
             name::DISABLE_FRAGMENTS => s.0 = flag(!o.config.fragmentation),
             name::AUTOCLOSE => s.0 = int(o.autoclose),
-            name::ADAPTATION_LAYER => s.0 = int(o.adaptation),
-            name::FRAGMENT_INTERLEAVE => s.0 = int(o.interleave),
+            name::ADAPTATION_LAYER => s.0 = int(o.config.adaptation.unwrap_or(0)),
+            // §8.1.20: by default 1 for one-to-many sockets, 0 for others.
+            name::FRAGMENT_INTERLEAVE => s.0 = int(o.interleave.unwrap_or(u32::from(many))),
             name::PARTIAL_DELIVERY_POINT => s.0 = int(o.partial_delivery),
             name::MAPPED_V4 => s.0 = flag(o.mapped_v4),
             name::RECVRCVINFO => s.0 = flag(o.receive_info),
@@ -122,8 +124,8 @@ impl Engine {
             name::REMOTE_UDP_ENCAPS_PORT => {
                 let port = o.peer_udp_port.unwrap_or(peer_udp_port);
                 s.0 = given.to_vec();
-                s.0.resize(132, 0);
-                s.bytes(&port.to_be_bytes()).u16(0);
+                s.0.resize(136, 0);
+                s.bytes(&port.to_be_bytes()).u16(0).u32(0);
             }
             name::PR_SUPPORTED
             | name::RECONFIG_SUPPORTED
@@ -134,38 +136,6 @@ impl Engine {
                 s.u32(number).u32(0);
             }
             _ => return Err(unsupported(option)),
-        }
-        Ok(s.0)
-    }
-
-    /// What concerns single messages and notifications.
-    fn message_option(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
-        let f = Fields(given);
-        let number = f.u32(0);
-        let o = &self.socket(id)?.options;
-        let d = &o.defaults;
-        let mut s = Struct::default();
-        match option {
-            name::CONTEXT => {
-                s.u32(number).u32(o.context);
-            }
-            name::EVENTS => {
-                (0..14).for_each(|n| {
-                    s.u8(u8::from(o.events & 1 << n != 0));
-                });
-            }
-            name::EVENT => {
-                let kind = f.u16(4);
-                let bit = kind.checked_sub(0x8000).filter(|n| *n < 14).ok_or(errno::EINVAL)?;
-                s.u32(number).u16(kind).u8(u8::from(o.events & 1 << bit != 0)).u8(0);
-            }
-            name::DEFAULT_SEND_PARAM => {
-                s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);
-                s.u32(d.lifetime).u32(0).u32(0).u32(d.association);
-            }
-            _ => {
-                s.u16(d.stream).u16(d.sinfo_flags).u32(d.ppid).u32(d.context).u32(d.association);
-            }
         }
         Ok(s.0)
     }
@@ -310,6 +280,13 @@ impl Engine {
         self.packed(number, &names)
     }
 
+    /// RFC 6458 §9.5: "If the socket is unbound, sctp_getladdrs() returns 0".
+    fn bound_names(&mut self, id: u64, number: u32) -> Fallible<Vec<u8>> {
+        let bound = self.socket(id)?.port.is_some();
+        let names = if bound { self.local_names(id, number)? } else { Vec::new() };
+        self.packed(number, &names)
+    }
+
     /// SCTP_GET_ASSOC_STATS of Linux.
     fn statistics(&self, id: u64, number: u32) -> Fallible<Vec<u8>> {
         let (number, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
@@ -318,7 +295,8 @@ impl Engine {
         let (_, primary) = self.primary(id, number)?;
         let rto = primary.rto.as_millis() as u64;
         let mut s = Struct::default();
-        s.u32(number).storage(self.program_address(id, number, &primary)?).u32(0).u64(rto);
+        // The address is aligned to 8 bytes.
+        s.u32(number).u32(0).storage(self.program_address(id, number, &primary)?).u64(rto);
         let chunks = stats.data_chunks_sent;
         for n in [
             stats.sacks_received,

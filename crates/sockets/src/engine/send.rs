@@ -1,6 +1,7 @@
 //! From the program to the stack.
 
 use bytes::Bytes;
+use tokio::time::Instant;
 use tresse::{Ppid, SendOptions, SendRefusal, StreamId};
 
 use super::socket::{Ending, Received};
@@ -124,7 +125,8 @@ impl Engine {
         }
     }
 
-    /// Whether a message with this header would be taken; how many streams there are.
+    /// Whether a message with this header would be taken; how many streams there are, if that is
+    /// known yet.
     pub(super) fn check_send(&mut self, id: u64, header: &TxHeader) -> Fallible<u16> {
         let pending = self.take_error(id)?;
         if pending != 0 {
@@ -136,7 +138,8 @@ impl Engine {
         if header.stream >= association.streams.0 {
             return Err(errno::EINVAL);
         }
-        Ok(association.streams.0)
+        // How many the peer grants is not known before: the client has to ask again.
+        Ok(if association.established { association.streams.0 } else { 0 })
     }
 
     fn take_message(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
@@ -171,7 +174,8 @@ impl Engine {
             self.abort_association(number, &payload);
             return Taken::Done;
         }
-        let Some(association) = self.associations.get(&number) else { return Taken::Done };
+        let Some(association) = self.associations.get_mut(&number) else { return Taken::Done };
+        association.used = Instant::now();
         let core = association.core;
         if !payload.is_empty() {
             let options = SendOptions {

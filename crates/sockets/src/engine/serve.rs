@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_peercred};
 use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
@@ -17,10 +17,11 @@ use rustix::net::{
 };
 use tokio::io::unix::AsyncFd;
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Profile, RawEndpoint};
 
 use super::Engine;
+use super::idle::watch_idle;
 use super::socket::{Conn, Ending, Received, watch};
 use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
 
@@ -46,6 +47,38 @@ impl Default for Settings {
             profile: Profile::tresse(),
         }
     }
+}
+
+impl Settings {
+    /// Over UDP, from all IPv4 addresses unless some are named; on the registered port, or a free
+    /// one if that is in use, unless one is named (0: a free one).
+    #[must_use]
+    pub fn over_udp(local: &[IpAddr], port: Option<u16>) -> Settings {
+        let all = [Ipv4Addr::UNSPECIFIED.into()];
+        let local = if local.is_empty() { &all } else { local };
+        let address = |ip: &IpAddr| SocketAddr::new(*ip, port.unwrap_or(DEFAULT_UDP_PORT));
+        let carrier = Carrier::Udp { local: local.iter().map(address).collect() };
+        Settings { carrier, any_port: port.is_none(), ..Settings::default() }
+    }
+
+    /// Directly on IP, from all IPv4 addresses unless some are named.
+    #[must_use]
+    pub fn over_ip(mut local: Vec<IpAddr>) -> Settings {
+        if local.is_empty() {
+            local.push(Ipv4Addr::UNSPECIFIED.into());
+        }
+        Settings { carrier: Carrier::RawIp { local }, ..Settings::default() }
+    }
+}
+
+/// How an engine ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    /// Whether the sockets that programs still have are closed, after what they wrote was taken.
+    /// Otherwise the engine goes on until no program has a socket any more.
+    pub close: bool,
+    /// How long associations may then take to shut down.
+    pub patience: Duration,
 }
 
 /// An engine that is ready to serve.
@@ -116,12 +149,11 @@ impl Server {
         self.udp
     }
 
-    /// Serves until `stop` is ready and no program has a socket any more; then waits until their
-    /// associations have been shut down, at most for `patience`.
+    /// Serves until `stop` is ready, and ends as it says.
     ///
     /// # Errors
     /// When the carrier or the listening socket has failed.
-    pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> io::Result<()> {
+    pub async fn run(self, stop: impl Future<Output = Stop>) -> io::Result<()> {
         let Server { engine, listener, mut events, driver, path, .. } = self;
         let local = LocalSet::new();
         let result = local
@@ -133,10 +165,8 @@ impl Server {
                         for_events.borrow_mut().on_event(id, event);
                     }
                 });
-                let until_stop = async {
-                    stop.await;
-                    drain(&engine, patience).await;
-                };
+                spawn_local(watch_idle(Rc::clone(&engine)));
+                let until_stop = async { drain(&engine, stop.await).await };
                 tokio::select! {
                     () = until_stop => Ok(()),
                     result = accept_all(&engine, &listener) => result,
@@ -152,11 +182,16 @@ impl Server {
 }
 
 /// Waits until no program has a socket, and then, for a while, until the associations have ended.
-async fn drain(engine: &Shared, patience: Duration) {
+async fn drain(engine: &Shared, stop: Stop) {
     let ended = Rc::clone(&engine.borrow().ended);
+    let deadline = Instant::now() + stop.patience;
     while !engine.borrow().sockets.is_empty() {
+        if stop.close {
+            engine.borrow_mut().close_all(Instant::now() >= deadline);
+        }
         sleep(Duration::from_millis(10)).await;
     }
+    let deadline = if stop.close { deadline } else { Instant::now() + stop.patience };
     let all_ended = async {
         loop {
             let mut notified = std::pin::pin!(ended.notified());
@@ -167,25 +202,38 @@ async fn drain(engine: &Shared, patience: Duration) {
             notified.await;
         }
     };
-    let _ = timeout(patience, all_ended).await;
+    let _ = timeout_at(deadline, all_ended).await;
     // The last packets leave with the driver's next turn.
     sleep(Duration::from_millis(1)).await;
 }
 
 async fn accept_all(engine: &Shared, listener: &AsyncFd<OwnedFd>) -> io::Result<()> {
+    // Given up when there are no descriptors any more, so that requests are still answered: a
+    // program that has the engine in its own process waits for the answer, and closes none.
+    let another = || fcntl_dupfd_cloexec(listener, 0).ok();
+    let mut spare = another();
     loop {
         let mut guard = listener.readable().await?;
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         match accept_with(guard.get_inner(), flags) {
             Ok(fd) => {
+                spare = spare.or_else(another);
+                let last = spare.is_none();
                 // The path is private; a descriptor that was passed on is not.
                 let mine = rustix::process::getuid();
                 if socket_peercred(&fd).is_ok_and(|peer| peer.uid == mine) {
-                    spawn_local(serve_connection(Rc::clone(engine), fd));
+                    let serving = serve_connection(Rc::clone(engine), fd, last);
+                    if last {
+                        serving.await;
+                    } else {
+                        spawn_local(serving);
+                    }
                 }
+                spare = spare.or_else(another);
             }
             Err(Errno::AGAIN) => guard.clear_ready(),
             Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::MFILE | Errno::NFILE) if spare.is_some() => spare = None,
             // Descriptors or memory are used up: others must close some first.
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 drop(guard);
@@ -209,7 +257,8 @@ async fn first_frame(conn: &Conn) -> Option<Request> {
     }
 }
 
-async fn serve_connection(engine: Shared, fd: OwnedFd) {
+/// Serves a connection to its end; `last` if it has the last descriptor, which it cannot keep.
+async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
     let Ok(conn) = Conn::new(fd) else { return };
     let conn = Rc::new(conn);
@@ -223,6 +272,7 @@ async fn serve_connection(engine: Shared, fd: OwnedFd) {
         let _ = send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     };
     match request.op {
+        Op::Socket | Op::Accept if last => answer(Err(crate::abi::errno::EMFILE)),
         Op::Socket | Op::Accept => {
             if engine.borrow().sockets.contains_key(&request.socket) {
                 return answer(Err(crate::abi::errno::EINVAL));

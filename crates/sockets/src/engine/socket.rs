@@ -90,6 +90,8 @@ impl Conn {
 pub(crate) enum Ending {
     /// It goes on.
     No,
+    /// An attempt to connect has failed; another one may follow.
+    Failed,
     /// Nothing more comes from the peer.
     Reading,
     /// The association has ended.

@@ -12,7 +12,7 @@ use rustix::net::{
     send, socket_with,
 };
 
-use super::serve::{Server, Settings};
+use super::serve::{Server, Settings, Stop};
 use crate::abi::{AF_INET, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use crate::protocol::*;
 
@@ -46,8 +46,11 @@ fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
             let _ = done.send(client.await);
         });
         let mut result = None;
-        let stop = async { result = stop.await.ok() };
-        let run = server.run(stop, Duration::from_secs(5));
+        let stop = async {
+            result = stop.await.ok();
+            Stop { close: false, patience: Duration::from_secs(5) }
+        };
+        let run = server.run(stop);
         // A socket whose message waits for ever would keep the engine from its end.
         tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
         result.unwrap().unwrap();
@@ -146,7 +149,7 @@ fn messages_cross_and_the_end_is_told_after_them() {
         drop(client);
         assert_eq!(server.receive().1, b"last words");
         assert_eq!(server.receive().0.kind, kind::END);
-        assert_eq!(server.call(Op::TakeError, 0, 0, &[]), Ok((0, Vec::new())));
+        assert_eq!(server.call(Op::TakeError, 0, 0, &[]), Ok((0, vec![1])));
     });
 }
 
@@ -196,7 +199,7 @@ fn calls_fail_as_those_of_the_kernel() {
         // Nobody listens there.
         other.call(Op::Connect, 0, 0, &to(7009)).unwrap();
         assert_eq!(other.receive().0.kind, kind::END);
-        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNREFUSED.into(), vec![])));
+        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNREFUSED.into(), vec![1])));
         drop(listener);
     });
 }
@@ -210,7 +213,7 @@ fn one_to_many_sockets_open_associations_by_sending_and_tell_of_them() {
         server.call(Op::Listen, 5, 0, &[]).unwrap();
         for socket in [&server, &client] {
             // All of `struct sctp_event_subscribe`.
-            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 14]).unwrap();
+            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
         }
         let address = Some("127.0.0.1:7000".parse().unwrap());
         let header = TxHeader { address, ..TxHeader::default() };
@@ -243,7 +246,7 @@ fn whoever_dies_with_data_unread_aborts() {
         recv(&server.fd, &mut byte[..], RecvFlags::PEEK).unwrap();
         drop(server);
         assert_eq!(client.receive().0.kind, kind::END);
-        assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNRESET.into(), vec![])));
+        assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNRESET.into(), vec![1])));
     });
 }
 

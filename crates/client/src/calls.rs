@@ -1,0 +1,84 @@
+//! The functions of the C library that make and name sockets, with the arguments that C gives.
+
+use std::ffi::c_int;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use libc::{sockaddr, socklen_t};
+use tresse_sockets::abi::SCTP;
+
+use crate::Fallible;
+use crate::names::{self, read_name, write_name};
+use crate::table::{Sock, before_close};
+
+/// Whether `socket` with these arguments asks for SCTP. As in the kernel, a sequenced-packet socket
+/// of the Internet families is SCTP also without being named.
+#[must_use]
+pub fn is_sctp(domain: c_int, kind: c_int, protocol: c_int) -> bool {
+    let style = kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
+    let internet = matches!(domain, libc::AF_INET | libc::AF_INET6);
+    let asked = protocol == SCTP && matches!(style, libc::SOCK_STREAM | libc::SOCK_SEQPACKET);
+    internet && (asked || (protocol == 0 && style == libc::SOCK_SEQPACKET))
+}
+
+/// `bind`.
+///
+/// # Errors
+/// As `bind`.
+pub fn bind(sock: &Sock, address: *const sockaddr, len: socklen_t) -> Fallible<c_int> {
+    names::bind(sock, &[read_name(address.cast(), len)?], 0).map(|()| 0)
+}
+
+/// `connect`.
+///
+/// # Errors
+/// As `connect`.
+pub fn connect(
+    fd: c_int,
+    sock: &Sock,
+    address: *const sockaddr,
+    len: socklen_t,
+) -> Fallible<c_int> {
+    let (_, done) = names::connect(fd, sock, &[read_name(address.cast(), len)?])?;
+    if done { Ok(0) } else { Err(libc::EINPROGRESS) }
+}
+
+/// `accept4`.
+///
+/// # Errors
+/// As `accept4`.
+pub fn accept(
+    fd: c_int,
+    sock: &Sock,
+    (address, len): (*mut sockaddr, *mut socklen_t),
+    flags: c_int,
+) -> Fallible<c_int> {
+    let (new, peer) = names::accept(fd, sock, flags)?;
+    if let Some(peer) = peer.filter(|_| !address.is_null())
+        && let Err(error) = write_name(peer, address.cast(), len)
+    {
+        before_close(new);
+        // SAFETY: nobody else knows it yet.
+        drop(unsafe { OwnedFd::from_raw_fd(new) });
+        return Err(error);
+    }
+    Ok(new)
+}
+
+/// `getsockname`, or `getpeername`.
+///
+/// # Errors
+/// As those.
+pub fn name(
+    sock: &Sock,
+    peer: bool,
+    address: *mut sockaddr,
+    len: *mut socklen_t,
+) -> Fallible<c_int> {
+    write_name(names::name_of(sock, peer)?, address.cast(), len).map(|()| 0)
+}
+
+/// Socket options that are those of the Unix socket: timeouts of the system calls on it.
+#[must_use]
+pub fn is_native_option(level: c_int, option: c_int) -> bool {
+    level == libc::SOL_SOCKET && matches!(option, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | 66 | 67)
+}
