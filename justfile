@@ -17,6 +17,14 @@ lint:
 doc *ARGS:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps {{ARGS}}
 
+# The header of the C library, made anew (needs cbindgen).
+header:
+    cd crates/capi && cbindgen --quiet --config cbindgen.toml --output include/tresse/sctp.h .
+
+# The C library with its header: PREFIX=/usr/local DESTDIR= just install-c
+install-c:
+    crates/capi/install.sh
+
 # Benchmarks: just bench -p tresse-core scoreboard
 bench *ARGS:
     cargo bench {{ARGS}}
