@@ -46,6 +46,8 @@ impl Engine {
         association.waiting = false;
         association.socket = Some(request.socket);
         let (peer, streams, ended) = (association.peer, association.streams.0, association.ended);
+        let (held, peer_is_done) =
+            (std::mem::take(&mut association.held), association.peer_is_done);
         let parent = self.socket(from)?;
         parent.associations.remove(&number);
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
@@ -54,9 +56,12 @@ impl Engine {
         socket.associations.insert(number);
         if ended {
             socket.ending = Ending::Both;
+        } else if peer_is_done {
+            socket.ending = Ending::Reading;
         }
         let name = socket.for_program(peer);
         self.sockets.insert(request.socket, socket);
+        self.tell_held(request.socket, number, &held);
         Ok((i64::from(streams), encode_addresses(&[name])))
     }
 

@@ -3,11 +3,14 @@
 use tokio::time::Instant;
 use tresse::ReceivedMessage;
 
-use super::Engine;
 use super::notification::Notification;
 use super::socket::Ending;
+use super::{Engine, Held};
 use crate::abi::sinfo;
 use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, flag, kind};
+
+/// Notifications that wait with an association at most.
+const MAX_HELD: usize = 64;
 
 impl Engine {
     /// Moves what has arrived to a socket's connection, as far as that has room.
@@ -101,14 +104,52 @@ impl Engine {
         self.sockets.get(&id).is_none_or(|socket| socket.out.is_empty())
     }
 
-    /// Hands over a notification, if the socket wants it.
+    /// Hands over a notification, if the socket wants it. Those of an association that waits to be
+    /// accepted wait with it.
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        let kind = notification.event();
+        if association.waiting {
+            if association.held.len() < MAX_HELD {
+                association.held.push(Held::Notification(kind, notification.encode(number)));
+            }
+        } else if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind)) {
+            self.tell(id, number, &notification.encode(number));
+            self.flush(id);
+        }
+    }
+
+    /// Queues what was held back while the association waited.
+    pub(super) fn tell_held(&mut self, id: u64, number: u32, held: &[Held]) {
+        for held in held {
+            match held {
+                Held::Message(message) => self.frame_message(id, number, message),
+                Held::Notification(kind, payload)
+                    if self.sockets.get(&id).is_some_and(|s| s.options.wants(*kind)) =>
+                {
+                    self.tell(id, number, payload);
+                }
+                Held::Notification(..) => {}
+            }
+        }
+    }
+
+    /// Nothing more comes from the peer: what has come goes before what is told of that, to the
+    /// socket or to what waits with the association.
+    pub(super) fn take_last_messages(&mut self, id: u64, number: u32) {
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        if !association.waiting {
+            return self.pump(id);
+        }
+        let core = association.core;
+        while let Some(message) = self.raw.act(|endpoint, now| endpoint.recv(now, core)) {
+            association.held.push(Held::Message(message));
+        }
+    }
+
+    fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {
         let peer = self.associations.get(&number).map(|association| association.peer);
         let Some(socket) = self.sockets.get_mut(&id) else { return };
-        if !socket.options.wants(notification.event()) {
-            return;
-        }
-        let payload = notification.encode(number);
         let header = RxHeader {
             kind: kind::NOTIFICATION,
             flags: flag::END,
@@ -117,8 +158,7 @@ impl Engine {
             address: peer.map(|peer| socket.for_program(peer)),
             ..RxHeader::default()
         };
-        socket.out.push_back([&header.encode()[..], &payload[..]].concat());
-        self.flush(id);
+        socket.out.push_back([&header.encode()[..], payload].concat());
     }
 
     /// Tells a listener that an association waits.

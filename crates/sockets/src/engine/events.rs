@@ -47,10 +47,14 @@ impl Engine {
             }
             (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
             (Event::PeerShutdown, Some(id)) => {
-                // What was sent before comes first.
-                self.pump(id);
+                self.take_last_messages(id, number);
                 self.notify(id, number, &Notification::Shutdown);
-                self.end_socket(id, Ending::Reading);
+                let Some(association) = self.associations.get_mut(&number) else { return };
+                association.peer_is_done = true;
+                // A listener goes on when an association ends that waits in it.
+                if !association.waiting {
+                    self.end_socket(id, Ending::Reading);
+                }
             }
             (Event::Restarted, Some(id)) => {
                 self.notify(
@@ -91,6 +95,8 @@ impl Engine {
             core,
             socket: Some(id),
             waiting: !many,
+            held: Vec::new(),
+            peer_is_done: false,
             local_port: info.local_port,
             peer: SocketAddr::new(ip, info.remote_port),
             established: true,
@@ -103,8 +109,9 @@ impl Engine {
         }
         if many {
             self.idle.notify_one();
-            self.notify(id, number, &Notification::Association(Change::Up, streams));
-        } else {
+        }
+        self.notify(id, number, &Notification::Association(Change::Up, streams));
+        if !many {
             self.announce(id, number);
         }
     }
@@ -145,11 +152,7 @@ impl Engine {
             (association.socket, association.waiting, association.established);
         ended.notify_waiters();
         let Some(id) = socket else { return self.forget(number) };
-        if waiting {
-            // `accept` still gets it, and finds its end.
-            return;
-        }
-        self.pump(id);
+        self.take_last_messages(id, number);
         let change = match reason {
             _ if !established => Change::CannotStart,
             CloseReason::Shutdown => Change::ShutdownComplete,
@@ -157,6 +160,10 @@ impl Engine {
         };
         let streams = self.streams(number);
         self.notify(id, number, &Notification::Association(change, streams));
+        if waiting {
+            // `accept` still gets it, and finds its end.
+            return;
+        }
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.many {
             socket.associations.remove(&number);

@@ -27,7 +27,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
+use tresse::{
+    AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint, ReceivedMessage,
+};
 
 use crate::abi::errno;
 use socket::Socket;
@@ -38,6 +40,13 @@ pub use serve::{Server, Settings, Stop};
 /// A failed call: its error number.
 type Fallible<T> = Result<T, i32>;
 
+/// What a program is told of an association once it has been accepted.
+enum Held {
+    /// A notification, with its type.
+    Notification(u16, Vec<u8>),
+    Message(ReceivedMessage),
+}
+
 /// What the engine knows of an association, besides what the core does.
 struct Association {
     core: AssociationId,
@@ -45,6 +54,10 @@ struct Association {
     socket: Option<u64>,
     /// It waits in the socket, a listener, to be accepted.
     waiting: bool,
+    /// What waits with it.
+    held: Vec<Held>,
+    /// The peer sends no more.
+    peer_is_done: bool,
     local_port: u16,
     /// The peer's primary address as it was when the association began, and its port.
     peer: SocketAddr,
@@ -230,6 +243,8 @@ impl Engine {
             core,
             socket: Some(id),
             waiting: false,
+            held: Vec::new(),
+            peer_is_done: false,
             local_port: port,
             peer: SocketAddr::new(ips[0], first.port()),
             established: false,

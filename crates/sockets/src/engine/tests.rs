@@ -176,6 +176,41 @@ fn what_arrives_before_accept_is_read_after_it() {
     });
 }
 
+/// What becomes of an association that waits is told after it was accepted, and to nobody else.
+#[test]
+fn a_listener_is_told_of_associations_only() {
+    with_engine(|path| {
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7000").unwrap();
+        listener.call(Op::Listen, 5, 0, &[]).unwrap();
+        listener.call(Op::SetOption, SCTP.into(), 11, &[1, 1, 0, 0, 0, 1]).unwrap();
+        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        let numbers = [(); 2].map(|()| {
+            let client = Client::socket(path, SOCK_STREAM);
+            client.call(Op::Connect, 0, 0, &to).unwrap();
+            let (header, _) = listener.receive();
+            assert_eq!(header.kind, kind::ACCEPT);
+            client.send(TxHeader::default(), b"early");
+            // The end arrives when the peer has had everything.
+            client.call(Op::Linger, 10_000, 0, &[]).unwrap();
+            header.association
+        });
+        for number in numbers {
+            let server = Client::open(path, Op::Accept, number.into(), 0);
+            let told = |server: &Client| -> u16 {
+                let (header, body) = server.receive();
+                assert_eq!(header.kind, kind::NOTIFICATION);
+                u16::from_ne_bytes([body[0], body[1]])
+            };
+            assert_eq!(told(&server), 0x8001, "SCTP_ASSOC_CHANGE");
+            assert_eq!(server.receive().1, b"early");
+            assert_eq!(told(&server), 0x8005, "SCTP_SHUTDOWN_EVENT");
+            assert_eq!(told(&server), 0x8001);
+            assert_eq!(server.receive().0.kind, kind::END);
+        }
+    });
+}
+
 #[test]
 fn calls_fail_as_those_of_the_kernel() {
     with_engine(|path| {
