@@ -141,6 +141,7 @@ if have erl erlang-base; then
             {ok, _} -> F(F);
             Other -> io:format("~p~n", [Other]) end end,
         Loop(Loop), halt().'
+    sleep 2
     client erl -noshell -eval '
         {ok, S} = gen_sctp:open([{ip, {127,0,0,1}}]),
         {ok, A} = gen_sctp:connect(S, {127,0,0,1}, 7108, []),

@@ -30,8 +30,8 @@ extern "C" {
 #endif
 
 
-/*
- Special association identifiers (RFC 6458 §7.2).
+/**
+ * Special association identifiers (RFC 6458 §7.2).
  */
 #define SCTP_FUTURE_ASSOC 0
 
@@ -39,8 +39,8 @@ extern "C" {
 
 #define SCTP_ALL_ASSOC 2
 
-/*
- Socket options (RFC 6458 §8).
+/**
+ * Socket options (RFC 6458 §8).
  */
 #define SCTP_RTOINFO 0
 
@@ -144,13 +144,13 @@ extern "C" {
 
 #define SCTP_REMOTE_UDP_ENCAPS_PORT 132
 
-/*
- `msg_flags` of a notification (RFC 6458 §6).
+/**
+ * `msg_flags` of a notification (RFC 6458 §6).
  */
 #define MSG_NOTIFICATION 32768
 
-/*
- `sinfo_flags`, `snd_flags`, `rcv_flags` (RFC 6458 §5.3).
+/**
+ * `sinfo_flags`, `snd_flags`, `rcv_flags` (RFC 6458 §5.3).
  */
 #define SCTP_UNORDERED 1
 
@@ -166,8 +166,8 @@ extern "C" {
 
 #define SCTP_NOTIFICATION 32768
 
-/*
- PR-SCTP policies (RFC 6458 §5.3.7, RFC 7496).
+/**
+ * PR-SCTP policies (RFC 6458 §5.3.7, RFC 7496).
  */
 #define SCTP_PR_SCTP_NONE 0
 
@@ -177,8 +177,8 @@ extern "C" {
 
 #define SCTP_PR_SCTP_PRIO 48
 
-/*
- Types of ancillary data (RFC 6458 §5.3).
+/**
+ * Types of ancillary data (RFC 6458 §5.3).
  */
 #define SCTP_INIT 0
 
@@ -198,8 +198,8 @@ extern "C" {
 
 #define SCTP_DSTADDRV6 8
 
-/*
- Notifications (RFC 6458 §6.1).
+/**
+ * Notifications (RFC 6458 §6.1).
  */
 #define SCTP_SN_TYPE_BASE 32768
 
@@ -239,8 +239,8 @@ extern "C" {
 
 #define SCTP_DATA_SENT 1
 
-/*
- `sac_state`.
+/**
+ * `sac_state`.
  */
 #define SCTP_COMM_UP 0
 
@@ -252,8 +252,8 @@ extern "C" {
 
 #define SCTP_CANT_STR_ASSOC 4
 
-/*
- `spc_state`.
+/**
+ * `spc_state`.
  */
 #define SCTP_ADDR_AVAILABLE 0
 
@@ -269,8 +269,8 @@ extern "C" {
 
 #define SCTP_ADDR_POTENTIALLY_FAILED 6
 
-/*
- `spinfo_state`.
+/**
+ * `spinfo_state`.
  */
 #define SCTP_INACTIVE 0
 
@@ -284,8 +284,8 @@ extern "C" {
 
 #define SCTP_UNKNOWN 65535
 
-/*
- `sstat_state`.
+/**
+ * `sstat_state`.
  */
 #define SCTP_EMPTY 0
 
@@ -305,8 +305,8 @@ extern "C" {
 
 #define SCTP_SHUTDOWN_ACK_SENT 8
 
-/*
- `spp_flags`.
+/**
+ * `spp_flags`.
  */
 #define SPP_HB_ENABLE 1
 
@@ -328,15 +328,15 @@ extern "C" {
 
 #define SPP_DSCP 512
 
-/*
- Flags of `sctp_bindx` (RFC 6458 §9.1).
+/**
+ * Flags of `sctp_bindx` (RFC 6458 §9.1).
  */
 #define SCTP_BINDX_ADD_ADDR 1
 
 #define SCTP_BINDX_REM_ADDR 2
 
-/*
- What `info` of `sctp_sendv` is (RFC 6458 §9.12).
+/**
+ * What `info` of `sctp_sendv` is (RFC 6458 §9.12).
  */
 #define SCTP_SENDV_NOINFO 0
 
@@ -354,8 +354,8 @@ extern "C" {
 
 #define SCTP_SEND_AUTHINFO_VALID 4
 
-/*
- What `info` of `sctp_recvv` is (RFC 6458 §9.13).
+/**
+ * What `info` of `sctp_recvv` is (RFC 6458 §9.13).
  */
 #define SCTP_RECVV_NOINFO 0
 
@@ -365,60 +365,60 @@ extern "C" {
 
 #define SCTP_RECVV_RN 3
 
-/*
- `carrier`: SCTP in UDP datagrams (RFC 6951).
+/**
+ * `carrier`: SCTP in UDP datagrams (RFC 6951).
  */
 #define TRESSE_UDP 0
 
-/*
- `carrier`: directly on IP, as protocol 132; needs the capability CAP_NET_RAW.
+/**
+ * `carrier`: directly on IP, as protocol 132; needs the capability CAP_NET_RAW.
  */
 #define TRESSE_IP 1
 
-/*
- What `tresse_start` takes. Members that are 0 or NULL mean the default.
+/**
+ * What `tresse_start` takes. Members that are 0 or NULL mean the default.
  */
 struct tresse_config {
-    /*
-     `sizeof(struct tresse_config)`: a program goes on working when members are added.
+    /**
+     * `sizeof(struct tresse_config)`: a program goes on working when members are added.
      */
     size_t size;
-    /*
-     How associations recover from loss: a profile, also with overlays
-     ("rfc9260+early-retransmit-packets"). Default: "tresse".
+    /**
+     * How associations recover from loss: a profile, also with overlays
+     * ("rfc9260+early-retransmit-packets"). Default: "tresse".
      */
     const char *profile;
-    /*
-     Local addresses, separated by commas ("192.0.2.1,198.51.100.1"). Several make every
-     association of a socket that is bound to none of them multihomed. Default: all IPv4
-     addresses.
+    /**
+     * Local addresses, separated by commas ("192.0.2.1,198.51.100.1"). Several make every
+     * association of a socket that is bound to none of them multihomed. Default: all IPv4
+     * addresses.
      */
     const char *local;
-    /*
-     TRESSE_UDP or TRESSE_IP.
+    /**
+     * TRESSE_UDP or TRESSE_IP.
      */
     int carrier;
-    /*
-     UDP port for SCTP packets; -1: a free one. Default: 9899, or a free one if that is in use.
+    /**
+     * UDP port for SCTP packets; -1: a free one. Default: 9899, or a free one if that is in use.
      */
     int udp_port;
-    /*
-     UDP port of the peers to which associations are opened. Default: 9899.
+    /**
+     * UDP port of the peers to which associations are opened. Default: 9899.
      */
     int peer_udp_port;
-    /*
-     How long `exit` waits, in milliseconds, for associations to be shut down. Default: 5000.
+    /**
+     * How long `exit` waits, in milliseconds, for associations to be shut down. Default: 5000.
      */
     int exit_ms;
 };
 
-/*
- Identifies an association of a one-to-many socket (RFC 6458 §3.1).
+/**
+ * Identifies an association of a one-to-many socket (RFC 6458 §3.1).
  */
 typedef int32_t sctp_assoc_t;
 
-/*
- Ancillary data of the type SCTP_SNDRCV (RFC 6458 §5.3.2, deprecated).
+/**
+ * Ancillary data of the type SCTP_SNDRCV (RFC 6458 §5.3.2, deprecated).
  */
 struct sctp_sndrcvinfo {
     uint16_t sinfo_stream;
@@ -432,8 +432,8 @@ struct sctp_sndrcvinfo {
     sctp_assoc_t sinfo_assoc_id;
 };
 
-/*
- SCTP_INITMSG, and ancillary data of the type SCTP_INIT (RFC 6458 §5.3.1).
+/**
+ * SCTP_INITMSG, and ancillary data of the type SCTP_INIT (RFC 6458 §5.3.1).
  */
 struct sctp_initmsg {
     uint16_t sinit_num_ostreams;
@@ -442,8 +442,8 @@ struct sctp_initmsg {
     uint16_t sinit_max_init_timeo;
 };
 
-/*
- How to send a message (RFC 6458 §5.3.4).
+/**
+ * How to send a message (RFC 6458 §5.3.4).
  */
 struct sctp_sndinfo {
     uint16_t snd_sid;
@@ -453,8 +453,8 @@ struct sctp_sndinfo {
     sctp_assoc_t snd_assoc_id;
 };
 
-/*
- What is known of a message that arrived (RFC 6458 §5.3.5).
+/**
+ * What is known of a message that arrived (RFC 6458 §5.3.5).
  */
 struct sctp_rcvinfo {
     uint16_t rcv_sid;
@@ -467,8 +467,8 @@ struct sctp_rcvinfo {
     sctp_assoc_t rcv_assoc_id;
 };
 
-/*
- What is known of the message that comes next (RFC 6458 §5.3.6).
+/**
+ * What is known of the message that comes next (RFC 6458 §5.3.6).
  */
 struct sctp_nxtinfo {
     uint16_t nxt_sid;
@@ -478,23 +478,23 @@ struct sctp_nxtinfo {
     sctp_assoc_t nxt_assoc_id;
 };
 
-/*
- Partial reliability of a message (RFC 6458 §5.3.7): accepted, without effect.
+/**
+ * Partial reliability of a message (RFC 6458 §5.3.7): accepted, without effect.
  */
 struct sctp_prinfo {
     uint16_t pr_policy;
     uint32_t pr_value;
 };
 
-/*
- Key of a message (RFC 6458 §5.3.8): refused with EINVAL.
+/**
+ * Key of a message (RFC 6458 §5.3.8): refused with EINVAL.
  */
 struct sctp_authinfo {
     uint16_t auth_keynumber;
 };
 
-/*
- Several kinds of information for `sctp_sendv` (RFC 6458 §9.12).
+/**
+ * Several kinds of information for `sctp_sendv` (RFC 6458 §9.12).
  */
 struct sctp_sendv_spa {
     uint32_t sendv_flags;
@@ -503,16 +503,16 @@ struct sctp_sendv_spa {
     struct sctp_authinfo sendv_authinfo;
 };
 
-/*
- Both kinds of information of `sctp_recvv` (RFC 6458 §9.13).
+/**
+ * Both kinds of information of `sctp_recvv` (RFC 6458 §9.13).
  */
 struct sctp_recvv_rn {
     struct sctp_rcvinfo recvv_rcvinfo;
     struct sctp_nxtinfo recvv_nxtinfo;
 };
 
-/*
- SCTP_ASSOC_CHANGE: an association began or ended (RFC 6458 §6.1.1).
+/**
+ * SCTP_ASSOC_CHANGE: an association began or ended (RFC 6458 §6.1.1).
  */
 struct sctp_assoc_change {
     uint16_t sac_type;
@@ -526,8 +526,8 @@ struct sctp_assoc_change {
     uint8_t sac_info[0];
 };
 
-/*
- SCTP_PEER_ADDR_CHANGE: an address of the peer changed (RFC 6458 §6.1.2).
+/**
+ * SCTP_PEER_ADDR_CHANGE: an address of the peer changed (RFC 6458 §6.1.2).
  */
 struct __attribute__((packed, aligned(4))) sctp_paddr_change {
     uint16_t spc_type;
@@ -539,8 +539,8 @@ struct __attribute__((packed, aligned(4))) sctp_paddr_change {
     sctp_assoc_t spc_assoc_id;
 };
 
-/*
- SCTP_REMOTE_ERROR: the peer sent an ERROR chunk (RFC 6458 §6.1.3).
+/**
+ * SCTP_REMOTE_ERROR: the peer sent an ERROR chunk (RFC 6458 §6.1.3).
  */
 struct sctp_remote_error {
     uint16_t sre_type;
@@ -551,8 +551,8 @@ struct sctp_remote_error {
     uint8_t sre_data[0];
 };
 
-/*
- SCTP_SEND_FAILED (RFC 6458 §6.1.4, deprecated).
+/**
+ * SCTP_SEND_FAILED (RFC 6458 §6.1.4, deprecated).
  */
 struct sctp_send_failed {
     uint16_t ssf_type;
@@ -564,8 +564,8 @@ struct sctp_send_failed {
     uint8_t ssf_data[0];
 };
 
-/*
- SCTP_SEND_FAILED_EVENT: a message was not delivered (RFC 6458 §6.1.11).
+/**
+ * SCTP_SEND_FAILED_EVENT: a message was not delivered (RFC 6458 §6.1.11).
  */
 struct sctp_send_failed_event {
     uint16_t ssf_type;
@@ -577,8 +577,8 @@ struct sctp_send_failed_event {
     uint8_t ssf_data[0];
 };
 
-/*
- SCTP_SHUTDOWN_EVENT: the peer sends no more (RFC 6458 §6.1.5).
+/**
+ * SCTP_SHUTDOWN_EVENT: the peer sends no more (RFC 6458 §6.1.5).
  */
 struct sctp_shutdown_event {
     uint16_t sse_type;
@@ -587,8 +587,8 @@ struct sctp_shutdown_event {
     sctp_assoc_t sse_assoc_id;
 };
 
-/*
- SCTP_ADAPTATION_INDICATION: the adaptation layer of the peer (RFC 6458 §6.1.6).
+/**
+ * SCTP_ADAPTATION_INDICATION: the adaptation layer of the peer (RFC 6458 §6.1.6).
  */
 struct sctp_adaptation_event {
     uint16_t sai_type;
@@ -598,8 +598,8 @@ struct sctp_adaptation_event {
     sctp_assoc_t sai_assoc_id;
 };
 
-/*
- SCTP_PARTIAL_DELIVERY_EVENT (RFC 6458 §6.1.7): never comes.
+/**
+ * SCTP_PARTIAL_DELIVERY_EVENT (RFC 6458 §6.1.7): never comes.
  */
 struct sctp_pdapi_event {
     uint16_t pdapi_type;
@@ -611,8 +611,8 @@ struct sctp_pdapi_event {
     uint32_t pdapi_seq;
 };
 
-/*
- SCTP_AUTHENTICATION_EVENT (RFC 6458 §6.1.8): never comes.
+/**
+ * SCTP_AUTHENTICATION_EVENT (RFC 6458 §6.1.8): never comes.
  */
 struct sctp_authkey_event {
     uint16_t auth_type;
@@ -624,8 +624,8 @@ struct sctp_authkey_event {
     sctp_assoc_t auth_assoc_id;
 };
 
-/*
- SCTP_SENDER_DRY_EVENT: everything was acknowledged (RFC 6458 §6.1.9).
+/**
+ * SCTP_SENDER_DRY_EVENT: everything was acknowledged (RFC 6458 §6.1.9).
  */
 struct sctp_sender_dry_event {
     uint16_t sender_dry_type;
@@ -634,8 +634,8 @@ struct sctp_sender_dry_event {
     sctp_assoc_t sender_dry_assoc_id;
 };
 
-/*
- What all notifications begin with (RFC 6458 §6.1).
+/**
+ * What all notifications begin with (RFC 6458 §6.1).
  */
 struct sctp_tlv {
     uint16_t sn_type;
@@ -643,8 +643,8 @@ struct sctp_tlv {
     uint32_t sn_length;
 };
 
-/*
- SCTP_EVENTS: which notifications to get (RFC 6458 §6.2.1, deprecated).
+/**
+ * SCTP_EVENTS: which notifications to get (RFC 6458 §6.2.1, deprecated).
  */
 struct sctp_event_subscribe {
     uint8_t sctp_data_io_event;
@@ -663,8 +663,8 @@ struct sctp_event_subscribe {
     uint8_t sctp_send_failure_event_event;
 };
 
-/*
- SCTP_EVENT: one notification, on or off (RFC 6458 §6.2.2).
+/**
+ * SCTP_EVENT: one notification, on or off (RFC 6458 §6.2.2).
  */
 struct sctp_event {
     sctp_assoc_t se_assoc_id;
@@ -672,8 +672,8 @@ struct sctp_event {
     uint8_t se_on;
 };
 
-/*
- SCTP_RTOINFO, in milliseconds (RFC 6458 §8.1.1).
+/**
+ * SCTP_RTOINFO, in milliseconds (RFC 6458 §8.1.1).
  */
 struct sctp_rtoinfo {
     sctp_assoc_t srto_assoc_id;
@@ -682,8 +682,8 @@ struct sctp_rtoinfo {
     uint32_t srto_min;
 };
 
-/*
- SCTP_ASSOCINFO (RFC 6458 §8.1.2).
+/**
+ * SCTP_ASSOCINFO (RFC 6458 §8.1.2).
  */
 struct sctp_assocparams {
     sctp_assoc_t sasoc_assoc_id;
@@ -694,31 +694,31 @@ struct sctp_assocparams {
     uint32_t sasoc_cookie_life;
 };
 
-/*
- SCTP_PRIMARY_ADDR (RFC 6458 §8.1.9).
+/**
+ * SCTP_PRIMARY_ADDR (RFC 6458 §8.1.9).
  */
 struct __attribute__((packed, aligned(4))) sctp_setprim {
     sctp_assoc_t ssp_assoc_id;
     struct sockaddr_storage ssp_addr;
 };
 
-/*
- SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): refused with EOPNOTSUPP.
+/**
+ * SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): refused with EOPNOTSUPP.
  */
 struct __attribute__((packed, aligned(4))) sctp_setpeerprim {
     sctp_assoc_t sspp_assoc_id;
     struct sockaddr_storage sspp_addr;
 };
 
-/*
- SCTP_ADAPTATION_LAYER (RFC 6458 §8.1.10).
+/**
+ * SCTP_ADAPTATION_LAYER (RFC 6458 §8.1.10).
  */
 struct sctp_setadaptation {
     uint32_t ssb_adaptation_ind;
 };
 
-/*
- SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12).
+/**
+ * SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12).
  */
 struct __attribute__((packed, aligned(4))) sctp_paddrparams {
     sctp_assoc_t spp_assoc_id;
@@ -732,8 +732,8 @@ struct __attribute__((packed, aligned(4))) sctp_paddrparams {
     uint8_t spp_dscp;
 };
 
-/*
- SCTP_DELAYED_SACK (RFC 6458 §8.1.19).
+/**
+ * SCTP_DELAYED_SACK (RFC 6458 §8.1.19).
  */
 struct sctp_sack_info {
     sctp_assoc_t sack_assoc_id;
@@ -741,16 +741,16 @@ struct sctp_sack_info {
     uint32_t sack_freq;
 };
 
-/*
- A number for an association: SCTP_MAX_BURST, SCTP_CONTEXT, SCTP_MAXSEG.
+/**
+ * A number for an association: SCTP_MAX_BURST, SCTP_CONTEXT, SCTP_MAXSEG.
  */
 struct sctp_assoc_value {
     sctp_assoc_t assoc_id;
     uint32_t assoc_value;
 };
 
-/*
- SCTP_GET_PEER_ADDR_INFO (RFC 6458 §8.2.2).
+/**
+ * SCTP_GET_PEER_ADDR_INFO (RFC 6458 §8.2.2).
  */
 struct __attribute__((packed, aligned(4))) sctp_paddrinfo {
     sctp_assoc_t spinfo_assoc_id;
@@ -762,8 +762,8 @@ struct __attribute__((packed, aligned(4))) sctp_paddrinfo {
     uint32_t spinfo_mtu;
 };
 
-/*
- SCTP_STATUS (RFC 6458 §8.2.1).
+/**
+ * SCTP_STATUS (RFC 6458 §8.2.1).
  */
 struct sctp_status {
     sctp_assoc_t sstat_assoc_id;
@@ -777,16 +777,16 @@ struct sctp_status {
     struct sctp_paddrinfo sstat_primary;
 };
 
-/*
- SCTP_GET_ASSOC_ID_LIST (RFC 6458 §8.2.6).
+/**
+ * SCTP_GET_ASSOC_ID_LIST (RFC 6458 §8.2.6).
  */
 struct sctp_assoc_ids {
     uint32_t gaids_number_of_ids;
     sctp_assoc_t gaids_assoc_id[0];
 };
 
-/*
- SCTP_REMOTE_UDP_ENCAPS_PORT (RFC 6951 §6.1); the port in network byte order.
+/**
+ * SCTP_REMOTE_UDP_ENCAPS_PORT (RFC 6951 §6.1); the port in network byte order.
  */
 struct sctp_udpencaps {
     sctp_assoc_t sue_assoc_id;
@@ -794,8 +794,8 @@ struct sctp_udpencaps {
     uint16_t sue_port;
 };
 
-/*
- SCTP_GET_ASSOC_STATS, of Linux. What is not counted is 0.
+/**
+ * SCTP_GET_ASSOC_STATS, of Linux. What is not counted is 0.
  */
 struct sctp_assoc_stats {
     sctp_assoc_t sas_assoc_id;
@@ -817,8 +817,8 @@ struct sctp_assoc_stats {
     uint64_t sas_ictrlchunks;
 };
 
-/*
- Any notification (RFC 6458 §6.1): `sn_header.sn_type` tells which.
+/**
+ * Any notification (RFC 6458 §6.1): `sn_header.sn_type` tells which.
  */
 union sctp_notification {
     struct sctp_tlv sn_header;
@@ -834,152 +834,152 @@ union sctp_notification {
     struct sctp_send_failed_event sn_send_failed_event;
 };
 
-/*
- `socket`. An SCTP socket (protocol IPPROTO_SCTP, or SOCK_SEQPACKET of AF_INET or AF_INET6)
- needs an engine: see `tresse_start`. Without one the error is EPROTONOSUPPORT.
+/**
+ * `socket`. An SCTP socket (protocol IPPROTO_SCTP, or SOCK_SEQPACKET of AF_INET or AF_INET6)
+ * needs an engine: see `tresse_start`. Without one the error is EPROTONOSUPPORT.
  */
 int tresse_socket(int domain, int type, int protocol);
 
-/*
- `close`. Waits as SO_LINGER says.
+/**
+ * `close`. Waits as SO_LINGER says.
  */
 int tresse_close(int fd);
 
-/*
- `bind`.
+/**
+ * `bind`.
  */
 int tresse_bind(int fd, const struct sockaddr *address, socklen_t len);
 
-/*
- `connect`.
+/**
+ * `connect`.
  */
 int tresse_connect(int fd, const struct sockaddr *address, socklen_t len);
 
-/*
- `listen`. On a one-to-many socket a backlog of 0 ends listening (RFC 6458 §3.1.3).
+/**
+ * `listen`. On a one-to-many socket a backlog of 0 ends listening (RFC 6458 §3.1.3).
  */
 int tresse_listen(int fd, int backlog);
 
-/*
- `accept`.
+/**
+ * `accept`.
  */
 int tresse_accept(int fd, struct sockaddr *address, socklen_t *len);
 
-/*
- `accept4`.
+/**
+ * `accept4`.
  */
 int tresse_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
 
-/*
- `shutdown` (RFC 6458 §4.1.7).
+/**
+ * `shutdown` (RFC 6458 §4.1.7).
  */
 int tresse_shutdown(int fd, int how);
 
-/*
- `getsockname`.
+/**
+ * `getsockname`.
  */
 int tresse_getsockname(int fd, struct sockaddr *address, socklen_t *len);
 
-/*
- `getpeername`.
+/**
+ * `getpeername`.
  */
 int tresse_getpeername(int fd, struct sockaddr *address, socklen_t *len);
 
-/*
- `getsockopt`, with the options of RFC 6458 §8.
+/**
+ * `getsockopt`, with the options of RFC 6458 §8.
  */
 int tresse_getsockopt(int fd, int level, int option, void *value, socklen_t *len);
 
-/*
- `setsockopt`, with the options of RFC 6458 §8.
+/**
+ * `setsockopt`, with the options of RFC 6458 §8.
  */
 int tresse_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
 
-/*
- `ioctl`. FIONREAD tells how much of the next message can be read.
+/**
+ * `ioctl`. FIONREAD tells how much of the next message can be read.
  */
 int tresse_ioctl(int fd, unsigned long request, void *argument);
 
-/*
- Starts the engine of this process, which has a thread of its own; `config` may be NULL. Returns
- 0, or 1 if there is nothing to start: an engine is named by TRESSE_ENGINE in the environment, as
- `tresse run` does, or the process that forked this one has one; sockets are that one's then.
-
- Returns -1 on error, sets errno, and `tresse_error` says more: EINVAL for a member that is wrong,
- EADDRINUSE and EADDRNOTAVAIL as `bind`, EPERM without the capability for TRESSE_IP, EALREADY if
- it runs already.
+/**
+ * Starts the engine of this process, which has a thread of its own; `config` may be NULL. Returns
+ * 0, or 1 if there is nothing to start: an engine is named by TRESSE_ENGINE in the environment, as
+ * `tresse run` does, or the process that forked this one has one; sockets are that one's then.
+ *
+ * Returns -1 on error, sets errno, and `tresse_error` says more: EINVAL for a member that is wrong,
+ * EADDRINUSE and EADDRNOTAVAIL as `bind`, EPERM without the capability for TRESSE_IP, EALREADY if
+ * it runs already.
  */
 int tresse_start(const struct tresse_config *config);
 
-/*
- One line about the last failure of `tresse_start` in this thread; valid until the next call.
+/**
+ * One line about the last failure of `tresse_start` in this thread; valid until the next call.
  */
 const char *tresse_error(void);
 
-/*
- Stops the engine of this process. Sockets that are still open are closed as by `close`, and
- their associations have `timeout_ms` to be shut down; what is left after that is lost. Then the
- engine can be started again. Returns 0, also if none runs, or -1 and EINVAL for a negative time.
- `exit` does this by itself.
+/**
+ * Stops the engine of this process. Sockets that are still open are closed as by `close`, and
+ * their associations have `timeout_ms` to be shut down; what is left after that is lost. Then the
+ * engine can be started again. Returns 0, also if none runs, or -1 and EINVAL for a negative time.
+ * `exit` does this by itself.
  */
 int tresse_stop(int timeout_ms);
 
-/*
- `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
- (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
+/**
+ * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
+ * (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
  */
 int tresse_bindx(int sd, struct sockaddr *addrs, int addrcnt, int flags);
 
-/*
- `sctp_connectx` (RFC 6458 §9.9): connects to a peer with several addresses. `id` may be NULL.
+/**
+ * `sctp_connectx` (RFC 6458 §9.9): connects to a peer with several addresses. `id` may be NULL.
  */
 int tresse_connectx(int sd, struct sockaddr *addrs, int addrcnt, sctp_assoc_t *id);
 
-/*
- `sctp_peeloff` (RFC 6458 §9.2): a one-to-one socket for an association of a one-to-many socket.
+/**
+ * `sctp_peeloff` (RFC 6458 §9.2): a one-to-one socket for an association of a one-to-many socket.
  */
 int tresse_peeloff(int sd, sctp_assoc_t assoc_id);
 
-/*
- As `sctp_peeloff`, with SOCK_NONBLOCK and SOCK_CLOEXEC as flags for the new descriptor.
+/**
+ * As `sctp_peeloff`, with SOCK_NONBLOCK and SOCK_CLOEXEC as flags for the new descriptor.
  */
 int tresse_peeloff_flags(int sd, sctp_assoc_t assoc_id, unsigned int flags);
 
-/*
- `sctp_getpaddrs` (RFC 6458 §9.3): the addresses of the peer, packed one behind the other; free
- them with `sctp_freepaddrs`. Returns how many, 0 without an association.
+/**
+ * `sctp_getpaddrs` (RFC 6458 §9.3): the addresses of the peer, packed one behind the other; free
+ * them with `sctp_freepaddrs`. Returns how many, 0 without an association.
  */
 int tresse_getpaddrs(int sd, sctp_assoc_t id, struct sockaddr **addrs);
 
-/*
- `sctp_getladdrs` (RFC 6458 §9.5): the addresses that the socket is bound to; free them with
- `sctp_freeladdrs`. Returns how many, 0 if it is not bound.
+/**
+ * `sctp_getladdrs` (RFC 6458 §9.5): the addresses that the socket is bound to; free them with
+ * `sctp_freeladdrs`. Returns how many, 0 if it is not bound.
  */
 int tresse_getladdrs(int sd, sctp_assoc_t id, struct sockaddr **addrs);
 
-/*
- `sctp_freepaddrs` (RFC 6458 §9.4). Returns 0, as that of Linux does.
+/**
+ * `sctp_freepaddrs` (RFC 6458 §9.4). Returns 0, as that of Linux does.
  */
 int tresse_freepaddrs(struct sockaddr *addrs);
 
-/*
- `sctp_freeladdrs` (RFC 6458 §9.6). Returns 0, as that of Linux does.
+/**
+ * `sctp_freeladdrs` (RFC 6458 §9.6). Returns 0, as that of Linux does.
  */
 int tresse_freeladdrs(struct sockaddr *addrs);
 
-/*
- `sctp_getaddrlen`: bytes of an address of that family, or -1 and EINVAL.
+/**
+ * `sctp_getaddrlen`: bytes of an address of that family, or -1 and EINVAL.
  */
 int tresse_getaddrlen(sa_family_t family);
 
-/*
- `sctp_opt_info` (RFC 6458 §9.14): `getsockopt` for an association of a one-to-many socket.
+/**
+ * `sctp_opt_info` (RFC 6458 §9.14): `getsockopt` for an association of a one-to-many socket.
  */
 int tresse_opt_info(int sd, sctp_assoc_t id, int opt, void *arg, socklen_t *size);
 
-/*
- `sctp_sendv` (RFC 6458 §9.12): sends a message with what `info`, of the type `infotype`, says.
- With addresses that no association has yet, one is set up.
+/**
+ * `sctp_sendv` (RFC 6458 §9.12): sends a message with what `info`, of the type `infotype`, says.
+ * With addresses that no association has yet, one is set up.
  */
 ssize_t tresse_sendv(int sd,
                      const struct iovec *iov,
@@ -991,8 +991,8 @@ ssize_t tresse_sendv(int sd,
                      unsigned int infotype,
                      int flags);
 
-/*
- `sctp_send` (RFC 6458 §9.10, deprecated): sends a message as `sinfo` says, which may be NULL.
+/**
+ * `sctp_send` (RFC 6458 §9.10, deprecated): sends a message as `sinfo` says, which may be NULL.
  */
 ssize_t tresse_sctp_send(int sd,
                          const void *msg,
@@ -1000,9 +1000,9 @@ ssize_t tresse_sctp_send(int sd,
                          const struct sctp_sndrcvinfo *sinfo,
                          int flags);
 
-/*
- `sctp_sendx` (RFC 6458 §9.11, deprecated): as `sctp_send`; with addresses that no association has
- yet, one is set up.
+/**
+ * `sctp_sendx` (RFC 6458 §9.11, deprecated): as `sctp_send`; with addresses that no association has
+ * yet, one is set up.
  */
 ssize_t tresse_sendx(int sd,
                      const void *msg,
@@ -1012,8 +1012,8 @@ ssize_t tresse_sendx(int sd,
                      const struct sctp_sndrcvinfo *sinfo,
                      int flags);
 
-/*
- `sctp_sendmsg` (RFC 6458 §9.7, deprecated).
+/**
+ * `sctp_sendmsg` (RFC 6458 §9.7, deprecated).
  */
 ssize_t tresse_sctp_sendmsg(int sd,
                             const void *msg,
@@ -1026,9 +1026,9 @@ ssize_t tresse_sctp_sendmsg(int sd,
                             uint32_t timetolive,
                             uint32_t context);
 
-/*
- `sctp_recvv` (RFC 6458 §9.13): receives a message, and what SCTP_RECVRCVINFO and
- SCTP_RECVNXTINFO ask for.
+/**
+ * `sctp_recvv` (RFC 6458 §9.13): receives a message, and what SCTP_RECVRCVINFO and
+ * SCTP_RECVNXTINFO ask for.
  */
 ssize_t tresse_recvv(int sd,
                      const struct iovec *iov,
@@ -1040,9 +1040,9 @@ ssize_t tresse_recvv(int sd,
                      unsigned int *infotype,
                      int *flags);
 
-/*
- `sctp_recvmsg` (RFC 6458 §9.8, deprecated). `sinfo` is filled in if SCTP_EVENTS asked for
- `sctp_data_io_event`.
+/**
+ * `sctp_recvmsg` (RFC 6458 §9.8, deprecated). `sinfo` is filled in if SCTP_EVENTS asked for
+ * `sctp_data_io_event`.
  */
 ssize_t tresse_sctp_recvmsg(int sd,
                             void *msg,
@@ -1052,13 +1052,13 @@ ssize_t tresse_sctp_recvmsg(int sd,
                             struct sctp_sndrcvinfo *sinfo,
                             int *msg_flags);
 
-/*
- `send`.
+/**
+ * `send`.
  */
 ssize_t tresse_send(int fd, const void *base, size_t len, int flags);
 
-/*
- `sendto`.
+/**
+ * `sendto`.
  */
 ssize_t tresse_sendto(int fd,
                       const void *base,
@@ -1067,23 +1067,23 @@ ssize_t tresse_sendto(int fd,
                       const struct sockaddr *address,
                       socklen_t address_len);
 
-/*
- `sendmsg`, with the ancillary data of RFC 6458 §5.3.
+/**
+ * `sendmsg`, with the ancillary data of RFC 6458 §5.3.
  */
 ssize_t tresse_sendmsg(int fd, const struct msghdr *message, int flags);
 
-/*
- `sendmmsg`.
+/**
+ * `sendmmsg`.
  */
 int tresse_sendmmsg(int fd, struct mmsghdr *list, unsigned int count, int flags);
 
-/*
- `recv`.
+/**
+ * `recv`.
  */
 ssize_t tresse_recv(int fd, void *base, size_t len, int flags);
 
-/*
- `recvfrom`.
+/**
+ * `recvfrom`.
  */
 ssize_t tresse_recvfrom(int fd,
                         void *base,
@@ -1092,13 +1092,13 @@ ssize_t tresse_recvfrom(int fd,
                         struct sockaddr *address,
                         socklen_t *address_len);
 
-/*
- `recvmsg`, with the ancillary data of RFC 6458 §5.3.
+/**
+ * `recvmsg`, with the ancillary data of RFC 6458 §5.3.
  */
 ssize_t tresse_recvmsg(int fd, struct msghdr *message, int flags);
 
-/*
- `recvmmsg`. On an SCTP socket, further messages are taken only if they are there.
+/**
+ * `recvmmsg`. On an SCTP socket, further messages are taken only if they are there.
  */
 int tresse_recvmmsg(int fd,
                     struct mmsghdr *list,
@@ -1106,23 +1106,23 @@ int tresse_recvmmsg(int fd,
                     int flags,
                     struct timespec *timeout);
 
-/*
- `read`.
+/**
+ * `read`.
  */
 ssize_t tresse_read(int fd, void *base, size_t len);
 
-/*
- `write`.
+/**
+ * `write`.
  */
 ssize_t tresse_write(int fd, const void *base, size_t len);
 
-/*
- `readv`.
+/**
+ * `readv`.
  */
 ssize_t tresse_readv(int fd, const struct iovec *iov, int count);
 
-/*
- `writev`.
+/**
+ * `writev`.
  */
 ssize_t tresse_writev(int fd, const struct iovec *iov, int count);
 
