@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    CauseWriter, ChunkType, InitFields, Parameter, ParameterType, ParameterWriter, Parameters, Tsn,
-    UnknownAction, VerificationTag,
+    CauseWriter, ChunkType, InitFields, Parameter, ParameterWriter, Parameters, Tsn, UnknownAction,
+    VerificationTag,
 };
 
 use crate::association::MAX_PATHS;
@@ -234,9 +234,4 @@ impl PeerParameters {
             };
         }
     }
-}
-
-/// The address family parameter types that we support: all.
-pub(crate) fn supported_address_types() -> [u16; 2] {
-    [ParameterType::IPV4_ADDRESS.0, ParameterType::IPV6_ADDRESS.0]
 }

@@ -11,9 +11,7 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{Abort, Association, Blueprint, Control, Identity, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
-use crate::handshake::{
-    Extensions, PeerInit, PeerParameters, Refusal, read_init, supported_address_types,
-};
+use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{Path, PathId};
 use crate::time::Time;
 
@@ -132,7 +130,8 @@ impl Association {
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
         PeerParameters::write_ours(&self.local_addresses, &self.config, &mut writer);
-        writer.supported_address_types(&supported_address_types());
+        // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
+        // so we do. Some peers refuse an INIT that has this parameter.
         if self.setup.preservative_ms > 0 {
             writer.cookie_preservative(self.setup.preservative_ms);
         }
