@@ -50,6 +50,26 @@ fn the_first_probe_leaves_after_one_rto_and_alone() {
 }
 
 #[test]
+fn a_peer_without_room_gets_what_it_waits_for_chunk_by_chunk() {
+    // RFC 9260 §6.1 A: "regardless of the value of rwnd (including if it is 0), the data sender can
+    // always have one DATA chunk in flight". A peer whose buffer is full of later chunks makes room
+    // for the one that it waits for and drops the rest of the packet.
+    let mut script = Script::connected(&standard());
+    for _ in 0..5 {
+        script.send(100);
+    }
+    script.sack_with(1, &[], 0);
+    let sent = script.wait(script.path(0).rto);
+    assert_eq!(script.numbers(&sent), [[1]]);
+    for n in 2..4 {
+        let sent = script.sack_with(n, &[], 0);
+        assert_eq!(script.numbers(&sent), [[n]], "at once, not after another T3-rtx");
+    }
+    let sent = script.sack_with(4, &[], 10_000);
+    assert_eq!(script.numbers(&sent), [[4]]);
+}
+
+#[test]
 fn no_probe_is_sent_while_data_is_in_flight() {
     // RFC 9260 §6.1 A: "only ... when all outstanding DATA chunks have been cumulatively
     // acknowledged and no DATA chunks are in flight".
