@@ -37,6 +37,6 @@ fuzz TARGET SECONDS="600":
 lab *ARGS:
     cargo run --release -- lab {{ARGS}}
 
-# Against independent stacks; a missing peer is a failure.
+# The matrix against independent stacks; a missing peer is a failure. just interop --quick
 interop *ARGS:
-    TRESSE_REQUIRE_PEERS=1 cargo test -p tresse-interop {{ARGS}}
+    TRESSE_REQUIRE_PEERS=1 conformance/interop/run {{ARGS}}

@@ -14,6 +14,7 @@
  * stdout, for the test that runs it:
  *   READY ...                        a server listens
  *   UP out=... in=...                the association is established
+ *   RESTART                          the peer restarted, as --expect-restart expects
  *   OK received=... messages=... sum=... sent=... end=shutdown|aborted      exit code 0
  *   FAIL reason                      exit code 1, or 3 when --timeout ran out
  * Exit code 2 is a wrong command line.
@@ -58,6 +59,8 @@ struct options {
 	bool unordered, duplex;
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
+	bool restart;             /* the peer restarts once, and then everything begins anew */
+	bool impatient;           /* notices within a second or two that a path has failed */
 	unsigned timeout;         /* seconds */
 	const char *with;         /* what the stack is to use beyond its defaults */
 };
@@ -90,9 +93,17 @@ static void fail(const char *format, ...)
 static void set_option(peer_socket sock, int name, const void *value, socklen_t length);
 
 /* What every socket of a peer wants: its streams, and to be told of messages and of the end. */
-static void set_common_options(peer_socket sock)
+static void set_common_options(peer_socket sock, sa_family_t address_family)
 {
 	int on = 1;
+	struct sctp_rtoinfo timers = {
+		.srto_assoc_id = SCTP_FUTURE_ASSOC,
+		.srto_initial = 200, .srto_min = 100, .srto_max = 500,
+	};
+	struct sctp_paddrparams paths = {
+		.spp_assoc_id = SCTP_FUTURE_ASSOC, .spp_flags = SPP_HB_ENABLE,
+		.spp_hbinterval = 200, .spp_pathmaxrxt = 2,
+	};
 	struct sctp_initmsg init = {
 		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
 	};
@@ -103,6 +114,11 @@ static void set_common_options(peer_socket sock)
 	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
 	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
 	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	paths.spp_address.ss_family = address_family;
+	if (options.impatient) {
+		set_option(sock, SCTP_RTOINFO, &timers, sizeof(timers));
+		set_option(sock, SCTP_PEER_ADDR_PARAMS, &paths, sizeof(paths));
+	}
 }
 
 static void *allocate(size_t size)
@@ -211,8 +227,16 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
+/* Nothing has been received. */
+static void begin(struct received *got)
+{
+	got->bytes = got->messages = got->sum = 0;
+	for (uint16_t i = 0; i < options.streams; i++)
+		got->next[i] = i;
+}
+
 /* Returns how the association ended, or END_NONE while it lives. */
-static enum end on_notification(const union sctp_notification *note)
+static enum end on_notification(const union sctp_notification *note, struct received *got)
 {
 	if (note->sn_header.sn_type != SCTP_ASSOC_CHANGE)
 		return END_NONE;
@@ -227,7 +251,13 @@ static enum end on_notification(const union sctp_notification *note)
 	case SCTP_COMM_LOST:
 		return END_ABORT;
 	case SCTP_RESTART:
-		fail("the association was restarted");
+		if (!options.restart)
+			fail("the association was restarted");
+		options.restart = false;
+		begin(got);
+		puts("RESTART");
+		fflush(stdout);
+		return END_NONE;
 	default:
 		fail("the association could not be established");
 	}
@@ -278,7 +308,7 @@ static enum end exchange(peer_socket sock, struct received *got)
 	if (sending && pthread_create(&sender, NULL, send_all, &sock) != 0)
 		fail("no thread");
 	for (;;) {
-		if (!finished && got->messages == options.receive_messages) {
+		if (!finished && !options.restart && got->messages == options.receive_messages) {
 			finished = true;
 			if (sending)
 				pthread_join(sender, NULL);
@@ -290,7 +320,8 @@ static enum end exchange(peer_socket sock, struct received *got)
 		}
 		size_t size = receive(sock, buffer, room, &info, &flags);
 		if (flags & MSG_NOTIFICATION) {
-			enum end end = on_notification((const union sctp_notification *)buffer);
+			enum end end = on_notification((const union sctp_notification *)buffer,
+			    got);
 			if (end != END_NONE)
 				return end;
 		} else {
@@ -317,6 +348,8 @@ static void usage(const char *problem)
 	    "  --duplex             a server, too, sends from the start\n"
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
 	    "  --expect-abort       the peer's ABORT is the expected end, at any time\n"
+	    "  --expect-restart     the peer restarts once, and then everything begins anew\n"
+	    "  --impatient          notice within a second or two that a path has failed\n"
 	    "  --timeout SECONDS    (60)\n"
 	    "  --with FEATURES      to switch on, with commas between: " PEER_FEATURES "\n",
 	    problem);
@@ -368,7 +401,8 @@ static void parse(int argc, char **argv)
 		{ "streams", 1, 0, 'n' }, { "mtu", 1, 0, 'M' }, { "unordered", 0, 0, 'o' },
 		{ "peer", 1, 0, 'A' },
 		{ "duplex", 0, 0, 'd' }, { "close", 1, 0, 'c' }, { "expect-abort", 0, 0, 'x' },
-		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' }, { 0 },
+		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' },
+		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
 	int name;
@@ -396,6 +430,8 @@ static void parse(int argc, char **argv)
 		case 'd': options.duplex = true; break;
 		case 'c': options.close = close_mode(optarg); break;
 		case 'x': options.expect = END_ABORT; break;
+		case 'R': options.restart = true; break;
+		case 'i': options.impatient = true; break;
 		case 't': options.timeout = (unsigned)number(1, 3600); break;
 		case 'w': options.with = optarg; break;
 		default: usage("unknown option or missing value");
@@ -418,14 +454,15 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_alarm);
 	alarm(options.timeout); /* whatever happens, this process never hangs */
 	got.next = allocate(options.streams * sizeof(*got.next));
-	for (uint16_t i = 0; i < options.streams; i++)
-		got.next[i] = i;
+	begin(&got);
 	start_stack();
 	peer_socket sock = establish();
 	enum end end = exchange(sock, &got);
 	enum end wanted = options.close == END_ABORT ? END_ABORT : options.expect;
 	if (end != wanted)
 		fail("the association %s", end == END_ABORT ? "was aborted" : "was shut down");
+	if (options.restart)
+		fail("the peer did not restart");
 	if (end == END_SHUTDOWN && got.messages != options.receive_messages)
 		fail("shut down after %" PRIu64 " messages", got.messages);
 	printf("OK received=%" PRIu64 " messages=%" PRIu64 " sum=%016" PRIx64, got.bytes,

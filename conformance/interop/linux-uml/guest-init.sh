@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Init of a user-mode Linux guest whose root is the host's, read-only: brings up SCTP and the network
-# interfaces, runs the agent and powers off when that ends. On the kernel's command line: agent=PROGRAM,
-# and for each interface N (from 0 on) the address 10.99.N.2/24 and fd99:N::2/64.
+# interfaces, runs the agent and powers off when that ends. On the kernel's command line: agent=PROGRAM
+# and lifetime=SECONDS; for each interface N (from 0 on) the address 10.99.N.2/24 and fd99:N::2/64.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -26,10 +26,13 @@ done
 # So that each path of an association keeps its own interface.
 sysctl -q -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2
 for word in $(cat /proc/cmdline); do
-    case $word in agent=*) agent=${word#agent=} ;; esac
+    case $word in
+        agent=*) agent=${word#agent=} ;;
+        lifetime=*) lifetime=${word#lifetime=} ;;
+    esac
 done
 # Whatever happens on the host, the guest does not stay.
-(sleep 1500; echo o >/proc/sysrq-trigger) &
+(sleep "$lifetime"; echo o >/proc/sysrq-trigger) &
 "$agent" agent 7000
 echo o >/proc/sysrq-trigger
 sleep 5

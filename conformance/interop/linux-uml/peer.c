@@ -2,10 +2,10 @@
 
 /*
  * The peer of ../peer.h on the sockets of a kernel with SCTP, directly on IP, or over UDP if the
- * kernel was told so (net.sctp.udp_port, net.sctp.encap_port).
+ * kernel was told so (net.sctp.udp_port, and net.sctp.encap_port or --peer-udp).
  *
  *   peer server --address IP[,IP...] --port PORT [options]
- *   peer client --address IP[,IP...] --peer IP[,IP...] --peer-port PORT [options]
+ *   peer client --address IP[,IP...] --peer IP[,IP...] --peer-port PORT [--peer-udp PORT] [options]
  *   peer agent PORT
  *
  * The agent runs in the guest and does what the test on the host asks for: each TCP connection
@@ -21,7 +21,7 @@
 
 typedef int peer_socket;
 #define PEER_UDP false
-#define PEER_PORTS "[--port PORT] [--peer-port PORT], or: peer agent PORT"
+#define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_FEATURES "none"
 
 /* The command line begins elsewhere: the agent has one of its own. */
@@ -62,6 +62,23 @@ static void set_option(int sock, int name, const void *value, socklen_t length)
 		fail("setsockopt %d: %s", name, strerror(errno));
 }
 
+/* RFC 6951, as the kernel's linux/sctp.h has it; that of libsctp does not know it yet. */
+#define REMOTE_UDP_ENCAPS_PORT 132
+struct udp_encapsulation {
+	sctp_assoc_t association;
+	struct sockaddr_storage address;
+	uint16_t port;
+};
+
+static void encapsulate(int sock, int family)
+{
+	struct udp_encapsulation encapsulation = { .port = htons(options.peer_udp) };
+
+	encapsulation.address.ss_family = (sa_family_t)family;
+	if (options.peer_udp != 0)
+		set_option(sock, REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof(encapsulation));
+}
+
 static int establish(void)
 {
 	union {
@@ -74,7 +91,8 @@ static int establish(void)
 
 	if (sock < 0)
 		fail("socket: %s", strerror(errno));
-	set_common_options(sock);
+	set_common_options(sock, family);
+	encapsulate(sock, family);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
 	if (options.server) {

@@ -87,7 +87,7 @@ static struct socket *open_socket(void)
 
 	if (sock == NULL)
 		fail("socket: %s", strerror(errno));
-	set_common_options(sock);
+	set_common_options(sock, address.ss_family);
 	/* The loopback interface has 64 KiB; a fixed MTU makes packets as they are on a network.
 	 * usrsctp adds the headers of IP, UDP and SCTP to the size given here. */
 	uint32_t headers = (address.ss_family == AF_INET6 ? 40 : 20) + 8 + 12;

@@ -35,15 +35,20 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Boots a guest with so many network interfaces; puts what it needs into `folder`. The calling
-    /// thread is in the guest's namespace afterwards.
+    /// Boots a guest with so many network interfaces, that powers off after `lifetime` whatever
+    /// happens here; puts what it needs into `folder`. The calling thread is in the guest's namespace
+    /// afterwards.
     ///
     /// # Errors
     /// [`Unavailable`] without user-mode Linux, its tools, or the permission to make a namespace.
     ///
     /// # Panics
     /// When all of that is there and the guest does not come up.
-    pub fn boot(folder: &Path, interfaces: usize) -> Result<Guest, Unavailable> {
+    pub fn boot(
+        folder: &Path,
+        interfaces: usize,
+        lifetime: Duration,
+    ) -> Result<Guest, Unavailable> {
         for (tool, package) in [
             ("linux", "user-mode-linux"),
             ("kmod", "kmod"),
@@ -69,6 +74,7 @@ impl Guest {
             .arg(format!("uml_dir={}/", own.display()))
             .arg(format!("init={}", conformance("interop/linux-uml/guest-init.sh").display()))
             .arg(format!("agent={}", program.path().display()))
+            .arg(format!("lifetime={}", lifetime.as_secs()))
             .args(["con=null", "con0=null,fd:1"])
             .args(
                 (0..interfaces)
@@ -101,6 +107,19 @@ impl Guest {
     /// Moves the calling thread into the namespace from which the guest is reached.
     pub fn enter(&self) {
         self.namespace.enter();
+    }
+
+    /// Makes the calling thread enter the namespace and the guest as new: no peers, no rules that drop
+    /// packets, no UDP encapsulation, the kernel's own timers.
+    pub fn reset(&self) {
+        self.enter();
+        command("nft flush ruleset");
+        self.run(
+            "pkill -9 -f 'linux-uml-[p]eer (server|client)'; \
+             cd /proc/sys/net/sctp && echo 0 >encap_port && echo 0 >udp_port && \
+             echo 60000 >rto_max && echo 3000 >rto_initial && echo 1000 >rto_min && \
+             echo 5 >path_max_retrans && echo 30000 >hb_interval",
+        );
     }
 
     /// Starts the peer program in the guest with `arguments`; the calling thread must be in the

@@ -9,18 +9,26 @@
 #![deny(missing_docs)]
 
 #[cfg(target_os = "linux")]
+pub mod cli;
+#[cfg(target_os = "linux")]
+pub mod goodput;
+#[cfg(target_os = "linux")]
 mod guest;
+#[cfg(target_os = "linux")]
+pub mod matrix;
 #[cfg(target_os = "linux")]
 mod namespace;
 mod payload;
 mod peer;
 mod ports;
+mod relay;
 pub mod traffic;
 
 #[cfg(target_os = "linux")]
 pub use guest::Guest;
 #[cfg(target_os = "linux")]
-pub use namespace::{Namespace, command};
+pub use namespace::{Namespace, command, drop_packets};
 pub use payload::{Payload, PayloadError, Received};
-pub use peer::{Peer, PeerProgram, PeerReport, Unavailable, skipped};
+pub use peer::{Peer, PeerProgram, PeerReport, Unavailable, Unsupported, Words, skipped};
 pub use ports::free_udp_port;
+pub use relay::{Direction, Relay};

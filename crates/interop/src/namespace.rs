@@ -39,6 +39,22 @@ impl Namespace {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
+    /// Joins it with `other` by network `net`, an interface called `to` and its number on either side:
+    /// here is 10.NET.0.1, there 10.NET.0.2. The calling thread is `there` afterwards.
+    ///
+    /// # Panics
+    /// When there is such a network already.
+    pub fn join(&self, other: &Namespace, net: u8) {
+        self.enter();
+        let there = other.path();
+        command(&format!("ip link add to{net} type veth peer name to{net} netns {there}"));
+        for (host, last) in [(self, 1), (other, 2)] {
+            host.enter();
+            command(&format!("ip addr add 10.{net}.0.{last}/24 dev to{net}"));
+            command(&format!("ip link set to{net} up"));
+        }
+    }
+
     /// Moves the calling thread into it.
     ///
     /// # Panics
@@ -46,6 +62,17 @@ impl Namespace {
     pub fn enter(&self) {
         setns(&self.file, CloneFlags::CLONE_NEWNET).expect("the namespace was made here");
     }
+}
+
+/// Drops IPv4 packets that come in (`hook` is `input`) or go out (`output`) in the namespace of the
+/// calling thread and fit `rule`, in the words of `nft`.
+///
+/// # Panics
+/// When `nft` refuses.
+pub fn drop_packets(hook: &str, rule: &str) {
+    command("nft add table ip loss");
+    command(&format!("nft add chain ip loss {hook} {{ type filter hook {hook} priority 0 ; }}"));
+    command(&format!("nft add rule ip loss {hook} {rule} drop"));
 }
 
 /// Runs a command in the namespace of the calling thread; its words are separated by spaces.

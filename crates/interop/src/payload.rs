@@ -31,6 +31,8 @@ pub struct Payload {
     pub streams: u16,
     /// Whether the messages have the U flag.
     pub unordered: bool,
+    /// The payload protocol identifier of every message; `None`: it follows from the index.
+    pub ppid: Option<u32>,
 }
 
 impl Payload {
@@ -52,8 +54,8 @@ impl Payload {
     }
 
     /// The payload protocol identifier that it travels with.
-    pub fn ppid(index: u64) -> u32 {
-        0x5452_0000 + (index & 0xffff) as u32
+    pub fn ppid(&self, index: u64) -> u32 {
+        self.ppid.unwrap_or(0x5452_0000 + (index & 0xffff) as u32)
     }
 
     /// User bytes of all messages.
@@ -142,7 +144,7 @@ impl Received {
         if index >= self.payload.messages {
             return Err(PayloadError::Index(index));
         }
-        let sent = (self.payload.stream(index), Payload::ppid(index), self.payload.unordered);
+        let sent = (self.payload.stream(index), self.payload.ppid(index), self.payload.unordered);
         if sent != (stream, ppid, unordered) {
             return Err(PayloadError::Envelope(index));
         }
@@ -185,12 +187,13 @@ impl Received {
 mod tests {
     use super::*;
 
-    const PAYLOAD: Payload = Payload { messages: 6, size: 21, streams: 2, unordered: false };
+    const PAYLOAD: Payload =
+        Payload { messages: 6, size: 21, streams: 2, unordered: false, ppid: None };
 
     fn accept(received: &mut Received, index: u64) -> Result<(), PayloadError> {
         let message = PAYLOAD.message(index);
         let unordered = received.payload.unordered;
-        received.accept(PAYLOAD.stream(index), Payload::ppid(index), unordered, &message)
+        received.accept(PAYLOAD.stream(index), PAYLOAD.ppid(index), unordered, &message)
     }
 
     #[test]
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!(accept(&mut received, 6), Err(PayloadError::Index(6)));
 
         let mut message = PAYLOAD.message(2);
-        let ppid = Payload::ppid(2);
+        let ppid = PAYLOAD.ppid(2);
         assert_eq!(received.accept(1, ppid, false, &message), Err(PayloadError::Envelope(2)));
         assert_eq!(received.accept(0, ppid + 1, false, &message), Err(PayloadError::Envelope(2)));
         assert_eq!(received.accept(0, ppid, true, &message), Err(PayloadError::Envelope(2)));

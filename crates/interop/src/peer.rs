@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,14 @@ impl Unavailable {
         Unavailable { what: what.into(), how: how.into() }
     }
 }
+
+/// What a peer's stack cannot do, in its own words. A thread panics with it when it waits for a peer
+/// that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub String);
+
+/// What peers said, for whoever wants to read it after their end.
+pub type Words = Arc<Mutex<Vec<String>>>;
 
 /// A file below `conformance/`.
 pub(crate) fn conformance(name: &str) -> PathBuf {
@@ -73,6 +82,68 @@ impl PeerProgram {
     /// When the library is there and the program does not compile.
     pub fn linux(folder: &Path) -> Result<PeerProgram, Unavailable> {
         PeerProgram::build(folder, "linux-uml", "sctp", "netinet/sctp.h")
+    }
+
+    /// Builds `conformance/interop/pion` into `folder` with Go.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when there is no Go, or it cannot fetch what the program needs.
+    ///
+    /// # Panics
+    /// When the program does not compile.
+    pub fn pion(folder: &Path) -> Result<PeerProgram, Unavailable> {
+        // The second one is where Go's own archive installs it.
+        let go = ["go", "/usr/local/go/bin/go"]
+            .into_iter()
+            .find(|go| Command::new(go).arg("version").output().is_ok())
+            .ok_or_else(|| Unavailable::new("Go", "https://go.dev/dl"))?;
+        let run = |arguments: &[&str]| {
+            Command::new(go)
+                .args(arguments)
+                .env("GOFLAGS", "-mod=readonly")
+                .current_dir(conformance("interop/pion"))
+                .output()
+                .expect("go ran a moment ago")
+        };
+        if !run(&["mod", "download"]).status.success() {
+            return Err(Unavailable::new("pion/sctp", "it comes from the Go module proxy"));
+        }
+        let path = folder.join("pion-peer");
+        let output = run(&["build", "-o", &path.display().to_string(), "."]);
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "the peer on pion does not compile:\n{messages}");
+        Ok(PeerProgram { path })
+    }
+
+    /// Builds `conformance/interop/peers-rust` with cargo, into its own `target` folder or below
+    /// `CARGO_TARGET_DIR`; gives the peers on dcsctp and on sctp-proto.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when cargo cannot fetch the crates.
+    ///
+    /// # Panics
+    /// When the programs do not compile.
+    pub fn crates() -> Result<[PeerProgram; 2], Unavailable> {
+        let home = conformance("interop/peers-rust");
+        let run = |words: &[&str]| {
+            Command::new("cargo")
+                .args(words)
+                .arg("--locked")
+                .current_dir(&home)
+                .output()
+                .map_err(|_| Unavailable::new("cargo", "https://rustup.rs"))
+        };
+        if !run(&["fetch"])?.status.success() {
+            return Err(Unavailable::new("dcsctp and sctp-proto", "they come from crates.io"));
+        }
+        let shared = std::env::var_os("CARGO_TARGET_DIR");
+        let shared = shared.and_then(|folder| std::path::absolute(folder).ok());
+        let target = shared.map_or_else(|| home.join("target"), |shared| shared.join("peers-rust"));
+        let output = run(&["build", "--release", "--target-dir", &target.display().to_string()])?;
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "the peers that are crates do not compile:\n{messages}");
+        Ok(["dcsctp-peer", "sctp-proto-peer"]
+            .map(|name| PeerProgram { path: target.join("release").join(name) }))
     }
 
     /// Where it is.
@@ -138,7 +209,7 @@ impl PeerProgram {
             .spawn()
             .expect("the program was built a moment ago");
         let lines = read_lines(child.stdout.take().expect("stdout is piped"));
-        Peer { child: Some(child), lines, said: Vec::new() }
+        Peer { child: Some(child), lines, said: Vec::new(), kept: None }
     }
 }
 
@@ -162,6 +233,7 @@ pub struct Peer {
     child: Option<Child>,
     lines: Receiver<String>,
     said: Vec<String>,
+    kept: Option<Words>,
 }
 
 /// The last line of a peer that ended well.
@@ -200,7 +272,12 @@ impl PeerReport {
 impl Peer {
     /// A peer that runs elsewhere, whose output comes over a connection.
     pub(crate) fn remote(connection: impl io::Read + Send + 'static) -> Peer {
-        Peer { child: None, lines: read_lines(connection), said: Vec::new() }
+        Peer { child: None, lines: read_lines(connection), said: Vec::new(), kept: None }
+    }
+
+    /// Adds what it says to `words`, at its end.
+    pub fn keep(&mut self, words: &Words) {
+        self.kept = Some(Arc::clone(words));
     }
 
     /// Waits until it has ended, and gives its status and what it said before.
@@ -216,13 +293,16 @@ impl Peer {
     /// Waits for a line that begins with `word` and returns it; blocks the thread.
     ///
     /// # Panics
-    /// When the peer ends or `limit` passes before it says so.
+    /// When the peer ends or `limit` passes before it says so; with [`Unsupported`] when it says that.
     pub fn wait_for(&mut self, word: &str, limit: Duration) -> String {
         let deadline = Instant::now() + limit;
         loop {
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.said.push(line.clone());
+                    if let Some(what) = line.strip_prefix("UNSUPPORTED ") {
+                        std::panic::panic_any(Unsupported(what.to_owned()));
+                    }
                     if line.split(' ').next() == Some(word) {
                         return line;
                     }
@@ -259,7 +339,14 @@ impl Drop for Peer {
             while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(500)) {
                 self.said.push(line);
             }
-            println!("the peer said: {:?}", self.said);
+        }
+        match &self.kept {
+            Some(kept) => kept
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(std::mem::take(&mut self.said)),
+            None if thread::panicking() => println!("the peer said: {:?}", self.said),
+            None => {}
         }
         if let Some(child) = &mut self.child {
             // It may have ended by itself: nothing to do then.

@@ -13,13 +13,17 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 pub const PEER_TIMEOUT_SECONDS: u32 = 55;
 
 /// 10 MB in messages of one packet each.
-pub const BULK: Payload = Payload { messages: 10_000, size: 1_000, streams: 1, unordered: false };
+pub const BULK: Payload =
+    Payload { messages: 10_000, size: 1_000, streams: 1, unordered: false, ppid: None };
 /// Small messages that are bundled, on many streams.
-pub const SMALL: Payload = Payload { messages: 2_000, size: 50, streams: 64, unordered: false };
+pub const SMALL: Payload =
+    Payload { messages: 2_000, size: 50, streams: 64, unordered: false, ppid: None };
 /// 10 MB in messages of 46 fragments each.
-pub const LARGE: Payload = Payload { messages: 160, size: 65_536, streams: 4, unordered: false };
+pub const LARGE: Payload =
+    Payload { messages: 160, size: 65_536, streams: 4, unordered: false, ppid: None };
 /// Enough for a test of how an association begins or ends.
-pub const BRIEF: Payload = Payload { messages: 200, size: 1_000, streams: 2, unordered: false };
+pub const BRIEF: Payload =
+    Payload { messages: 200, size: 1_000, streams: 2, unordered: false, ppid: None };
 
 /// What a peer reports when it received and sent all of `payload`.
 pub fn all_of(payload: Payload, end: &str) -> PeerReport {
@@ -37,10 +41,30 @@ pub fn all_of(payload: Payload, end: &str) -> PeerReport {
 /// # Panics
 /// When it takes longer than [`LIMIT`].
 pub fn run(test: impl Future<Output = ()>) {
+    run_for(LIMIT, test);
+}
+
+/// The same, with another limit.
+///
+/// # Panics
+/// When it takes longer than `limit`.
+pub fn run_for<R>(limit: Duration, test: impl Future<Output = R>) -> R {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        tokio::time::timeout(LIMIT, test).await.expect("Tresse's side ends in time");
-    });
+        let result = tokio::time::timeout(limit, test).await;
+        result.unwrap_or_else(|_| panic!("Tresse's side did not end within {limit:?}"))
+    })
+}
+
+/// Runs what blocks beside the runtime, whose other tasks go on.
+///
+/// # Panics
+/// As `work` does.
+pub async fn blocking<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    }
 }
 
 /// Sends all of `payload`.
@@ -50,7 +74,7 @@ pub fn run(test: impl Future<Output = ()>) {
 pub async fn send_all(association: &Association, payload: Payload) {
     for index in 0..payload.messages {
         let options = SendOptions {
-            ppid: Ppid(Payload::ppid(index)),
+            ppid: Ppid(payload.ppid(index)),
             unordered: payload.unordered,
             ..SendOptions::default()
         };

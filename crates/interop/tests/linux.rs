@@ -16,7 +16,7 @@ use tresse_interop::traffic::{
     BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, interrupt,
     receive_all, run, send_all,
 };
-use tresse_interop::{Guest, Payload, PeerReport, Unavailable, command, skipped};
+use tresse_interop::{Guest, Payload, PeerReport, Unavailable, drop_packets, skipped};
 
 /// An SCTP port for whoever is the server: another one each time, for the kernel keeps that of an
 /// association which a failed test left behind.
@@ -41,17 +41,8 @@ fn guest() -> Option<MutexGuard<'static, Option<Result<Guest, Unavailable>>>> {
     static GUEST: Mutex<Option<Result<Guest, Unavailable>>> = Mutex::new(None);
     let mut guest = GUEST.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    match guest.get_or_insert_with(|| Guest::boot(folder, 2)) {
-        Ok(guest) => {
-            guest.enter();
-            command("nft flush ruleset");
-            guest.run(
-                "pkill -9 -f 'linux-uml-[p]eer (server|client)'; \
-                 cd /proc/sys/net/sctp && echo 0 >encap_port && echo 0 >udp_port && \
-                 echo 60000 >rto_max && echo 3000 >rto_initial && echo 1000 >rto_min && \
-                 echo 5 >path_max_retrans && echo 30000 >hb_interval",
-            );
-        }
+    match guest.get_or_insert_with(|| Guest::boot(folder, 2, Duration::from_secs(1500))) {
+        Ok(guest) => guest.reset(),
         Err(why) => {
             skipped(why);
             return None;
@@ -98,7 +89,7 @@ fn server(over: Over, port: u16, payload: Payload) -> Endpoint {
 
 /// Command line of the peer.
 fn arguments(role: &str, payload: Payload, options: &str) -> String {
-    let Payload { messages, size, streams, unordered } = payload;
+    let Payload { messages, size, streams, unordered, .. } = payload;
     let unordered = if unordered { "--unordered" } else { "" };
     format!(
         "{role} --messages {messages} --size {size} --streams {streams} {unordered} \
@@ -115,12 +106,8 @@ fn prepare(guest: &Guest, over: Over) {
 
 /// Drops packets that come in and go out on this side, if they also fit the rules.
 fn drop_sctp(incoming: &str, outgoing: &str) {
-    command("nft add table ip loss");
     for (hook, rule) in [("input", incoming), ("output", outgoing)] {
-        command(&format!(
-            "nft add chain ip loss {hook} {{ type filter hook {hook} priority 0 ; }}"
-        ));
-        command(&format!("nft add rule ip loss {hook} ip protocol 132 {rule} drop"));
+        drop_packets(hook, &format!("ip protocol 132 {rule}"));
     }
 }
 
@@ -208,7 +195,7 @@ fn messages_of_64_kib() {
 
 #[test]
 fn unordered_messages_of_several_fragments() {
-    let payload = Payload { messages: 1_000, size: 4_000, streams: 3, unordered: true };
+    let payload = Payload { messages: 1_000, size: 4_000, streams: 3, unordered: true, ppid: None };
     tresse_as_client(Over::Raw, payload);
 }
 

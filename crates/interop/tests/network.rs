@@ -28,17 +28,6 @@ fn hosts<const N: usize>() -> Option<[Namespace; N]> {
     hosts.try_into().ok()
 }
 
-/// Joins two hosts by network `net`: the first one is 10.NET.0.1, the other one 10.NET.0.2.
-fn join(first: &Namespace, second: &Namespace, net: u8) {
-    first.enter();
-    command(&format!("ip link add to{net} type veth peer name to{net} netns {}", second.path()));
-    for (host, last) in [(first, 1), (second, 2)] {
-        host.enter();
-        command(&format!("ip addr add 10.{net}.0.{last}/24 dev to{net}"));
-        command(&format!("ip link set to{net} up"));
-    }
-}
-
 fn address(net: u8, last: u8) -> IpAddr {
     Ipv4Addr::new(10, net, 0, last).into()
 }
@@ -94,8 +83,8 @@ fn an_interface_that_goes_loses_nothing() {
         [(0, "ip link set to1 down"), (1, "ip link set to1 down"), (0, "ip addr flush dev to1")]
     {
         let Some([here, there]) = hosts() else { return };
-        join(&here, &there, 1);
-        join(&here, &there, 2);
+        here.join(&there, 1);
+        here.join(&there, 2);
         run(async {
             let config = settings(payload, impatient);
             let pick = |last| carriers(&[address(1, last), address(2, last)])[kind].clone();
@@ -134,8 +123,8 @@ fn an_interface_that_goes_loses_nothing() {
 fn a_narrow_link_is_found_by_icmp() {
     for kind in 0..2 {
         let Some([here, router, there]) = hosts() else { return };
-        join(&here, &router, 1);
-        join(&router, &there, 2);
+        here.join(&router, 1);
+        router.join(&there, 2);
         router.enter();
         command("sysctl -qw net.ipv4.ip_forward=1");
         command("ip link set to2 mtu 1000");
@@ -164,7 +153,7 @@ fn a_narrow_link_is_found_by_icmp() {
 #[test]
 fn a_host_without_sctp_is_named_at_once() {
     let Some([here, there]) = hosts() else { return };
-    join(&here, &there, 1);
+    here.join(&there, 1);
     for carrier in carriers(&[address(1, 1)]) {
         run(async {
             let client = open(&here, carrier, &AssociationConfig::default());

@@ -31,7 +31,7 @@ fn usrsctp() -> Option<&'static PeerProgram> {
 
 /// Command line of a peer that exchanges `payload` each way, with further `options`.
 fn arguments(role: &str, udp: u16, payload: Payload, options: &str) -> Vec<String> {
-    let Payload { messages, size, streams, unordered } = payload;
+    let Payload { messages, size, streams, unordered, .. } = payload;
     let unordered = if unordered { "--unordered" } else { "" };
     format!(
         "{role} --udp {udp} --messages {messages} --size {size} --streams {streams} {unordered} \
@@ -155,7 +155,7 @@ fn server_sends_messages_of_64_kib() {
 
 #[test]
 fn unordered_messages_of_several_fragments() {
-    let payload = Payload { messages: 1_000, size: 4_000, streams: 3, unordered: true };
+    let payload = Payload { messages: 1_000, size: 4_000, streams: 3, unordered: true, ppid: None };
     tresse_as_client(payload, "--duplex");
 }
 

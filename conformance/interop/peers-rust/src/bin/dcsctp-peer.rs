@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The peer on dcsctp, Google's stack for WebRTC.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use dcsctp::api::{
+    DcSctpSocket, ErrorKind, Message as DcMessage, PpId, SendOptions, SocketEvent, SocketState,
+    SocketTime, StreamId,
+};
+use tresse_peers::{Happened, MAX_MESSAGE, Message, Options, Stack, run};
+
+struct Dcsctp {
+    socket: Box<dyn DcSctpSocket>,
+    start: Instant,
+    packets: VecDeque<Vec<u8>>,
+    events: VecDeque<Happened>,
+}
+
+impl Dcsctp {
+    /// Sorts what the socket has to say.
+    fn pump(&mut self) {
+        while let Some(event) = self.socket.poll_event() {
+            match event {
+                SocketEvent::SendPacket(packet) => self.packets.push_back(packet),
+                SocketEvent::OnConnected() => self.events.push_back(Happened::Up),
+                SocketEvent::OnConnectionRestarted() => self.events.push_back(Happened::Restarted),
+                SocketEvent::OnAborted(kind, text) => println!("ABORTED {kind:?} {text}"),
+                // No room, as `send` says, too.
+                SocketEvent::OnError(ErrorKind::ResourceExhaustion, _) => {}
+                SocketEvent::OnError(kind, text) => println!("ERROR {kind:?} {text}"),
+                _ => {}
+            }
+        }
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.socket.advance_time(SocketTime::zero() + (now - self.start));
+    }
+}
+
+impl Stack for Dcsctp {
+    fn connect(&mut self, _peer: SocketAddr) {
+        self.socket.connect();
+        self.pump();
+    }
+
+    fn handle_packet(&mut self, now: Instant, _from: SocketAddr, packet: &[u8]) {
+        self.advance(now);
+        self.socket.handle_input(packet);
+        self.pump();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+        self.pump();
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let at = self.socket.poll_timeout();
+        (at != SocketTime::infinite_future()).then(|| self.start + (at - SocketTime::zero()))
+    }
+
+    fn transmit(&mut self, _now: Instant) -> Option<Vec<u8>> {
+        self.packets.pop_front()
+    }
+
+    fn event(&mut self) -> Option<Happened> {
+        self.events.pop_front()
+    }
+
+    fn receive(&mut self) -> Option<Message> {
+        let message = self.socket.get_next_message()?;
+        let (stream, ppid) = (message.stream_id.0, message.ppid.0);
+        Some(Message { stream, ppid, payload: message.payload })
+    }
+
+    fn send(&mut self, message: Message, unordered: bool) -> bool {
+        let Message { stream, ppid, payload } = message;
+        let options = SendOptions { unordered, ..SendOptions::default() };
+        let accepted =
+            self.socket.send(DcMessage::new(StreamId(stream), PpId(ppid), payload), &options);
+        self.pump();
+        accepted.is_ok()
+    }
+
+    fn shutdown(&mut self) {
+        self.socket.shutdown();
+        self.pump();
+    }
+
+    fn abort(&mut self) {
+        self.socket.close();
+        self.pump();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.socket.state() == SocketState::Closed
+    }
+}
+
+fn main() {
+    let options = Options::parse("dcsctp");
+    let settings = dcsctp::api::Options {
+        local_port: options.port,
+        remote_port: options.peer_port,
+        announced_maximum_incoming_streams: options.receive.streams,
+        announced_maximum_outgoing_streams: options.send.streams,
+        mtu: options.packet,
+        max_message_size: MAX_MESSAGE,
+        ..dcsctp::api::Options::default()
+    };
+    let socket = dcsctp::new_socket("peer", &settings);
+    let (packets, events) = (VecDeque::new(), VecDeque::new());
+    run(options, Dcsctp { socket, start: Instant::now(), packets, events });
+}

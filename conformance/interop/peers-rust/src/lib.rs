@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The peer of `../peer.h` for stacks that are crates, less the stack: the same command line, user
+//! data and report, over UDP encapsulation (RFC 6951). A program for each stack is in `bin/`.
+//!
+//! Exit code 127: the stack cannot do what was asked for.
+
+mod options;
+/// What `tresse-interop` verifies with.
+#[path = "../../../../crates/interop/src/payload.rs"]
+mod payload;
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::process::exit;
+use std::time::{Duration, Instant};
+
+pub use options::{Close, MAX_MESSAGE, Options};
+pub use payload::Payload;
+use payload::Received;
+
+/// Packets read before timers and the application have their turn.
+const BATCH: usize = 64;
+
+/// Chunk types that end an association (RFC 9260 §3.2), behind the common header.
+const COMMON_HEADER: usize = 12;
+const ABORT: u8 = 6;
+const SHUTDOWN_COMPLETE: u8 = 14;
+
+/// What a stack tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// The association is established.
+    Up,
+    /// The peer restarted.
+    Restarted,
+}
+
+/// A message that has arrived.
+pub struct Message {
+    pub stream: u16,
+    pub ppid: u32,
+    pub payload: Vec<u8>,
+}
+
+/// An SCTP stack without IO, with one association.
+pub trait Stack {
+    /// Begins the handshake with the peer at an address.
+    fn connect(&mut self, peer: SocketAddr);
+    fn handle_packet(&mut self, now: Instant, from: SocketAddr, packet: &[u8]);
+    fn handle_timeout(&mut self, now: Instant);
+    fn next_timeout(&self) -> Option<Instant>;
+    /// The next packet to send.
+    fn transmit(&mut self, now: Instant) -> Option<Vec<u8>>;
+    fn event(&mut self) -> Option<Happened>;
+    fn receive(&mut self) -> Option<Message>;
+    /// `false`: there is no room now.
+    fn send(&mut self, message: Message, unordered: bool) -> bool;
+    fn shutdown(&mut self);
+    fn abort(&mut self);
+    /// Whether the association has ended.
+    fn is_closed(&self) -> bool;
+}
+
+/// Ends the process: the test has failed.
+pub fn fail(why: &str) -> ! {
+    println!("FAIL {why}");
+    exit(1);
+}
+
+/// Ends the process: the stack cannot do this.
+pub fn unsupported(what: &str) -> ! {
+    println!("UNSUPPORTED {what}");
+    exit(127);
+}
+
+/// What the packets say about the end of the association, in whichever direction they go.
+#[derive(Default)]
+struct Ending {
+    graceful: bool,
+    aborted: bool,
+}
+
+impl Ending {
+    fn note(&mut self, packet: &[u8]) {
+        match packet.get(COMMON_HEADER) {
+            Some(&SHUTDOWN_COMPLETE) => self.graceful = true,
+            Some(&ABORT) => self.aborted = true,
+            _ => {}
+        }
+    }
+}
+
+/// The application, and what carries its packets.
+struct Peer<S> {
+    options: Options,
+    stack: S,
+    socket: UdpSocket,
+    remote: Option<SocketAddr>,
+    ending: Ending,
+    up: bool,
+    restart_due: bool,
+    sent: u64,
+    got: Received,
+    closing: bool,
+    start: Instant,
+}
+
+/// Runs one association as the options say, and ends the process.
+pub fn run(options: Options, stack: impl Stack) -> ! {
+    let socket = UdpSocket::bind(options.local)
+        .unwrap_or_else(|e| fail(&format!("UDP port {}: {e}", options.local.port())));
+    let mut peer = Peer {
+        remote: options.remote,
+        got: Received::new(options.receive),
+        restart_due: options.expect_restart,
+        options,
+        stack,
+        socket,
+        ending: Ending::default(),
+        up: false,
+        sent: 0,
+        closing: false,
+        start: Instant::now(),
+    };
+    if let Some(server) = peer.remote {
+        peer.stack.connect(server);
+    } else {
+        println!("READY udp={} sctp={}", peer.options.local.port(), peer.options.port);
+    }
+    loop {
+        peer.application();
+        peer.flush().unwrap_or_else(|e| fail(&format!("UDP: {e}")));
+        // SHUTDOWN COMPLETE is the last packet, whichever way it goes.
+        if peer.up && (peer.stack.is_closed() || peer.ending.graceful) {
+            peer.report();
+        }
+        peer.wait().unwrap_or_else(|e| fail(&format!("UDP: {e}")));
+    }
+}
+
+impl<S: Stack> Peer<S> {
+    /// Waits for packets or a timer, and hands them to the stack.
+    fn wait(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let end = self.start + self.options.timeout;
+        if now >= end {
+            println!("FAIL timeout");
+            exit(3);
+        }
+        let until = self.stack.next_timeout().map_or(end, |at| at.min(end));
+        let pause = until.saturating_duration_since(now);
+        let mut buffer = [0; 65_535];
+        // A pause of zero would mean for ever.
+        self.socket.set_read_timeout(Some(pause.max(Duration::from_micros(100))))?;
+        for n in 0..BATCH {
+            match self.socket.recv_from(&mut buffer) {
+                Ok((length, from)) => {
+                    self.remote = Some(from);
+                    self.ending.note(&buffer[..length]);
+                    self.stack.handle_packet(Instant::now(), from, &buffer[..length]);
+                }
+                Err(e)
+                    if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+                {
+                    break;
+                }
+                // The peer is not there yet, or not any more: that is for the timers.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(e) => return Err(e),
+            }
+            if n == 0 {
+                self.socket.set_nonblocking(true)?;
+            }
+        }
+        self.socket.set_nonblocking(false)?;
+        self.stack.handle_timeout(Instant::now());
+        Ok(())
+    }
+
+    /// Sends what the stack has to send.
+    fn flush(&mut self) -> io::Result<()> {
+        while let Some(packet) = self.stack.transmit(Instant::now()) {
+            self.ending.note(&packet);
+            if let Some(remote) = self.remote {
+                match self.socket.send_to(&packet, remote) {
+                    Err(e) if e.kind() != io::ErrorKind::ConnectionRefused => return Err(e),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn application(&mut self) {
+        while let Some(event) = self.stack.event() {
+            match event {
+                Happened::Up => {
+                    self.up = true;
+                    println!("UP");
+                }
+                Happened::Restarted if self.restart_due => {
+                    self.restart_due = false;
+                    self.got = Received::new(self.options.receive);
+                    println!("RESTART");
+                }
+                Happened::Restarted => fail("the association was restarted"),
+            }
+        }
+        while let Some(message) = self.stack.receive() {
+            // The stacks do not tell the U flag.
+            let unordered = self.options.receive.unordered;
+            let verdict =
+                self.got.accept(message.stream, message.ppid, unordered, &message.payload);
+            verdict.unwrap_or_else(|error| fail(&error.to_string()));
+        }
+        if !self.up || self.closing || self.stack.is_closed() {
+            return;
+        }
+        let received = self.got.is_complete() && !self.restart_due;
+        if received || !self.options.server || self.options.duplex {
+            self.send();
+        }
+        if received && self.sent == self.options.send.messages {
+            self.closing = true;
+            match self.options.close {
+                Close::Wait => {}
+                Close::Shutdown => self.stack.shutdown(),
+                Close::Abort => self.stack.abort(),
+            }
+        }
+    }
+
+    /// Hands messages to the stack as long as there is room.
+    fn send(&mut self) {
+        let payload = self.options.send;
+        while self.sent < payload.messages {
+            let message = Message {
+                stream: payload.stream(self.sent),
+                ppid: payload.ppid(self.sent),
+                payload: payload.message(self.sent),
+            };
+            if !self.stack.send(message, payload.unordered) {
+                break;
+            }
+            self.sent += 1;
+        }
+    }
+
+    /// Judges the end of the association, and ends the process.
+    fn report(&self) -> ! {
+        let end = match self.ending {
+            Ending { aborted: true, .. } => "aborted",
+            Ending { graceful: true, .. } => "shutdown",
+            _ => fail("the association ended without SHUTDOWN COMPLETE or ABORT"),
+        };
+        let abort_wanted = self.options.close == Close::Abort || self.options.expect_abort;
+        if abort_wanted != (end == "aborted") {
+            fail(&format!("the association ended: {end}"));
+        }
+        if self.restart_due {
+            fail("the peer did not restart");
+        }
+        if end == "shutdown" && !self.got.is_complete() {
+            fail(&format!("shut down after {} messages", self.got.messages()));
+        }
+        println!(
+            "OK received={} messages={} sum={:016x} sent={} end={end}",
+            self.got.messages() * self.options.receive.size as u64,
+            self.got.messages(),
+            self.got.sum(),
+            self.sent * self.options.send.size as u64,
+        );
+        exit(0);
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+//! The command line, as that of `../peer.h`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+use crate::payload::Payload;
+use crate::{fail, unsupported};
+
+/// What this side does when both directions are complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    Wait,
+    Shutdown,
+    Abort,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub server: bool,
+    /// Our address and UDP port.
+    pub local: SocketAddr,
+    /// The peer's; a server learns it from what it receives.
+    pub remote: Option<SocketAddr>,
+    /// SCTP port.
+    pub port: u16,
+    /// SCTP port of the peer.
+    pub peer_port: u16,
+    /// What this side sends.
+    pub send: Payload,
+    /// What it receives.
+    pub receive: Payload,
+    /// Bytes of the largest SCTP packet.
+    pub packet: usize,
+    pub duplex: bool,
+    pub close: Close,
+    pub expect_abort: bool,
+    pub expect_restart: bool,
+    pub timeout: Duration,
+}
+
+/// Longer messages are refused.
+pub const MAX_MESSAGE: usize = 8 << 20;
+
+/// One address; the stacks here have one path.
+fn address(text: &str, stack: &str) -> IpAddr {
+    if text.contains(',') {
+        unsupported(&format!("{stack} has one path: it knows no addresses"));
+    }
+    text.parse().unwrap_or_else(|_| fail(&format!("not an IP address: {text}")))
+}
+
+impl Options {
+    /// Reads the command line; ends the process when it is wrong, or the stack lacks what it asks for.
+    pub fn parse(stack: &str) -> Options {
+        Options::read(stack).unwrap_or_else(|error| {
+            eprintln!("{error}");
+            std::process::exit(2);
+        })
+    }
+
+    fn read(stack: &str) -> Result<Options, lexopt::Error> {
+        let mut words = lexopt::Parser::from_env();
+        let server = match words.next()? {
+            Some(Value(word)) if word == "server" => true,
+            Some(Value(word)) if word == "client" => false,
+            _ => return Err("server or client?".into()),
+        };
+        let (mut ours, mut theirs) = (IpAddr::from(Ipv4Addr::LOCALHOST), None);
+        let (mut udp, mut peer_udp, mut port, mut peer_port) = (0, 0, 5000, 5000);
+        let (mut messages, mut send, mut receive) = (10_000, None, None);
+        let mut payload =
+            Payload { messages: 0, size: 1_000, streams: 1, unordered: false, ppid: None };
+        let (mut mtu, mut duplex, mut timeout, mut close) = (1_500, false, 60, None);
+        let (mut expect_abort, mut expect_restart) = (false, false);
+        while let Some(word) = words.next()? {
+            match word {
+                Long("udp") => udp = words.value()?.parse()?,
+                Long("peer-udp") => peer_udp = words.value()?.parse()?,
+                Long("port") => port = words.value()?.parse()?,
+                Long("peer-port") => peer_port = words.value()?.parse()?,
+                Long("address") => ours = address(&words.value()?.string()?, stack),
+                Long("peer") => theirs = Some(address(&words.value()?.string()?, stack)),
+                Long("messages") => messages = words.value()?.parse()?,
+                Long("send") => send = Some(words.value()?.parse()?),
+                Long("receive") => receive = Some(words.value()?.parse()?),
+                Long("size") => payload.size = words.value()?.parse()?,
+                Long("streams") => payload.streams = words.value()?.parse()?,
+                Long("mtu") => mtu = words.value()?.parse()?,
+                Long("timeout") => timeout = words.value()?.parse()?,
+                Long("unordered") => payload.unordered = true,
+                Long("duplex") => duplex = true,
+                Long("expect-abort") => expect_abort = true,
+                Long("expect-restart") => expect_restart = true,
+                Long("impatient") => unsupported(&format!("{stack} has no failover")),
+                Long("with") => {
+                    unsupported(&format!("{stack} has no {}", words.value()?.string()?));
+                }
+                Long("close") => {
+                    close = Some(match words.value()?.string()?.as_str() {
+                        "wait" => Close::Wait,
+                        "shutdown" => Close::Shutdown,
+                        "abort" => Close::Abort,
+                        _ => return Err("--close shutdown, abort or wait?".into()),
+                    });
+                }
+                other => return Err(other.unexpected()),
+            }
+        }
+        if udp == 0 || (!server && peer_udp == 0) {
+            return Err("a port is missing".into());
+        }
+        if !(8..=MAX_MESSAGE).contains(&payload.size)
+            || !(1..=2_048).contains(&payload.streams)
+            || !(576..=9_000).contains(&mtu)
+        {
+            return Err("a number is out of range".into());
+        }
+        let headers = if ours.is_ipv4() { 20 + 8 } else { 40 + 8 };
+        Ok(Options {
+            server,
+            local: (ours, udp).into(),
+            remote: (!server).then(|| (theirs.unwrap_or(ours), peer_udp).into()),
+            port,
+            peer_port,
+            send: Payload { messages: send.unwrap_or(messages), ..payload },
+            receive: Payload { messages: receive.unwrap_or(messages), ..payload },
+            packet: mtu - headers,
+            duplex,
+            close: close.unwrap_or(if server { Close::Wait } else { Close::Shutdown }),
+            expect_abort,
+            expect_restart,
+            timeout: Duration::from_secs(timeout),
+        })
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs Tresse against other stacks: `conformance/interop/run` and `conformance/interop/goodput`.
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    tresse_interop::cli::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("the peers are started on Linux only");
+    std::process::exit(2);
+}

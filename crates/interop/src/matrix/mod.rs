@@ -1,0 +1,284 @@
+//! The interoperability matrix: Tresse as client and as server against every peer, in every cell.
+//!
+//! A cell passes, fails, or the peer cannot do what it is about. The latter is never a guess: the peer
+//! program says so because its stack has no such call, or the packets show it.
+
+mod cells;
+mod lab;
+mod recorder;
+mod report;
+mod scene;
+
+use std::any::Any;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::{Unavailable, Unsupported};
+pub use lab::Lab;
+pub use report::Report;
+use scene::Scene;
+
+/// A stack to be tested against.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// The Linux kernel, in a guest.
+    Linux,
+    /// FreeBSD's stack in user space.
+    Usrsctp,
+    /// pion/sctp, in Go.
+    Pion,
+    /// dcsctp, Google's for WebRTC.
+    Dcsctp,
+    /// sctp-proto, that of str0m.
+    SctpProto,
+}
+
+impl Stack {
+    /// As people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stack::Linux => "Linux kernel",
+            Stack::Usrsctp => "usrsctp",
+            Stack::Pion => "pion/sctp",
+            Stack::Dcsctp => "dcsctp",
+            Stack::SctpProto => "sctp-proto",
+        }
+    }
+}
+
+/// What Tresse is in a cell.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It opens the association.
+    Client,
+    /// It accepts it.
+    Server,
+}
+
+/// What a cell is about.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// An association without data.
+    Handshake,
+    /// 100 MB each way.
+    Bulk,
+    /// Messages of 50 bytes.
+    SmallMessages,
+    /// 1 000 streams.
+    ManyStreams,
+    /// Unordered messages of several fragments.
+    Unordered,
+    /// Messages of 64 KiB.
+    Fragmentation,
+    /// Tresse shuts down with data under way.
+    ShutdownByTresse,
+    /// The peer does.
+    ShutdownByPeer,
+    /// Tresse aborts while the peer sends.
+    AbortByTresse,
+    /// The peer aborts.
+    AbortByPeer,
+    /// The client vanishes, and comes back from the same ports.
+    Restart,
+    /// 5 % of the packets are lost, in each direction.
+    Loss,
+    /// 10 % of the packets are late.
+    Reordering,
+    /// The path in use fails under way.
+    Failover,
+    /// UDP encapsulation.
+    Udp,
+    /// IPv6.
+    Ipv6,
+}
+
+impl Subject {
+    /// As a line of the matrix is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Subject::Handshake => "handshake",
+            Subject::Bulk => "bulk each way",
+            Subject::SmallMessages => "50-byte messages",
+            Subject::ManyStreams => "many streams",
+            Subject::Unordered => "unordered",
+            Subject::Fragmentation => "64 KiB messages",
+            Subject::ShutdownByTresse => "shutdown by Tresse",
+            Subject::ShutdownByPeer => "shutdown by the peer",
+            Subject::AbortByTresse => "abort by Tresse",
+            Subject::AbortByPeer => "abort by the peer",
+            Subject::Restart => "restart",
+            Subject::Loss => "loss of 5 %",
+            Subject::Reordering => "reordering",
+            Subject::Failover => "multihoming failover",
+            Subject::Udp => "UDP encapsulation",
+            Subject::Ipv6 => "IPv6",
+        }
+    }
+}
+
+/// One cell of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// Against whom.
+    pub peer: Stack,
+    /// Tresse's part.
+    pub role: Role,
+    /// What about.
+    pub subject: Subject,
+}
+
+impl Cell {
+    /// A name for threads and files.
+    fn label(self) -> String {
+        [word(&self.peer), word(&self.role), word(&self.subject)].join("-")
+    }
+}
+
+/// A value as it stands on the command line.
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// What became of a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome", content = "detail")]
+pub enum Outcome {
+    /// Everything was as it should be.
+    Pass,
+    /// Something was not.
+    Fail(String),
+    /// The peer cannot do this: its limit.
+    Unsupported(String),
+    /// The peer is not on this machine.
+    Skipped(String),
+}
+
+/// A line of the results.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Whether with all data, or with less of it.
+    pub full: bool,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// How cells are run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// With 100 MB and so on, not with a few.
+    pub full: bool,
+    /// How long a cell may take.
+    pub limit: Duration,
+    /// Cells that run at the same time, beside one against the kernel.
+    pub jobs: usize,
+    /// Where logs and captures of cells that fail go to.
+    pub failures: PathBuf,
+}
+
+/// Runs cells, and tells `done` of each as it ends.
+pub fn run(cells: &[Cell], lab: &Lab, settings: &Settings, done: &(dyn Fn(Record) + Sync)) {
+    let (kernel, others): (Vec<Cell>, Vec<Cell>) =
+        cells.iter().partition(|cell| cell.peer == Stack::Linux);
+    let queues =
+        [(Mutex::new(kernel.into_iter()), 1), (Mutex::new(others.into_iter()), settings.jobs)];
+    std::thread::scope(|scope| {
+        for (queue, workers) in &queues {
+            for _ in 0..*workers {
+                scope.spawn(move || {
+                    loop {
+                        let next = queue.lock().expect("nobody panics here").next();
+                        let Some(cell) = next else { break };
+                        done(run_cell(cell, lab, settings));
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// Runs one cell in a thread of its own, which may change its network namespace.
+fn run_cell(cell: Cell, lab: &Lab, settings: &Settings) -> Record {
+    let start = Instant::now();
+    let outcome = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(cell.label());
+        let work = || {
+            let scene = Scene::new(cell, lab, settings).map_err(Stop::Skipped)?;
+            let result = std::panic::catch_unwind(AssertUnwindSafe(|| cells::play(&scene)));
+            result.map_err(|panic| {
+                let why = Stop::from_panic(panic.as_ref());
+                if let Stop::Failed(why) = &why {
+                    let kept = keep(&scene, why, &settings.failures);
+                    kept.unwrap_or_else(|e| eprintln!("{}: {e}", settings.failures.display()));
+                }
+                why
+            })
+        };
+        let thread = thread.spawn_scoped(scope, work).expect("a thread can be had");
+        match thread.join() {
+            Ok(Ok(())) => Outcome::Pass,
+            Ok(Err(stop)) => stop.into(),
+            Err(panic) => Stop::from_panic(panic.as_ref()).into(),
+        }
+    });
+    Record { cell, full: settings.full, outcome, seconds: start.elapsed().as_secs_f64() }
+}
+
+/// Why a cell was not played to its end.
+enum Stop {
+    Skipped(Unavailable),
+    Unsupported(String),
+    Failed(String),
+}
+
+impl Stop {
+    fn from_panic(panic: &(dyn Any + Send)) -> Stop {
+        if let Some(Unsupported(what)) = panic.downcast_ref() {
+            return Stop::Unsupported(what.clone());
+        }
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Stop::Failed(text.unwrap_or_else(|| "a panic without words".to_owned()))
+    }
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Outcome {
+        match stop {
+            Stop::Skipped(why) => Outcome::Skipped(why.to_string()),
+            Stop::Unsupported(what) => Outcome::Unsupported(what),
+            Stop::Failed(why) => Outcome::Fail(why),
+        }
+    }
+}
+
+/// Keeps what explains a failure: the reason, what the peers said, the packets.
+fn keep(scene: &Scene<'_>, why: &str, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let file = |extension| folder.join(scene.cell.label()).with_extension(extension);
+    let words = scene.words.lock().expect("nobody panics here").join("\n");
+    std::fs::write(file("txt"), format!("{why}\n\nThe peers said:\n{words}\n"))?;
+    scene.recorder.write(&file("pcapng"))
+}

@@ -1,0 +1,320 @@
+//! Where a cell is played: addresses and ports, Tresse's endpoint and the peer that runs.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use tresse::{
+    Association, AssociationConfig, Carrier, Config, ConnectError, Endpoint, EndpointConfig,
+    Profile,
+};
+use tresse_netem::LinkConfig;
+
+use super::lab::Lab;
+use super::recorder::Recorder;
+use super::{Cell, Role, Settings, Stack, Subject};
+use crate::traffic::blocking;
+use crate::{
+    Guest, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, Words, free_udp_port,
+};
+
+/// UDP port of SCTP in the guest.
+const GUEST_UDP: u16 = 9_899;
+/// The SCTP port of both ends against stacks that insist on it (RFC 8832 has none, WebRTC uses it).
+const WEBRTC_PORT: u16 = 5_000;
+/// How far the port of a client is from that of its server, against the kernel.
+const CLIENT_OFFSET: u16 = 20_000;
+
+/// Quick to notice that a path has failed, or that nobody answers.
+const IMPATIENT: &str = "
+    rto = { initial_ms = 200, min_ms = 100, max_ms = 500 }
+    heartbeat = { interval_ms = 200 }
+    limits = { path_max_retrans = 2, max_init_retransmits = 4 }
+";
+
+/// How an association of a cell is made.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// What is exchanged.
+    pub(super) payload: Payload,
+    /// Further words for the peer.
+    pub(super) options: String,
+    /// In UDP datagrams, where there is a choice.
+    pub(super) udp: bool,
+    pub(super) ipv6: bool,
+    /// A network in between, to the server and to the client.
+    pub(super) links: Option<[LinkConfig; 2]>,
+    /// Two paths, and timers that notice at once when one fails.
+    pub(super) two_paths: bool,
+}
+
+impl Plan {
+    pub(super) fn new(payload: Payload, options: &str) -> Plan {
+        let options = options.to_owned();
+        Plan { payload, options, udp: false, ipv6: false, links: None, two_paths: false }
+    }
+}
+
+/// Two hosts with two networks between them; the calling thread is in the first one.
+fn two_networks() -> Result<[Namespace; 2], Unavailable> {
+    let (here, there) = (Namespace::new()?, Namespace::new()?);
+    here.join(&there, 1);
+    here.join(&there, 2);
+    here.enter();
+    Ok([here, there])
+}
+
+/// A cell while it is played.
+pub(super) struct Scene<'a> {
+    pub(super) cell: Cell,
+    pub(super) full: bool,
+    pub(super) limit: Duration,
+    pub(super) recorder: Recorder,
+    pub(super) words: Words,
+    host: Host<'a>,
+    /// Where Tresse and a peer of this host have two paths.
+    network: Option<[Namespace; 2]>,
+    /// SCTP ports of the server and of the client.
+    ports: (u16, u16),
+    /// UDP ports of Tresse and of the peer.
+    udp: (u16, u16),
+}
+
+/// Where the peer runs.
+enum Host<'a> {
+    Guest(MutexGuard<'a, Guest>),
+    Here(&'a PeerProgram),
+}
+
+/// Both ends, at work.
+pub(super) struct Met {
+    pub(super) endpoint: Endpoint,
+    pub(super) association: Association,
+    pub(super) peer: Peer,
+    pub(super) relay: Option<Relay>,
+}
+
+impl<'a> Scene<'a> {
+    /// The thread that calls this is in the network of the peer afterwards.
+    pub(super) fn new(
+        cell: Cell,
+        lab: &'a Lab,
+        settings: &Settings,
+    ) -> Result<Scene<'a>, Unavailable> {
+        let udp = || free_udp_port().expect("there are ports");
+        let (host, ports, peer_udp) = if cell.peer == Stack::Linux {
+            let guest = lab.guest()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            guest.reset();
+            guest.run(&format!("sysctl -qw net.sctp.udp_port={GUEST_UDP}"));
+            let port = lab.port();
+            (Host::Guest(guest), (port, port + CLIENT_OFFSET), GUEST_UDP)
+        } else {
+            (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
+        };
+        let two_paths = cell.subject == Subject::Failover && cell.peer != Stack::Linux;
+        Ok(Scene {
+            cell,
+            full: settings.full,
+            limit: settings.limit,
+            recorder: Recorder::default(),
+            words: Words::default(),
+            network: if two_paths { Some(two_networks()?) } else { None },
+            host,
+            ports,
+            udp: (udp(), peer_udp),
+        })
+    }
+
+    /// `quick`, or `full` if all data is to be moved.
+    pub(super) fn amount(&self, quick: u64, full: u64) -> u64 {
+        if self.full { full } else { quick }
+    }
+
+    pub(super) fn is_guest(&self) -> bool {
+        matches!(self.host, Host::Guest(_))
+    }
+
+    /// The interfaces of Tresse's two paths.
+    pub(super) fn interface(&self, path: usize) -> String {
+        if self.is_guest() { format!("peer{path}") } else { format!("to{}", path + 1) }
+    }
+
+    /// Addresses of Tresse and of the peer.
+    pub(super) fn addresses(&self, plan: &Plan) -> [Vec<IpAddr>; 2] {
+        let paths = if plan.two_paths { 2 } else { 1 };
+        let list = |last: u8| -> Vec<IpAddr> {
+            (0..paths)
+                .map(|n: u8| match (self.is_guest(), plan.ipv6) {
+                    (true, false) => [10, 99, n, last].into(),
+                    (true, true) => [0xfd99, u16::from(n), 0, 0, 0, 0, 0, u16::from(last)].into(),
+                    (false, true) => Ipv6Addr::LOCALHOST.into(),
+                    (false, false) if !plan.two_paths => Ipv4Addr::LOCALHOST.into(),
+                    (false, false) => [10, 1 + n, 0, last].into(),
+                })
+                .collect()
+        };
+        [list(1), list(2)]
+    }
+
+    /// Whether packets of a plan travel in UDP.
+    fn encapsulated(&self, plan: &Plan) -> bool {
+        !self.is_guest() || plan.udp || plan.links.is_some()
+    }
+
+    /// Settings of Tresse's associations.
+    pub(super) fn association(&self, plan: &Plan) -> AssociationConfig {
+        let profile = if plan.two_paths || self.cell.subject == Subject::Restart {
+            Profile::tresse().with_overrides(IMPATIENT).expect("the parameters exist").into()
+        } else {
+            Profile::tresse()
+        };
+        let outbound_streams = plan.payload.streams.max(16);
+        AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() }
+    }
+
+    /// Tresse's endpoint, on the ports of this scene.
+    pub(super) fn config(&self, plan: &Plan) -> Config {
+        let [ours, _] = self.addresses(plan);
+        let carrier = if self.encapsulated(plan) {
+            let udp = self.udp.0;
+            Carrier::Udp { local: ours.into_iter().map(|ip| SocketAddr::new(ip, udp)).collect() }
+        } else {
+            Carrier::RawIp { local: ours }
+        };
+        let server = self.cell.role == Role::Server;
+        let local_port = if server { self.ports.0 } else { self.ports.1 };
+        let association = self.association(plan);
+        let sctp =
+            EndpointConfig { local_port, accept: server, association, ..EndpointConfig::default() };
+        let observer = Some(Box::new(self.recorder.clone()) as _);
+        Config { carrier, sctp, observer, ..Config::default() }
+    }
+
+    /// Where a client sends to: the server itself or a relay before it.
+    fn relay(&self, plan: &Plan, server: SocketAddr) -> Option<Relay> {
+        let links = plan.links.clone()?;
+        let here = if self.is_guest() { [10, 99, 0, 1].into() } else { Ipv4Addr::LOCALHOST.into() };
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).expect("there is a random source");
+        let relay = Relay::start(here, server, links, u64::from_ne_bytes(seed));
+        Some(relay.expect("the address is ours"))
+    }
+
+    /// Starts the peer; a client goes to `server`.
+    pub(super) fn start_peer(&self, plan: &Plan, server: Option<SocketAddr>) -> Peer {
+        let [ours, theirs] = self.addresses(plan);
+        let list = |addresses: &[IpAddr]| {
+            addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(",")
+        };
+        let Payload { messages, size, streams, unordered, .. } = plan.payload;
+        let (role, port, peer_port) = match self.cell.role {
+            Role::Client => ("server", self.ports.0, self.ports.1),
+            Role::Server => ("client", self.ports.1, self.ports.0),
+        };
+        let mut words = format!(
+            "{role} --address {} --port {port} --peer-port {peer_port} --messages {messages} \
+             --size {size} --streams {streams} --timeout {}",
+            list(&theirs),
+            self.limit.as_secs().saturating_sub(2).max(1),
+        );
+        let mut add = |word: String| words.extend([" ", &word]);
+        if unordered {
+            add("--unordered".into());
+        }
+        if plan.two_paths {
+            add("--impatient".into());
+        }
+        if !self.is_guest() {
+            add(format!("--udp {}", self.udp.1));
+        }
+        if let Some(server) = server {
+            let peer = if server.ip() == ours[0] { list(&ours) } else { server.ip().to_string() };
+            add(format!("--peer {peer}"));
+            if self.encapsulated(plan) {
+                add(format!("--peer-udp {}", server.port()));
+            }
+        }
+        add(plan.options.clone());
+        let mut peer = match &self.host {
+            Host::Guest(guest) => guest.start(&words),
+            Host::Here(program) => {
+                let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+                if let Some([_, there]) = &self.network {
+                    there.enter();
+                }
+                let peer = program.start(&words);
+                if let Some([here, _]) = &self.network {
+                    here.enter();
+                }
+                peer
+            }
+        };
+        peer.keep(&self.words);
+        peer
+    }
+
+    /// An association between the two as the plan says.
+    pub(super) async fn meet(&self, plan: &Plan) -> Met {
+        match self.cell.role {
+            Role::Client => {
+                let peer = self.start_server(plan);
+                let (endpoint, driver) =
+                    Endpoint::open(self.config(plan)).expect("it can be bound");
+                tokio::spawn(driver);
+                let (association, relay) = self.connect(plan, &endpoint).await;
+                let association = association.unwrap_or_else(|e| panic!("connect: {e}"));
+                Met { endpoint, association, peer, relay }
+            }
+            Role::Server => {
+                let endpoint = Endpoint::bind(self.config(plan)).expect("it can be bound");
+                let (association, peer, relay) = self.accept(plan, &endpoint).await;
+                Met { endpoint, association, peer, relay }
+            }
+        }
+    }
+
+    /// Starts the peer as a server, and waits until it listens.
+    pub(super) fn start_server(&self, plan: &Plan) -> Peer {
+        let mut peer = self.start_peer(plan, None);
+        peer.wait_for("READY", self.limit);
+        peer
+    }
+
+    /// Opens an association with the peer that listens.
+    pub(super) async fn connect(
+        &self,
+        plan: &Plan,
+        endpoint: &Endpoint,
+    ) -> (Result<Association, ConnectError>, Option<Relay>) {
+        let [_, theirs] = self.addresses(plan);
+        let server = SocketAddr::new(theirs[0], self.udp.1);
+        let relay = self.relay(plan, server);
+        let (address, udp) = match &relay {
+            Some(relay) => (relay.address(), relay.port()),
+            None => (server.ip(), server.port()),
+        };
+        let mut config = self.association(plan);
+        config.encapsulation = Some(udp);
+        (endpoint.connect_with(&[address], self.ports.0, config).await, relay)
+    }
+
+    /// Starts the peer as a client, and accepts what it opens.
+    pub(super) async fn accept(
+        &self,
+        plan: &Plan,
+        endpoint: &Endpoint,
+    ) -> (Association, Peer, Option<Relay>) {
+        let server = endpoint.local_addr();
+        let relay = self.relay(plan, server);
+        let reached = relay.as_ref().map_or(server, |r| SocketAddr::new(r.address(), r.port()));
+        let mut peer = self.start_peer(plan, Some(reached));
+        let limit = self.limit;
+        let up = blocking(move || {
+            peer.wait_for("UP", limit);
+            peer
+        });
+        // A peer that cannot do this says so and never connects; that ends the wait.
+        let (association, peer) = tokio::join!(endpoint.accept(), up);
+        (association.expect("the endpoint is open"), peer, relay)
+    }
+}
