@@ -33,6 +33,7 @@ mod skipped;
 mod statistics;
 mod summary;
 pub mod tables;
+mod tcp;
 pub mod text;
 mod trace;
 

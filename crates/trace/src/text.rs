@@ -56,8 +56,12 @@ pub fn totals(totals: &Totals) -> String {
         totals.frames, totals.duration_s, totals.analysed, totals.associations
     );
     if totals.associations > 1 {
-        let _ = writeln!(out, "  All SCTP associations, both directions");
-        direction(&mut out, &totals.sctp);
+        for (what, all) in [("SCTP associations", &totals.sctp), ("TCP connections", &totals.tcp)] {
+            if all.data > 0 {
+                let _ = writeln!(out, "  All {what}, both directions");
+                direction(&mut out, all);
+            }
+        }
     }
     let mut skipped = totals.skipped.iter().peekable();
     if skipped.peek().is_some() {
@@ -76,7 +80,7 @@ fn range(d: &DelaySummary) -> String {
 fn direction(out: &mut String, d: &DirectionSummary) {
     let _ = writeln!(
         out,
-        "    data            {} chunks, {} bytes; sent again {} ({} bytes), {} of them acknowledged already",
+        "    data            {} chunks or segments, {} bytes; sent again {} ({} bytes), {} of them acknowledged already",
         d.data, d.data_bytes, d.retransmitted, d.retransmitted_bytes, d.retransmitted_after_ack
     );
     if let Some(goodput) = d.goodput_mbps {

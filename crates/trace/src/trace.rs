@@ -11,6 +11,7 @@ use crate::event::{Head, Observer, Side};
 use crate::link::{self, Protocol};
 use crate::sctp::{self, Tracker};
 use crate::summary::DirectionSummary;
+use crate::tcp;
 
 const BACKWARDS: &str = "packets with an earlier time than the one before (used as they come)";
 /// After so much time of the capture, silent associations are looked for.
@@ -59,6 +60,8 @@ pub struct Totals {
     pub duration_s: f64,
     /// Everything that all SCTP associations sent, both directions together.
     pub sctp: DirectionSummary,
+    /// The same of all TCP connections.
+    pub tcp: DirectionSummary,
     /// What could not be used.
     pub skipped: Skipped,
 }
@@ -68,6 +71,7 @@ pub struct Totals {
 pub struct Trace {
     options: Options,
     sctp: Tracker,
+    tcp: tcp::Tracker,
     skipped: Skipped,
     frames: u64,
     bytes: u64,
@@ -89,6 +93,7 @@ impl Trace {
         Trace {
             options,
             sctp: Tracker::new(settings),
+            tcp: tcp::Tracker::new(settings),
             skipped: Skipped::default(),
             frames: 0,
             bytes: 0,
@@ -128,6 +133,7 @@ impl Trace {
     /// Ends everything that is still open.
     pub fn finish(&mut self, out: &mut dyn Observer) {
         self.sctp.finish(out);
+        self.tcp.finish(out);
     }
 
     /// What is counted so far; associations count when they have ended.
@@ -141,6 +147,7 @@ impl Trace {
             associations: self.next_id - 1,
             duration_s: duration as f64 / 1e9,
             sctp: DirectionSummary::new(Side::A, &self.sctp.total),
+            tcp: DirectionSummary::new(Side::A, &self.tcp.total),
             skipped: self.skipped.clone(),
         }
     }
@@ -159,6 +166,7 @@ impl Trace {
             let before = |time: u64| self.last_at.saturating_sub(time);
             let idle = u64::try_from(self.options.idle.as_nanos()).unwrap_or(u64::MAX);
             self.sctp.flush(before(idle), before(LINGER), out);
+            self.tcp.flush(before(idle), before(LINGER), out);
         }
         let datagram = match link::datagram(frame, &self.options.udp_ports) {
             Ok(datagram) => datagram,
@@ -176,12 +184,12 @@ impl Trace {
             source: datagram.source,
             destination: datagram.destination,
         };
+        self.analysed += 1;
         match datagram.protocol {
             Protocol::Sctp => {
-                self.analysed += 1;
                 self.sctp.packet(&head, &datagram, &mut self.next_id, skipped, out);
             }
-            Protocol::Tcp => skipped.add("TCP segments"),
+            Protocol::Tcp => self.tcp.packet(&head, &datagram, &mut self.next_id, skipped, out),
         }
     }
 }

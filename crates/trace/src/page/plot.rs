@@ -75,13 +75,15 @@ impl Plot<'_> {
         let y = wide(
             corners().fold([first.1.min(0.0), first.1], |[l, h], (_, y)| [l.min(y), h.max(y)]),
         );
+        // Nothing touches the upper edge.
+        let y = [y[0], y[1] + 0.04 * (y[1] - y[0])];
         let (left, top, width, height) = AREA;
         let at_x = |v: f64| (v - x[0]) / (x[1] - x[0]) * width;
         let at_y = |v: f64| height - (v - y[0]) / (y[1] - y[0]) * height;
         // Writing to a String cannot fail.
         let _ = writeln!(out, "<figure><figcaption>{}<span class=\"legend\">", escape(&self.title));
         for s in &series {
-            let _ = write!(out, "<i class=\"{}\"></i>{} ", s.style, escape(s.label));
+            let _ = write!(out, "<b><i class=\"{}\"></i>{}</b> ", s.style, escape(s.label));
         }
         let _ = writeln!(
             out,

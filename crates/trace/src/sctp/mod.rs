@@ -2,7 +2,7 @@
 
 mod association;
 mod direction;
-mod spurious;
+pub(crate) mod spurious;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;

@@ -37,7 +37,7 @@ struct Episode {
 
 /// What was sent again in one direction, and what became of it.
 #[derive(Debug, Default)]
-pub(super) struct Spurious {
+pub(crate) struct Spurious {
     /// How often each chunk was sent again and how often it was reported twice.
     chunks: BTreeMap<u64, (u32, u32)>,
     episode: Option<Episode>,
@@ -45,7 +45,7 @@ pub(super) struct Spurious {
 
 impl Spurious {
     /// A chunk is sent for the `count`-th time again, with this time and bit.
-    pub(super) fn sent_again(&mut self, number: u64, count: u32, value: Option<u32>, bit: bool) {
+    pub(crate) fn sent_again(&mut self, number: u64, count: u32, value: Option<u32>, bit: bool) {
         self.chunks.entry(number).or_default().0 = count;
         if self.chunks.len() > REMEMBERED {
             self.chunks.pop_first();
@@ -66,7 +66,7 @@ impl Spurious {
     }
 
     /// The receiver reports a duplicate. The retransmission that this proves to be unnecessary.
-    pub(super) fn duplicate(&mut self, number: u64) -> Option<(u64, u32, Proof)> {
+    pub(crate) fn duplicate(&mut self, number: u64) -> Option<(u64, u32, Proof)> {
         let (again, reported) = self.chunks.get_mut(&number)?;
         *reported += 1;
         (*reported <= *again).then_some((number, *reported, Proof::DuplicateReport))

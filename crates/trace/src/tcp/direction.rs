@@ -1,0 +1,264 @@
+//! The segments with data of one direction.
+
+use std::collections::VecDeque;
+
+use crate::event::{Again, Event, Head, Observer};
+use crate::flow::{Flow, ms};
+use crate::sctp::spurious::Spurious;
+use crate::statistics::Class;
+
+/// Number of the first byte inside of this file, so that those before it have one too.
+const ORIGIN: u64 = 1 << 34;
+/// More segments are never outstanding: the oldest are forgotten, if no acknowledgement is captured.
+const MOST_OUTSTANDING: usize = 1 << 18;
+/// So many acknowledged segments are remembered, should one be sent again nevertheless.
+const REMEMBERED: usize = 1024;
+
+/// Data as it stands in a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// Sequence number of the first byte.
+    pub(super) begin: u32,
+    pub(super) length: u32,
+}
+
+/// A segment that is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    begin: u64,
+    end: u64,
+    first: u64,
+    last: u64,
+    again: u32,
+    missing: u32,
+    acked: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Direction {
+    first: Option<u32>,
+    /// All before it is acknowledged.
+    base: u64,
+    /// One more than the last byte that was sent.
+    next: u64,
+    segments: VecDeque<Sent>,
+    /// The last ones that were acknowledged.
+    done: VecDeque<Sent>,
+    window: u16,
+    pub(super) flow: Flow,
+    spurious: Spurious,
+}
+
+fn shown(number: u64) -> i64 {
+    number.wrapping_sub(ORIGIN).cast_signed()
+}
+
+impl Direction {
+    pub(super) fn new(rto_min_ms: f64) -> Direction {
+        Direction {
+            first: None,
+            base: ORIGIN,
+            next: ORIGIN,
+            segments: VecDeque::new(),
+            done: VecDeque::new(),
+            window: 0,
+            flow: Flow::new(rto_min_ms),
+            spurious: Spurious::default(),
+        }
+    }
+
+    /// The first sequence number is announced.
+    pub(super) fn begins_at(&mut self, sequence: u32) {
+        if self.flow.units == 0 {
+            self.first = Some(sequence);
+        }
+    }
+
+    fn number(&mut self, sequence: u32) -> u64 {
+        let first = *self.first.get_or_insert(sequence);
+        let near = first.wrapping_add(shown(self.next) as u32);
+        self.next.saturating_add_signed(i64::from(sequence.wrapping_sub(near).cast_signed()))
+    }
+
+    fn in_flight(&self) -> u64 {
+        // Bytes that are reported are no longer on the way, but seldom many.
+        self.next - self.base
+    }
+
+    /// Segments that were sent and are not acknowledged.
+    pub(super) fn outstanding(&self) -> u64 {
+        self.segments.iter().filter(|segment| !segment.acked).count() as u64
+    }
+
+    /// Data is sent.
+    pub(super) fn data(
+        &mut self,
+        head: &Head,
+        segment: Segment,
+        missing_reports: u32,
+        out: &mut dyn Observer,
+    ) {
+        let begin = self.number(segment.begin);
+        let end = begin + u64::from(segment.length);
+        self.flow.sent(head.at, segment.length.into());
+        let again = (begin < self.next).then(|| self.again(head, begin, end, missing_reports));
+        if end > self.next {
+            let sent = Sent {
+                begin: begin.max(self.next),
+                end,
+                first: head.at,
+                last: head.at,
+                again: 0,
+                missing: 0,
+                acked: false,
+            };
+            self.segments.push_back(sent);
+            self.next = end;
+            if self.segments.len() > MOST_OUTSTANDING {
+                self.segments.pop_front();
+            }
+        }
+        self.flow.flight(self.in_flight());
+        let (number, end) = (shown(begin), shown(end));
+        out.event(head, &Event::Data { number, end, bytes: segment.length, stream: None, again });
+    }
+
+    /// Data before `next` is sent again.
+    fn again(&mut self, head: &Head, begin: u64, end: u64, missing_reports: u32) -> Again {
+        let end = end.min(self.next);
+        self.flow.again += 1;
+        self.flow.again_bytes += end - begin;
+        let from = self.segments.partition_point(|sent| sent.end <= begin);
+        let newest = self.segments.len().saturating_sub(1);
+        let older = self.segments.range(..from).any(|sent| !sent.acked);
+        let mut found: Option<Again> = None;
+        for index in from..self.segments.len() {
+            let sent = &mut self.segments[index];
+            if sent.begin >= end {
+                break;
+            }
+            sent.again += 1;
+            let class = match found.and_then(|again| again.class) {
+                None if sent.missing >= missing_reports => Class::Fast,
+                None if index == newest && older => Class::Probe,
+                None => Class::Timeout,
+                Some(class) => class,
+            };
+            let (delay_ms, since_last_ms) = (ms(sent.first, head.at), ms(sent.last, head.at));
+            let again = Again { count: sent.again, class: Some(class), delay_ms, since_last_ms };
+            found.get_or_insert(again);
+            (sent.last, sent.missing) = (head.at, 0);
+        }
+        match found {
+            Some(again @ Again { count, class: Some(class), delay_ms, since_last_ms }) => {
+                self.flow.sent_again(count, class, delay_ms, since_last_ms);
+                self.spurious.sent_again(begin, count, None, false);
+                again
+            }
+            _ => self.again_after_ack(head, begin, end),
+        }
+    }
+
+    /// Data is sent again that is acknowledged already.
+    fn again_after_ack(&mut self, head: &Head, begin: u64, end: u64) -> Again {
+        self.flow.after_ack += 1;
+        let mut again = Again { count: 0, class: None, delay_ms: 0.0, since_last_ms: 0.0 };
+        let sent = self.done.iter_mut().rev().find(|sent| sent.begin < end && sent.end > begin);
+        if let Some(sent) = sent {
+            sent.again += 1;
+            again.count = sent.again;
+            again.delay_ms = ms(sent.first, head.at);
+            again.since_last_ms = ms(sent.last, head.at);
+            sent.last = head.at;
+            self.flow.most_again = self.flow.most_again.max(sent.again);
+            self.spurious.sent_again(begin, sent.again, None, false);
+        }
+        again
+    }
+
+    /// The other side acknowledges; `plain` if the segment does nothing else. The round-trip time
+    /// that this measures, in milliseconds.
+    pub(super) fn acknowledged(
+        &mut self,
+        head: &Head,
+        number: u32,
+        blocks: &[(u32, u32)],
+        plain: bool,
+        window: u16,
+        out: &mut dyn Observer,
+    ) -> Option<f64> {
+        let next = self.number(number);
+        let before = self.base;
+        let mut newest = None;
+        if next > self.base {
+            self.flow.acked_at = head.at;
+            self.flow.acked_bytes += next.min(self.next) - self.base;
+            // A FIN is acknowledged as a byte, but is none.
+            self.base = next.min(self.next);
+        }
+        while let Some(sent) = self.segments.front().copied().filter(|sent| sent.end <= next) {
+            self.segments.pop_front();
+            if self.done.len() == REMEMBERED {
+                self.done.pop_front();
+            }
+            self.done.push_back(sent);
+            newest = (sent.again == 0 && !sent.acked).then_some(sent.first).or(newest);
+        }
+        let mut gaps: Vec<(i64, i64)> = Vec::new();
+        let mut duplicates = 0;
+        for (left, right) in blocks {
+            let (left, right) = (self.number(*left), self.number(*right));
+            if left < next
+                || gaps
+                    .first()
+                    .is_some_and(|first| shown(left) >= first.0 && shown(right) <= first.1)
+            {
+                // RFC 2883 §4: the first block reports a duplicate.
+                duplicates += 1;
+                if let Some((number, count, proof)) = self.spurious.duplicate(left) {
+                    *self.flow.spurious.entry(proof).or_default() += 1;
+                    out.event(head, &Event::Spurious { number: shown(number), count, proof });
+                }
+                continue;
+            }
+            gaps.push((shown(left), shown(right) - 1));
+            let from = self.segments.partition_point(|sent| sent.begin < left);
+            for sent in self.segments.range_mut(from..).take_while(|sent| sent.end <= right) {
+                if !sent.acked && sent.again == 0 {
+                    newest = newest.max(Some(sent.first));
+                }
+                sent.acked = true;
+            }
+        }
+        gaps.sort_unstable();
+        // RFC 5681 §2: a duplicate acknowledgement says nothing new and the window is the same.
+        let repeated =
+            plain && next == before && window == self.window && !self.segments.is_empty();
+        self.window = window;
+        if let Some((_, last)) = gaps.last() {
+            let to = self.segments.partition_point(|sent| shown(sent.end) <= *last);
+            self.segments
+                .range_mut(..to)
+                .filter(|sent| !sent.acked)
+                .for_each(|sent| sent.missing += 1);
+        } else if let Some(first) = self.segments.front_mut().filter(|_| repeated) {
+            first.missing += 1;
+        }
+        let reported = gaps.len() as u64;
+        self.flow.sack(gaps.len() as u32, reported, duplicates.into());
+        let rtt_ms = newest.map(|sent| self.flow.round_trip(head.at, sent));
+        if plain || rtt_ms.is_some() {
+            let event = Event::Sack {
+                cumulative: shown(next) - 1,
+                gaps: &gaps,
+                duplicates,
+                window: window.into(),
+                flight: self.in_flight(),
+                rtt_ms,
+                rto_ms: self.flow.rto.ms(),
+            };
+            out.event(head, &event);
+        }
+        rtt_ms
+    }
+}
