@@ -43,5 +43,5 @@ pub use skipped::Skipped;
 pub use statistics::{
     Class, DelaySummary, Delays, MOST_NUMBERED, RetransmissionRow, Retransmissions, WHOLE,
 };
-pub use summary::{DeliverySummary, DirectionSummary, Ending, PathSummary, Summary};
+pub use summary::{DirectionSummary, Ending, PathSummary, Summary};
 pub use trace::{Options, Totals, Trace};

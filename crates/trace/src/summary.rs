@@ -110,23 +110,6 @@ pub struct DirectionSummary {
     pub flight_max: u64,
     /// Mean of the bytes in flight, over packets.
     pub flight_mean: f64,
-    /// What the receiver's side of a capture tells of the delivery.
-    pub delivery: Option<DeliverySummary>,
-}
-
-/// How messages were delivered, seen at the receiver.
-#[derive(Clone, Debug, Serialize)]
-pub struct DeliverySummary {
-    /// Messages that could be delivered.
-    pub messages: u64,
-    /// From the arrival of a message to its delivery in order, of all messages.
-    pub head_of_line: Option<DelaySummary>,
-    /// The same for each stream, of the first streams.
-    pub head_of_line_by_stream: BTreeMap<u16, DelaySummary>,
-    /// From the first transmission to the delivery, with captures of both ends.
-    pub transfer: Option<DelaySummary>,
-    /// Transmissions that were lost on the way, with captures of both ends.
-    pub lost: Option<u64>,
 }
 
 /// An association or connection, when it has ended.
@@ -197,31 +180,23 @@ impl DirectionSummary {
             rto_ms: flow.rto.ms(),
             flight_max: flow.flight_max,
             flight_mean: flow.flight_mean(),
-            delivery: None,
         }
     }
 }
 
 /// What a capture cannot tell that was taken near `near`.
-pub(crate) fn unknown(
-    near: Option<Side>,
-    from_the_beginning: bool,
-    both: bool,
-) -> Vec<&'static str> {
-    let mut unknown = Vec::new();
-    if !both {
-        unknown.push(match near {
-            Some(Side::A) => {
-                "Captured near A: which of A's packets arrived, and when, is not seen; of B's packets, those that were lost before A are not seen, so B's retransmissions can be too few."
-            }
-            Some(Side::B) => {
-                "Captured near B: which of B's packets arrived, and when, is not seen; of A's packets, those that were lost before B are not seen, so A's retransmissions can be too few."
-            }
-            None => {
-                "Where it was captured does not show: packets lost before that place are not seen, and round-trip times are from there."
-            }
-        });
-    }
+pub(crate) fn unknown(near: Option<Side>, from_the_beginning: bool) -> Vec<&'static str> {
+    let mut unknown = vec![match near {
+        Some(Side::A) => {
+            "Captured near A: which of A's packets arrived, and when, is not seen; of B's packets, those that were lost before A are not seen, so B's retransmissions can be too few."
+        }
+        Some(Side::B) => {
+            "Captured near B: which of B's packets arrived, and when, is not seen; of A's packets, those that were lost before B are not seen, so A's retransmissions can be too few."
+        }
+        None => {
+            "Where it was captured does not show: packets lost before that place are not seen, and round-trip times are from there."
+        }
+    }];
     if !from_the_beginning {
         unknown.push(
             "The capture begins in the middle: what was sent before, and how often, is not seen; numbers count from the first one that is.",

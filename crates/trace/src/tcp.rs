@@ -216,7 +216,7 @@ impl Connection {
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets.iter().sum(),
             near: None,
-            unknown: unknown(None, self.from_the_beginning, false),
+            unknown: unknown(None, self.from_the_beginning),
             paths: vec![path(Side::A, a, b), path(Side::B, b, a)],
             directions: [side(Side::A), side(Side::B)],
         }

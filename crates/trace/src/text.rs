@@ -122,26 +122,6 @@ fn direction(out: &mut String, d: &DirectionSummary) {
         "    flight          {:.0} bytes on average, {} at most, {} chunks outstanding at the end",
         d.flight_mean, d.flight_max, d.outstanding
     );
-    if let Some(delivery) = &d.delivery {
-        let _ = writeln!(out, "    delivery        {} messages", delivery.messages);
-        if let Some(delay) = &delivery.head_of_line {
-            let _ = writeln!(out, "    head-of-line    {}", range(delay));
-        }
-        for (stream, delay) in &delivery.head_of_line_by_stream {
-            let _ = writeln!(
-                out,
-                "      stream {stream:<6} {} ({} messages)",
-                range(delay),
-                delay.count
-            );
-        }
-        if let Some(transfer) = &delivery.transfer {
-            let _ = writeln!(out, "    transfer        {}", range(transfer));
-        }
-        if let Some(lost) = delivery.lost {
-            let _ = writeln!(out, "    lost            {lost} transmissions on the way");
-        }
-    }
     let spurious: Vec<String> =
         d.spurious.iter().map(|(proof, count)| format!("{count} by {proof}")).collect();
     if !spurious.is_empty() {

@@ -289,7 +289,7 @@ impl Association {
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets,
             near,
-            unknown: unknown(near, self.from_the_beginning, false),
+            unknown: unknown(near, self.from_the_beginning),
             paths: self.paths.iter().map(path).collect(),
             directions: [direction(Side::A), direction(Side::B)],
         }
