@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod lab;
+mod observe;
 mod perf;
 mod run;
+mod top;
 mod trace;
 
 use std::process::ExitCode;
@@ -33,6 +35,8 @@ enum Command {
     Run(run::Args),
     /// Analyse captured packets: what was sent again, why, and how long that took
     Trace(trace::Args),
+    /// Watch live associations in the terminal
+    Top(top::Args),
 }
 
 fn main() -> ExitCode {
@@ -41,5 +45,6 @@ fn main() -> ExitCode {
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Top(args) => top::run(&args),
     }
 }

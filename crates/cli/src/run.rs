@@ -15,6 +15,8 @@ use tokio::sync::oneshot;
 use tresse::{DEFAULT_UDP_PORT, Profile};
 use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
+use crate::observe::ObserveArgs;
+
 /// File name of the library that is preloaded.
 const LIBRARY: &str = "libtresse_preload.so";
 
@@ -48,6 +50,8 @@ pub(crate) struct Args {
     /// The library to preload. Default: libtresse_preload.so beside this program, or in ../lib
     #[arg(long, env = "TRESSE_PRELOAD")]
     preload: Option<PathBuf>,
+    #[command(flatten)]
+    observe: ObserveArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
@@ -69,7 +73,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             .enable_all()
             .build()
             .map_err(|error| error.to_string())?;
-        runtime.block_on(host(args, &settings, &library))
+        runtime.block_on(host(args, settings, &library))
     }) {
         Ok(status) => ExitCode::from(exit_code(status)),
         Err(error) => {
@@ -124,10 +128,20 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
     })
 }
 
-async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitStatus, String> {
+async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<ExitStatus, String> {
+    let mut observing = args.observe.start().await?;
+    settings.trace = observing.trace;
     let folder = Folder::new().map_err(|error| error.to_string())?;
     let path = folder.engine();
-    let server = Server::bind(&path, settings).map_err(|error| error.to_string())?;
+    let mut server = Server::bind(&path, &settings).map_err(|error| error.to_string())?;
+    if let Some(observer) = observing.observer() {
+        server.observe(observer);
+    }
+    if let Some(address) = observing.metrics_addr() {
+        // For `tresse top`.
+        folder.note_metrics(address).map_err(|error| error.to_string())?;
+        observing.serve(server.monitor());
+    }
     let mut signals = Signals::new().map_err(|error| error.to_string())?;
     let child = start(args, library, &path)?;
     let pid = Pid::from_child(&child);
@@ -151,6 +165,7 @@ async fn host(args: &Args, settings: &Settings, library: &Path) -> Result<ExitSt
         }
     };
     server.run(stop).await.map_err(|error| format!("the engine failed: {error}"))?;
+    observing.finish();
     match status {
         Some(Ok(Ok(status))) => Ok(status),
         Some(Ok(Err(error))) => Err(error.to_string()),

@@ -2,13 +2,13 @@
 
 mod processes;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use processes::{IMPATIENT, Process, Server, failure, text};
+use processes::{IMPATIENT, PATIENCE, Process, Server, failure, text};
 use serde_json::Value;
 
 /// The result of a client that succeeds, as JSON.
@@ -224,6 +224,9 @@ fn wrong_requests_do_nothing() {
         (&["client", "localhost", "--set", "rto.speed=1"], "rto.speed=1"),
         (&["client", "localhost", "--set", "rto.min_ms=1e9"], "out of range"),
         (&["client", "localhost", "--capture", "/nonexistent/x.pcapng"], "/nonexistent"),
+        (&["client", "localhost", "--qlog", "/dev/null/x"], "/dev/null/x"),
+        (&["client", "localhost", "--log", "tresse=loud"], "tresse=loud"),
+        (&["client", "localhost", "--metrics", "192.0.2.1:1"], "192.0.2.1:1"),
         (&["server", "--listen", "192.0.2.1:x"], "192.0.2.1:x"),
     ] {
         let error = failure(&Process::start(arguments).end(), 2);
@@ -233,6 +236,8 @@ fn wrong_requests_do_nothing() {
         &["client"][..],
         &["client", "localhost", "--size", "3"],
         &["client", "localhost", "--thin", "100"],
+        &["client", "localhost", "--flow", "const5"],
+        &["client", "localhost", "--metrics", "here"],
         &["server", "--sctp-port", "0"],
     ] {
         assert_eq!(Process::start(arguments).end().status.code(), Some(2), "{arguments:?}");
@@ -291,4 +296,137 @@ fn dissect(file: &Path, port: u16) {
     for line in lines.lines() {
         assert_eq!(line.trim_end(), "1\t1", "a packet that tshark finds wrong");
     }
+}
+
+#[test]
+fn flows_run_in_both_directions_and_every_byte_is_verified() {
+    let server = Server::start(&["--once"]);
+    let flows = [
+        "--flow",
+        "const200:const1000:const100:const50:description=Alpha:maxmsgsize=300",
+        "--flow",
+        "exp300:exp2000:unordered=0.5:id=7",
+        "--flow",
+        "const0:const0:const0:const1400:onoff=+0.1,+0.1,repeat",
+    ];
+    let mut arguments = vec!["--duration", "700ms", "--seed", "42", "--json"];
+    arguments.extend(flows);
+    let result = json(&server.client(&arguments).end());
+    assert!(server.process.end().status.success());
+    let flows = result["flows"].as_array().unwrap();
+    let named: Vec<_> = flows
+        .iter()
+        .map(|f| (f["flow"].as_u64().unwrap(), f["direction"].as_str().unwrap()))
+        .collect();
+    assert_eq!(named, [(0, "outgoing"), (0, "incoming"), (7, "outgoing"), (2, "incoming")]);
+    for flow in flows {
+        assert_eq!(flow["received"]["verified"], true, "{flow}");
+        for count in ["messages", "bytes", "frames"] {
+            assert_eq!(flow["received"][count], flow["sent"][count], "{flow}");
+        }
+        assert!(flow["received"]["bytes"].as_u64().unwrap() > 0, "{flow}");
+        if cfg!(target_os = "linux") {
+            assert!(flow["received"]["delay"]["p50_us"].as_f64().unwrap() > 0.0, "{flow}");
+        }
+        assert!(flow["received"]["jitter_us"].as_f64().unwrap() >= 0.0, "{flow}");
+    }
+    // A constant rate for a known time: up to 0.7 s of 200 frames, each 300 + 300 + 300 + 100 bytes.
+    let count = |name: &str| flows[0]["sent"][name].as_u64().unwrap();
+    assert!((1..=140).contains(&count("frames")), "{}", flows[0]);
+    assert_eq!((count("messages"), count("bytes")), (4 * count("frames"), 1000 * count("frames")));
+    assert_eq!(flows[0]["description"], "Alpha");
+    assert_eq!(result["test"]["seed"], 42);
+}
+
+#[test]
+fn flows_stop_when_asked_and_measure_round_trips_without_a_common_clock() {
+    let server = Server::start(&["--once"]);
+    let flow = "const0:const1400:const0:const1400";
+    let arguments = ["--duration", "60", "--flow", flow, "--round-trip", "--json"];
+    let client = server.client(&arguments);
+    thread::sleep(Duration::from_millis(400));
+    server.process.interrupt();
+    let result = json(&client.end());
+    assert!(server.process.end().status.success());
+    assert_eq!(result["stopped"], true);
+    for flow in result["flows"].as_array().unwrap() {
+        assert_eq!(flow["received"]["verified"], true, "{flow}");
+        assert_eq!(flow["received"]["delay"], Value::Null);
+    }
+    let round_trip = &result["flows"][0]["received"]["round_trip"];
+    assert!(round_trip["p50_us"].as_f64().unwrap() > 0.0, "{result}");
+}
+
+/// Where a process serves its metrics, as it says on its standard error.
+fn metrics_address(process: &mut Process) -> String {
+    let mut line = String::new();
+    let mut byte = [0];
+    let stderr = process.0.stderr.as_mut().unwrap();
+    while !line.ends_with('\n') {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "the process ended: {line}");
+        line.push(char::from(byte[0]));
+    }
+    let rest = line.strip_prefix("metrics on http://").unwrap_or_else(|| panic!("{line}"));
+    rest.split('/').next().unwrap().to_owned()
+}
+
+#[test]
+fn top_shows_the_associations_of_a_running_server() {
+    let mut server = Server::start(&["--metrics", "0"]);
+    let address = metrics_address(&mut server.process);
+    let client = server.client(&["--duration", "60", "--rate", "1M"]);
+    let top = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tresse"));
+        let output = command.args(["top", &address, "--once", "-i", "100ms"]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let deadline = Instant::now() + PATIENCE;
+    let table = loop {
+        let table = top();
+        if table.contains("active") {
+            break table;
+        }
+        assert!(Instant::now() < deadline, "{table}");
+    };
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("1 associations"), "{table}");
+    assert!(lines[1].starts_with("ASSOC") && lines[1].contains("QUEUE"), "{table}");
+    assert!(lines[2].contains("127.0.0.1"), "{table}");
+    drop((client, server));
+
+    let mut nobody = Command::new(env!("CARGO_BIN_EXE_tresse"));
+    let output = nobody.args(["top", "127.0.0.1:1", "--once"]).output().unwrap();
+    assert!(failure(&output, 1).contains("127.0.0.1:1"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_one_line_and_not_the_transfer() {
+    let server = Server::start(&["--once"]);
+    let output = server.client(&["--bytes", "2M", "--capture", "/dev/full"]).end();
+    assert!(output.status.success());
+    assert!(text(&output.stdout).contains("every byte verified"));
+    let warning = text(&output.stderr);
+    assert!(warning.lines().count() == 1 && warning.contains("/dev/full"), "{warning}");
+}
+
+#[test]
+fn logs_and_qlog_say_what_happened() {
+    let folder = tempfile::tempdir().unwrap();
+    let qlog = folder.path().join("qlog");
+    let server = Server::start(&["--once", "--qlog", qlog.to_str().unwrap()]);
+    let client = server.client(&["--bytes", "100k", "--log", "tresse::data=trace,info"]);
+    let output = client.end();
+    let log = text(&output.stderr);
+    assert!(output.status.success(), "{log}");
+    for part in ["INFO tresse::association: established", "closed", "TRACE tresse::data: DATA sent"]
+    {
+        assert!(log.contains(part), "{part} is not in\n{log}");
+    }
+    assert!(server.process.end().status.success());
+    let files: Vec<_> = std::fs::read_dir(qlog).unwrap().map(|f| f.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    let records = std::fs::read_to_string(&files[0]).unwrap();
+    assert!(records.contains("\"sctp:packet_received\"") && records.ends_with('\n'));
 }

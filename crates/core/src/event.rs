@@ -350,6 +350,20 @@ pub enum WindowCause {
     Idle,
 }
 
+impl WindowCause {
+    /// A short name for tables, such as `rate-reduction`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WindowCause::Growth => "growth",
+            WindowCause::Loss => "loss",
+            WindowCause::Timeout => "timeout",
+            WindowCause::Undo => "undo",
+            WindowCause::RateReduction => "rate-reduction",
+            WindowCause::Idle => "idle",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

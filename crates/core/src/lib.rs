@@ -35,6 +35,8 @@ pub use event::{
 pub use path::{PathId, PathState};
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
-pub use stats::{AssociationInfo, AssociationState, AssociationStats, EndpointStats, PathStats};
+pub use stats::{
+    AssociationInfo, AssociationState, AssociationStats, EndpointStats, PathCounters, PathStats,
+};
 pub use time::Time;
 pub use tresse_wire as wire;

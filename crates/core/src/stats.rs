@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tresse_wire::VerificationTag;
+
 use crate::event::LossCause;
 use crate::path::{PathId, PathState};
 
@@ -21,6 +23,8 @@ pub struct AssociationStats {
     pub data_chunks_sent: u64,
     /// DATA chunks sent again, by cause; indexed as [`LossCause::ALL`].
     pub retransmitted_chunks: [u64; LossCause::ALL.len()],
+    /// DATA chunks declared lost, by cause; indexed as [`LossCause::ALL`].
+    pub lost_chunks: [u64; LossCause::ALL.len()],
     /// Packets that carried at least one retransmitted chunk, by the cause of the first one.
     pub retransmitted_packets: [u64; LossCause::ALL.len()],
     /// DATA chunks received that were new.
@@ -81,6 +85,53 @@ impl AssociationStats {
     pub fn retransmissions_by(&self, cause: LossCause) -> u64 {
         self.retransmitted_chunks[cause.index()]
     }
+
+    /// Chunks declared lost, of all causes.
+    pub fn losses(&self) -> u64 {
+        self.lost_chunks.iter().sum()
+    }
+
+    /// Adds another association's figures, for totals.
+    pub fn add(&mut self, other: &AssociationStats) {
+        let by_cause = [
+            (&mut self.retransmitted_chunks, &other.retransmitted_chunks),
+            (&mut self.lost_chunks, &other.lost_chunks),
+            (&mut self.retransmitted_packets, &other.retransmitted_packets),
+        ];
+        for (sums, counts) in by_cause {
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        self.packets_sent += other.packets_sent;
+        self.packets_received += other.packets_received;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.data_chunks_sent += other.data_chunks_sent;
+        self.data_chunks_received += other.data_chunks_received;
+        self.duplicate_chunks_received += other.duplicate_chunks_received;
+        self.data_chunks_dropped += other.data_chunks_dropped;
+        self.duplicates_reported += other.duplicates_reported;
+        self.sacks_sent += other.sacks_sent;
+        self.sacks_received += other.sacks_received;
+        self.fast_recoveries += other.fast_recoveries;
+        self.timeouts += other.timeouts;
+        self.spurious_timeouts += other.spurious_timeouts;
+        self.spurious_fast_retransmits += other.spurious_fast_retransmits;
+        self.tail_loss_probes += other.tail_loss_probes;
+        self.limited_transmits += other.limited_transmits;
+        self.zero_window_probes += other.zero_window_probes;
+        self.reneged += other.reneged;
+        self.messages_sent += other.messages_sent;
+        self.messages_received += other.messages_received;
+        self.user_bytes_sent += other.user_bytes_sent;
+        self.user_bytes_received += other.user_bytes_received;
+        self.wrong_tag += other.wrong_tag;
+        self.malformed_chunks += other.malformed_chunks;
+        self.send_buffered += other.send_buffered;
+        self.receive_buffered += other.receive_buffered;
+        self.peer_rwnd += other.peer_rwnd;
+    }
 }
 
 /// States of an association (RFC 9260 §4).
@@ -105,6 +156,34 @@ pub enum AssociationState {
     ShutdownAckSent,
 }
 
+impl AssociationState {
+    /// All states, in the order of an association's life.
+    pub const ALL: [AssociationState; 8] = [
+        AssociationState::CookieWait,
+        AssociationState::CookieEchoed,
+        AssociationState::Established,
+        AssociationState::ShutdownPending,
+        AssociationState::ShutdownSent,
+        AssociationState::ShutdownReceived,
+        AssociationState::ShutdownAckSent,
+        AssociationState::Closed,
+    ];
+
+    /// Its name in lower case, such as `cookie-wait`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AssociationState::Closed => "closed",
+            AssociationState::CookieWait => "cookie-wait",
+            AssociationState::CookieEchoed => "cookie-echoed",
+            AssociationState::Established => "established",
+            AssociationState::ShutdownPending => "shutdown-pending",
+            AssociationState::ShutdownSent => "shutdown-sent",
+            AssociationState::ShutdownReceived => "shutdown-received",
+            AssociationState::ShutdownAckSent => "shutdown-ack-sent",
+        }
+    }
+}
+
 /// What identifies an association and how it stands (STATUS, RFC 9260 §11.1.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -115,6 +194,11 @@ pub struct AssociationInfo {
     pub local_port: u16,
     /// The peer's SCTP port.
     pub remote_port: u16,
+    /// Verification tag of packets to us. Whoever knows both tags can send packets in the name of
+    /// the peer (RFC 9260 §12.2.4.2), so they are not for logs that others read.
+    pub local_tag: VerificationTag,
+    /// Verification tag of packets to the peer, 0 before it is known.
+    pub remote_tag: VerificationTag,
     /// The peer's UDP port if packets to its primary address are encapsulated (RFC 6951).
     pub encapsulation: Option<u16>,
     /// Our addresses as offered to the peer; empty if the peer knows only where packets come from.
@@ -131,7 +215,7 @@ pub struct AssociationInfo {
     pub fragmentation_point: usize,
 }
 
-/// Gauges of one path.
+/// Gauges and counters of one path.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PathStats {
@@ -159,6 +243,8 @@ pub struct PathStats {
     pub rto: Duration,
     /// The last round-trip time sample.
     pub last_rtt: Option<Duration>,
+    /// The shortest round-trip time sample since the association began.
+    pub min_rtt: Option<Duration>,
     /// Consecutive errors (RFC 9260 §8.2).
     pub errors: u32,
     /// Path MTU: bytes of the largest IP packet that is sent, headers included.
@@ -169,12 +255,50 @@ pub struct PathStats {
     pub heartbeats_sent: u64,
     /// Heartbeats answered.
     pub heartbeats_acked: u64,
+    /// What went over the path.
+    pub counters: PathCounters,
+}
+
+impl PathStats {
+    /// How long packets wait in queues on the way and back: SRTT less the shortest round-trip time.
+    /// `None` before the first sample.
+    pub fn queueing_delay(&self) -> Option<Duration> {
+        Some(self.srtt?.saturating_sub(self.min_rtt?))
+    }
+}
+
+/// What went over one path. Counters only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathCounters {
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Bytes of SCTP packets sent (common header included, carrier headers not).
+    pub bytes_sent: u64,
+    /// Packets received from its address with a valid checksum and tag.
+    pub packets_received: u64,
+    /// Bytes of SCTP packets received from its address.
+    pub bytes_received: u64,
+    /// DATA chunks sent here for the first time.
+    pub data_chunks_sent: u64,
+    /// DATA chunks sent here again.
+    pub retransmitted_chunks: u64,
+    /// DATA chunks that were declared lost after they had been sent here.
+    pub lost_chunks: u64,
+    /// T3-rtx expirations found to be spurious.
+    pub spurious_timeouts: u64,
+    /// Loss declarations by SACKs found to be spurious.
+    pub spurious_fast_retransmits: u64,
 }
 
 /// Counters of an endpoint: what belongs to no association.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointStats {
+    /// Associations that were opened, by either side.
+    pub associations_begun: u64,
+    /// Those of them that have gone.
+    pub associations_ended: u64,
     /// Packets dropped: too short, bad checksum or a port of 0.
     pub invalid_packets: u64,
     /// Packets for no association (RFC 9260 §8.4), whatever the answer.

@@ -12,6 +12,7 @@ use tresse_core::{
 use tresse_wire::StreamId;
 
 use crate::error::{Closed, SendError};
+use crate::metrics::AssociationMetrics;
 use crate::shared::{Phase, Shared, Signals, State, wait};
 
 /// An association: whole messages on many streams to and from one peer.
@@ -275,6 +276,12 @@ impl Association {
             Some((_, paths)) => paths.clone(),
             None => state.core.path_stats(self.inner.id),
         }
+    }
+
+    /// All figures at one moment; `None` when the association has gone.
+    #[must_use]
+    pub fn metrics(&self) -> Option<AssociationMetrics> {
+        AssociationMetrics::of(&self.inner.shared.lock().core, self.inner.id)
     }
 
     /// Sends new data to `path` by default from now on (RFC 9260 §11.1.6).

@@ -5,7 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, SocketOptions};
-use tresse_core::{AssociationId, EndpointConfig, Time, TraceEvent};
+use tresse_core::{AssociationId, EndpointConfig, Event, Time, TraceEvent};
+
+use crate::metrics::AssociationMetrics;
 
 /// How packets travel, and from which local addresses.
 ///
@@ -160,11 +162,34 @@ pub struct ObservedPacket<'a> {
     pub packet: &'a [u8],
 }
 
+/// Something that the application of an association may have to know.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedEvent<'a> {
+    /// When the endpoint told it.
+    pub at: Time,
+    /// The association.
+    pub association: AssociationId,
+    /// What happened.
+    pub event: &'a Event,
+    pub(crate) core: &'a tresse_core::Endpoint,
+}
+
+impl ObservedEvent<'_> {
+    /// The figures of the association, with `Closed` the last ones.
+    #[must_use]
+    pub fn metrics(&self) -> Option<AssociationMetrics> {
+        AssociationMetrics::of(self.core, self.association)
+    }
+}
+
 /// Watches an endpoint. Called by the driver while it holds the endpoint's lock: be quick, and do
 /// not call the endpoint from here.
 pub trait Observer: Send {
     /// A packet came or goes.
     fn packet(&mut self, _packet: &ObservedPacket<'_>) {}
+
+    /// An event of an association.
+    fn event(&mut self, _event: &ObservedEvent<'_>) {}
 
     /// A decision of an association whose configuration has `trace`.
     fn trace(&mut self, _association: AssociationId, _at: Time, _event: &TraceEvent) {}

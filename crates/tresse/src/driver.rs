@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep_until};
 use tresse_carrier::{Carrier, Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
-use crate::config::{Direction, ObservedPacket, Observer};
+use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
 use crate::shared::{Shared, State, Told};
 use crate::team::Mail;
 
@@ -92,6 +92,11 @@ impl Driver {
         }
     }
 
+    /// Has `observer` watch from now on, in the place of the one that there was.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(Watch { observer, sources: BTreeMap::new() });
+    }
+
     /// One batch in, everything it causes out.
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<Round> {
         let received = match self.carrier.poll_recv(cx, &mut self.received) {
@@ -104,6 +109,9 @@ impl Driver {
         let mut state = shared.lock();
         self.handle(&mut state, now);
         while let Some(told) = Told::poll(&mut state.core) {
+            if let Some(watch) = &mut self.observer {
+                watch.told(now, &told, &state.core);
+            }
             self.told.push(told);
         }
         let deadline = state.core.poll_timeout();
@@ -287,6 +295,11 @@ impl Drop for Driver {
 }
 
 impl Watch {
+    fn told(&mut self, at: Time, told: &Told, core: &tresse_core::Endpoint) {
+        let observed = ObservedEvent { at, association: told.id, event: &told.event, core };
+        self.observer.event(&observed);
+    }
+
     fn received(&mut self, at: Time, incoming: &Incoming, port: u16) {
         if self.sources.len() < MAX_SOURCES {
             self.sources.insert(incoming.source, incoming.destination);

@@ -15,6 +15,7 @@ use crate::association::Association;
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
+use crate::metrics::Monitor;
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership};
 
@@ -226,6 +227,12 @@ impl Endpoint {
     #[must_use]
     pub fn carrier_stats(&self) -> CarrierStats {
         self.inner.shared.lock().carrier
+    }
+
+    /// A view of this endpoint's figures that can be handed to others.
+    #[must_use]
+    pub fn monitor(&self) -> Monitor {
+        Monitor::new(&self.inner.shared)
     }
 
     /// The endpoint's time: what observers and messages are stamped with.

@@ -65,16 +65,18 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod metrics;
 mod raw;
 mod sharded;
 mod shared;
 mod team;
 
 pub use association::Association;
-pub use config::{Carrier, Config, Direction, ObservedPacket, Observer};
+pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{Closed, ConnectError, SendError};
+pub use metrics::{AssociationMetrics, EndpointMetrics, Monitor, association_name};
 pub use raw::{Events, RawEndpoint};
 pub use sharded::ShardedEndpoint;
 
@@ -87,7 +89,7 @@ pub use tresse_core::SendError as SendRefusal;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,
-    PathId, PathState, PathStats, PortConfig, Profile, ProfileError, ReceivedMessage, SendOptions,
-    Time, TraceEvent,
+    PathCounters, PathId, PathState, PathStats, PortConfig, Profile, ProfileError, ReceivedMessage,
+    SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

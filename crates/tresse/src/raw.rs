@@ -11,6 +11,7 @@ use tresse_core::{AssociationId, Event, Time};
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::endpoint::open;
+use crate::metrics::Monitor;
 use crate::shared::Shared;
 
 /// Events of a [`RawEndpoint`], in the order in which the core told them.
@@ -64,6 +65,12 @@ impl RawEndpoint {
     /// Tells the carrier the interface of a link-local IPv6 peer, before the first packet to it.
     pub fn learn_zone(&self, peer: SocketAddr) {
         self.shared.act(|state, _| state.zones.push(peer));
+    }
+
+    /// A view of this endpoint's figures that can be handed to others.
+    #[must_use]
+    pub fn monitor(&self) -> Monitor {
+        Monitor::new(&self.shared)
     }
 
     /// Why the driver has ended, once it has: the carrier failed, or the driver was dropped.

@@ -1,11 +1,12 @@
 //! The command line.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use super::flow::{self, Flow};
 use super::payload::HEADER_LEN;
 use super::protocol::{MAX_SIZE, MAX_STREAMS, Pace, Test};
 use super::units;
+use crate::observe::ObserveArgs;
 
 /// What both sides have.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,12 +35,11 @@ pub(crate) struct Common {
     /// Give up when the peer made no progress for so long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_duration)]
     pub(crate) timeout: Duration,
-    /// Write all packets to this file (pcapng)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) capture: Option<PathBuf>,
     /// Print one JSON document for each test instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
 }
 
 /// The argument of `--carrier`.
@@ -132,6 +132,15 @@ pub(crate) struct Load {
     /// Let the server send
     #[arg(long, short = 'R')]
     pub(crate) reverse: bool,
+    /// Send a flow, in NetPerfMeter's notation:
+    /// OUT_RATE:OUT_SIZE[:IN_RATE:IN_SIZE][:OPTION=VALUE]... (repeatable, all at once; see
+    /// docs/observability.md)
+    #[arg(long, value_name = "FLOW", conflicts_with_all = [
+        "size", "bytes", "messages", "rate", "thin", "streams", "unordered", "reverse"])]
+    pub(crate) flow: Vec<Flow>,
+    /// What the random numbers of flows follow from [default: another one each time]
+    #[arg(long, value_name = "N", requires = "flow")]
+    pub(crate) seed: Option<u64>,
     /// Measure delays by echoes, also where both sides share a clock
     #[arg(long)]
     pub(crate) round_trip: bool,
@@ -145,7 +154,10 @@ pub(crate) struct Thin {
 }
 
 impl Load {
-    pub(crate) fn test(&self) -> Test {
+    pub(crate) fn test(&self) -> Result<Test, String> {
+        let mut flows = self.flow.clone();
+        flow::number(&mut flows).map_err(|error| format!("--flow: {error}"))?;
+        let seed = self.seed.unwrap_or_else(flow::any_seed);
         let size = self.thin.map_or(self.size.unwrap_or(1200), |thin| thin.size);
         let pace = match (self.thin, self.rate) {
             (Some(thin), _) => {
@@ -158,7 +170,7 @@ impl Load {
         let messages = [self.messages, by_bytes].into_iter().flatten().min();
         let default = messages.is_none().then_some(Duration::from_secs(10));
         let duration = self.duration.or(default);
-        Test {
+        Ok(Test {
             size: usize::try_from(size).unwrap_or(usize::MAX),
             streams: self.streams,
             unordered: self.unordered,
@@ -167,7 +179,9 @@ impl Load {
             messages,
             duration_ms: duration.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)),
             round_trip: self.round_trip,
-        }
+            seed: (!flows.is_empty()).then_some(seed),
+            flows,
+        })
     }
 }
 
@@ -223,7 +237,7 @@ mod tests {
     fn test(line: &str) -> Result<Test, clap::Error> {
         let words = ["perf", "client", "host"].into_iter().chain(line.split_whitespace());
         match Cli::try_parse_from(words)?.command {
-            super::super::Command::Client(args) => Ok(args.load.test()),
+            super::super::Command::Client(args) => Ok(args.load.test().unwrap()),
             super::super::Command::Server(_) => panic!("not a client"),
         }
     }
@@ -240,7 +254,14 @@ mod tests {
         let thin = test("--thin 100:2.5").unwrap();
         assert_eq!((thin.size, thin.pace), (100, Pace::EveryMicros(2_500)));
         assert_eq!(test("--rate 10M").unwrap().pace, Pace::BitsPerSecond(10_000_000));
-        for test in [bulk, sized, both, thin] {
+        let flows =
+            test("--flow const5:exp1000 --flow const0:const0:const0:const9 --seed 3").unwrap();
+        assert_eq!(
+            flows.flows.iter().map(|f| (f.id, f.stream)).collect::<Vec<_>>(),
+            [(0, 1), (1, 2)]
+        );
+        assert_eq!((flows.seed, flows.duration_ms), (Some(3), Some(10_000)));
+        for test in [bulk, sized, both, thin, flows] {
             assert_eq!(test.check(), Ok(()));
         }
     }
@@ -261,6 +282,10 @@ mod tests {
             "--duration 0",
             "--window 1",
             "--mtu 99999",
+            "--flow const5",
+            "--flow const5:const100 --rate 1M",
+            "--flow const5:const100 --streams 2",
+            "--seed 3",
         ] {
             assert!(test(line).is_err(), "{line}");
         }

@@ -15,19 +15,20 @@ use super::protocol::{self, Control, DelayKind, Pace, Test, VERSION};
 use super::report::Summary;
 use super::session::{Interrupts, Outcome, Output, Session, print_json};
 use super::units::{Si, Time};
-use super::{receiver, sender, setup};
+use super::{flow, receiver, sender, setup};
 
 /// Runs one test.
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let profile = setup::profile(&args.common)?;
     let peer = setup::resolve(&args.host, args.udp_port).await?;
     let carrier = setup::carrier(&args.common, &args.bind, setup::route_to(peer)).await?;
-    let test = args.load.test();
+    let test = args.load.test().map_err(Failure::Usage)?;
     let mut config = Config::client_over(carrier);
     config.sctp.association = setup::association(&args.common, &profile);
-    let capture = setup::capture(&args.common, &mut config)?;
+    let mut observing = setup::observe(&args.common, &mut config).await?;
     let association = config.sctp.association.clone();
     let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
+    setup::serve_metrics(&mut observing, &endpoint);
     let interrupts = Interrupts::listen();
     let output = Output { json: args.common.json, prefix: String::new() };
 
@@ -58,7 +59,8 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     };
     // Until here the driver may still have something to send.
     let _ = timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
-    result.and(capture.map_or(Ok(()), |capture| capture.finish()))
+    observing.finish();
+    result
 }
 
 async fn connect(
@@ -103,7 +105,9 @@ async fn run_session(
     }
     if result.is_ok() {
         session.output.line(&headline(&session, peer, sctp_port));
-        (outcome, result) = if session.test.reverse {
+        (outcome, result) = if !session.test.flows.is_empty() {
+            flow::run(&session, true).await
+        } else if session.test.reverse {
             receiver::run(&session).await
         } else {
             sender::run(&session).await
@@ -163,6 +167,18 @@ async fn agree(session: &Session) -> Result<DelayKind, Failure> {
 }
 
 fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
+    // Raw IP has no UDP port.
+    let raw = session.endpoint.local_addr().port() == 0;
+    let place = if raw { format!("IP {}", peer.ip()) } else { format!("UDP {peer}") };
+    if let Some(seed) = session.test.seed {
+        let time = Duration::from_millis(session.test.duration_ms.unwrap_or_default());
+        let (flows, profile) = (session.test.flows.len(), &session.profile.name);
+        let number = if flows == 1 { "1 flow".into() } else { format!("{flows} flows") };
+        return format!(
+            "with {place}, SCTP port {sctp_port}: {number} for {}, seed {seed}, profile {profile}",
+            Time(time)
+        );
+    }
     let Test { size, streams, unordered, reverse, pace, .. } = &session.test;
     let pace = match pace {
         Pace::Bulk => "in bulk".into(),
@@ -171,9 +187,6 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
             format!("one every {}", Time(Duration::from_micros(*micros)))
         }
     };
-    // Raw IP has no UDP port.
-    let raw = session.endpoint.local_addr().port() == 0;
-    let place = if raw { format!("IP {}", peer.ip()) } else { format!("UDP {peer}") };
     format!(
         "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}",
         if *reverse { "from" } else { "to" },
@@ -202,5 +215,6 @@ fn failed_before<'a>(
         sent: None,
         received: None,
         intervals: &[],
+        flows: &[],
     }
 }

@@ -5,9 +5,9 @@
 //! reports, so that the client shows both sides.
 
 mod args;
-mod capture;
 mod client;
 mod clock;
+mod flow;
 mod monitor;
 mod outcome;
 mod payload;
@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use outcome::Failure;
+pub(crate) use units::{Si, parse_bytes, parse_duration};
 
 /// Arguments of `tresse perf`.
 #[derive(Debug, clap::Args)]
@@ -36,10 +37,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Wait for clients and do what they ask for
-    Server(args::ServerArgs),
+    Server(Box<args::ServerArgs>),
     /// Connect to a server, move data and print what both sides saw
     #[command(after_help = CLIENT_EXAMPLES)]
-    Client(args::ClientArgs),
+    Client(Box<args::ClientArgs>),
 }
 
 const CLIENT_EXAMPLES: &str = "\
@@ -50,7 +51,8 @@ Examples:
   tresse perf client 192.0.2.1 --bytes 1G --size 64Ki
   tresse perf client '[2001:db8::1]:9899' --reverse --duration 30
   tresse perf client localhost --thin 100:200 --profile early-retransmit-packets
-  tresse perf client localhost --rate 10M --streams 4 --json --capture run.pcapng";
+  tresse perf client localhost --rate 10M --streams 4 --json --capture run.pcapng
+  tresse perf client localhost --flow const50:exp1000:const20:exp200 --flow const0:const1400:onoff=2,8";
 
 /// Runs `tresse perf`.
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -61,8 +63,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
         .and_then(|runtime| {
             runtime.block_on(async {
                 match args.command {
-                    Command::Server(args) => server::run(args).await,
-                    Command::Client(args) => client::run(args).await,
+                    Command::Server(args) => server::run(*args).await,
+                    Command::Client(args) => client::run(*args).await,
                 }
             })
         });

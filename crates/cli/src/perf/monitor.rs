@@ -20,6 +20,8 @@ const RTT_SAMPLING: Duration = Duration::from_millis(5);
 pub(crate) enum Role {
     Sender,
     Receiver,
+    /// Flows in both directions.
+    Both,
 }
 
 /// What the worker counts and the monitor reads.
@@ -98,12 +100,14 @@ impl<'a> Monitor<'a> {
 
     /// User bytes that have arrived, as far as this side knows.
     fn delivered(&self) -> u64 {
+        let acknowledged = || {
+            let stats = self.session.association.stats();
+            stats.user_bytes_sent.saturating_sub(stats.send_buffered as u64)
+        };
         match self.role {
             Role::Receiver => self.tally.bytes(),
-            Role::Sender => {
-                let stats = self.session.association.stats();
-                stats.user_bytes_sent.saturating_sub(stats.send_buffered as u64)
-            }
+            Role::Sender => acknowledged(),
+            Role::Both => self.tally.bytes() + acknowledged(),
         }
     }
 
@@ -118,7 +122,7 @@ impl<'a> Monitor<'a> {
             let (bytes, messages) = (self.delivered(), self.tally.messages());
             let retransmitted = self.session.association.stats().retransmissions();
             let path = self.session.association.path_stats().into_iter().find(|p| p.primary);
-            let path = path.filter(|_| self.role == Role::Sender);
+            let path = path.filter(|_| self.role != Role::Receiver);
             let line = Interval {
                 from_s: last.0,
                 to_s: now,
@@ -168,7 +172,7 @@ impl<'a> Monitor<'a> {
             let now = (self.delivered(), self.tally.heard.load(Ordering::Relaxed));
             let expecting = match self.role {
                 Role::Receiver => true,
-                Role::Sender => {
+                Role::Sender | Role::Both => {
                     self.tally.waiting.load(Ordering::Relaxed)
                         || self.session.association.stats().send_buffered > 0
                 }

@@ -3,7 +3,8 @@
 //! ```text
 //!  index (8 bytes)                 counted from 0
 //!  time of the send call (8)       nanoseconds of the sender's monotonic clock
-//!  flags (4)                       bit 0: echo the header
+//!  flags (4)                       bit 0: echo the header; bit 1: more of its frame follows; the
+//!                                  upper 16 bits: place of its flow in the request
 //!  CRC32c (4)                      over everything else in the message
 //!  filler                          pseudo-random, different from message to message
 //! ```
@@ -17,6 +18,8 @@ const CRC: std::ops::Range<usize> = 20..24;
 
 /// Flag: the receiver sends the header back.
 const ECHO: u32 = 1;
+/// Flag: another message of the same frame follows.
+const MORE: u32 = 2;
 
 /// Filler starts at one of this many places in the random bytes, in steps of 8.
 const SHIFTS: usize = 256;
@@ -24,7 +27,7 @@ const SHIFTS: usize = 256;
 /// Small messages are cut from blocks of this size, to allocate once for many.
 const BLOCK: usize = 64 * 1024;
 
-/// Makes messages of one size.
+/// Makes messages of up to one size.
 pub(crate) struct Builder {
     size: usize,
     random: Vec<u8>,
@@ -46,16 +49,26 @@ impl Builder {
         Builder { size, random, block: BytesMut::new() }
     }
 
+    /// A message of the full size that belongs to no flow.
     pub(crate) fn build(&mut self, index: u64, sent_at: u64, echo: bool) -> Bytes {
-        if self.block.capacity() < self.size {
-            self.block = BytesMut::with_capacity(self.size.max(BLOCK));
+        self.message(&Header { index, sent_at, echo, more: false, flow: 0 }, self.size)
+    }
+
+    /// A message of `size` bytes, which is at most the size given to `new`.
+    pub(crate) fn message(&mut self, fields: &Header, size: usize) -> Bytes {
+        let size = size.clamp(HEADER_LEN, self.size);
+        if self.block.capacity() < size {
+            self.block = BytesMut::with_capacity(size.max(BLOCK));
         }
+        let Header { index, sent_at, echo, more, flow } = *fields;
+        let bits = if echo { ECHO } else { 0 } | if more { MORE } else { 0 };
+        let flags = u32::from(flow) << 16 | bits;
         let mut header = [0; CRC.start];
         header[..8].copy_from_slice(&index.to_be_bytes());
         header[8..16].copy_from_slice(&sent_at.to_be_bytes());
-        header[16..20].copy_from_slice(&(if echo { ECHO } else { 0 }).to_be_bytes());
+        header[16..20].copy_from_slice(&flags.to_be_bytes());
         let shift = (index as usize % SHIFTS) * 8;
-        let filler = &self.random[shift..shift + self.size - HEADER_LEN];
+        let filler = &self.random[shift..shift + size - HEADER_LEN];
         let crc = crc32c::crc32c_append(crc32c::crc32c(&header), filler);
         self.block.extend_from_slice(&header);
         self.block.extend_from_slice(&crc.to_be_bytes());
@@ -70,6 +83,10 @@ pub(crate) struct Header {
     pub(crate) index: u64,
     pub(crate) sent_at: u64,
     pub(crate) echo: bool,
+    /// The next message of the flow belongs to the same frame.
+    pub(crate) more: bool,
+    /// Place of the flow in the request.
+    pub(crate) flow: u16,
 }
 
 /// Checks a message; `None` if a single bit is wrong.
@@ -80,7 +97,14 @@ pub(crate) fn verify(message: &[u8]) -> Option<Header> {
         return None;
     }
     let number = |at: usize| start[at..at + 8].try_into().map(u64::from_be_bytes).ok();
-    Some(Header { index: number(0)?, sent_at: number(8)?, echo: start[19] & ECHO as u8 != 0 })
+    let flags = u32::from_be_bytes(start[16..20].try_into().ok()?);
+    Some(Header {
+        index: number(0)?,
+        sent_at: number(8)?,
+        echo: flags & ECHO != 0,
+        more: flags & MORE != 0,
+        flow: (flags >> 16) as u16,
+    })
 }
 
 #[cfg(test)]
@@ -94,7 +118,8 @@ mod tests {
             for index in [0, 1, 77, u64::MAX] {
                 let message = builder.build(index, 1 << 40, index == 1);
                 assert_eq!(message.len(), size);
-                let header = Header { index, sent_at: 1 << 40, echo: index == 1 };
+                let echo = index == 1;
+                let header = Header { index, sent_at: 1 << 40, echo, more: false, flow: 0 };
                 assert_eq!(verify(&message), Some(header));
                 for bit in 0..size * 8 {
                     let mut wrong = message.to_vec();
@@ -105,6 +130,16 @@ mod tests {
             }
         }
         assert_eq!(verify(&[]), None);
+    }
+
+    #[test]
+    fn messages_of_flows_have_their_own_sizes() {
+        let mut builder = Builder::new(1_000);
+        let header = Header { index: 7, sent_at: 3, echo: true, more: true, flow: u16::MAX };
+        for (size, length) in [(0, HEADER_LEN), (500, 500), (9_999, 1_000)] {
+            let message = builder.message(&header, size);
+            assert_eq!((message.len(), verify(&message)), (length, Some(header)));
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@
 //!     │  ◄───  Report of the receiver       │
 //!     │  graceful shutdown            ───►  │
 //! ```
+//! With flows both sides send at once; then each says FlowsSent, and FlowsReceived when it has all
+//! that the other one counted.
+//!
 //! Either side may send Stop, which asks the sender to come to its end.
 
 use std::time::Duration;
@@ -19,11 +22,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tresse::{Association, Bytes, Ppid, SendError, SendOptions, StreamId};
 
+use super::flow::{Amount, Flow, FlowReport};
 use super::payload::HEADER_LEN;
 use super::report::{ReceiverReport, SenderReport};
 
 /// Changes when the two sides would no longer understand each other.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Payload protocol identifier of control messages ("TPC" and a number; none is registered).
 pub(crate) const CONTROL: Ppid = Ppid(0x5450_4301);
@@ -55,6 +59,10 @@ pub(crate) enum Control {
     Received(Box<ReceiverReport>),
     /// The sender's own figures, when it is the server.
     Sent(Box<SenderReport>),
+    /// One side has sent all of its flows, as many messages and bytes of each as this.
+    FlowsSent(Vec<Amount>),
+    /// One side has received all flows of the other; in the same order.
+    FlowsReceived(Vec<FlowReport>),
 }
 
 /// What to send.
@@ -76,6 +84,13 @@ pub(crate) struct Test {
     pub(crate) duration_ms: Option<u64>,
     /// Measure delays by echoes even if both sides share a clock.
     pub(crate) round_trip: bool,
+    /// Flows in both directions. If there are any, they are all that is sent, and size, streams,
+    /// order, direction and pace say nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) flows: Vec<Flow>,
+    /// What the random numbers of flows follow from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<u64>,
 }
 
 /// When messages are sent.
@@ -115,6 +130,15 @@ impl Test {
         }
         if self.messages.is_none() && self.duration_ms.is_none() {
             return Err("the test has no end".into());
+        }
+        if self.flows.len() > usize::from(MAX_STREAMS) {
+            return Err(format!("there are at most {MAX_STREAMS} flows"));
+        }
+        for flow in &self.flows {
+            flow.check().map_err(|error| format!("flow {}: {error}", flow.id))?;
+        }
+        if !self.flows.is_empty() && self.duration_ms.is_none() {
+            return Err("flows have no end".into());
         }
         Ok(())
     }
@@ -163,6 +187,8 @@ mod tests {
             messages: Some(1),
             duration_ms: None,
             round_trip: false,
+            flows: Vec::new(),
+            seed: None,
         }
     }
 

@@ -215,6 +215,8 @@ mod tests {
             messages: Some(4),
             duration_ms: None,
             round_trip: false,
+            flows: Vec::new(),
+            seed: None,
         }
     }
 

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use tresse::{AssociationStats, CarrierStats, LossCause};
 
+use super::flow::FlowResult;
 use super::protocol::{DelayKind, Test};
 use super::units::{Si, Time};
 
@@ -163,6 +164,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) sent: Option<&'a SenderReport>,
     pub(crate) received: Option<&'a ReceiverReport>,
     pub(crate) intervals: &'a [Interval],
+    /// Both directions of every flow; empty without `--flow`.
+    pub(crate) flows: &'a [FlowResult],
 }
 
 impl SenderReport {

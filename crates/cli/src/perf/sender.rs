@@ -58,6 +58,7 @@ pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
         received: None,
         intervals: monitor.intervals(),
         stopped: *stopped.borrow(),
+        flows: Vec::new(),
     };
     let result = result.and_then(|received| {
         let verdict = verdict(&received);
@@ -207,6 +208,8 @@ mod tests {
             messages,
             duration_ms,
             round_trip: false,
+            flows: Vec::new(),
+            seed: None,
         };
         Schedule::new(&test, 5_000_000)
     }

@@ -13,7 +13,7 @@ use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, DelayKind, Test, VERSION};
 use super::session::{Interrupts, Outcome, Output, Session};
-use super::{receiver, sender, setup};
+use super::{flow, receiver, sender, setup};
 
 /// How long the client may take to say what it wants, and to end when all is done.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,8 +29,9 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let carrier = setup::carrier(&common, &args.listen, everywhere).await?;
     let mut config = Config::server_over(carrier, args.sctp_port);
     config.sctp.association = setup::association(&common, &profile);
-    let capture = setup::capture(&common, &mut config)?;
+    let mut observing = setup::observe(&common, &mut config).await?;
     let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
+    setup::serve_metrics(&mut observing, &endpoint);
     let interrupts = Interrupts::listen();
     let local: Vec<String> =
         endpoint.local_addrs().iter().map(|address| setup::shown(&common, *address)).collect();
@@ -88,7 +89,8 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         result = result.and(ended.unwrap_or(Ok(())));
     }
     let _ = timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
-    result.and(capture.map_or(Ok(()), |capture| capture.finish()))
+    observing.finish();
+    result
 }
 
 /// One test.
@@ -116,11 +118,13 @@ async fn serve(
             return Err(Failure::Failed(format!("{peer}: {failure}")));
         }
     };
-    output.line(&format!(
-        "{peer}: {} {}-byte messages",
-        if test.reverse { "sending" } else { "receiving" },
-        test.size
-    ));
+    let what = match (test.flows.len(), test.reverse) {
+        (0, true) => format!("sending {}-byte messages", test.size),
+        (0, false) => format!("receiving {}-byte messages", test.size),
+        (1, _) => "1 flow".into(),
+        (flows, _) => format!("{flows} flows"),
+    };
+    output.line(&format!("{peer}: {what}"));
     let session = Session {
         endpoint,
         association,
@@ -154,7 +158,9 @@ async fn run_session(session: &Session) -> (Outcome, Result<(), Failure>) {
     if let Err(failure) = session.tell(&ready).await {
         return (Outcome::default(), Err(failure));
     }
-    let (outcome, mut result) = if session.test.reverse {
+    let (outcome, mut result) = if !session.test.flows.is_empty() {
+        flow::run(session, false).await
+    } else if session.test.reverse {
         sender::run(session).await
     } else {
         receiver::run(session).await

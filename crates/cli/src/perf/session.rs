@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tresse::{Association, Closed, Endpoint, Profile, SendError};
 
+use super::flow::FlowResult;
 use super::outcome::Failure;
 use super::protocol::{self, Control, DelayKind, Test};
 use super::report::{Interval, ReceiverReport, SenderReport, Summary, text};
@@ -110,6 +111,7 @@ pub(crate) struct Outcome {
     pub(crate) received: Option<ReceiverReport>,
     pub(crate) intervals: Vec<Interval>,
     pub(crate) stopped: bool,
+    pub(crate) flows: Vec<FlowResult>,
 }
 
 impl Session {
@@ -147,6 +149,9 @@ impl Session {
         for line in text(outcome.sent.as_ref(), outcome.received.as_ref(), delay) {
             self.output.line(&line);
         }
+        for flow in &outcome.flows {
+            self.output.line(&flow.line());
+        }
     }
 
     /// Prints the JSON document, if it is wanted.
@@ -172,6 +177,7 @@ impl Session {
             sent: outcome.sent.as_ref(),
             received: outcome.received.as_ref(),
             intervals: &outcome.intervals,
+            flows: &outcome.flows,
         });
     }
 }

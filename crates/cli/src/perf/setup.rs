@@ -1,14 +1,15 @@
 //! From the command line to an endpoint.
 
+use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, Carrier, Config, Profile};
+use tresse::{AssociationConfig, Carrier, Config, Endpoint, Profile};
 
 use super::args::{CarrierKind, Common, PathUse};
-use super::capture::Capture;
 use super::outcome::Failure;
 use super::protocol::{MAX_SIZE, MAX_STREAMS};
+use crate::observe::Observing;
 
 /// The profile with its changes.
 pub(crate) fn profile(common: &Common) -> Result<Arc<Profile>, Failure> {
@@ -81,12 +82,20 @@ pub(crate) fn shown(common: &Common, address: SocketAddr) -> String {
     }
 }
 
-/// Adds the capture that was asked for.
-pub(crate) fn capture(common: &Common, config: &mut Config) -> Result<Option<Capture>, Failure> {
-    let Some(path) = &common.capture else { return Ok(None) };
-    let capture = Capture::create(path)?;
-    config.observer = Some(Box::new(capture.clone()));
-    Ok(Some(capture))
+/// Adds what is to be observed.
+pub(crate) async fn observe(common: &Common, config: &mut Config) -> Result<Observing, Failure> {
+    let mut observing = common.observe.start().await.map_err(Failure::Usage)?;
+    config.observer = observing.observer();
+    config.sctp.association.trace = observing.trace;
+    Ok(observing)
+}
+
+/// Serves metrics, if they are wanted, and says where.
+pub(crate) fn serve_metrics(observing: &mut Observing, endpoint: &Endpoint) {
+    if let Some(address) = observing.metrics_addr() {
+        let _ = writeln!(io::stderr(), "metrics on http://{address}/metrics");
+        observing.serve(endpoint.monitor());
+    }
 }
 
 /// Splits `host:port`, `[v6]:port`, `host` or a bare address; the port may be missing.

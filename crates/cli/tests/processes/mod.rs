@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Retransmission timers for hosts that are microseconds apart, and few tries.
 pub(crate) const IMPATIENT: [&str; 10] = [

@@ -81,6 +81,8 @@ impl Association {
             state,
             local_port: self.identity.local_port,
             remote_port: self.identity.remote_port,
+            local_tag: self.identity.local_tag,
+            remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].encapsulation,
             local_addresses: self.local_addresses.clone(),
             outbound_streams: self.sender.queue.streams(),

@@ -58,6 +58,8 @@ impl Association {
         if let Some(id) = known {
             let path = &mut self.paths[id];
             path.local = Some(local);
+            path.counters.packets_received += 1;
+            path.counters.bytes_received += bytes.len() as u64;
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT; only now, with
             // the tag checked.
             if encapsulation.is_some() && path.encapsulation != encapsulation {

@@ -150,7 +150,8 @@ impl Association {
         let (path, misses) = (chunk.path, chunk.misses);
         let tsn = Scoreboard::tsn(seq);
         self.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
-        self.paths[path].chunks_lost += 1;
+        self.journal.stats.lost_chunks[cause.index()] += 1;
+        self.paths[path].counters.lost_chunks += 1;
         1 << path.0
     }
 
@@ -278,6 +279,12 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         for cut in &episode.cuts {
             let (path, by) = (cut.path, *by);
+            let counters = &mut self.paths[path].counters;
+            if timeout {
+                counters.spurious_timeouts += 1;
+            } else {
+                counters.spurious_fast_retransmits += 1;
+            }
             self.journal.trace(now, || TraceEvent::Spurious { path, timeout, by });
         }
         if !profile.spurious_response.enabled {

@@ -71,6 +71,9 @@ impl Association {
         };
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
+        let counters = &mut self.paths[path].counters;
+        counters.packets_sent += 1;
+        counters.bytes_sent += buffer.len() as u64;
         Some(self.transmit_to(path, buffer.len()))
     }
 
@@ -329,6 +332,7 @@ impl Association {
         carried.cause = carried.cause.or(cause);
         if let Some(cause) = cause {
             self.journal.stats.retransmitted_chunks[cause.index()] += 1;
+            self.paths[path].counters.retransmitted_chunks += 1;
         }
         let (bytes, transmission) = (data.payload.len(), chunk.transmissions + 1);
         self.journal.trace(now, || TraceEvent::Sent {
@@ -426,7 +430,7 @@ impl Association {
         }
         let p = &mut self.paths[path];
         p.burst_credit = p.burst_credit.saturating_sub(data_chunk_len(bytes));
-        p.chunks_sent += 1;
+        p.counters.data_chunks_sent += 1;
         carried.new += 1;
         carried.bytes += data_chunk_len(bytes);
         carried.highest = carried.highest.max(seq);

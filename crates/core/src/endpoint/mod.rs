@@ -106,6 +106,8 @@ pub struct Endpoint {
     /// Closed associations whose last event was polled.
     leaving: Vec<AssociationId>,
     stats: EndpointStats,
+    /// Figures of associations that have gone.
+    past_stats: AssociationStats,
     /// What every association begins with, for tests of wrap-around.
     #[cfg(test)]
     first_tsn: Option<Tsn>,
@@ -138,6 +140,7 @@ impl Endpoint {
             traces: VecDeque::new(),
             leaving: Vec::new(),
             stats: EndpointStats::default(),
+            past_stats: AssociationStats::default(),
             #[cfg(test)]
             first_tsn: None,
         }
@@ -398,6 +401,7 @@ impl Endpoint {
 
     fn insert(&mut self, association: Association) -> AssociationId {
         let tag = association.identity.local_tag.0;
+        self.stats.associations_begun += 1;
         let id = self.associations.insert(association);
         self.index.add_tag(tag, id);
         id
@@ -468,9 +472,13 @@ impl Endpoint {
     }
 
     fn remove(&mut self, id: AssociationId) {
-        if let Some(a) = self.associations.remove(id)
-            && let Some(at) = a.registered
-        {
+        let Some(a) = self.associations.remove(id) else { return };
+        self.stats.associations_ended += 1;
+        // What it still holds is nobody's any more.
+        let stats =
+            AssociationStats { send_buffered: 0, receive_buffered: 0, peer_rwnd: 0, ..a.stats() };
+        self.past_stats.add(&stats);
+        if let Some(at) = a.registered {
             self.deadlines.remove(&(at, id));
         }
     }

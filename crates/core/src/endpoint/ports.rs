@@ -8,7 +8,7 @@ use crate::association::Identity;
 use crate::config::{AssociationConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError};
 use crate::profile::LimitParameters;
-use crate::stats::AssociationInfo;
+use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
 
 /// The longest life of a cookie that `port` has given out; a port that is closed may have given
@@ -21,6 +21,16 @@ pub(super) fn longest_cookie_life(ports: &BTreeMap<u16, PortConfig>, port: u16) 
 }
 
 impl Endpoint {
+    /// The figures of all associations together, also of those that have gone: these counters only
+    /// grow.
+    pub fn totals(&self) -> AssociationStats {
+        let mut totals = self.past_stats.clone();
+        for association in self.associations.values() {
+            totals.add(&association.stats());
+        }
+        totals
+    }
+
     /// Opens another local SCTP port, or gives an open one other settings. These hold for
     /// associations that begin afterwards.
     ///

@@ -16,7 +16,7 @@ use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
 use crate::profile::Profile;
-use crate::stats::PathStats;
+use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
@@ -40,6 +40,26 @@ pub enum PathState {
     PotentiallyFailed,
     /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).
     Inactive,
+}
+
+impl PathState {
+    /// All states.
+    pub const ALL: [PathState; 4] = [
+        PathState::Unconfirmed,
+        PathState::Active,
+        PathState::PotentiallyFailed,
+        PathState::Inactive,
+    ];
+
+    /// Its name in lower case, such as `potentially-failed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PathState::Unconfirmed => "unconfirmed",
+            PathState::Active => "active",
+            PathState::PotentiallyFailed => "potentially-failed",
+            PathState::Inactive => "inactive",
+        }
+    }
 }
 
 /// A chunk whose acknowledgement will be a round-trip time sample.
@@ -116,10 +136,7 @@ pub(crate) struct Path {
     pub(crate) silent: bool,
     /// Congestion window before the last cut by a loss.
     pub(crate) cwnd_at_loss: usize,
-    /// Chunks that left here, first transmissions and others.
-    pub(crate) chunks_sent: u64,
-    /// Those declared lost.
-    pub(crate) chunks_lost: u64,
+    pub(crate) counters: PathCounters,
 }
 
 impl Path {
@@ -171,8 +188,7 @@ impl Path {
             answered: Time::ZERO,
             silent: false,
             cwnd_at_loss: 0,
-            chunks_sent: 0,
-            chunks_lost: 0,
+            counters: PathCounters::default(),
         }
     }
 
@@ -208,9 +224,9 @@ impl Path {
         }
     }
 
-    /// The part of the chunks sent here that was declared lost, 0 to 1.
+    /// Losses for each chunk that left here for the first time.
     pub(crate) fn loss_rate(&self) -> f64 {
-        self.chunks_lost as f64 / self.chunks_sent.max(1) as f64
+        self.counters.lost_chunks as f64 / self.counters.data_chunks_sent.max(1) as f64
     }
 
     /// Path MTU Data Chunk Size: bytes for chunks in one packet.
@@ -279,11 +295,13 @@ impl Path {
             rttvar: self.rtt.rttvar(),
             rto: self.rto(),
             last_rtt: self.rtt.last(),
+            min_rtt: self.rtt.least(),
             errors: self.errors,
             mtu: self.mtu,
             timeouts: self.timeouts,
             heartbeats_sent: self.heartbeat.sent,
             heartbeats_acked: self.heartbeat.acked,
+            counters: self.counters,
         }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     last: Option<Duration>,
+    least: Option<Duration>,
     rto: Duration,
     /// RTO.Min as it is now: mechanisms may move it.
     min: Duration,
@@ -32,6 +33,7 @@ impl RttEstimator {
             srtt: None,
             rttvar: Duration::ZERO,
             last: None,
+            least: None,
             // C1: until a measurement has been made, RTO is RTO.Initial.
             rto: parameters.initial().min(parameters.max()),
             min: parameters.min(),
@@ -57,6 +59,11 @@ impl RttEstimator {
 
     pub(crate) fn last(&self) -> Option<Duration> {
         self.last
+    }
+
+    /// The shortest sample of all.
+    pub(crate) fn least(&self) -> Option<Duration> {
+        self.least
     }
 
     /// The retransmission timeout, with any backoff.
@@ -110,6 +117,7 @@ impl RttEstimator {
         self.rttvar = self.rttvar.max(self.parameters.granularity());
         self.srtt = Some(srtt);
         self.last = Some(r);
+        self.least = Some(self.least.map_or(r, |least| least.min(r)));
         self.bound();
     }
 
@@ -137,6 +145,7 @@ mod tests {
         rtt.sample(ms(180));
         // RTTVAR = 0.75 * 50 + 0.25 * 80 = 57.5, SRTT = 0.875 * 100 + 0.125 * 180 = 110
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(110)), ms(340)));
+        assert_eq!((rtt.last(), rtt.least()), (Some(ms(180)), Some(ms(100))));
         rtt.back_off(&Profile::default());
         assert_eq!(rtt.rto(), ms(680));
     }

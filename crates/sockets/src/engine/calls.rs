@@ -26,7 +26,7 @@ impl Engine {
                     Ok(SOCK_SEQPACKET) => true,
                     _ => return Err(errno::EPROTONOSUPPORT),
                 };
-                let options = Options::new(std::sync::Arc::clone(&self.profile));
+                let options = Options::new(std::sync::Arc::clone(&self.profile), self.trace);
                 self.sockets.insert(request.socket, Socket::new(conn, v6, many, options));
                 Ok((0, Vec::new()))
             }

@@ -73,6 +73,8 @@ struct Association {
 pub(crate) struct Engine {
     raw: RawEndpoint,
     profile: Arc<Profile>,
+    /// Associations record their decisions.
+    trace: bool,
     /// Addresses that a socket bound to all of them offers to peers.
     offered: Vec<IpAddr>,
     /// Packets travel in UDP datagrams.
@@ -104,6 +106,7 @@ impl Engine {
             raw,
             offered: if several { local } else { Vec::new() },
             profile: Arc::clone(&settings.profile),
+            trace: settings.trace,
             encapsulated,
             peer_udp_port: settings.peer_udp_port,
             sockets: BTreeMap::new(),

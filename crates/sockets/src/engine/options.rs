@@ -41,10 +41,14 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn new(profile: Arc<Profile>) -> Options {
+    pub(super) fn new(profile: Arc<Profile>, trace: bool) -> Options {
         // `sctp_initmsg` of Linux: 10 streams asked for, 65535 granted.
-        let config =
-            AssociationConfig { profile, outbound_streams: 10, ..AssociationConfig::default() };
+        let config = AssociationConfig {
+            profile,
+            trace,
+            outbound_streams: 10,
+            ..AssociationConfig::default()
+        };
         Options {
             config,
             max_segment: 0,

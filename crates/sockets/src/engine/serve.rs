@@ -18,7 +18,7 @@ use rustix::net::{
 use tokio::io::unix::AsyncFd;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Profile, RawEndpoint};
+use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
 
 use super::Engine;
 use super::idle::watch_idle;
@@ -36,6 +36,8 @@ pub struct Settings {
     pub peer_udp_port: u16,
     /// How associations recover from loss, and their default parameters.
     pub profile: Arc<Profile>,
+    /// Associations record their decisions for observers. Default `false`.
+    pub trace: bool,
 }
 
 impl Default for Settings {
@@ -45,6 +47,7 @@ impl Default for Settings {
             any_port: true,
             peer_udp_port: DEFAULT_UDP_PORT,
             profile: Profile::tresse(),
+            trace: false,
         }
     }
 }
@@ -147,6 +150,17 @@ impl Server {
     #[must_use]
     pub fn udp_addr(&self) -> SocketAddr {
         self.udp
+    }
+
+    /// Has `observer` watch all packets and associations.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.driver.observe(observer);
+    }
+
+    /// A view of the figures of all associations.
+    #[must_use]
+    pub fn monitor(&self) -> Monitor {
+        self.engine.borrow().raw.monitor()
     }
 
     /// Serves until `stop` is ready, and ends as it says.

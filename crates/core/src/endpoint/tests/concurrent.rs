@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::error::SendError;
 use crate::rng::Rng;
+use crate::stats::PathCounters;
 
 const MESSAGES: u32 = 250;
 const STREAMS: u16 = 3;
@@ -136,4 +137,41 @@ fn a_path_counts_for_the_others_while_it_carries_data() {
     let together = growth(windows("rfc9260", both)).iter().sum::<usize>();
     assert!(first > 0 && second > 0);
     assert!(2 * (first + second) < together, "{first} + {second}, but {together} uncoupled");
+}
+
+#[test]
+fn the_figures_of_the_paths_are_those_of_the_association_and_outlive_it() {
+    let mut pair = transfer("tresse", 5);
+    let end = pair.end(Side::A);
+    let a = end.associations()[0];
+    let (stats, paths) = (end.stats(a).unwrap(), end.path_stats(a));
+    let sum = |count: fn(&PathCounters) -> u64| -> u64 {
+        paths.iter().map(|path| count(&path.counters)).sum()
+    };
+    assert_eq!(sum(|c| c.packets_sent), stats.packets_sent);
+    assert_eq!(sum(|c| c.bytes_sent), stats.bytes_sent);
+    assert_eq!(sum(|c| c.packets_received), stats.packets_received);
+    assert_eq!(sum(|c| c.bytes_received), stats.bytes_received);
+    assert_eq!(sum(|c| c.data_chunks_sent), stats.data_chunks_sent);
+    assert_eq!(sum(|c| c.retransmitted_chunks), stats.retransmissions());
+    assert_eq!(sum(|c| c.lost_chunks), stats.losses());
+    assert!(stats.losses() > 0 && paths.iter().all(|path| path.counters.data_chunks_sent > 0));
+    for path in &paths {
+        let wait = path.queueing_delay().unwrap();
+        assert_eq!(path.min_rtt.unwrap() + wait, path.srtt.unwrap());
+    }
+
+    let now = pair.now;
+    let end = pair.end(Side::A);
+    end.abort(now, a, b"the end").unwrap();
+    pair.run(secs(1));
+    let end = pair.end(Side::A);
+    end.forget(a);
+    assert!(end.stats(a).is_none());
+    let totals = end.totals();
+    assert_eq!(totals.lost_chunks, stats.lost_chunks);
+    assert_eq!(totals.packets_sent, stats.packets_sent + 1, "the ABORT");
+    assert_eq!((totals.send_buffered, totals.peer_rwnd), (0, 0));
+    let counts = end.endpoint_stats();
+    assert_eq!((counts.associations_begun, counts.associations_ended), (1, 1));
 }

@@ -2,12 +2,10 @@
 //! again, so that analysers dissect them.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fmt;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -17,83 +15,68 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::{DataLink, Endianness};
 use tresse::{Direction, ObservedPacket, Observer};
 
-use super::outcome::Failure;
+use crate::clock::WallClock;
+use crate::spool::{Spool, Stream};
 
 const PROTOCOL_UDP: u8 = 17;
+const PROTOCOL_SCTP: u8 = 132;
 const HOP_LIMIT: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// A capture file. Clones share it; one of them goes to the endpoint as its observer.
-#[derive(Clone)]
-pub(crate) struct Capture(Arc<Mutex<Inner>>);
-
-struct Inner {
-    writer: PcapNgWriter<BufWriter<File>>,
-    /// Wall-clock time of the endpoint's time zero.
-    epoch: Option<Duration>,
+/// Writes every packet of an endpoint to a pcapng file: those received once the carrier has checked
+/// them, those sent as they are handed to the system.
+pub struct Capture {
+    stream: Stream,
+    /// Encodes into memory.
+    writer: PcapNgWriter<Vec<u8>>,
+    clock: WallClock,
     packet: Vec<u8>,
-    /// The first error; nothing is written after it.
-    error: Option<String>,
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+    }
 }
 
 impl Capture {
-    pub(crate) fn create(path: &Path) -> Result<Capture, Failure> {
-        let wrong = |e: &dyn std::fmt::Display| Failure::Usage(format!("{}: {e}", path.display()));
-        let file = File::create(path).map_err(|e| wrong(&e))?;
-        let mut writer = PcapNgWriter::with_endianness(BufWriter::new(file), Endianness::Little)
-            .map_err(|e| wrong(&e))?;
+    /// Makes the file, or opens a pipe; see [`Spool::create`] for `limit`.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn create(spool: &Spool, path: &Path, limit: u64) -> io::Result<Capture> {
+        let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little)
+            .map_err(io::Error::other)?;
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
             snaplen: 0,
             options: vec![
-                InterfaceDescriptionOption::IfName(Cow::Borrowed("tresse perf")),
+                InterfaceDescriptionOption::IfName(Cow::Borrowed("tresse")),
                 InterfaceDescriptionOption::IfTsResol(9), // Nanoseconds.
             ],
         };
-        writer.write_pcapng_block(interface).map_err(|e| wrong(&e))?;
-        let inner = Inner { writer, epoch: None, packet: Vec::new(), error: None };
-        Ok(Capture(Arc::new(Mutex::new(inner))))
-    }
-
-    /// Writes what is buffered.
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.error.is_none()
-            && let Err(e) = inner.writer.get_mut().flush()
-        {
-            inner.error = Some(e.to_string());
-        }
-        match inner.error.take() {
-            Some(error) => Err(Failure::Failed(format!("the capture is incomplete: {error}"))),
-            None => Ok(()),
-        }
+        writer.write_pcapng_block(interface).map_err(io::Error::other)?;
+        let stream = spool.create(path, writer.get_ref(), limit)?;
+        writer.get_mut().clear();
+        Ok(Capture { stream, writer, clock: WallClock::default(), packet: Vec::new() })
     }
 }
 
 impl Observer for Capture {
     fn packet(&mut self, observed: &ObservedPacket<'_>) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.error.is_some() {
-            return;
-        }
-        let at = Duration::from_nanos(observed.at.as_nanos());
-        let epoch = *inner.epoch.get_or_insert_with(|| {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            now.saturating_sub(at)
-        });
-        let mut packet = std::mem::take(&mut inner.packet);
-        encapsulate(observed, &mut packet);
+        encapsulate(observed, &mut self.packet);
         let block = EnhancedPacketBlock {
             interface_id: 0,
-            timestamp: epoch + at,
-            original_len: u32::try_from(packet.len()).unwrap_or(u32::MAX),
-            data: Cow::Borrowed(&packet),
+            timestamp: self.clock.since_1970(observed.at),
+            original_len: u32::try_from(self.packet.len()).unwrap_or(u32::MAX),
+            data: Cow::Borrowed(&self.packet),
             options: Vec::new(),
         };
-        if let Err(e) = inner.writer.write_pcapng_block(block) {
-            inner.error = Some(e.to_string());
+        // Writing to memory does not fail.
+        if self.writer.write_pcapng_block(block).is_ok() {
+            self.stream.write(self.writer.get_ref());
         }
-        inner.packet = packet;
+        self.writer.get_mut().clear();
     }
 }
 
@@ -104,37 +87,48 @@ fn encapsulate(observed: &ObservedPacket<'_>, buffer: &mut Vec<u8>) {
         Direction::In => (observed.remote, observed.local),
         Direction::Out => (observed.local, observed.remote),
     };
-    let udp_len = observed.packet.len() + 8;
+    // There are no ports on raw IP.
+    let udp = observed.local.port() != 0;
+    let protocol = if udp { PROTOCOL_UDP } else { PROTOCOL_SCTP };
+    let payload = observed.packet.len() + if udp { 8 } else { 0 };
     if destination.is_ipv4() {
         buffer.extend_from_slice(&[0x45, observed.ecn.bits()]);
-        buffer.extend_from_slice(&field(udp_len + 20));
+        buffer.extend_from_slice(&field(payload + 20));
         buffer.extend_from_slice(&[0, 0]);
         buffer.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-        buffer.extend_from_slice(&[HOP_LIMIT, PROTOCOL_UDP, 0, 0]);
+        buffer.extend_from_slice(&[HOP_LIMIT, protocol, 0, 0]);
         push_addresses(source, destination, buffer);
         let checksum = !sum(0, buffer);
         buffer[10..12].copy_from_slice(&checksum.to_be_bytes());
     } else {
         let class = u32::from(observed.ecn.bits()) << 20;
         buffer.extend_from_slice(&(0x6000_0000 | class).to_be_bytes());
-        buffer.extend_from_slice(&field(udp_len));
-        buffer.extend_from_slice(&[PROTOCOL_UDP, HOP_LIMIT]);
+        buffer.extend_from_slice(&field(payload));
+        buffer.extend_from_slice(&[protocol, HOP_LIMIT]);
         push_addresses(source, destination, buffer);
     }
+    if udp {
+        push_udp(source, destination, observed.packet, buffer);
+    }
+    buffer.extend_from_slice(observed.packet);
+}
+
+/// The UDP header before `packet`.
+fn push_udp(source: SocketAddr, destination: SocketAddr, packet: &[u8], buffer: &mut Vec<u8>) {
+    let length = field(packet.len() + 8);
     let udp = buffer.len();
     buffer.extend_from_slice(&source.port().to_be_bytes());
     buffer.extend_from_slice(&destination.port().to_be_bytes());
-    buffer.extend_from_slice(&field(udp_len));
+    buffer.extend_from_slice(&length);
     // RFC 768, RFC 8200 §8.1: the checksum covers a pseudo-header of addresses, protocol, length.
     let mut pseudo = Vec::with_capacity(36);
     push_addresses(source, destination, &mut pseudo);
     pseudo.extend_from_slice(&[0, PROTOCOL_UDP]);
-    pseudo.extend_from_slice(&field(udp_len));
-    let total = sum(sum(sum(0, &pseudo), &buffer[udp..]), observed.packet);
+    pseudo.extend_from_slice(&length);
+    let total = sum(sum(sum(0, &pseudo), &buffer[udp..]), packet);
     // RFC 768: a checksum of zero is sent as all ones.
     let checksum = if total == u16::MAX { u16::MAX } else { !total };
     buffer.extend_from_slice(&checksum.to_be_bytes());
-    buffer.extend_from_slice(observed.packet);
 }
 
 /// Both addresses in the family of the destination.
@@ -173,6 +167,7 @@ fn sum(start: u16, bytes: &[u8]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tresse::{Ecn, Time};
 
     fn packet(direction: Direction, local: &str, remote: &str) -> Vec<u8> {
@@ -207,8 +202,42 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_made_is_a_wrong_request() {
-        let failure = Capture::create(Path::new("/nonexistent/x.pcapng")).err().unwrap();
-        assert!(matches!(&failure, Failure::Usage(text) if text.contains("nonexistent")));
+    fn raw_ip_has_no_udp_header() {
+        let v4 = packet(Direction::Out, "192.0.2.1:0", "192.0.2.2:0");
+        assert_eq!((v4.len(), v4[9], &v4[20..]), (20 + 13, 132, &b"odd packet!!!"[..]));
+        let v6 = packet(Direction::In, "[2001:db8::1]:0", "[2001:db8::2]:0");
+        assert_eq!((v6.len(), v6[6], v6[5]), (40 + 13, 132, 13));
+    }
+
+    #[test]
+    fn a_file_can_be_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.pcapng");
+        let spool = Spool::start(|line| panic!("{line}")).unwrap();
+        let mut capture = Capture::create(&spool, &path, 0).unwrap();
+        for n in 0..3 {
+            capture.packet(&ObservedPacket {
+                at: Time::from_millis(n),
+                direction: Direction::Out,
+                local: "192.0.2.1:9899".parse().unwrap(),
+                remote: "192.0.2.2:9899".parse().unwrap(),
+                ecn: Ecn::NotEct,
+                packet: &[0; 40],
+            });
+        }
+        assert!(spool.flush(Duration::from_secs(60)));
+        let bytes = std::fs::read(&path).unwrap();
+        let mut reader = pcap_file::pcapng::PcapNgReader::new(&bytes[..]).unwrap();
+        let (mut packets, mut last) = (0, None);
+        while let Some(block) = reader.next_block() {
+            if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block.unwrap() {
+                assert_eq!(packet.original_len, 20 + 8 + 40);
+                let before: Option<Duration> = last.replace(packet.timestamp);
+                let step = before.map(|before| packet.timestamp - before);
+                assert!(step.is_none_or(|step| step == Duration::from_millis(1)));
+                packets += 1;
+            }
+        }
+        assert_eq!(packets, 3);
     }
 }

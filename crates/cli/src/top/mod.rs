@@ -1,0 +1,140 @@
+//! `tresse top`: a terminal view of live associations, fed by the metrics of running processes.
+
+mod fetch;
+mod screen;
+mod table;
+
+use std::io::{self, IsTerminal, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tresse_observe::Snapshot;
+use tresse_sockets::engine::Folder;
+
+use crate::perf::parse_duration;
+
+/// Watch live associations: round-trip times, timeouts, windows, losses and rates of each path.
+///
+/// Shows what a `tresse perf` or `tresse run` with --metrics serves. Arrows scroll, q ends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where metrics are served ([ADDR:]PORT), or "engine" for every `tresse run --metrics` of this
+    /// user on this host
+    #[arg(default_value = "engine", value_name = "[ADDR:]PORT|engine")]
+    source: Where,
+    /// Time between two looks
+    #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    interval: Duration,
+    /// Print a plain table after one interval and end; so does an output that is no terminal
+    #[arg(long)]
+    once: bool,
+}
+
+/// The argument of `tresse top`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Where {
+    Address(SocketAddr),
+    Engines,
+}
+
+impl std::str::FromStr for Where {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Where, String> {
+        if text == "engine" {
+            return Ok(Where::Engines);
+        }
+        crate::observe::metrics_address(text)
+            .map(Where::Address)
+            .map_err(|error| format!("{error}, or engine"))
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        time if (Duration::from_millis(50)..=Duration::from_secs(3600)).contains(&time) => Ok(time),
+        _ => Err("50ms to 1h".into()),
+    }
+}
+
+/// One process that is watched.
+struct Source {
+    address: SocketAddr,
+    before: Option<Snapshot>,
+    now: Option<Snapshot>,
+    /// Why the last look failed.
+    error: Option<String>,
+}
+
+impl Source {
+    fn new(address: SocketAddr) -> Source {
+        Source { address, before: None, now: None, error: None }
+    }
+
+    /// Looks again.
+    fn look(&mut self) {
+        match fetch::snapshot(self.address) {
+            Ok(snapshot) => {
+                self.error = None;
+                // Another process at the same address begins anew.
+                let before = self.now.take();
+                self.before = before.filter(|before| before.process == snapshot.process);
+                self.now = Some(snapshot);
+            }
+            Err(error) => {
+                self.error = Some(error);
+                (self.before, self.now) = (None, None);
+            }
+        }
+    }
+}
+
+/// Where to look now: engines come and go.
+fn sources(place: &Where, known: Vec<Source>) -> Vec<Source> {
+    let addresses = match place {
+        Where::Address(address) => vec![*address],
+        Where::Engines => Folder::metrics(),
+    };
+    let mut known = known;
+    let take = |address| match known.iter().position(|source| source.address == address) {
+        Some(at) => known.swap_remove(at),
+        None => Source::new(address),
+    };
+    addresses.into_iter().map(take).collect()
+}
+
+/// Runs until the user has seen enough.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let first = look(&args.source, Vec::new());
+    let problem = match first.iter().find_map(|source| source.error.as_ref()) {
+        Some(error) if first.iter().all(|source| source.error.is_some()) => Some(error.clone()),
+        _ if first.is_empty() => Some(
+            "no engine with metrics is running: start one with `tresse run --metrics PORT`".into(),
+        ),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        let _ = writeln!(io::stderr(), "tresse: {problem}");
+        return ExitCode::from(1);
+    }
+    if args.once || !io::stdout().is_terminal() {
+        std::thread::sleep(args.interval);
+        // Whoever reads may stop reading.
+        let _ = write!(io::stdout(), "{}", table::text(&look(&args.source, first)));
+        return ExitCode::SUCCESS;
+    }
+    match screen::run(&args.source, args.interval, first) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "tresse: the terminal failed: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn look(place: &Where, known: Vec<Source>) -> Vec<Source> {
+    let mut sources = sources(place, known);
+    sources.iter_mut().for_each(Source::look);
+    sources
+}

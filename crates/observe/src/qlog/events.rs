@@ -1,0 +1,243 @@
+//! The events of `docs/qlog.md`. Times are in milliseconds, sizes in bytes.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+use tresse::{
+    CloseReason, Direction, Event, ObservedEvent, ObservedPacket, PathId, Time, TraceEvent,
+};
+use tresse_wire::Packet;
+
+use super::packet::PacketData;
+
+/// One record.
+#[derive(Debug, Serialize)]
+pub(super) struct Record<'a> {
+    time: f64,
+    name: &'static str,
+    /// The path, as qlog calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuple: Option<String>,
+    data: Data<'a>,
+}
+
+/// The `data` of an event, by its name.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Data<'a> {
+    Packet(PacketData<'a>),
+    State {
+        new: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trigger: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_cause: Option<u16>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outbound_streams: Option<u16>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        inbound_streams: Option<u16>,
+    },
+    Path {
+        remote: IpAddr,
+        new: &'static str,
+    },
+    PeerError {
+        error_cause: u16,
+        length: usize,
+    },
+    Sent {
+        tsn: u32,
+        length: usize,
+        transmission: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trigger: Option<&'static str>,
+    },
+    Sacked {
+        cumulative_tsn_ack: u32,
+        gap_ack_blocks: usize,
+        duplicate_tsns: usize,
+        newly_acked: usize,
+        a_rwnd: u32,
+    },
+    Lost {
+        tsn: u32,
+        trigger: &'static str,
+        miss_indications: u32,
+    },
+    Tsn {
+        tsn: u32,
+    },
+    Nothing {},
+    Rtt {
+        latest_rtt: f64,
+        smoothed_rtt: f64,
+        rto: f64,
+    },
+    Window {
+        cwnd: usize,
+        ssthresh: usize,
+        flight: usize,
+        trigger: &'static str,
+    },
+    Expired {
+        rto: f64,
+    },
+    Spurious {
+        loss: &'static str,
+        trigger: &'static str,
+    },
+    RtoMin {
+        rto_min: f64,
+    },
+    Armed {
+        expires: f64,
+    },
+}
+
+impl<'a> Record<'a> {
+    fn new(at: Time, name: &'static str, path: Option<PathId>, data: Data<'a>) -> Record<'a> {
+        let time = at.as_nanos() as f64 / 1e6;
+        Record { time, name, tuple: path.map(|path| path.0.to_string()), data }
+    }
+
+    pub(super) fn packet(observed: &ObservedPacket<'_>, packet: &Packet<'a>) -> Record<'a> {
+        let name = match observed.direction {
+            Direction::In => "sctp:packet_received",
+            Direction::Out => "sctp:packet_sent",
+        };
+        let data = Data::Packet(PacketData::new(observed, packet));
+        Record::new(observed.at, name, None, data)
+    }
+
+    pub(super) fn event(observed: &ObservedEvent<'_>) -> Option<Record<'a>> {
+        const STATE: &str = "sctp:association_state_updated";
+        let state = |new, trigger, error_cause| Data::State {
+            new,
+            trigger,
+            error_cause,
+            outbound_streams: None,
+            inbound_streams: None,
+        };
+        let (name, path, data) = match observed.event {
+            Event::Connected { outbound_streams, inbound_streams, .. } => {
+                let data = Data::State {
+                    new: "established",
+                    trigger: None,
+                    error_cause: None,
+                    outbound_streams: Some(*outbound_streams),
+                    inbound_streams: Some(*inbound_streams),
+                };
+                (STATE, None, data)
+            }
+            Event::Restarted => (STATE, None, state("established", Some("restart"), None)),
+            Event::PeerShutdown => {
+                (STATE, None, state("shutdown-received", Some("peer_shutdown"), None))
+            }
+            Event::Closed(reason) => {
+                let (trigger, cause) = closed(reason);
+                (STATE, None, state("closed", Some(trigger), cause))
+            }
+            Event::PathChanged { path, address, state } => {
+                let data = Data::Path { remote: *address, new: state.name() };
+                ("sctp:path_state_updated", Some(*path), data)
+            }
+            Event::PeerError { cause, value } => {
+                let data = Data::PeerError { error_cause: *cause, length: value.len() };
+                ("sctp:peer_error", None, data)
+            }
+            _ => return None,
+        };
+        Some(Record::new(observed.at, name, path, data))
+    }
+
+    pub(super) fn trace(at: Time, event: &TraceEvent) -> Option<Record<'a>> {
+        let (name, path, data) = match event {
+            TraceEvent::Sent { tsn, path, bytes, transmission, cause } => {
+                let trigger = cause.map(|cause| cause.name());
+                let (tsn, length, transmission) = (tsn.0, *bytes, *transmission);
+                ("sctp:data_sent", Some(path), Data::Sent { tsn, length, transmission, trigger })
+            }
+            TraceEvent::Sacked { cumulative, gap_blocks, duplicates, newly_acked, a_rwnd } => {
+                let data = Data::Sacked {
+                    cumulative_tsn_ack: cumulative.0,
+                    gap_ack_blocks: *gap_blocks,
+                    duplicate_tsns: *duplicates,
+                    newly_acked: *newly_acked,
+                    a_rwnd: *a_rwnd,
+                };
+                ("sctp:sack_processed", None, data)
+            }
+            TraceEvent::Lost { tsn, path, cause, misses } => {
+                let trigger = cause.name();
+                let data = Data::Lost { tsn: tsn.0, trigger, miss_indications: *misses };
+                ("sctp:chunk_lost", Some(path), data)
+            }
+            TraceEvent::Reneged { tsn } => ("sctp:chunk_reneged", None, Data::Tsn { tsn: tsn.0 }),
+            TraceEvent::LimitedTransmit { path } => {
+                ("sctp:limited_transmit", Some(path), Data::Nothing {})
+            }
+            TraceEvent::Rtt { path, sample, srtt, rto } => {
+                let (latest_rtt, smoothed_rtt) = (millis(*sample), millis(*srtt));
+                let data = Data::Rtt { latest_rtt, smoothed_rtt, rto: millis(*rto) };
+                ("sctp:rtt_updated", Some(path), data)
+            }
+            TraceEvent::Window { path, cwnd, ssthresh, flight, cause } => {
+                let (cwnd, ssthresh, flight) = (*cwnd, *ssthresh, *flight);
+                let data = Data::Window { cwnd, ssthresh, flight, trigger: cause.name() };
+                ("sctp:congestion_window_updated", Some(path), data)
+            }
+            TraceEvent::TimerExpired { path, rto } => {
+                ("sctp:t3_rtx_expired", Some(path), Data::Expired { rto: millis(*rto) })
+            }
+            TraceEvent::Spurious { path, timeout, by } => {
+                let loss = if *timeout { "timeout" } else { "sack" };
+                let data = Data::Spurious { loss, trigger: by.name() };
+                ("sctp:loss_spurious", Some(path), data)
+            }
+            TraceEvent::RtoMin { rto_min } => {
+                ("sctp:rto_min_updated", None, Data::RtoMin { rto_min: millis(*rto_min) })
+            }
+            TraceEvent::TimerArmed { path, at } => {
+                ("sctp:t3_rtx_armed", Some(path), Data::Armed { expires: at.as_secs_f64() * 1e3 })
+            }
+            _ => return None,
+        };
+        Some(Record::new(at, name, path.copied(), data))
+    }
+
+    pub(super) fn to_text(&self) -> Vec<u8> {
+        sequence(self)
+    }
+}
+
+/// A JSON text with the separators of RFC 7464 around it.
+pub(super) fn sequence(value: &impl Serialize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(256);
+    text.push(0x1e);
+    // These types have string keys only and finite numbers, and memory does not fail.
+    if serde_json::to_writer(&mut text, value).is_err() {
+        return Vec::new();
+    }
+    text.push(b'\n');
+    text
+}
+
+/// Why an association ended, and the cause code of the peer's ABORT.
+fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
+    match reason {
+        CloseReason::Shutdown => ("shutdown", None),
+        CloseReason::Aborted => ("aborted", None),
+        CloseReason::PeerAborted { cause, .. } => ("peer_aborted", Some(*cause)),
+        CloseReason::Unreachable => ("unreachable", None),
+        CloseReason::SetupFailed => ("setup_failed", None),
+        CloseReason::NoSctp => ("no_sctp", None),
+        CloseReason::ShutdownTimeout => ("shutdown_timeout", None),
+        CloseReason::ProtocolViolation(_) => ("protocol_violation", None),
+        _ => ("unknown", None),
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}

@@ -1,0 +1,150 @@
+//! A packet with its chunks.
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use tresse::{Ecn, ObservedPacket};
+use tresse_wire::{Chunk, InitFields, Packet, Sack};
+
+/// The `data` of a packet event.
+#[derive(Debug, Serialize)]
+pub(super) struct PacketData<'a> {
+    remote: std::net::SocketAddr,
+    verification_tag: u32,
+    raw: Raw,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ecn: Option<&'static str>,
+    chunks: ChunkList<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Raw {
+    length: usize,
+}
+
+/// Chunks, described while they are written.
+#[derive(Debug)]
+struct ChunkList<'a>(Packet<'a>);
+
+impl<'a> PacketData<'a> {
+    pub(super) fn new(observed: &ObservedPacket<'_>, packet: &Packet<'a>) -> PacketData<'a> {
+        PacketData {
+            remote: observed.remote,
+            verification_tag: packet.header().verification_tag.0,
+            raw: Raw { length: observed.packet.len() },
+            ecn: match observed.ecn {
+                Ecn::NotEct => None,
+                Ecn::Ect0 => Some("ECT(0)"),
+                Ecn::Ect1 => Some("ECT(1)"),
+                Ecn::Ce => Some("CE"),
+            },
+            chunks: ChunkList(*packet),
+        }
+    }
+}
+
+/// One chunk: its type and length, and what matters of it.
+#[derive(Serialize)]
+struct Description<'a> {
+    chunk_type: &'a str,
+    length: usize,
+    #[serde(flatten)]
+    fields: Fields,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Fields {
+    Data {
+        tsn: u32,
+        stream_id: u16,
+        stream_sequence_number: u16,
+        ppid: u32,
+        unordered: bool,
+        beginning: bool,
+        ending: bool,
+        user_data_length: usize,
+    },
+    Init {
+        initiate_tag: u32,
+        a_rwnd: u32,
+        outbound_streams: u16,
+        inbound_streams: u16,
+        initial_tsn: u32,
+    },
+    Sack {
+        cumulative_tsn_ack: u32,
+        a_rwnd: u32,
+        /// Offsets from the Cumulative TSN Ack, as in the chunk.
+        gap_ack_blocks: Vec<(u16, u16)>,
+        duplicate_tsns: Vec<u32>,
+    },
+    Shutdown {
+        cumulative_tsn_ack: u32,
+    },
+    Plain {},
+}
+
+impl Fields {
+    fn of(chunk: &Chunk<'_>) -> Fields {
+        match chunk {
+            Chunk::Data(data) => Fields::Data {
+                tsn: data.tsn.0,
+                stream_id: data.stream.0,
+                stream_sequence_number: data.ssn.0,
+                ppid: data.ppid.0,
+                unordered: data.flags.unordered,
+                beginning: data.flags.beginning,
+                ending: data.flags.ending,
+                user_data_length: data.payload.len(),
+            },
+            Chunk::Init(init) => Fields::init(&init.fields()),
+            Chunk::InitAck(init) => Fields::init(&init.fields()),
+            Chunk::Sack(sack) => Fields::sack(sack),
+            Chunk::NrSack(nr_sack) => Fields::sack(&nr_sack.sack),
+            Chunk::Shutdown(shutdown) => {
+                Fields::Shutdown { cumulative_tsn_ack: shutdown.cumulative_tsn_ack.0 }
+            }
+            _ => Fields::Plain {},
+        }
+    }
+
+    fn init(init: &InitFields) -> Fields {
+        Fields::Init {
+            initiate_tag: init.initiate_tag.0,
+            a_rwnd: init.a_rwnd,
+            outbound_streams: init.outbound_streams,
+            inbound_streams: init.inbound_streams,
+            initial_tsn: init.initial_tsn.0,
+        }
+    }
+
+    fn sack(sack: &Sack<'_>) -> Fields {
+        Fields::Sack {
+            cumulative_tsn_ack: sack.cumulative_tsn_ack.0,
+            a_rwnd: sack.a_rwnd,
+            gap_ack_blocks: sack.gap_blocks().map(|block| (block.start, block.end)).collect(),
+            duplicate_tsns: sack.duplicates().map(|tsn| tsn.0).collect(),
+        }
+    }
+}
+
+impl Serialize for ChunkList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        // Where the framing breaks the rest cannot be told apart.
+        for raw in self.0.chunks().map_while(Result::ok) {
+            let fields = Chunk::parse(raw).map_or(Fields::Plain {}, |chunk| Fields::of(&chunk));
+            let number;
+            let chunk_type = match raw.chunk_type.name() {
+                Some(name) => name,
+                None => {
+                    number = format!("0x{:02x}", raw.chunk_type.0);
+                    &number
+                }
+            };
+            let length = raw.bytes.len();
+            list.serialize_element(&Description { chunk_type, length, fields })?;
+        }
+        list.end()
+    }
+}

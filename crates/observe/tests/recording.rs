@@ -1,0 +1,131 @@
+//! What observers of real traffic write.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use common::Pair;
+use serde_json::Value;
+use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// The records of a file, as RFC 7464 divides them.
+fn records(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let (before, texts) = text.split_once('\u{1e}').unwrap();
+    assert_eq!(before, "");
+    let parse = |text: &str| {
+        assert!(text.ends_with('\n'), "{text}");
+        serde_json::from_str(text).unwrap()
+    };
+    texts.split('\u{1e}').map(parse).collect()
+}
+
+fn schema() -> jsonschema::Validator {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/qlog.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[tokio::test]
+async fn qlog_holds_what_happened_as_the_schema_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::new(Some(Box::new(qlog))).await;
+    pair.send(40, 3000).await;
+    let stats = pair.theirs.stats();
+    pair.end().await;
+    assert!(spool.flush(LONG));
+
+    let files = files(folder.path());
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files[0].to_str().unwrap().ends_with("_server.sqlog"), "{files:?}");
+    let records = records(&files[0]);
+    let schema = schema();
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+    }
+    let mut number = BTreeMap::new();
+    for record in &records[1..] {
+        *number.entry(record["name"].as_str().unwrap()).or_insert(0u64) += 1;
+    }
+    assert_eq!(number["sctp:data_sent"], stats.data_chunks_sent);
+    assert_eq!(number["sctp:association_state_updated"], 2 + number_of_shutdowns(&records));
+    assert!(number["sctp:sack_processed"] > 0 && number["sctp:rtt_updated"] > 0, "{number:?}");
+    // The handshake, from before the association existed, and the end.
+    let chunks = |record: &Value| record["data"]["chunks"][0]["chunk_type"].clone();
+    assert_eq!(chunks(&records[1]), "INIT");
+    assert_eq!(chunks(&records[2]), "INIT ACK");
+    let last = &records[records.len() - 1]["data"];
+    assert_eq!((&last["new"], &last["trigger"]), (&"closed".into(), &"shutdown".into()));
+    let times: Vec<f64> = records[1..].iter().map(|r| r["time"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted());
+    assert_eq!(spool.stats().records_dropped, 0);
+}
+
+fn number_of_shutdowns(records: &[Value]) -> u64 {
+    records.iter().filter(|r| r["data"]["trigger"] == "peer_shutdown").count() as u64
+}
+
+#[test]
+fn the_schema_refuses_what_is_not_an_event() {
+    let schema = schema();
+    let good = serde_json::json!({
+        "time": 1.5, "name": "sctp:chunk_lost", "tuple": "0",
+        "data": { "tsn": 7, "trigger": "rack", "miss_indications": 1 },
+    });
+    assert!(schema.is_valid(&good));
+    for (pointer, value) in [
+        ("/name", "sctp:chunk_found".into()),
+        ("/tuple", "left".into()),
+        ("/time", "now".into()),
+        ("/data/tsn", (-1).into()),
+        ("/data/trigger", "magic".into()),
+    ] {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        assert!(!schema.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn associations_beyond_the_limit_are_not_logged_and_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let spool = Spool::start(move |line| drop(tell.send(line.to_owned()))).unwrap();
+    let options = QlogOptions { associations: 0, ..QlogOptions::default() };
+    let qlog = QlogFolder::create(&spool, folder.path(), options).unwrap();
+    let pair = Pair::new(Some(Box::new(qlog))).await;
+    pair.send(3, 100).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    assert_eq!(files(folder.path()), Vec::<std::path::PathBuf>::new());
+    assert_eq!(told.try_iter().count(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_does_not_stop_an_association() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let spool = Spool::start(move |line| drop(tell.send(line.to_owned()))).unwrap();
+    let mut observers = Observers::default();
+    observers.add(Capture::create(&spool, Path::new("/dev/full"), 0).unwrap());
+    let pair = Pair::new(Some(Box::new(observers))).await;
+    pair.send(100, 1000).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    assert_eq!(spool.stats().streams_failed, 1);
+    let lines: Vec<String> = told.try_iter().collect();
+    assert!(lines.len() == 1 && lines[0].contains("/dev/full"), "{lines:?}");
+}
