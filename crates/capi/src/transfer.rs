@@ -152,7 +152,7 @@ pub unsafe extern "C" fn tresse_write(fd: c_int, base: *const c_void, len: size_
 pub unsafe extern "C" fn tresse_readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
     on_socket!(
         fd,
-        |sock| give(client::read_vector(fd, &sock, iov, count)),
+        |sock| give(client::read_vector(fd, &sock, (iov, count), 0)),
         libc::readv(fd, iov, count)
     )
 }

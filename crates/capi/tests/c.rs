@@ -309,6 +309,17 @@ fn a_package_is_staged() {
     }
 }
 
+#[test]
+fn threads_can_be_cancelled() {
+    let Some(workshop) = Workshop::get() else { return };
+    if let Err(why) = &workshop.lksctp {
+        return skipped(why);
+    }
+    let built = workshop.build(&program("cancel.c"), With::Preload, &["-pthread"]);
+    let mut command = workshop.tresse_run(&["127.0.0.1"], free_udp_port().unwrap());
+    check(command.arg(built));
+}
+
 /// `kill -9` of the engine; the next one removes what it left behind.
 #[test]
 fn an_engine_that_is_killed() {

@@ -23,7 +23,7 @@ pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, w
 pub use options::{addresses, get_option, peel_off, set_option};
 pub use receive::{Received, readable_bytes, receive};
 pub use send::{Outgoing, send};
-pub use table::{Sock, before_close, forget, look_up_anew, lookup};
+pub use table::{Sock, before_close, forget, is_listening, look_up_anew, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,
     send_messages, send_to, write_vector,

@@ -110,12 +110,17 @@ pub fn receive_from(
     Ok(received.len)
 }
 
-/// `readv`.
+/// `readv`, with the flags of `recv`.
 ///
 /// # Errors
 /// As `readv`.
-pub fn read_vector(fd: c_int, sock: &Sock, iov: *const iovec, count: c_int) -> Fallible<usize> {
-    let received = receive(fd, sock, &counted(iov, count)?, 0)?;
+pub fn read_vector(
+    fd: c_int,
+    sock: &Sock,
+    (iov, count): (*const iovec, c_int),
+    flags: c_int,
+) -> Fallible<usize> {
+    let received = receive(fd, sock, &counted(iov, count)?, flags)?;
     Ok(received.map_or(0, |received| received.len))
 }
 

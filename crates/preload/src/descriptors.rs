@@ -12,7 +12,7 @@ use client::give_int;
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close(fd: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     client::before_close(fd);
     // SAFETY: the program's own call.
     unsafe { next!(fn close(c_int) -> c_int)(fd) }
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     forget_from(first, last);
     // SAFETY: the program's own call.
     unsafe { next!(fn close_range(c_uint, c_uint, c_int) -> c_int)(first, last, flags) }
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn closefrom(first: c_int) {
+pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
     forget_from(first.max(0) as c_uint, c_uint::MAX);
     // SAFETY: the program's own call.
     unsafe { next!(fn closefrom(c_int) -> ())(first) }
@@ -52,7 +52,7 @@ fn forget_from(first: c_uint, last: c_uint) {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup(fd: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the program's own call.
     let new = unsafe { next!(fn dup(c_int) -> c_int)(fd) };
     client::forget(new);
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn dup(fd: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup2(fd: c_int, new: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
     client::forget(new);
     // SAFETY: the program's own call.
     unsafe { next!(fn dup2(c_int, c_int) -> c_int)(fd, new) }
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn dup2(fd: c_int, new: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
     client::forget(new);
     // SAFETY: the program's own call.
     unsafe { next!(fn dup3(c_int, c_int, c_int) -> c_int)(fd, new, flags) }
@@ -93,7 +93,7 @@ fn forget_copy(command: c_int, new: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     let result =
         unsafe { next!(fn fcntl(c_int, c_int, *mut c_void) -> c_int)(fd, command, argument) };
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void)
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
     // SAFETY: the program's own call.
     let result =
         unsafe { next!(fn fcntl64(c_int, c_int, *mut c_void) -> c_int)(fd, command, argument) };
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: *mut c_voi
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     if request == libc::FIONREAD
         && let Some(sock) = client::lookup(fd)
     {

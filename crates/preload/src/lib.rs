@@ -10,6 +10,7 @@
 mod descriptors;
 mod next;
 mod transfer;
+mod wait;
 
 use std::ffi::{c_int, c_void};
 
@@ -17,10 +18,11 @@ use libc::{sockaddr, socklen_t};
 use next::next;
 use tresse_client as client;
 use tresse_client::give_int;
+use wait::wait;
 
 /// `socket`.
 #[unsafe(no_mangle)]
-pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+pub extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     if client::is_sctp(domain, kind, protocol) && client::engine_path().is_some() {
         return give_int(client::socket(domain, kind));
     }
@@ -36,7 +38,7 @@ pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
+pub unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
     match client::lookup(fd) {
         Some(sock) => give_int(client::calls::bind(&sock, address, len)),
         // SAFETY: the program's own call.
@@ -51,7 +53,11 @@ pub unsafe extern "C" fn bind(fd: c_int, address: *const sockaddr, len: socklen_
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
+pub unsafe extern "C-unwind" fn connect(
+    fd: c_int,
+    address: *const sockaddr,
+    len: socklen_t,
+) -> c_int {
     match client::lookup(fd) {
         Some(sock) => give_int(client::calls::connect(fd, &sock, address, len)),
         // SAFETY: the program's own call.
@@ -63,7 +69,7 @@ pub unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, len: sockl
 
 /// `listen`.
 #[unsafe(no_mangle)]
-pub extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+pub extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
     match client::lookup(fd) {
         Some(sock) => give_int(client::listen(fd, &sock, backlog).map(|()| 0)),
         // SAFETY: the program's own call.
@@ -76,7 +82,14 @@ pub extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, len: *mut socklen_t) -> c_int {
+pub unsafe extern "C-unwind" fn accept(
+    fd: c_int,
+    address: *mut sockaddr,
+    len: *mut socklen_t,
+) -> c_int {
+    if client::is_listening(fd) && !wait(fd) {
+        return -1;
+    }
     match client::lookup(fd) {
         Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), 0)),
         None => {
@@ -94,12 +107,15 @@ pub unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, len: *mut soc
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn accept4(
+pub unsafe extern "C-unwind" fn accept4(
     fd: c_int,
     address: *mut sockaddr,
     len: *mut socklen_t,
     flags: c_int,
 ) -> c_int {
+    if client::is_listening(fd) && !wait(fd) {
+        return -1;
+    }
     match client::lookup(fd) {
         Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), flags)),
         None => {
@@ -114,7 +130,7 @@ pub unsafe extern "C" fn accept4(
 
 /// `shutdown`.
 #[unsafe(no_mangle)]
-pub extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+pub extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     match client::lookup(fd) {
         Some(sock) => give_int(client::shutdown(&sock, how).map(|()| 0)),
         // SAFETY: the program's own call.
@@ -127,7 +143,7 @@ pub extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getsockname(
+pub unsafe extern "C-unwind" fn getsockname(
     fd: c_int,
     address: *mut sockaddr,
     len: *mut socklen_t,
@@ -146,7 +162,7 @@ pub unsafe extern "C" fn getsockname(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getpeername(
+pub unsafe extern "C-unwind" fn getpeername(
     fd: c_int,
     address: *mut sockaddr,
     len: *mut socklen_t,
@@ -165,7 +181,7 @@ pub unsafe extern "C" fn getpeername(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getsockopt(
+pub unsafe extern "C-unwind" fn getsockopt(
     fd: c_int,
     level: c_int,
     option: c_int,
@@ -188,7 +204,7 @@ pub unsafe extern "C" fn getsockopt(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setsockopt(
+pub unsafe extern "C-unwind" fn setsockopt(
     fd: c_int,
     level: c_int,
     option: c_int,

@@ -39,7 +39,7 @@ macro_rules! next {
                 Err(_) => panic!("a name has no NUL inside"),
             };
         let found = crate::next::find(&CACHE, NAME);
-        crate::next::typed::<unsafe extern "C" fn($($arg),*) -> $ret>(found)
+        crate::next::typed::<unsafe extern "C-unwind" fn($($arg),*) -> $ret>(found)
     }};
 }
 pub(crate) use next;

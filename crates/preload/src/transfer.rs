@@ -6,6 +6,7 @@ use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespe
 use tresse_client as client;
 
 use crate::next::next;
+use crate::wait::{receive, wait};
 use client::{give, give_int};
 
 /// `send`.
@@ -13,7 +14,7 @@ use client::{give, give_int};
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn send(
+pub unsafe extern "C-unwind" fn send(
     fd: c_int,
     base: *const c_void,
     len: size_t,
@@ -33,7 +34,7 @@ pub unsafe extern "C" fn send(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendto(
+pub unsafe extern "C-unwind" fn sendto(
     fd: c_int,
     base: *const c_void,
     len: size_t,
@@ -62,7 +63,11 @@ pub unsafe extern "C" fn sendto(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn sendmsg(
+    fd: c_int,
+    message: *const msghdr,
+    flags: c_int,
+) -> ssize_t {
     match client::lookup(fd) {
         Some(sock) => give(client::send_message(fd, &sock, message, flags)),
         // SAFETY: the program's own call.
@@ -77,7 +82,7 @@ pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendmmsg(
+pub unsafe extern "C-unwind" fn sendmmsg(
     fd: c_int,
     list: *mut mmsghdr,
     count: c_uint,
@@ -97,15 +102,16 @@ pub unsafe extern "C" fn sendmmsg(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recv(fd: c_int, base: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn recv(
+    fd: c_int,
+    base: *mut c_void,
+    len: size_t,
+    flags: c_int,
+) -> ssize_t {
     let none = (std::ptr::null_mut(), std::ptr::null_mut());
-    match client::lookup(fd) {
-        Some(sock) => give(client::receive_from(fd, &sock, (base, len), flags, none)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn recv(c_int, *mut c_void, size_t, c_int) -> ssize_t)(fd, base, len, flags)
-        },
-    }
+    receive!(fd, flags, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, none)));
+    // SAFETY: the program's own call.
+    unsafe { next!(fn recv(c_int, *mut c_void, size_t, c_int) -> ssize_t)(fd, base, len, flags) }
 }
 
 /// `recvfrom`.
@@ -113,7 +119,7 @@ pub unsafe extern "C" fn recv(fd: c_int, base: *mut c_void, len: size_t, flags: 
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvfrom(
+pub unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
     base: *mut c_void,
     len: size_t,
@@ -121,21 +127,18 @@ pub unsafe extern "C" fn recvfrom(
     address: *mut sockaddr,
     address_len: *mut socklen_t,
 ) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => {
-            give(client::receive_from(fd, &sock, (base, len), flags, (address, address_len)))
-        }
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn recvfrom(c_int, *mut c_void, size_t, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t)(
-                fd,
-                base,
-                len,
-                flags,
-                address,
-                address_len,
-            )
-        },
+    let name = (address, address_len);
+    receive!(fd, flags, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, name)));
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn recvfrom(c_int, *mut c_void, size_t, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t)(
+            fd,
+            base,
+            len,
+            flags,
+            address,
+            address_len,
+        )
     }
 }
 
@@ -144,20 +147,16 @@ pub unsafe extern "C" fn recvfrom(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::receive_message(fd, &sock, message, flags)),
-        None => {
-            let next = next!(fn recvmsg(c_int, *mut msghdr, c_int) -> ssize_t);
-            // SAFETY: the program's own call.
-            let result = unsafe { next(fd, message, flags) };
-            if result >= 0 {
-                // SAFETY: the C library has just filled it in.
-                unsafe { forget_passed(message) };
-            }
-            result
-        }
+pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    receive!(fd, flags, sock, flags => give(client::receive_message(fd, &sock, message, flags)));
+    let next = next!(fn recvmsg(c_int, *mut msghdr, c_int) -> ssize_t);
+    // SAFETY: the program's own call.
+    let result = unsafe { next(fd, message, flags) };
+    if result >= 0 {
+        // SAFETY: the C library has just filled it in.
+        unsafe { forget_passed(message) };
     }
+    result
 }
 
 /// Descriptors that came with a message may be SCTP sockets.
@@ -186,22 +185,17 @@ unsafe fn forget_passed(message: *const msghdr) {
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmmsg(
+pub unsafe extern "C-unwind" fn recvmmsg(
     fd: c_int,
     list: *mut mmsghdr,
     count: c_uint,
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::receive_messages(fd, &sock, (list, count), flags)),
-        None => {
-            let next =
-                next!(fn recvmmsg(c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int);
-            // SAFETY: the program's own call.
-            unsafe { next(fd, list, count, flags, timeout) }
-        }
-    }
+    receive!(fd, flags, sock, flags => give_int(client::receive_messages(fd, &sock, (list, count), flags)));
+    let next = next!(fn recvmmsg(c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int);
+    // SAFETY: the program's own call.
+    unsafe { next(fd, list, count, flags, timeout) }
 }
 
 /// `read`.
@@ -209,13 +203,11 @@ pub unsafe extern "C" fn recvmmsg(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn read(fd: c_int, base: *mut c_void, len: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn read(fd: c_int, base: *mut c_void, len: size_t) -> ssize_t {
     let none = (std::ptr::null_mut(), std::ptr::null_mut());
-    match client::lookup(fd) {
-        Some(sock) => give(client::receive_from(fd, &sock, (base, len), 0, none)),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn read(c_int, *mut c_void, size_t) -> ssize_t)(fd, base, len) },
-    }
+    receive!(fd, 0, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, none)));
+    // SAFETY: the program's own call.
+    unsafe { next!(fn read(c_int, *mut c_void, size_t) -> ssize_t)(fd, base, len) }
 }
 
 /// `write`.
@@ -223,7 +215,7 @@ pub unsafe extern "C" fn read(fd: c_int, base: *mut c_void, len: size_t) -> ssiz
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn write(fd: c_int, base: *const c_void, len: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn write(fd: c_int, base: *const c_void, len: size_t) -> ssize_t {
     match client::lookup(fd) {
         Some(sock) => give(client::send_to(fd, &sock, (base, len), 0, (std::ptr::null(), 0))),
         // SAFETY: the program's own call.
@@ -236,12 +228,10 @@ pub unsafe extern "C" fn write(fd: c_int, base: *const c_void, len: size_t) -> s
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::read_vector(fd, &sock, iov, count)),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn readv(c_int, *const iovec, c_int) -> ssize_t)(fd, iov, count) },
-    }
+pub unsafe extern "C-unwind" fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
+    receive!(fd, 0, sock, flags => give(client::read_vector(fd, &sock, (iov, count), flags)));
+    // SAFETY: the program's own call.
+    unsafe { next!(fn readv(c_int, *const iovec, c_int) -> ssize_t)(fd, iov, count) }
 }
 
 /// `writev`.
@@ -249,7 +239,7 @@ pub unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ss
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn writev(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
     match client::lookup(fd) {
         Some(sock) => give(client::write_vector(fd, &sock, iov, count)),
         // SAFETY: the program's own call.
@@ -262,7 +252,7 @@ pub unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, count: c_int) -> s
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __read_chk(
+pub unsafe extern "C-unwind" fn __read_chk(
     fd: c_int,
     base: *mut c_void,
     len: size_t,
@@ -278,7 +268,7 @@ pub unsafe extern "C" fn __read_chk(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recv_chk(
+pub unsafe extern "C-unwind" fn __recv_chk(
     fd: c_int,
     base: *mut c_void,
     len: size_t,
@@ -295,7 +285,7 @@ pub unsafe extern "C" fn __recv_chk(
 /// # Safety
 /// As the C function.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recvfrom_chk(
+pub unsafe extern "C-unwind" fn __recvfrom_chk(
     fd: c_int,
     base: *mut c_void,
     len: size_t,

@@ -1,0 +1,44 @@
+//! Waiting where a thread can be cancelled.
+//!
+//! POSIX lets `pthread_cancel` end a thread that waits in `recv` or `accept`. The C library does so by
+//! unwinding the thread's stack, also through the functions of this library. So they are all
+//! `extern "C-unwind"`, they wait in the C library's own function, and nothing that needs a destructor
+//! lives meanwhile.
+
+use std::ffi::c_int;
+
+use libc::{c_void, size_t, ssize_t};
+
+use crate::next::next;
+
+/// Waits until a frame of the engine is there, as the descriptor does: blocking or not, with its
+/// timeout, interrupted by signals. False: `errno` says why not.
+pub(crate) fn wait(fd: c_int) -> bool {
+    let mut byte = 0_u8;
+    let recv = next!(fn recv(c_int, *mut c_void, size_t, c_int) -> ssize_t);
+    // SAFETY: there is room for one byte, which stays in the queue.
+    unsafe { recv(fd, (&raw mut byte).cast(), 1, libc::MSG_PEEK) >= 0 }
+}
+
+/// `receive!(fd, flags, sock, flags => operation)`: returns from the function around it with the
+/// operation's result, if the descriptor is an SCTP socket. The operation is given flags with which it
+/// does not wait; when nothing is there, and the caller wants to wait, that is done here.
+macro_rules! receive {
+    ($fd:expr, $flags:expr, $sock:ident, $now:ident => $operation:expr) => {
+        while let Some($sock) = client::lookup($fd) {
+            let given: c_int = $flags;
+            let $now = given | libc::MSG_DONTWAIT;
+            let result = $operation;
+            let error = || std::io::Error::last_os_error().raw_os_error();
+            let empty = result < 0 && error() == Some(libc::EAGAIN);
+            drop($sock);
+            if !empty || given & libc::MSG_DONTWAIT != 0 {
+                return result;
+            }
+            if !wait($fd) {
+                return -1;
+            }
+        }
+    };
+}
+pub(crate) use receive;
