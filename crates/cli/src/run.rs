@@ -1,5 +1,6 @@
 //! `tresse run`: hosts an engine, and runs a program whose SCTP sockets go to it.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::net::IpAddr;
@@ -20,8 +21,8 @@ use crate::observe::ObserveArgs;
 /// File name of the library that is preloaded.
 const LIBRARY: &str = "libtresse_preload.so";
 
-/// How long associations that the program left behind may take to shut down.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long associations that the program left behind may take to shut down, unless a signal comes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Run a program whose SCTP sockets are Tresse's.
 ///
@@ -143,6 +144,7 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         observing.serve(server.monitor());
     }
     let mut signals = Signals::new().map_err(|error| error.to_string())?;
+    let mut last = Signals::new().map_err(|error| error.to_string())?;
     let child = start(args, library, &path)?;
     let pid = Pid::from_child(&child);
     let (ended, mut end) = oneshot::channel();
@@ -151,20 +153,38 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         let _ = ended.send(child.wait());
     });
     let mut status = None;
+    let gone = Cell::new(false);
     let stop = async {
         loop {
             tokio::select! {
                 result = &mut end => {
                     status = Some(result);
+                    gone.set(true);
                     return Stop { close: false, patience: PATIENCE };
                 }
-                signal = signals.next() => {
-                    let _ = kill_process(pid, signal);
+                (signal, passed_on) = signals.next() => {
+                    if passed_on {
+                        let _ = kill_process(pid, signal);
+                    }
                 }
             }
         }
     };
-    server.run(stop).await.map_err(|error| format!("the engine failed: {error}"))?;
+    // Once the program has ended, a signal means this process.
+    let hurried = async {
+        loop {
+            last.next().await;
+            if gone.get() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        result = server.run(stop) => {
+            result.map_err(|error| format!("the engine failed: {error}"))?;
+        }
+        () = hurried => {}
+    }
     observing.finish();
     match status {
         Some(Ok(Ok(status))) => Ok(status),
@@ -211,13 +231,12 @@ impl Signals {
         Ok(Signals { list })
     }
 
-    async fn next(&mut self) -> Signal {
+    /// The next one, and whether it is to be passed on.
+    async fn next(&mut self) -> (Signal, bool) {
         std::future::poll_fn(|cx| {
             for (stream, number, passed_on) in &mut self.list {
-                while let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
-                    if *passed_on {
-                        return std::task::Poll::Ready(*number);
-                    }
+                if let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {
+                    return std::task::Poll::Ready((*number, *passed_on));
                 }
             }
             std::task::Poll::Pending
