@@ -26,6 +26,7 @@ pub(crate) struct Options {
     /// What a send without header information means.
     pub(super) defaults: TxHeader,
     pub(super) autoclose: u32,
+    pub(super) auto_asconf: bool,
     /// SCTP_FRAGMENT_INTERLEAVE. Every message is handed over whole and in one go, which is what
     /// each level allows.
     pub(super) interleave: Option<u32>,
@@ -58,6 +59,7 @@ impl Options {
             context: 0,
             defaults: TxHeader::default(),
             autoclose: 0,
+            auto_asconf: false,
             interleave: None,
             partial_delivery: 0,
             mapped_v4: true,
@@ -241,6 +243,8 @@ impl Engine {
                 let indication = at_least(value, 4)?.u32(0);
                 return self.reconfigure(id, 0, |config| config.adaptation = Some(indication));
             }
+            // Addresses do not change without ASCONF, so it has no effect, as in such a kernel.
+            name::AUTO_ASCONF => options.auto_asconf = at_least(value, 4)?.u32(0) != 0,
             name::FRAGMENT_INTERLEAVE => {
                 let level = at_least(value, 4)?.u32(0);
                 // RFC 6458 §8.1.20: "an implementation should return an error if an application

@@ -116,7 +116,7 @@ impl Engine {
             name::RECVRCVINFO => s.0 = flag(o.receive_info),
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
-            name::AUTO_ASCONF => s.0 = int(0),
+            name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
             name::MAXSEG if given.len() < 8 => s.0 = int(o.max_segment),
             name::MAXSEG => {
                 s.u32(number).u32(o.max_segment);
