@@ -27,6 +27,7 @@ for mode in "$@"; do
         ;;
     esac
 done
+[ -z "${TRESSE_NAMESPACE:-}" ] || ip link set lo up
 work=$(mktemp -d)
 export ERL_CRASH_DUMP_SECONDS=0
 failures=0
@@ -45,7 +46,6 @@ have() {
 # Boots it; it goes when this script has gone, for then file descriptor 9 is closed.
 boot() {
     cc -O1 -I "$here/interop" -o "$work/agent" "$here/interop/linux-uml/peer.c" -lsctp || return 1
-    ip link set lo up
     ip tuntap add dev peer0 mode tap
     ip addr add 10.99.0.1/24 dev peer0
     ip link set peer0 up
