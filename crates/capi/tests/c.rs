@@ -75,7 +75,12 @@ impl Workshop {
         let test = std::env::current_exe().unwrap();
         let built = test.ancestors().nth(2).unwrap().to_owned();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "-p", "tresse-capi", "-p", "tresse-preload", "-p", "tresse-cli"]);
+        cargo.args(["build", "-p", "tresse-capi", "-p", "tresse-preload"]);
+        // Who tests the whole workspace has the command already, with other features of its
+        // dependencies, and building it again takes minutes.
+        if std::env::var_os("TRESSE_COMMAND_IS_BUILT").is_none() {
+            cargo.args(["-p", "tresse-cli"]);
+        }
         cargo.arg("--target-dir").arg(built.parent().unwrap()).current_dir(sources());
         if built.ends_with("release") {
             cargo.arg("--release");
