@@ -213,8 +213,8 @@ fn options_change_what_is_run() {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
     assert!(!temp.path().join("results").exists());
-    // Two measured bursts of four and a run without loss for seven senders.
-    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 7 * 9);
+    // Two measured bursts of four and a run without loss for seven senders, as both ends see them.
+    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 7 * 9 * 2);
 
     // Keys in rows.csv replay single runs.
     let rows = fs::read_to_string(temp.path().join("elsewhere/hurtig/fig2/rows.csv")).unwrap();

@@ -274,10 +274,8 @@ impl Association {
             let Some(chunk) = self.sender.board.get(seq) else { break };
             debug_assert_eq!(chunk.state, ChunkState::Lost);
             let first = packet.carried.retransmitted == 0;
-            if closed && !first {
-                break;
-            }
-            if !(first && always_first) && packet.writer.len() + chunk.size() > max {
+            let fits = packet.writer.len() + chunk.size() <= max || (first && always_first);
+            if !fits || (closed && !first) {
                 break;
             }
             if !first && self.retransmission_path(&views, chunk.path, chunk.cause) != packet.path {
