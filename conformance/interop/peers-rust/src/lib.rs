@@ -6,7 +6,7 @@
 //! Exit code 127: the stack cannot do what was asked for.
 
 mod options;
-/// What `tresse-interop` verifies with.
+/// What the driver verifies with.
 #[path = "../../../../crates/interop/src/payload.rs"]
 mod payload;
 

@@ -1,4 +1,5 @@
 //! Runs Tresse against other stacks: `conformance/interop/run` and `conformance/interop/goodput`.
+//! An example and not a binary, so that `cargo run` in this workspace means the command `tresse`.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
