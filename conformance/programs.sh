@@ -50,7 +50,7 @@ boot() {
     ip addr add 10.99.0.1/24 dev peer0
     ip link set peer0 up
     linux mem=512M root=/dev/root rootfstype=hostfs rootflags=/ ro uml_dir="$work/uml/" \
-        init="$here/interop/linux-uml/guest-init.sh" agent="$work/agent" con=null con0=null,fd:1 \
+        init="$here/interop/linux-uml/guest-init.sh" agent="$work/agent" lifetime=900 con=null con0=null,fd:1 \
         vec0:transport=tap,ifname=peer0,depth=128,gro=1 </dev/null >"$work/console" 2>/dev/null &
     for _ in $(seq 600); do
         grep -q "READY agent" "$work/console" && break
