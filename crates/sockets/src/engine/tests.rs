@@ -121,8 +121,8 @@ impl Client {
     }
 }
 
-/// A listener on a port, and a connected pair.
-fn pair(path: &Path) -> (Client, Client, Client) {
+/// A listener on a port, a client that has connected to it, and what the listener was told.
+fn waiting(path: &Path) -> (Client, Client, RxHeader) {
     let listener = Client::socket(path, SOCK_STREAM);
     listener.bind("127.0.0.1:7000").unwrap();
     listener.call(Op::Listen, 5, 0, &[]).unwrap();
@@ -131,6 +131,12 @@ fn pair(path: &Path) -> (Client, Client, Client) {
     client.call(Op::Connect, 0, 0, &to).unwrap();
     let (header, _) = listener.receive();
     assert_eq!(header.kind, kind::ACCEPT);
+    (listener, client, header)
+}
+
+/// A listener on a port, and a connected pair.
+fn pair(path: &Path) -> (Client, Client, Client) {
+    let (listener, client, header) = waiting(path);
     let server = Client::open(path, Op::Accept, header.association.into(), 0);
     (listener, client, server)
 }
@@ -156,13 +162,7 @@ fn messages_cross_and_the_end_is_told_after_them() {
 #[test]
 fn what_arrives_before_accept_is_read_after_it() {
     with_engine(|path| {
-        let listener = Client::socket(path, SOCK_STREAM);
-        listener.bind("127.0.0.1:7000").unwrap();
-        listener.call(Op::Listen, 5, 0, &[]).unwrap();
-        let client = Client::socket(path, SOCK_STREAM);
-        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
-        client.call(Op::Connect, 0, 0, &to).unwrap();
-        let (header, _) = listener.receive();
+        let (_listener, client, header) = waiting(path);
         client.send(TxHeader::default(), b"early");
         drop(client);
         let late = Client::socket(path, SOCK_STREAM);
