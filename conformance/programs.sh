@@ -75,41 +75,39 @@ guest() {
 
 # ---- both ends of a pair: commands of the shell, as one line ---------------------------------
 
-# server PORT COMMAND: in the background, its output in $work/server. Standard input stays open: ncat
-# ends the association when its input ends.
+# server PORT[/tcp] COMMAND: in the background, its output in $work/server, once it listens. Standard
+# input stays open: ncat ends the association when its input ends.
 server() {
-    local port=$1
+    local port=$1 until
     shift
     : >"$work/server"
     if [ $mode = kernel-server ]; then
         guest "setsid bash -c 'echo \$\$ >/run/server; tail -f /dev/null | $1'" >"$work/server" 2>&1 &
-        # Until it listens: for SCTP, or for TCP, on which iperf3 agrees with its peer.
-        guest "for _ in {1..100}; do awk '\$4 == 10 && \$6 == $port { found = 1 } END { exit !found }' /proc/net/sctp/eps && break; grep -q ':$(printf %04X "$port") .* 0A ' /proc/net/tcp /proc/net/tcp6 && break; sleep 0.1; done" >/dev/null
+        case $port in
+        */tcp) until="grep -q ':$(printf %04X "${port%/tcp}") .* 0A ' /proc/net/tcp /proc/net/tcp6" ;;
+        *) until="awk '\$4 == 10 && \$6 == $port { found = 1 } END { exit !found }' /proc/net/sctp/eps" ;;
+        esac
+        guest "for _ in {1..600}; do $until && break; sleep 0.1; done" >/dev/null
         return
     fi
     if [ $mode = self ]; then
         udp=$((udp + 1))
-        carrier="--udp-port $udp" bound=$(printf '^ .*:%04X ' $udp) table=/proc/net/udp
+        carrier="--udp-port $udp" encapsulation=$udp
     else
-        carrier="--carrier raw --local $server_ip" bound=':0084 ' table=/proc/net/raw
+        carrier="--carrier raw --local $server_ip" encapsulation=
     fi
-    tail -f /dev/null | timeout -k 2 40 "$tresse" run $carrier -- bash -c "$1" >"$work/server" 2>&1 &
+    tail -f /dev/null | timeout -k 2 120 "$tresse" run $carrier -- bash -c "$1" >"$work/server" 2>&1 &
     server=$!
-    # Until the engine is bound, and a little longer for the program.
-    for _ in $(seq 50); do
-        grep -q "$bound" $table && break
-        sleep 0.1
-    done
-    sleep 1
+    python3 "$here/listening.py" $server_ip $port $encapsulation >/dev/null
 }
 
 client() {
     case $mode in
-    self) timeout -k 2 30 "$tresse" run --encap-port $udp -- bash -c "$1" ;;
+    self) timeout -k 2 90 "$tresse" run --encap-port $udp -- bash -c "$1" ;;
     kernel-server)
-        timeout -k 2 30 "$tresse" run --carrier raw --local $client_ip -- bash -c "$1"
+        timeout -k 2 90 "$tresse" run --carrier raw --local $client_ip -- bash -c "$1"
         ;;
-    kernel-client) guest "timeout -k 2 30 bash -c '$1'" ;;
+    kernel-client) guest "timeout -k 2 90 bash -c '$1'" ;;
     esac >"$work/client" 2>&1
 }
 
@@ -127,15 +125,20 @@ stop() {
     wait $server 2>/dev/null
 }
 
-# verdict NAME FILE TEXT: whether TEXT is in FILE, and its line.
+# verdict NAME FILE TEXT: whether TEXT is in FILE, now or soon, and its line.
 verdict() {
-    if line=$(grep -a -m 1 -- "$3" "$2"); then
+    local line
+    for _ in $(seq 200); do
+        line=$(grep -a -m 1 -- "$3" "$2") && break
+        sleep 0.1
+    done
+    if [ -n "$line" ]; then
         line=$(echo "$line" | tr -d '\r' | sed 's/^[[:space:]]*//' | cut -c 1-100)
         echo "ok: $mode: $1: $line"
     else
         echo "FAILED: $mode: $1: no \"$3\" in:"
-        tail -n 30 "$work/server" | sed 's/^/    server: /'
-        tail -n 30 "$work/client" | sed 's/^/    client: /'
+        tail -n 30 "$work/server" | cut -c 1-200 | sed 's/^/    server: /'
+        tail -n 30 "$work/client" | cut -c 1-200 | sed 's/^/    client: /'
         failures=$((failures + 1))
     fi
 }
@@ -282,7 +285,8 @@ try_all() {
 
     if have iperf3 iperf3; then
         for direction in "" " -R"; do
-            server 5201 "iperf3 -s -1"
+            # On TCP its two ends agree what to do.
+            server 5201/tcp "iperf3 -s -1"
             client "iperf3 -c $server_ip --sctp -t 2$direction"
             verdict "iperf3 --sctp$direction" "$work/client" "receiver"
             stop
@@ -306,7 +310,6 @@ try_all() {
     if have sctp_test lksctp-tools; then
         server 7103 "stdbuf -oL sctp_test -H $server_ip -P 7103 -l"
         client "sctp_test -H $client_ip -P 7104 -h $server_ip -p 7103 -s -x 3 -c 2"
-        sleep 1
         verdict "sctp_test, data" "$work/server" "Data 1453 bytes"
         verdict "sctp_test, notification" "$work/server" "SHUTDOWN_COMPLETE"
         stop
@@ -340,9 +343,7 @@ try_all() {
     if have javac default-jdk-headless; then
         [ -e "$work/Pair.class" ] || javac -d "$work" "$work/Pair.java" 2>/dev/null
         server 7109 "java -cp $work Pair server $server_ip"
-        [ $mode = kernel-server ] || sleep 2
         client "java -cp $work Pair client $server_ip"
-        sleep 1
         verdict "Java com.sun.nio.sctp" "$work/server" "stream 2 hello from java"
         stop
     fi
