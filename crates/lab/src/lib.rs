@@ -29,7 +29,6 @@ pub mod runner;
 mod seed;
 mod session;
 pub mod single_loss;
-pub mod statistics;
 pub mod version;
 
 pub use error::LabError;

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use tresse_lab::report::Frame;
+use tresse_report::Frame;
 
 use crate::event::{Event, Head, Observer};
 use crate::summary::Summary;

@@ -41,6 +41,7 @@
 mod cause;
 mod chunk;
 mod error;
+mod ip;
 mod packet;
 mod parameter;
 mod reader;
@@ -64,6 +65,7 @@ pub use chunk::shutdown_complete::ShutdownComplete;
 pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
+pub use ip::IpHeaders;
 pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
 pub use parameter::{
     Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,

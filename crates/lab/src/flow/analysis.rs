@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tresse_report::{Estimate, Statistic};
 
 use super::effect::{self, Shown};
 use super::record::{FlowRecord, Traces};
 use super::{Cell, Flow, Measure, Over};
-use crate::comparison::{Comparison, Estimate, Statistic};
+use crate::comparison::Comparison;
 
 /// The records of an experiment, by profile, cell and replication.
 #[derive(Debug)]

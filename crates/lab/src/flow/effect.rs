@@ -1,11 +1,11 @@
 //! What a mechanism is for: a metric that one profile makes less or more than another does.
 
 use serde::{Deserialize, Serialize};
+use tresse_report::{Table, Unit, columns};
 
 use super::analysis::Measurements;
 use super::{Cell, Flow, metric};
-use crate::comparison::{Unit, Verdict};
-use crate::report::table::{Table, columns};
+use crate::comparison::Verdict;
 
 /// A difference that is claimed.
 #[derive(Clone, Debug, Serialize, Deserialize)]

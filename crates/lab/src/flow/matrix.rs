@@ -1,8 +1,9 @@
 //! The rows of an experiment in the matrix of workloads and profiles.
 
+use tresse_report::Unit;
+
 use super::analysis::Measurements;
 use super::{Flow, metric};
-use crate::comparison::Unit;
 use crate::report::{MatrixEntry, MatrixRow};
 
 /// One row for each cell, in the paper's metric.

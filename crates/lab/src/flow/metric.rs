@@ -28,7 +28,7 @@
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
 //! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 
-use crate::comparison::Unit;
+use tresse_report::Unit;
 
 /// Metrics of every run.
 const PLAIN: &[(&str, &str, Unit)] = &[

@@ -22,12 +22,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
+use tresse_report::{DataFile, Drawing, Statistic};
 
-use crate::comparison::{self, Statistic};
+use crate::comparison;
 use crate::error::LabError;
 use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::{DataFile, Drawing, Outcome};
+use crate::report::Outcome;
 use analysis::Measurements;
 pub use cell::{Axis, Cell};
 use effect::Effect;
@@ -352,7 +353,7 @@ impl Flow {
         let mut drawings = Vec::new();
         for plot in &self.plots {
             if let Some(figure) = figure::build(plot, self, &measurements) {
-                drawings.push(Drawing::new(&plot.file, &figure)?);
+                drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
             }
         }
         let mut data = vec![DataFile {

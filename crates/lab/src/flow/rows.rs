@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tresse_report::{DataFile, Frame};
+
 use super::Flow;
 use super::record::FlowRecord;
-use crate::report::{DataFile, Frame};
 
 /// How much of a run's key stands in a row: enough for `--only`.
 const KEY_DIGITS: usize = 16;

@@ -1,10 +1,10 @@
 //! The tables of a flow experiment.
 
+use tresse_report::{Statistic, Table, Unit, columns};
+
 use super::analysis::Measurements;
 use super::metric::{self, RETRANSMISSION_TYPES};
 use super::{Cell, Flow, TableKind, TableSpec};
-use crate::comparison::{Statistic, Unit};
-use crate::report::table::{Table, columns};
 
 /// The tables that the experiment asks for; if it asks for none, the metrics that it compares.
 pub(super) fn tables(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Table> {

@@ -341,8 +341,9 @@ fn matrix(out: &mut String, reports: &[Report]) {
 
 #[cfg(test)]
 mod tests {
+    use tresse_report::{Estimate, Unit};
+
     use super::*;
-    use crate::comparison::{Estimate, Unit};
 
     fn entry(series: &str, value: f64, extra: bool) -> MatrixEntry {
         MatrixEntry {

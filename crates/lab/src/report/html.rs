@@ -2,67 +2,32 @@
 
 use std::fmt::Write as _;
 
-use super::table::{Align, Table, comparison};
-use super::{Drawing, Report, SUMMARY};
+use tresse_report::Drawing;
+use tresse_report::html::{self, escape};
+
+use super::compared::comparison;
+use super::{Report, SUMMARY};
 use crate::runner::RUNS;
 
 /// The page, with `drawings` in it.
 pub(super) fn page(report: &Report, drawings: &[Drawing]) -> String {
     let mut out = String::new();
-    let title = escape(&format!("{}: {}", report.about.id, report.about.title));
-    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str(&format!(
-        "<title>{title}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n"
-    ));
     header(&mut out, report);
     failures(&mut out, report);
     if let Some(table) = comparison(&report.comparisons) {
-        section_table(&mut out, &table);
+        html::table(&mut out, &table);
     }
     for drawing in drawings {
-        out.push_str("<section><figure class=\"plot\">\n");
-        out.push_str(strip_prolog(&drawing.svg));
-        let caption = if drawing.published { PUBLISHED } else { "" };
-        out.push_str(&format!(
-            "<figcaption>{caption}<a href=\"{0}\">{0}</a></figcaption>\n</figure></section>\n",
-            escape(&drawing.name)
-        ));
+        html::drawing(&mut out, drawing);
     }
     for table in &report.tables {
-        section_table(&mut out, table);
+        html::table(&mut out, table);
     }
     notes(&mut out, report);
     setup(&mut out, report);
     again(&mut out, report);
     out.push_str(&format!("<footer>Made by {}.</footer>\n", escape(&report.version)));
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
-}
-
-const CSS: &str = include_str!("page.css");
-
-/// What the reader of a plot must know about the published numbers in it.
-const PUBLISHED: &str = "Published numbers are dashed lines or rings in the colour of their line. ";
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// An SVG file may begin with an XML declaration, which has no place inside a page.
-fn strip_prolog(svg: &str) -> &str {
-    svg.find("<svg").map_or(svg, |start| &svg[start..])
+    html::page(&format!("{}: {}", report.about.id, report.about.title), "", &out)
 }
 
 fn header(out: &mut String, report: &Report) {
@@ -118,39 +83,6 @@ fn failures(out: &mut String, report: &Report) {
         );
     }
     out.push_str("</table></div></section>\n");
-}
-
-fn section_table(out: &mut String, table: &Table) {
-    out.push_str("<section>");
-    if table.detail {
-        let _ = writeln!(out, "<details><summary>{}</summary>", escape(&table.title));
-    } else {
-        let _ = writeln!(out, "<h2>{}</h2>", escape(&table.title));
-    }
-    if !table.caption.is_empty() {
-        let _ = writeln!(out, "<p class=\"caption\">{}</p>", escape(&table.caption));
-    }
-    out.push_str("<div class=\"wide\"><table>\n<tr>");
-    let class = |align: Align| match align {
-        Align::Left => "",
-        Align::Right => " class=\"number\"",
-    };
-    for (head, align) in &table.columns {
-        let _ = write!(out, "<th{}>{}</th>", class(*align), escape(head));
-    }
-    out.push_str("</tr>\n");
-    for row in &table.rows {
-        out.push_str("<tr>");
-        for (cell, (_, align)) in row.iter().zip(&table.columns) {
-            let verdict = ["agrees", "differs", "missing"].contains(&cell.as_str());
-            let class =
-                if verdict { format!(" class=\"{cell}\"") } else { class(*align).to_owned() };
-            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</table></div>");
-    out.push_str(if table.detail { "</details></section>\n" } else { "</section>\n" });
 }
 
 fn notes(out: &mut String, report: &Report) {

@@ -2,12 +2,8 @@
 //! the terminal.
 
 pub mod campaign;
-pub mod figure;
-mod frame;
+mod compared;
 mod html;
-mod parquet;
-pub mod svg;
-pub mod table;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -15,18 +11,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tresse_core::Profile;
 use tresse_netem::LinkConfig;
+use tresse_report::{DataFile, Drawing, Estimate, Frame, Table, Unit};
 
-use crate::comparison::{Comparison, Estimate, Unit, Verdict};
+use crate::comparison::{Comparison, Verdict};
 use crate::error::LabError;
 use crate::experiment::{About, Experiment};
 use crate::overrides::{Overrides, shell_word};
 use crate::runner::{Failure, Folder};
 use crate::version;
 
-use figure::Figure;
-pub use frame::Frame;
-pub(crate) use frame::{Column, Values};
-pub use table::{Align, Table};
 pub use terminal::render as render_for_terminal;
 
 /// File that [`Report`] is stored in.
@@ -134,35 +127,6 @@ pub(crate) struct Outcome {
     pub(crate) analysis: serde_json::Value,
 }
 
-/// A plot as it is written.
-pub(crate) struct Drawing {
-    /// File name.
-    pub(crate) name: String,
-    pub(crate) svg: String,
-    /// Whether published numbers are drawn in.
-    pub(crate) published: bool,
-}
-
-impl Drawing {
-    /// `figure` as the file `name`, without its ending.
-    ///
-    /// # Errors
-    /// [`LabError::Option`] with what the drawing library says.
-    pub(crate) fn new(name: &str, figure: &Figure) -> Result<Drawing, LabError> {
-        let svg = svg::draw(figure).map_err(LabError::Option)?;
-        Ok(Drawing { name: format!("{name}.svg"), svg, published: !figure.references.is_empty() })
-    }
-}
-
-/// A file of measured values, written as CSV and as Parquet.
-pub(crate) struct DataFile {
-    /// File name without extension.
-    pub(crate) name: String,
-    /// What it holds.
-    pub(crate) what: String,
-    pub(crate) frame: Frame,
-}
-
 const FORMAT: u32 = 2;
 
 impl Report {
@@ -227,7 +191,7 @@ pub(crate) fn write(
     for file in &outcome.data {
         let (csv, parquet) = (format!("{}.csv", file.name), format!("{}.parquet", file.name));
         folder.write(&csv, file.frame.to_csv().as_bytes())?;
-        let bytes = parquet::encode(&file.frame).map_err(LabError::Option)?;
+        let bytes = file.frame.to_parquet().map_err(LabError::Option)?;
         folder.write(&parquet, &bytes)?;
         files.push((csv, file.what.clone()));
         files.push((parquet, "the same as Parquet".into()));

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tresse_report::statistics::{Summary, mean};
+use tresse_report::{Estimate, Unit};
 
 use super::measurements::{Flow, Measurements};
 use super::{
     AverageReduction, Cell, Measure, MttMeasure, MttStatistic, ReductionMeasure,
     ReductionStatistic, SingleLoss,
 };
-use crate::comparison::{Comparison, Estimate, Unit};
+use crate::comparison::Comparison;
 use crate::experiment::ProfileEntry;
 use crate::report::{MatrixEntry, MatrixRow};
-use crate::statistics::{Summary, mean};
 
 /// Every number of an experiment's tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! The plots of a single-loss experiment.
 
+use tresse_report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
+
 use super::analysis::{Analysis, NO_LOSS};
 use super::measurements::Measurements;
 use super::record::Sample;
 use super::{Cell, Measure, Plot, PlotKind, Published, ReductionStatistic, SingleLoss};
-use crate::report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
 
 /// Style of the line for the run without loss.
 const NO_LOSS_STYLE: usize = 0;

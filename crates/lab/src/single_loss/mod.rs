@@ -15,12 +15,13 @@ pub mod workload;
 
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
+use tresse_report::{DataFile, Drawing};
 
 use crate::comparison;
 use crate::error::LabError;
 use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::{DataFile, Drawing, Outcome};
+use crate::report::Outcome;
 use measurements::Measurements;
 use record::RunRecord;
 
@@ -396,7 +397,7 @@ impl SingleLoss {
         let mut drawings = Vec::new();
         for plot in &self.plots {
             if let Some(figure) = figure::build(plot, self, &measurements, &analysis) {
-                drawings.push(Drawing::new(&plot.file, &figure)?);
+                drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
             }
         }
         let records: Vec<&RunRecord> = records.iter().collect();

@@ -1,9 +1,10 @@
 //! The measured values and the reductions as rows.
 
+use tresse_report::Frame;
+
 use super::SingleLoss;
 use super::analysis::Analysis;
 use super::record::{RunRecord, Sample};
-use crate::report::Frame;
 
 /// How much of a run's key stands in a row: enough for `--only`.
 const KEY_DIGITS: usize = 16;

@@ -1,9 +1,9 @@
 //! The tables of a single-loss experiment.
 
+use tresse_report::{Estimate, Table, columns};
+
 use super::analysis::{Analysis, Reduction, TransferTimes};
 use super::{AverageReduction, SingleLoss};
-use crate::comparison::Estimate;
-use crate::report::table::{Table, columns};
 
 /// All tables: first of the paper's senders, then of those beyond it.
 pub(super) fn tables(experiment: &SingleLoss, analysis: &Analysis) -> Vec<Table> {

@@ -1,7 +1,5 @@
 //! Packet captures in pcapng format.
 
-mod headers;
-
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -16,6 +14,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::{DataLink, Endianness, PcapError};
 use tresse_core::Time;
 use tresse_netem::DropCause;
+use tresse_wire::IpHeaders;
 
 use crate::packet::Packet;
 use crate::simulation::LinkId;
@@ -198,7 +197,13 @@ impl Captures {
                 return Ok(());
             };
             if !written {
-                headers::write(packet, buffer);
+                let headers = IpHeaders {
+                    source: packet.source,
+                    destination: packet.destination,
+                    udp: packet.udp.map(|ports| (ports.source, ports.destination)),
+                    ecn: 0,
+                };
+                headers.write(&packet.payload, buffer);
                 written = true;
             }
             running.write(interface, now, buffer, dropped)

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use plot::{Mark, Plot, Series};
+use tresse_report::html::{self, escape};
 
 use crate::event::{Event, Head, Identity, Observer, Side};
 use crate::statistics::Class;
@@ -166,7 +167,7 @@ impl Page {
     /// The page.
     #[must_use]
     pub fn html(&self, totals: &Totals) -> String {
-        let mut out = String::from(HEAD);
+        let mut out = String::new();
         let _ =
             writeln!(out, "<h1>tresse trace</h1>\n<pre>{}</pre>", escape(&text::totals(totals)));
         if self.left_out > 0 {
@@ -193,20 +194,10 @@ impl Page {
             }
             let _ = writeln!(out, "<pre>{}</pre></section>", escape(&association.text));
         }
-        let _ = write!(out, "<script>\n{SCRIPT}</script>\n</main></body></html>\n");
-        out
+        let _ = writeln!(out, "<script>\n{SCRIPT}</script>");
+        html::page("tresse trace", STYLE, &out)
     }
 }
 
-const HEAD: &str = concat!(
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n",
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-    "<title>tresse trace</title>\n<style>\n",
-    include_str!("page.css"),
-    "</style></head><body><main>\n"
-);
+const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}

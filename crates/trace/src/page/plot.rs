@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::escape;
+use tresse_report::html::escape;
 
 /// Size of the drawing, and of the area for data in it.
 const SIZE: (f64, f64) = (960.0, 380.0);

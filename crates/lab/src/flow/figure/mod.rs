@@ -1,11 +1,12 @@
 //! The plots of a flow experiment.
 
+use tresse_report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
+
 mod over_time;
 
 use super::analysis::Measurements;
 use super::plots::{Plot, PlotKind};
 use super::{Axis, Cell, Flow, metric};
-use crate::report::figure::{Axes, Figure, Line, Look, Point, Reference, ReferenceAt};
 
 /// The figure that `plot` describes. `None` if no value for it was measured.
 pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {

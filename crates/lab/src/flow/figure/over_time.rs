@@ -1,10 +1,11 @@
 //! Plots of single runs over time: time series and the sequence of TSNs.
 
+use tresse_report::figure::{Figure, Line, Look, Point};
+
 use super::super::plots::Plot;
 use super::super::record::StepKind;
 use super::super::{Flow, metric};
 use super::{Measurements, axes, cells};
-use crate::report::figure::{Figure, Line, Look, Point};
 
 pub(super) fn series(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
     let cell = cells(plot, experiment).into_iter().next()?;

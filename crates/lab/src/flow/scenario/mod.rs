@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_core::{AssociationStats, LossCause, Time};
+use tresse_report::statistics::{mean, percentile};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
 use tresse_sim::{HostId, StopReason};
 
@@ -21,7 +22,6 @@ use super::record::Traces;
 use super::{Change, Flow, Workload, cell};
 use crate::capture;
 use crate::runner::Run as _;
-use crate::statistics::{mean, percentile};
 use network::Network;
 use source::{End, Program, Receiver, Source};
 

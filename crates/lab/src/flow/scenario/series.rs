@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tresse_core::{Time, TraceEvent};
+use tresse_report::statistics::{mean, percentile};
 
 use crate::flow::record::Traces;
-use crate::statistics::{mean, percentile};
 
 /// The most points that are kept of one series for plots; metrics use all.
 const MOST_POINTS: usize = 4000;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use tresse_core::Time;
 use tresse_core::wire::{Chunk, GapAckBlock, Packet as SctpPacket, Sack};
+use tresse_report::statistics::{mean, percentile};
 use tresse_sim::Packet;
 
 use crate::flow::metric::GAP_ACKED_CLASSES;
-use crate::statistics::{mean, percentile};
 
 /// Watches the packets of the data sender.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::figure::{Figure, Line, Look, Point, ReferenceAt};
+use crate::figure::{Figure, Line, Look, Point, ReferenceAt};
 
 /// Background.
 pub const BACKGROUND: RGBColor = RGBColor(255, 255, 255);

@@ -21,6 +21,17 @@ pub(crate) enum Values {
     Real(Vec<Option<f64>>),
 }
 
+/// A file of measured values, written as CSV and as Parquet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataFile {
+    /// File name without extension.
+    pub name: String,
+    /// What it holds, in words.
+    pub what: String,
+    /// The values.
+    pub frame: Frame,
+}
+
 impl Values {
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -72,7 +83,7 @@ impl Frame {
     /// # Errors
     /// What the library says, as one line; it has no reason to fail.
     pub fn to_parquet(&self) -> Result<Vec<u8>, String> {
-        super::parquet::encode(self)
+        crate::parquet::encode(self)
     }
 
     /// The table as CSV with a head line.

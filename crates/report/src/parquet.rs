@@ -9,7 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use super::{Column, Frame, Values};
+use crate::Frame;
+use crate::frame::{Column, Values};
 
 /// The bytes of the file.
 ///

@@ -1,6 +1,6 @@
 //! What a plot contains, before it is drawn.
 
-use crate::comparison::Estimate;
+use crate::Estimate;
 
 /// A plot as data.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,25 +118,32 @@ pub enum ReferenceAt {
 
 /// What a figure is, apart from its points.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Axes {
-    pub(crate) title: String,
-    pub(crate) x_label: String,
-    /// Space left and right of the points.
-    pub(crate) x_margin: f64,
-    pub(crate) x_labels: usize,
-    pub(crate) categories: Vec<String>,
-    /// Default: what the points need.
-    pub(crate) x_range: Option<[f64; 2]>,
-    pub(crate) y_label: String,
+pub struct Axes {
+    /// Title.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Space left and right of the points, in the unit of the x axis.
+    pub x_margin: f64,
+    /// About how many labels the x axis has.
+    pub x_labels: usize,
+    /// Names of the x values 0, 1, 2, ... where they are not numbers.
+    pub categories: Vec<String>,
+    /// Range of the x axis. Default: what the points need.
+    pub x_range: Option<[f64; 2]>,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
     /// Upper end of the y axis. Default: what the points need.
-    pub(crate) y_max: Option<f64>,
-    pub(crate) whole: bool,
-    pub(crate) layered: bool,
+    pub y_max: Option<f64>,
+    /// The y axis counts something: nothing stands between whole numbers.
+    pub whole: bool,
+    /// Lines can cover each other, so those drawn first are thicker.
+    pub layered: bool,
 }
 
 impl Figure {
     /// The figure with these lines; `None` if there is no point in any of them.
-    pub(crate) fn new(axes: Axes, lines: Vec<Line>, references: Vec<Reference>) -> Option<Figure> {
+    pub fn new(axes: Axes, lines: Vec<Line>, references: Vec<Reference>) -> Option<Figure> {
         let points = || lines.iter().flat_map(|l| &l.pieces).flatten();
         points().next()?;
         let fold = |values: &mut dyn Iterator<Item = f64>| {

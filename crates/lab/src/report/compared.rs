@@ -1,0 +1,35 @@
+//! The table of published numbers and ours.
+
+use tresse_report::{Table, columns};
+
+use crate::comparison::{Comparison, Verdict};
+
+/// Ours beside the published numbers; `None` if there are none.
+pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    let rows: Vec<Vec<String>> = comparisons
+        .iter()
+        .map(|c| {
+            let unit = c.claim.unit;
+            vec![
+                c.claim.what.clone(),
+                c.claim.text(),
+                or_dash(c.ours.map(|o| unit.format_estimate(o))),
+                or_dash(c.difference.map(|d| unit.format_difference(d))),
+                c.verdict.word().to_owned(),
+                c.claim.place.clone(),
+            ]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Ours beside the paper".into(),
+        caption: if comparisons.iter().any(|c| c.verdict == Verdict::Differs) {
+            "What the paper leaves open, and why numbers differ, stands in the notes below.".into()
+        } else {
+            String::new()
+        },
+        columns: columns(&["What", ">Paper", ">Ours", ">Difference", "Verdict", "Where"]),
+        rows,
+        detail: false,
+    })
+}

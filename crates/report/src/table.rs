@@ -1,0 +1,90 @@
+//! Tables, before they become HTML or text.
+
+use serde::{Deserialize, Serialize};
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Heading.
+    pub title: String,
+    /// What a reader must know, one or two sentences; may be empty.
+    pub caption: String,
+    /// Column heads and their alignment.
+    pub columns: Vec<(String, Align)>,
+    /// Rows of text.
+    pub rows: Vec<Vec<String>>,
+    /// Detail that a page folds away and the terminal leaves out.
+    pub detail: bool,
+}
+
+/// Alignment of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+impl Table {
+    /// The table as text for a terminal.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let length = |text: &str| text.chars().count();
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|i| {
+                let cells = self.rows.iter().filter_map(|row| row.get(i)).map(|c| length(c));
+                cells.chain([length(&self.columns[i].0)]).max().unwrap_or(0)
+            })
+            .collect();
+        let line = |cells: Vec<&str>| {
+            let mut text = String::from(" ");
+            for ((cell, width), (_, align)) in cells.iter().zip(&widths).zip(&self.columns) {
+                let padding = " ".repeat(width - length(cell));
+                text.push(' ');
+                match align {
+                    Align::Left => text.extend([*cell, &padding]),
+                    Align::Right => text.extend([&padding, *cell]),
+                }
+                text.push(' ');
+            }
+            text.trim_end().to_owned() + "\n"
+        };
+        let mut out = format!("{}\n", self.title);
+        out.push_str(&line(self.columns.iter().map(|(head, _)| head.as_str()).collect()));
+        let rule: Vec<String> = widths.iter().map(|w| "─".repeat(*w)).collect();
+        out.push_str(&line(rule.iter().map(String::as_str).collect()));
+        for row in &self.rows {
+            out.push_str(&line(row.iter().map(String::as_str).collect()));
+        }
+        out
+    }
+}
+
+/// Column heads; those that begin with `>` are right-aligned.
+pub fn columns(heads: &[&str]) -> Vec<(String, Align)> {
+    let column = |head: &&str| match head.strip_prefix('>') {
+        Some(head) => (head.to_owned(), Align::Right),
+        None => ((*head).to_owned(), Align::Left),
+    };
+    heads.iter().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let table = Table {
+            title: "T".into(),
+            caption: String::new(),
+            columns: vec![("name".into(), Align::Left), ("ms".into(), Align::Right)],
+            rows: vec![vec!["é".into(), "1".into()], vec!["longer".into(), "200".into()]],
+            detail: false,
+        };
+        let expected = "T\n  name     ms\n  ──────  ───\n  é         1\n  longer  200\n";
+        assert_eq!(table.to_text(), expected);
+    }
+}
