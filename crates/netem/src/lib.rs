@@ -79,6 +79,7 @@ pub use link::Link;
 pub use loss::gilbert_elliott::GilbertElliottConfig;
 pub use packet::{Class, Delivery, Verdict};
 pub use queue::red::RedConfig;
+pub use random::{link_seed, mix};
 pub use spikes::{Spike, SpikePlace, SpikesConfig};
 pub use stats::{DropCause, LinkStats};
 pub use time::Nanos;

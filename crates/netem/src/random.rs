@@ -3,6 +3,20 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
+/// A seed for link number `index` of a network whose randomness follows from `seed`: different for
+/// every link, and the same for the same network in a simulator and in an emulator.
+pub const fn link_seed(seed: u64, index: usize) -> u64 {
+    mix(mix(mix(mix(seed ^ mix(1)) ^ mix(index as u64)) ^ mix(0)))
+}
+
+/// One step of SplitMix64: a bijection that spreads every bit.
+pub const fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// Which stage draws. The numbers select independent streams of one seed: never reuse one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stage {

@@ -3,13 +3,12 @@
 use std::net::IpAddr;
 
 use tresse_core::Time;
-use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, Verdict};
+use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, Verdict, link_seed};
 
 use crate::capture::Captures;
 use crate::event_queue::{EventQueue, Happening};
 use crate::packet::Packet;
 use crate::route::Route;
-use crate::seed;
 use crate::simulation::{HostId, LinkId, SimulationStats};
 
 /// One direction between two hosts.
@@ -63,7 +62,7 @@ impl World {
         config: LinkConfig,
     ) -> Result<LinkId, ConfigError> {
         let index = self.wires.len();
-        let link = Link::new(config, seed::derive_link(self.seed, index))?;
+        let link = Link::new(config, link_seed(self.seed, index))?;
         let id = LinkId(u32::try_from(index).expect("fewer than 2^32 links"));
         self.captures.add_link(&name);
         self.outgoing[from.index()].push(id.0);

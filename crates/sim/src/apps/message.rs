@@ -2,7 +2,7 @@
 
 use tresse_core::Bytes;
 
-use crate::seed::mix;
+use tresse_netem::mix;
 
 /// Bytes of the index at the beginning of a message.
 const INDEX_LEN: usize = 8;

@@ -1,0 +1,235 @@
+//! The thread that carries frames from interface to interface, through the links.
+
+use std::hint;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::{Duration, Instant, SystemTime};
+
+use hdrhistogram::Histogram;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, link_seed};
+use tun_rs::SyncDevice;
+
+use crate::capture::Recorder;
+use crate::frame::{ETHERNET, Kind, classify};
+use crate::report::{DirectionReport, Lateness, Report};
+use crate::{Direction, LinkFile};
+
+/// So long before a packet is due the thread stops sleeping: waking up takes the system some time.
+const SPIN: Duration = Duration::from_micros(60);
+/// It sleeps no longer than this, so that it hears its owner.
+const DOZE: Duration = Duration::from_millis(10);
+/// Frames taken from one interface before the others, and what is due, have their turn.
+const BATCH: usize = 8;
+/// The longest frame that an interface gives.
+const MAX_FRAME: usize = 65_536 + ETHERNET;
+/// Lateness is told apart up to a minute, in nanoseconds.
+const MAX_LATE: u64 = 60_000_000_000;
+
+/// What the owner asks of the thread.
+pub(crate) enum Order {
+    /// All links begin anew.
+    Restart(Box<LinkFile>),
+    /// The link of this index gets other settings.
+    Reconfigure(usize, Box<LinkConfig>, Sender<Result<(), ConfigError>>),
+    /// Tell what was done.
+    Report(Sender<Report>),
+}
+
+/// One interface. Index: twice the path, plus 1 on the right side.
+pub(crate) struct Tap {
+    pub(crate) device: SyncDevice,
+    pub(crate) recorder: Option<Recorder>,
+}
+
+#[derive(Clone)]
+struct Frame {
+    bytes: Box<[u8]>,
+    /// Where the part begins that corruption may hit.
+    payload: usize,
+}
+
+/// One link. Index: twice the path, plus 1 if it is backward, so that it begins at the interface of
+/// the same index and ends at that one's neighbour.
+struct Wire {
+    link: Link<Frame>,
+    late: Histogram<u64>,
+    aside: u64,
+}
+
+pub(crate) struct Carrier {
+    taps: Vec<Tap>,
+    wires: Vec<Wire>,
+    udp_ports: Vec<u16>,
+    /// When the links began.
+    epoch: Instant,
+    /// The same by the calendar, since 1970.
+    calendar: Duration,
+    buffer: Box<[u8]>,
+}
+
+impl Carrier {
+    /// `links` must be valid.
+    pub(crate) fn new(
+        taps: Vec<Tap>,
+        links: &LinkFile,
+        udp_ports: Vec<u16>,
+    ) -> Result<Carrier, ConfigError> {
+        let mut carrier = Carrier {
+            taps,
+            wires: Vec::new(),
+            udp_ports,
+            epoch: Instant::now(),
+            calendar: Duration::ZERO,
+            buffer: vec![0; MAX_FRAME].into(),
+        };
+        carrier.restart(links)?;
+        Ok(carrier)
+    }
+
+    fn restart(&mut self, links: &LinkFile) -> Result<(), ConfigError> {
+        let mut wires = Vec::new();
+        for path in 0..links.path_count() {
+            for direction in Direction::BOTH {
+                let config = links.link(path, direction).expect("the path was counted").clone();
+                let link = Link::new(config, link_seed(links.seed, wires.len()))?;
+                let late = Histogram::new_with_max(MAX_LATE, 2).expect("the bounds are in order");
+                wires.push(Wire { link, late, aside: 0 });
+            }
+        }
+        self.wires = wires;
+        self.epoch = Instant::now();
+        let calendar = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        self.calendar = calendar.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Carries until the owner has gone.
+    pub(crate) fn run(mut self, orders: &Receiver<Order>) {
+        loop {
+            match orders.try_recv() {
+                Ok(order) => self.obey(order),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return,
+            }
+            self.deliver();
+            if !self.take() {
+                self.wait();
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Restart(links) => {
+                self.restart(&links).expect("the links were valid the first time");
+            }
+            Order::Reconfigure(index, config, answer) => {
+                let now = self.now();
+                // Whoever does not wait for the answer does not need it.
+                let _ = answer.send(self.wires[index].link.reconfigure(now, *config));
+            }
+            Order::Report(answer) => {
+                let _ = answer.send(self.report());
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.epoch.elapsed().into()
+    }
+
+    /// Hands over what is due.
+    fn deliver(&mut self) {
+        let mut now = self.now();
+        for index in 0..self.wires.len() {
+            while let Some(delivery) = self.wires[index].link.poll(now) {
+                let Delivery { at, mut packet, corruption, .. } = delivery;
+                if let Some(corruption) = corruption {
+                    corruption.apply(&mut packet.bytes[packet.payload..]);
+                }
+                self.send(index ^ 1, now, &packet.bytes, true);
+                now = self.now();
+                self.wires[index].late.saturating_record((now - at).get());
+            }
+        }
+    }
+
+    /// Sends a frame to an interface.
+    fn send(&mut self, tap: usize, now: Nanos, frame: &[u8], record: bool) {
+        let Tap { device, recorder } = &mut self.taps[tap];
+        if let Some(recorder) = recorder.as_mut().filter(|_| record) {
+            recorder.record(self.calendar + now.into(), frame);
+        }
+        // What an interface that was taken down refuses is lost, as on any cable.
+        let _ = device.send(frame);
+    }
+
+    /// Takes what interfaces have sent, a few frames each; `false` if there was nothing.
+    fn take(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.taps.len() {
+            for _ in 0..BATCH {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                let read = self.taps[index].device.recv(&mut buffer);
+                if let Ok(length) = read {
+                    self.accept(index, &buffer[..length]);
+                }
+                self.buffer = buffer;
+                if read.is_err() {
+                    break;
+                }
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A frame has come from an interface.
+    fn accept(&mut self, tap: usize, frame: &[u8]) {
+        let now = self.now();
+        let Kind::Packet { class, payload } = classify(frame, &self.udp_ports) else {
+            self.wires[tap].aside += 1;
+            return self.send(tap ^ 1, now, frame, false);
+        };
+        if let Some(recorder) = &mut self.taps[tap].recorder {
+            recorder.record(self.calendar + now.into(), frame);
+        }
+        let size = u32::try_from(frame.len() - ETHERNET).unwrap_or(u32::MAX);
+        let frame = Frame { bytes: frame.into(), payload };
+        self.wires[tap].link.offer(now, size, class, frame);
+    }
+
+    /// Waits until something is due or comes.
+    fn wait(&self) {
+        let due = self.wires.iter().filter_map(|wire| wire.link.next_wakeup()).min();
+        let left = due.map_or(DOZE, |due| (due - self.now()).into());
+        let Some(sleep) = left.min(DOZE).checked_sub(SPIN) else { return hint::spin_loop() };
+        let mut all: Vec<PollFd<'_>> =
+            self.taps.iter().map(|tap| PollFd::new(&tap.device, PollFlags::IN)).collect();
+        let sleep = Timespec::try_from(sleep).expect("it is short");
+        // After a signal it looks again.
+        let _: Result<usize, _> = poll(&mut all, Some(&sleep));
+    }
+
+    fn report(&self) -> Report {
+        let span = self.epoch.elapsed();
+        let link = |(index, wire): (usize, &Wire)| {
+            let place = (index / 2, Direction::BOTH[index % 2]);
+            let late = Lateness::of(&wire.late);
+            DirectionReport::new(place, &wire.link.stats(), span, late, wire.aside)
+        };
+        Report {
+            seconds: span.as_secs_f64(),
+            realtime: false,
+            captures_complete: true,
+            links: self.wires.iter().enumerate().map(link).collect(),
+        }
+    }
+}
+
+/// Has the system wake the calling thread on time.
+pub(crate) fn be_punctual() -> io::Result<()> {
+    // prctl(2): the default slack is 50 µs; 0 would mean the default.
+    Ok(nix::sys::prctl::set_timerslack(1)?)
+}
