@@ -3,7 +3,8 @@
 #
 # Init of a user-mode Linux guest whose root is the host's, read-only: brings up SCTP and the network
 # interfaces, runs the agent and powers off when that ends. On the kernel's command line: agent=PROGRAM
-# and lifetime=SECONDS; for each interface N (from 0 on) the address 10.99.N.2/24 and fd99:N::2/64.
+# and lifetime=SECONDS. Interface N (from 0 on) has the addresses 10.99.N.2/24 and fd99:N::2/64, or those
+# of netN=ADDRESS,ADDRESS on the command line.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -16,8 +17,14 @@ ip link set lo up
 n=0
 for path in /sys/class/net/vec*; do
     name=${path##*/}
-    ip addr add "10.99.$n.2/24" dev "$name"
-    ip addr add "fd99:$n::2/64" dev "$name" nodad
+    addresses=$(sed -n "s/.*\<net$n=\([^ ]*\).*/\1/p" /proc/cmdline)
+    addresses=${addresses:-10.99.$n.2/24,fd99:$n::2/64}
+    for address in ${addresses//,/ }; do
+        case $address in
+            *:*) ip addr add "$address" dev "$name" nodad ;;
+            *) ip addr add "$address" dev "$name" ;;
+        esac
+    done
     ip link set "$name" up
     # Its encapsulated packets would leave with checksums that nobody fills in.
     ethtool -K "$name" tx off tso off gso off gro off >/dev/null

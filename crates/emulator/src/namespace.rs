@@ -70,6 +70,14 @@ impl Namespace {
         Ok(namespace)
     }
 
+    /// Another hold on the same namespace.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn try_clone(&self) -> io::Result<Namespace> {
+        Ok(Namespace { file: self.file.try_clone()? })
+    }
+
     /// What the commands `ip` and `nsenter` call it, as long as this value lives.
     #[must_use]
     pub fn path(&self) -> String {

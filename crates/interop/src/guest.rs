@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tresse_emulator::{Emulation, Side};
+
 use crate::namespace::{Namespace, command};
 use crate::peer::conformance;
 use crate::{Peer, PeerProgram, Unavailable};
@@ -20,13 +22,16 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 const AGENT_PORT: u16 = 7000;
 
 /// A running guest, and the network namespace from which it is reached. On interface N, from 0 on, the
-/// host has the addresses 10.99.N.1 and fd99:N::1, the guest 10.99.N.2 and fd99:N::2.
+/// host has the addresses 10.99.N.1 and fd99:N::1, the guest 10.99.N.2 and fd99:N::2; or the guest
+/// stands in the place of one side of an emulation ([`boot_in`](Guest::boot_in)).
 ///
 /// The guest powers off when this value is dropped, or the process has gone.
 #[derive(Debug)]
 pub struct Guest {
     namespace: Namespace,
     program: PeerProgram,
+    /// Where it takes commands.
+    agent: SocketAddr,
     /// While it is open the guest runs.
     _keeper: TcpStream,
     /// Nothing more comes from it, but it must not run into a closed pipe.
@@ -49,6 +54,43 @@ impl Guest {
         interfaces: usize,
         lifetime: Duration,
     ) -> Result<Guest, Unavailable> {
+        let program = Guest::program(folder)?;
+        let namespace = Namespace::new()?;
+        (0..interfaces).for_each(|n| own_network(n, &format!("peer{n}")));
+        Ok(Guest::start_kernel(folder, (program, namespace), interfaces, &[], lifetime))
+    }
+
+    /// Boots a guest in the place of one side of an emulation: it has that side's addresses, on the
+    /// interface `vecP` of each path P. The calling thread is in that side's namespace afterwards, which
+    /// reaches the guest through an interface beside the links.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without user-mode Linux or its tools.
+    ///
+    /// # Panics
+    /// When all of that is there and the guest does not come up.
+    pub fn boot_in(
+        emulation: &Emulation,
+        side: Side,
+        folder: &Path,
+        lifetime: Duration,
+    ) -> Result<Guest, Unavailable> {
+        let program = Guest::program(folder)?;
+        let namespace = Namespace::of(emulation, side);
+        namespace.enter();
+        let paths = emulation.path_count();
+        let mut addresses = Vec::new();
+        for path in 0..paths {
+            emulation.attach_tap(side, path, &format!("peer{path}")).expect("ip can do it");
+            let (v4, v6) = (emulation.address(side, path), emulation.address_v6(side, path));
+            addresses.push(format!("net{path}={v4}/24,{v6}/64"));
+        }
+        own_network(paths, &format!("peer{paths}"));
+        Ok(Guest::start_kernel(folder, (program, namespace), paths + 1, &addresses, lifetime))
+    }
+
+    /// What runs in the guest, once it is sure that there can be one.
+    fn program(folder: &Path) -> Result<PeerProgram, Unavailable> {
         for (tool, package) in [
             ("linux", "user-mode-linux"),
             ("kmod", "kmod"),
@@ -59,14 +101,18 @@ impl Guest {
             let how = "apt-get install user-mode-linux kmod ethtool nftables";
             found.map_err(|_| Unavailable::new(package, how))?;
         }
-        let program = PeerProgram::linux(folder)?;
-        let namespace = Namespace::new()?;
-        for n in 0..interfaces {
-            command(&format!("ip tuntap add dev peer{n} mode tap"));
-            command(&format!("ip addr add 10.99.{n}.1/24 dev peer{n}"));
-            command(&format!("ip addr add fd99:{n}::1/64 dev peer{n} nodad"));
-            command(&format!("ip link set peer{n} up"));
-        }
+        PeerProgram::linux(folder)
+    }
+
+    /// Boots it with the interfaces `peerN`, of which the last is the one that commands come through;
+    /// `addresses` are words for its init.
+    fn start_kernel(
+        folder: &Path,
+        (program, namespace): (PeerProgram, Namespace),
+        interfaces: usize,
+        addresses: &[String],
+        lifetime: Duration,
+    ) -> Guest {
         let own = folder.join(format!("uml-{}", std::process::id()));
         let mut linux = Command::new("linux");
         linux
@@ -75,6 +121,7 @@ impl Guest {
             .arg(format!("init={}", conformance("interop/linux-uml/guest-init.sh").display()))
             .arg(format!("agent={}", program.path().display()))
             .arg(format!("lifetime={}", lifetime.as_secs()))
+            .args(addresses)
             .args(["con=null", "con0=null,fd:1"])
             .args(
                 (0..interfaces)
@@ -95,13 +142,15 @@ impl Guest {
             command(&format!("ethtool -K peer{n} tso off gso off gro off"));
         }
         let deadline = Instant::now() + BOOT_LIMIT;
+        let last = u8::try_from(interfaces - 1).expect("there are few");
+        let agent = (Ipv4Addr::new(10, 99, last, 2), AGENT_PORT).into();
         let keeper = loop {
-            match TcpStream::connect(agent()) {
+            match TcpStream::connect(agent) {
                 Ok(keeper) => break keeper,
                 Err(e) => assert!(Instant::now() < deadline, "the guest is not reached: {e}"),
             }
         };
-        Ok(Guest { namespace, program, _keeper: keeper, _console: console, _process: process })
+        Guest { namespace, program, agent, _keeper: keeper, _console: console, _process: process }
     }
 
     /// Moves the calling thread into the namespace from which the guest is reached.
@@ -125,7 +174,7 @@ impl Guest {
     /// Starts the peer program in the guest with `arguments`; the calling thread must be in the
     /// namespace.
     pub fn start(&self, arguments: &str) -> Peer {
-        Peer::remote(ask(&format!("exec {} {arguments}", self.program.path().display())))
+        Peer::remote(self.ask(&format!("exec {} {arguments}", self.program.path().display())))
     }
 
     /// Runs a shell command in the guest and gives the lines that it printed.
@@ -133,19 +182,24 @@ impl Guest {
     /// # Panics
     /// When it fails.
     pub fn run(&self, line: &str) -> Vec<String> {
-        let (status, said) = Peer::remote(ask(line)).exit(COMMAND_LIMIT);
+        let (status, said) = Peer::remote(self.ask(line)).exit(COMMAND_LIMIT);
         assert_eq!(status, "0", "{line} in the guest said: {said:?}");
         said
     }
+
+    /// Sends one line to the agent.
+    fn ask(&self, line: &str) -> TcpStream {
+        let mut connection = TcpStream::connect(self.agent).expect("the agent listens");
+        connection.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
+        connection
+    }
 }
 
-fn agent() -> SocketAddr {
-    (Ipv4Addr::new(10, 99, 0, 2), AGENT_PORT).into()
-}
-
-/// Sends one line to the agent.
-fn ask(line: &str) -> TcpStream {
-    let mut connection = TcpStream::connect(agent()).expect("the agent listens");
-    connection.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
-    connection
+/// Makes interface `tap` in the namespace of the calling thread, with the host's addresses on network
+/// `n`.
+fn own_network(n: usize, tap: &str) {
+    command(&format!("ip tuntap add dev {tap} mode tap"));
+    command(&format!("ip addr add 10.99.{n}.1/24 dev {tap}"));
+    command(&format!("ip addr add fd99:{n}::1/64 dev {tap} nodad"));
+    command(&format!("ip link set {tap} up"));
 }

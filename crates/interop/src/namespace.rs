@@ -1,42 +1,39 @@
 //! Network namespaces of Linux: networks of a test's own.
 
-use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::process::Command;
 
-use nix::sched::{CloneFlags, setns, unshare};
+use tresse_emulator as emulator;
 
 use crate::Unavailable;
 
 /// A network namespace with its loopback interface up. It goes when nothing uses it any more.
 #[derive(Debug)]
-pub struct Namespace {
-    file: File,
-}
+pub struct Namespace(emulator::Namespace);
 
 impl Namespace {
     /// Makes one and moves the calling thread into it; no other thread of the process is affected.
     ///
     /// # Errors
     /// [`Unavailable`] without the permission, or without the command `ip`.
+    pub fn new() -> Result<Namespace, Unavailable> {
+        let namespace = Namespace(emulator::Namespace::new()?);
+        namespace.enter();
+        Ok(namespace)
+    }
+
+    /// A side of an emulation; the calling thread stays where it is.
     ///
     /// # Panics
-    /// When there is no `/proc`.
-    pub fn new() -> Result<Namespace, Unavailable> {
-        let missing = |_| Unavailable::new("the command ip", "apt-get install iproute2");
-        Command::new("ip").arg("-V").output().map_err(missing)?;
-        let how = "run as root, or with CAP_SYS_ADMIN";
-        unshare(CloneFlags::CLONE_NEWNET)
-            .map_err(|_| Unavailable::new("permission for network namespaces", how))?;
-        let file = File::open("/proc/thread-self/ns/net").expect("/proc is mounted");
-        command("ip link set lo up");
-        Ok(Namespace { file })
+    /// When no file can be opened.
+    #[must_use]
+    pub fn of(emulation: &emulator::Emulation, side: emulator::Side) -> Namespace {
+        Namespace(emulation.namespace(side).try_clone().expect("a file can be opened"))
     }
 
     /// How the command `ip` calls it, while this value lives.
     #[must_use]
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+        self.0.path()
     }
 
     /// Joins it with `other` by network `net`, an interface called `to` and its number on either side:
@@ -60,7 +57,19 @@ impl Namespace {
     /// # Panics
     /// When the system refuses; it permitted to make the namespace.
     pub fn enter(&self) {
-        setns(&self.file, CloneFlags::CLONE_NEWNET).expect("the namespace was made here");
+        self.0.enter().expect("the namespace was made here");
+    }
+}
+
+impl From<emulator::Error> for Unavailable {
+    fn from(error: emulator::Error) -> Unavailable {
+        match error {
+            emulator::Error::Permission(_) => {
+                let how = "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
+                Unavailable::new("permission for network namespaces", how)
+            }
+            other => Unavailable::new(&other.to_string(), "apt-get install iproute2"),
+        }
     }
 }
 
