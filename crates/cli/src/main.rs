@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+mod emulate;
 mod lab;
 mod observe;
 mod perf;
@@ -35,6 +37,12 @@ enum Command {
     Run(run::Args),
     /// Analyse captured packets: what was sent again, why, and how long that took
     Trace(trace::Args),
+    /// Run programs on both sides of emulated links, in real time
+    #[cfg(target_os = "linux")]
+    Emulate(emulate::Args),
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    EmulateInit(emulate::init::Args),
     /// Watch live associations in the terminal
     Top(top::Args),
 }
@@ -45,6 +53,10 @@ fn main() -> ExitCode {
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(args) => emulate::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 /// As shells have it.
-fn exit_code(status: ExitStatus) -> u8 {
+pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
@@ -209,12 +209,12 @@ fn start(args: &Args, library: &Path, engine: &Path) -> Result<Child, String> {
 }
 
 /// The signals that are passed on.
-struct Signals {
+pub(crate) struct Signals {
     list: Vec<(tokio::signal::unix::Signal, Signal, bool)>,
 }
 
 impl Signals {
-    fn new() -> io::Result<Signals> {
+    pub(crate) fn new() -> io::Result<Signals> {
         // What a terminal sends reaches the program by itself.
         let terminal = io::stdin().is_terminal();
         let mut list = Vec::new();
@@ -232,7 +232,7 @@ impl Signals {
     }
 
     /// The next one, and whether it is to be passed on.
-    async fn next(&mut self) -> (Signal, bool) {
+    pub(crate) async fn next(&mut self) -> (Signal, bool) {
         std::future::poll_fn(|cx| {
             for (stream, number, passed_on) in &mut self.list {
                 if let std::task::Poll::Ready(Some(())) = stream.poll_recv(cx) {

@@ -127,6 +127,12 @@ impl Emulation {
         self.links.path_count()
     }
 
+    /// Whether the system runs it before all ordinary processes, as [`Settings::realtime`] asks.
+    #[must_use]
+    pub const fn is_realtime(&self) -> bool {
+        self.realtime
+    }
+
     /// The IPv4 address of a side on a path, counted from 0.
     #[must_use]
     pub fn address(&self, side: Side, path: usize) -> Ipv4Addr {
@@ -296,19 +302,16 @@ fn interface(
 ) -> Result<SyncDevice, Error> {
     let name = format!("link{path}");
     let device = namespace.inside(|| {
-        let device = DeviceBuilder::new()
-            .name(&name)
-            .layer(Layer::L2)
-            .mtu(mtu)
-            .tx_queue_len(INTERFACE_QUEUE)
-            .build_sync()?;
+        let device = DeviceBuilder::new().name(&name).layer(Layer::L2).mtu(mtu).build_sync()?;
         device.set_nonblocking(true)?;
         Ok(device)
     });
     let device = device.map_err(Error::system("/dev/net/tun"))?;
     let host = side as usize + 1;
-    let mut lines =
-        vec![format!("addr add 10.77.{path}.{host}/24 dev {name}"), format!("link set {name} up")];
+    let mut lines = vec![
+        format!("addr add 10.77.{path}.{host}/24 dev {name}"),
+        format!("link set {name} up txqueuelen {INTERFACE_QUEUE}"),
+    ];
     if has_ipv6() {
         lines.push(format!("addr add fd77:{path}::{host}/64 dev {name} nodad"));
     }
