@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tresse_trace::capture::Capture;
 use tresse_trace::json::Json;
 use tresse_trace::listing::Listing;
 use tresse_trace::page::Page;
@@ -18,19 +17,25 @@ Examples:
   tresse trace capture.pcapng
   tresse trace --list capture.pcap.gz
   tresse trace --out /tmp/plots capture.pcapng
+  tresse trace sender.pcapng --receiver receiver.pcapng
   tcpdump -i eth0 -w - sctp | tresse trace -
   tresse trace --udp-port 9900 --missing-reports 4 capture.pcapng";
 
 /// Analyse captured SCTP: retransmissions, their causes and delays.
 ///
-/// Reads pcap and pcapng, also compressed with gzip. Several files are read one after the other, as
-/// tcpdump and dumpcap write them in turn.
+/// Reads pcap and pcapng, also compressed with gzip. Several files are read together, as tcpdump and
+/// dumpcap write them in turn or on several interfaces. With captures of the other end as well
+/// (--receiver), it also says which packets were lost, which retransmissions were unnecessary, how
+/// long messages took until they could be delivered, and how long chunks waited for order.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Captures; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Captures taken at the same time at the other end (repeatable)
+    #[arg(long, value_name = "FILE")]
+    receiver: Vec<PathBuf>,
     /// List all packets, one line each, instead of the summary
     #[arg(long, conflicts_with = "json")]
     list: bool,
@@ -108,15 +113,12 @@ fn trace(args: &Args) -> Result<(), Fault> {
         ..Options::default()
     };
     options.udp_ports.extend(&args.udp_port);
-    let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    // Everything is opened before anything is written.
-    let captures: Vec<Capture> = files
-        .iter()
-        .map(|file| Capture::open(file))
-        .collect::<Result<_, _>>()
-        .map_err(|e| Fault::Request(e.to_string()))?;
-    let mut folder = args.out.as_deref().map(Folder::new).transpose()?;
+    let here: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    let there: Vec<&Path> = args.receiver.iter().map(PathBuf::as_path).collect();
     let mut trace = Trace::new(options);
+    // Everything is opened before anything is written.
+    let captures = trace.open(&here, &there).map_err(|e| Fault::Request(e.to_string()))?;
+    let mut folder = args.out.as_deref().map(Folder::new).transpose()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut shown = Shown::new(args, &mut out);
     let mut observers: Vec<&mut dyn Observer> = vec![shown.observer()];
@@ -127,9 +129,7 @@ fn trace(args: &Args) -> Result<(), Fault> {
             &mut folder.json,
         ]);
     }
-    for capture in captures {
-        trace.read(capture, &mut observers);
-    }
+    trace.read(captures, &mut observers);
     trace.finish(&mut observers);
     let totals = trace.totals();
     shown.finish(&totals)?;

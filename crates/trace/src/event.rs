@@ -43,6 +43,28 @@ impl Side {
     }
 }
 
+/// Where a packet was captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// The only place, or the host whose captures come first.
+    #[default]
+    Here,
+    /// The host at the other end.
+    There,
+}
+
+impl Place {
+    /// The other place.
+    #[must_use]
+    pub const fn other(self) -> Place {
+        match self {
+            Place::Here => Place::There,
+            Place::There => Place::Here,
+        }
+    }
+}
+
 /// The packet in which something was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
@@ -60,6 +82,8 @@ pub struct Head {
     pub source: IpAddr,
     /// Destination address.
     pub destination: IpAddr,
+    /// Where it was captured.
+    pub place: Place,
 }
 
 /// Why a retransmission was unnecessary for certain.
@@ -73,11 +97,14 @@ pub enum Proof {
     RetransmitBit,
     /// The acknowledgement echoes a time before the retransmission (RFC 3522).
     Timestamp,
+    /// An earlier transmission arrived, as the capture at the other end shows.
+    Arrival,
 }
 
 impl Proof {
     /// All of them.
-    pub const ALL: [Proof; 3] = [Proof::DuplicateReport, Proof::RetransmitBit, Proof::Timestamp];
+    pub const ALL: [Proof; 4] =
+        [Proof::DuplicateReport, Proof::RetransmitBit, Proof::Timestamp, Proof::Arrival];
 
     /// As it stands in tables and listings.
     #[must_use]
@@ -86,6 +113,7 @@ impl Proof {
             Proof::DuplicateReport => "duplicate-report",
             Proof::RetransmitBit => "retransmit-bit",
             Proof::Timestamp => "timestamp",
+            Proof::Arrival => "arrival",
         }
     }
 }
@@ -103,6 +131,29 @@ pub struct Again {
     pub since_last_ms: f64,
 }
 
+/// What tells that a user message is through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// It can be delivered at the receiver: all of it arrived there, and what comes before it in
+    /// its stream was delivered.
+    Delivery,
+    /// The acknowledgements that arrive near the sender cover all of it. That is later than its
+    /// arrival by the way back and by delayed SACKs, and knows nothing of the order of delivery.
+    Acknowledgement,
+}
+
+impl Until {
+    /// As it stands in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Until::Delivery => "delivery",
+            Until::Acknowledgement => "acknowledgement",
+        }
+    }
+}
+
 /// What a packet holds. Numbers are TSNs counted from the first one of the direction, or bytes of
 /// the stream for TCP; those before it, in a capture that begins in the middle, are negative.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +166,8 @@ pub enum Event<'a> {
         end: i64,
         /// User data in bytes.
         bytes: u32,
-        /// Stream and position in it, for SCTP.
-        stream: Option<(u16, u16)>,
+        /// Stream, and SSN or MID in it, for SCTP.
+        stream: Option<(u16, u32)>,
         /// If it was sent before.
         again: Option<Again>,
     },
@@ -132,6 +183,9 @@ pub enum Event<'a> {
         window: u64,
         /// Bytes in flight of the other side after it.
         flight: u64,
+        /// User data of the other side in bytes that it acknowledges for the first time, in gap
+        /// blocks also.
+        newly: u64,
         /// Round-trip time that it measures, in milliseconds.
         rtt_ms: Option<f64>,
         /// What RTO would be now by the standard, in milliseconds.
@@ -145,6 +199,25 @@ pub enum Event<'a> {
         count: u32,
         /// The proof.
         proof: Proof,
+    },
+    /// A user message is through.
+    Message {
+        /// Who sent it, which may be the sender of this packet or its receiver.
+        from: Side,
+        /// Number of its first chunk.
+        number: i64,
+        /// Its stream.
+        stream: u16,
+        /// Its SSN, or its MID (RFC 8260).
+        sequence: u32,
+        /// Whether it is unordered.
+        unordered: bool,
+        /// User data in bytes.
+        bytes: u64,
+        /// Milliseconds since the first transmission of its first chunk, if that was captured.
+        transfer_ms: Option<f64>,
+        /// What tells that it is through.
+        until: Until,
     },
     /// Any other chunk, or the flags of a segment.
     Control {

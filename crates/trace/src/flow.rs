@@ -53,6 +53,9 @@ pub(crate) struct Flow {
     flight_sum: u128,
     flight_samples: u64,
     pub(crate) spurious: BTreeMap<Proof, u64>,
+    /// User messages that are through, and how long that took.
+    pub(crate) messages: u64,
+    pub(crate) transfer: Delays,
 }
 
 impl Flow {
@@ -83,6 +86,8 @@ impl Flow {
             flight_sum: 0,
             flight_samples: 0,
             spurious: BTreeMap::new(),
+            messages: 0,
+            transfer: Delays::default(),
         }
     }
 
@@ -160,6 +165,8 @@ impl Flow {
         self.flight_max = self.flight_max.max(other.flight_max);
         self.flight_sum += other.flight_sum;
         self.flight_samples += other.flight_samples;
+        self.messages += other.messages;
+        self.transfer.merge(&other.transfer);
         for (proof, count) in &other.spurious {
             *self.spurious.entry(*proof).or_default() += count;
         }

@@ -21,11 +21,13 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+mod clock;
 mod event;
 mod flow;
 pub mod json;
 mod link;
 pub mod listing;
+pub mod measure;
 pub mod page;
 mod rto;
 mod sctp;
@@ -37,11 +39,11 @@ mod tcp;
 pub mod text;
 mod trace;
 
-pub use event::{Again, Event, Head, Identity, Observer, Proof, Side};
+pub use event::{Again, Event, Head, Identity, Observer, Place, Proof, Side, Until};
 pub use flow::GAP_ACKED_CLASSES;
 pub use skipped::Skipped;
 pub use statistics::{
     Class, DelaySummary, Delays, MOST_NUMBERED, RetransmissionRow, Retransmissions, WHOLE,
 };
-pub use summary::{DirectionSummary, Ending, PathSummary, Summary};
+pub use summary::{Arrivals, DirectionSummary, Ending, PathSummary, StreamSummary, Summary};
 pub use trace::{Options, Totals, Trace};

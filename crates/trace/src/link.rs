@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use etherparse::{EtherType, IpNumber, LaxIpSlice};
 
+use crate::Skipped;
 use crate::capture::{Frame, LinkType};
 
 const NULL: u32 = 0;
@@ -42,42 +43,55 @@ pub(crate) struct Datagram<'a> {
     pub(crate) original: usize,
 }
 
-/// What the frame carries; otherwise why it is passed over. SCTP is looked for in UDP datagrams to
-/// or from `udp_ports`.
-pub(crate) fn datagram<'a>(
-    frame: &Frame<'a>,
-    udp_ports: &[u16],
-) -> Result<Datagram<'a>, &'static str> {
-    let packet = ip_packet(frame)?;
-    let (ip, _) = LaxIpSlice::from_slice(packet).map_err(|_| BAD_IP)?;
-    let (source, destination, length) = match &ip {
-        LaxIpSlice::Ipv4(v4) => {
-            let header = v4.header();
-            let length = usize::from(header.total_len());
-            (IpAddr::V4(header.source_addr()), IpAddr::V4(header.destination_addr()), length)
-        }
-        LaxIpSlice::Ipv6(v6) => {
-            let header = v6.header();
-            let length = header.slice().len() + usize::from(header.payload_length());
-            (IpAddr::V6(header.source_addr()), IpAddr::V6(header.destination_addr()), length)
-        }
-    };
-    let payload = ip.payload();
-    if payload.fragmented {
-        return Err(FRAGMENT);
+/// Finds what frames carry.
+#[derive(Debug)]
+pub(crate) struct Links {
+    /// UDP ports that carry SCTP.
+    udp_ports: Vec<u16>,
+}
+
+impl Links {
+    pub(crate) fn new(udp_ports: &[u16]) -> Links {
+        Links { udp_ports: udp_ports.to_vec() }
     }
-    // A length of 0, which some systems write before they cut a large packet into pieces, adds nothing.
-    let original = payload.payload.len() + length.saturating_sub(packet.len());
-    let (protocol, bytes, original) = match payload.ip_number {
-        IpNumber::SCTP => (Protocol::Sctp, payload.payload, original),
-        IpNumber::TCP => (Protocol::Tcp, payload.payload, original),
-        IpNumber::UDP => {
-            let (bytes, original) = udp(payload.payload, original, udp_ports)?;
-            (Protocol::Sctp, bytes, original)
+
+    /// What the frame carries; otherwise why it is passed over.
+    pub(crate) fn datagram<'a>(
+        &'a mut self,
+        frame: &Frame<'a>,
+        _skipped: &mut Skipped,
+    ) -> Result<Datagram<'a>, &'static str> {
+        let packet = ip_packet(frame)?;
+        let (ip, _) = LaxIpSlice::from_slice(packet).map_err(|_| BAD_IP)?;
+        let (source, destination, length) = match &ip {
+            LaxIpSlice::Ipv4(v4) => {
+                let header = v4.header();
+                let length = usize::from(header.total_len());
+                (IpAddr::V4(header.source_addr()), IpAddr::V4(header.destination_addr()), length)
+            }
+            LaxIpSlice::Ipv6(v6) => {
+                let header = v6.header();
+                let length = header.slice().len() + usize::from(header.payload_length());
+                (IpAddr::V6(header.source_addr()), IpAddr::V6(header.destination_addr()), length)
+            }
+        };
+        let payload = ip.payload();
+        if payload.fragmented {
+            return Err(FRAGMENT);
         }
-        _ => return Err(OTHER),
-    };
-    Ok(Datagram { source, destination, protocol, bytes, original })
+        // A length of 0, which some systems write before they cut a large packet into pieces, adds nothing.
+        let original = payload.payload.len() + length.saturating_sub(packet.len());
+        let (protocol, bytes, original) = match payload.ip_number {
+            IpNumber::SCTP => (Protocol::Sctp, payload.payload, original),
+            IpNumber::TCP => (Protocol::Tcp, payload.payload, original),
+            IpNumber::UDP => {
+                let (bytes, original) = udp(payload.payload, original, &self.udp_ports)?;
+                (Protocol::Sctp, bytes, original)
+            }
+            _ => return Err(OTHER),
+        };
+        Ok(Datagram { source, destination, protocol, bytes, original })
+    }
 }
 
 /// What a UDP datagram of one of the ports carries.

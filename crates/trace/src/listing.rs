@@ -119,6 +119,7 @@ impl<W: Write> Observer for Listing<W> {
             Event::Spurious { number, count, proof } => {
                 write!(self.line, "\n\tR{count} {number} was spurious ({})", proof.name())
             }
+            Event::Message { .. } => Ok(()),
             Event::Control { name } => write!(self.line, " {name}"),
         };
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use crate::event::{Identity, Side};
+use crate::event::{Identity, Side, Until};
 use crate::flow::{Flow, GAP_ACKED_CLASSES};
 use crate::statistics::{DelaySummary, RetransmissionRow};
 
@@ -51,8 +51,49 @@ pub struct PathSummary {
     pub bytes: u64,
     /// DATA chunks or segments.
     pub data: u64,
+    /// Packets that arrived, where both ends were captured.
+    pub arrived: Option<u64>,
     /// Round-trip times of data that was sent this way.
     pub rtt: Option<DelaySummary>,
+}
+
+/// What captures at both ends say of the chunks of one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Arrivals {
+    /// DATA chunks that left the sender, retransmissions included.
+    pub sent: u64,
+    /// Those of them that arrived at the receiver.
+    pub arrived: u64,
+    /// Those of them that were lost on the way.
+    pub lost: u64,
+    /// Retransmissions among them.
+    pub retransmitted: u64,
+    /// Retransmissions of chunks of which an earlier transmission arrived.
+    pub unnecessary: u64,
+    /// Chunks of which no transmission arrived.
+    pub never_arrived: u64,
+    /// Copies that the network made.
+    pub copies: u64,
+    /// From the sender's place of capture to the receiver's. Only differences between these values
+    /// are sure: clocks that differ shift all of them.
+    pub one_way: Option<DelaySummary>,
+    /// The longest pause in delivery, in milliseconds: between two deliveries, but not before what
+    /// ends the pause was sent for the first time. After a failure, the time to failover.
+    pub longest_gap_ms: f64,
+}
+
+/// The messages of one stream at their receiver.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamSummary {
+    /// Stream identifier.
+    pub stream: u16,
+    /// Messages that can be delivered.
+    pub messages: u64,
+    /// Their user data in bytes.
+    pub bytes: u64,
+    /// Head-of-line delay: from the arrival of each chunk until its message can be delivered, after
+    /// all those before it in the stream (RFC 9260 §6.6, RFC 8260 §2.2).
+    pub blocked: Option<DelaySummary>,
 }
 
 /// The data of one direction.
@@ -110,6 +151,17 @@ pub struct DirectionSummary {
     pub flight_max: u64,
     /// Mean of the bytes in flight, over packets.
     pub flight_mean: f64,
+    /// User messages that are through (SCTP only).
+    pub messages: u64,
+    /// Message transfer time: from the first transmission of the first chunk until the message is
+    /// through.
+    pub transfer: Option<DelaySummary>,
+    /// What that was, if there is such a message.
+    pub transfer_until: Option<Until>,
+    /// What became of each transmission, where both ends were captured.
+    pub arrivals: Option<Arrivals>,
+    /// Delivery in each stream, where the receiver's end was captured.
+    pub streams: Vec<StreamSummary>,
 }
 
 /// An association or connection, when it has ended.
@@ -128,7 +180,10 @@ pub struct Summary {
     pub duration_s: f64,
     /// Packets.
     pub packets: u64,
-    /// Near whom it was captured, by how soon each side answers; `None` if that does not tell.
+    /// Whether both ends were captured.
+    pub both_ends: bool,
+    /// Near whom it was captured, by how soon each side answers; `None` if that does not tell, and
+    /// where both ends were captured.
     pub near: Option<Side>,
     /// What the capture cannot tell.
     pub unknown: Vec<&'static str>,
@@ -180,13 +235,25 @@ impl DirectionSummary {
             rto_ms: flow.rto.ms(),
             flight_max: flow.flight_max,
             flight_mean: flow.flight_mean(),
+            messages: flow.messages,
+            transfer: flow.transfer.summary(),
+            transfer_until: None,
+            arrivals: None,
+            streams: Vec::new(),
         }
     }
 }
 
-/// What a capture cannot tell that was taken near `near`.
-pub(crate) fn unknown(near: Option<Side>, from_the_beginning: bool) -> Vec<&'static str> {
+/// What a capture cannot tell that was taken near `near`, or at `both_ends`.
+pub(crate) fn unknown(
+    near: Option<Side>,
+    both_ends: bool,
+    from_the_beginning: bool,
+) -> Vec<&'static str> {
     let mut unknown = vec![match near {
+        _ if both_ends => {
+            "Captured at both ends: each direction is told as its sender saw it. Times of one way are as good as the clocks agree."
+        }
         Some(Side::A) => {
             "Captured near A: which of A's packets arrived, and when, is not seen; of B's packets, those that were lost before A are not seen, so B's retransmissions can be too few."
         }

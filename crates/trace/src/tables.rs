@@ -94,13 +94,14 @@ impl Table {
     }
 }
 
-/// Writes tables into a folder: `retransmissions`, `spurious`, `sacks` and `statistics`, each as
+/// Writes tables into a folder: `retransmissions`, `spurious`, `sacks`, `statistics` and `messages`, each as
 /// `.csv` and `.parquet`; beyond 200 000 rows the Parquet files go on as `NAME-2.parquet` and so on.
 pub struct Tables {
     retransmissions: Table,
     spurious: Table,
     sacks: Table,
     statistics: Table,
+    messages: Table,
     begin: Option<u64>,
     fault: Option<io::Error>,
 }
@@ -169,6 +170,22 @@ impl Tables {
                     "p99_ms",
                 ],
             ),
+            messages: Table::new(
+                folder,
+                "messages",
+                &[
+                    "association",
+                    "from",
+                    "time_s",
+                    "number",
+                    "stream",
+                    "sequence",
+                    "unordered",
+                    "bytes",
+                    "transfer_ms",
+                    "until",
+                ],
+            ),
             begin: None,
             fault: None,
         }
@@ -182,8 +199,13 @@ impl Tables {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let tables =
-            [&mut self.retransmissions, &mut self.spurious, &mut self.sacks, &mut self.statistics];
+        let tables = [
+            &mut self.retransmissions,
+            &mut self.spurious,
+            &mut self.sacks,
+            &mut self.statistics,
+            &mut self.messages,
+        ];
         tables.into_iter().try_for_each(Table::write)
     }
 
@@ -223,7 +245,9 @@ impl Observer for Tables {
                     Cell::Real(again.class.map(|_| again.since_last_ms)),
                 ])
             }
-            Event::Sack { cumulative, gaps, duplicates, window, flight, rtt_ms, rto_ms } => {
+            Event::Sack {
+                cumulative, gaps, duplicates, window, flight, rtt_ms, rto_ms, ..
+            } => {
                 let reported: i64 =
                     gaps.iter().map(|(first, last)| (last - first + 1).max(0)).sum();
                 self.sacks.push(vec![
@@ -250,6 +274,27 @@ impl Observer for Tables {
                 Cell::Integer(*number),
                 integer((*count).into()),
                 Cell::Text(proof.name().into()),
+            ]),
+            Event::Message {
+                from,
+                number,
+                stream,
+                sequence,
+                unordered,
+                bytes,
+                transfer_ms,
+                until,
+            } => self.messages.push(vec![
+                association,
+                Cell::Text(from.name().into()),
+                time,
+                Cell::Integer(*number),
+                integer((*stream).into()),
+                integer((*sequence).into()),
+                integer((*unordered).into()),
+                integer(*bytes),
+                Cell::Real(*transfer_ms),
+                Cell::Text(until.name().into()),
             ]),
             Event::Data { .. } | Event::Control { .. } => Ok(()),
         };

@@ -205,6 +205,7 @@ impl Connection {
             packets: self.packets[from.index()],
             bytes: self.bytes[from.index()],
             data: self.directions[from.index()].flow.units,
+            arrived: None,
             rtt: self.rtt[from.index()].summary(),
         };
         let Identity { a, b, .. } = self.identity;
@@ -215,8 +216,9 @@ impl Connection {
             first_s: self.first_at as f64 / 1e9,
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets.iter().sum(),
+            both_ends: false,
             near: None,
-            unknown: unknown(None, self.from_the_beginning),
+            unknown: unknown(None, false, self.from_the_beginning),
             paths: vec![path(Side::A, a, b), path(Side::B, b, a)],
             directions: [side(Side::A), side(Side::B)],
         }

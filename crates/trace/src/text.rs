@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::event::Until;
 use crate::statistics::{DelaySummary, MOST_NUMBERED, RetransmissionRow};
-use crate::summary::{DirectionSummary, Summary};
+use crate::summary::{Arrivals, DirectionSummary, StreamSummary, Summary};
 use crate::trace::Totals;
 
 /// An association or connection.
@@ -27,9 +28,10 @@ pub fn summary(summary: &Summary) -> String {
     if summary.paths.len() > 2 {
         for path in &summary.paths {
             let rtt = path.rtt.map_or(String::new(), |rtt| format!(", RTT {}", range(&rtt)));
+            let arrived = path.arrived.map_or(String::new(), |n| format!(", {n} arrived"));
             let _ = writeln!(
                 out,
-                "  path {} -> {}: {} packets, {} with data{rtt}",
+                "  path {} -> {}: {} packets{arrived}, {} chunks or segments{rtt}",
                 path.source, path.destination, path.packets, path.data
             );
         }
@@ -55,6 +57,12 @@ pub fn totals(totals: &Totals) -> String {
         "{} packets in {:.3} s, {} of them analysed: {} associations and connections",
         totals.frames, totals.duration_s, totals.analysed, totals.associations
     );
+    if let Some(ahead) = totals.clock_ahead_ms.filter(|ahead| *ahead != 0.0) {
+        let _ = writeln!(
+            out,
+            "  The clock of the other end was {ahead:.3} ms ahead, if both ways are as fast; that is taken off its times."
+        );
+    }
     if totals.associations > 1 {
         for (what, all) in [("SCTP associations", &totals.sctp), ("TCP connections", &totals.tcp)] {
             if all.data > 0 {
@@ -127,7 +135,71 @@ fn direction(out: &mut String, d: &DirectionSummary) {
     if !spurious.is_empty() {
         let _ = writeln!(out, "    spurious        {}", spurious.join(", "));
     }
+    if let Some((transfer, until)) = d.transfer.as_ref().zip(d.transfer_until) {
+        let until = match until {
+            Until::Delivery => "until they can be delivered",
+            Until::Acknowledgement => "until they are acknowledged",
+        };
+        let _ = writeln!(out, "    messages        {}, {} {until}", d.messages, range(transfer));
+    }
+    if let Some(a) = &d.arrivals {
+        arrivals(out, a);
+    }
+    streams(out, &d.streams);
     retransmissions(out, &d.retransmissions);
+}
+
+fn arrivals(out: &mut String, a: &Arrivals) {
+    let share = 100.0 * a.lost as f64 / a.sent.max(1) as f64;
+    let _ = writeln!(
+        out,
+        "    on the way      {} chunks sent, {} arrived, {} lost ({share:.2} %), {} copies made by the network",
+        a.sent, a.arrived, a.lost, a.copies
+    );
+    let _ = writeln!(
+        out,
+        "    sent again      {}, {} of them although an earlier transmission arrived; {} chunks never arrived",
+        a.retransmitted, a.unnecessary, a.never_arrived
+    );
+    if let Some(d) = &a.one_way {
+        let _ = writeln!(
+            out,
+            "    one way         {}; above the smallest: avg {:.3}, p95 {:.3}, max {:.3} ms",
+            range(d),
+            d.avg_ms - d.min_ms,
+            (d.p95_ms - d.min_ms).max(0.0),
+            d.max_ms - d.min_ms
+        );
+    }
+    let _ = writeln!(out, "    longest pause   {:.1} ms in delivery", a.longest_gap_ms);
+}
+
+/// So many streams are told, those that wait longest on average.
+const MOST_STREAMS: usize = 16;
+
+fn streams(out: &mut String, streams: &[StreamSummary]) {
+    let mean = |s: &&StreamSummary| s.blocked.as_ref().map_or(0.0, |d| d.avg_ms);
+    let mut longest: Vec<&StreamSummary> = streams.iter().collect();
+    longest.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+    for s in longest.iter().take(MOST_STREAMS) {
+        if let Some(blocked) = &s.blocked {
+            let _ = writeln!(
+                out,
+                "    stream {:<8} {} messages, {} bytes; head-of-line delay {}",
+                s.stream,
+                s.messages,
+                s.bytes,
+                range(blocked)
+            );
+        }
+    }
+    if streams.len() > MOST_STREAMS {
+        let _ = writeln!(
+            out,
+            "    and {} more streams that wait less; all are in the JSON",
+            streams.len() - MOST_STREAMS
+        );
+    }
 }
 
 /// The table of Pedersen's tables 3.2 to 3.5 and 5.1.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Skipped;
-use crate::capture::{Capture, CaptureError, Frame};
-use crate::event::{Head, Observer, Side};
-use crate::link::{self, Protocol};
+use crate::capture::{CaptureError, Captures, Frame};
+use crate::clock;
+use crate::event::{Head, Observer, Place, Side};
+use crate::link::{Links, Protocol};
 use crate::sctp::{self, Tracker};
 use crate::summary::DirectionSummary;
 use crate::tcp;
@@ -62,6 +63,9 @@ pub struct Totals {
     pub sctp: DirectionSummary,
     /// The same of all TCP connections.
     pub tcp: DirectionSummary,
+    /// Where both ends were captured: by how many milliseconds the clock of the other end was ahead
+    /// of the first one's, which is taken off its times; 0 if no packet contradicts that they agree.
+    pub clock_ahead_ms: Option<f64>,
     /// What could not be used.
     pub skipped: Skipped,
 }
@@ -70,6 +74,8 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Trace {
     options: Options,
+    links: Links,
+    clock_ahead: Option<i64>,
     sctp: Tracker,
     tcp: tcp::Tracker,
     skipped: Skipped,
@@ -89,9 +95,12 @@ impl Trace {
         let settings = sctp::Settings {
             missing_reports: options.missing_reports,
             rto_min_ms: options.rto_min.as_secs_f64() * 1e3,
+            both_ends: false,
         };
         Trace {
+            links: Links::new(&options.udp_ports),
             options,
+            clock_ahead: None,
             sctp: Tracker::new(settings),
             tcp: tcp::Tracker::new(settings),
             skipped: Skipped::default(),
@@ -105,27 +114,59 @@ impl Trace {
         }
     }
 
-    /// Reads captures one after the other, such as the files of a ring buffer; then all that is
-    /// still open ends. `-` is standard input.
+    /// Reads captures of one place together, such as those of several interfaces or the files of a
+    /// ring buffer; then all that is still open ends. `-` is standard input.
     ///
     /// # Errors
     /// One of them cannot be opened or is no capture; nothing is read then.
     pub fn run(&mut self, files: &[&Path], out: &mut dyn Observer) -> Result<(), CaptureError> {
-        let captures: Vec<Capture> =
-            files.iter().map(|file| Capture::open(file)).collect::<Result<_, _>>()?;
-        for capture in captures {
-            self.read(capture, out);
-        }
+        self.run_both(files, &[], out)
+    }
+
+    /// The same with captures of both ends: what is sent is told as its sender's end saw it, and
+    /// what becomes of it is seen at the other. In an association, A is at the end where its first
+    /// packet was captured first. Nothing must come between the ends but what takes time, loses,
+    /// reorders or duplicates: with address translation, associations are not recognised. TCP is
+    /// told as the captures `here` saw it.
+    ///
+    /// # Errors
+    /// As [`run`](Trace::run).
+    pub fn run_both(
+        &mut self,
+        here: &[&Path],
+        there: &[&Path],
+        out: &mut dyn Observer,
+    ) -> Result<(), CaptureError> {
+        let captures = self.open(here, there)?;
+        self.read(captures, out);
         self.finish(out);
         Ok(())
     }
 
-    /// Reads a capture to its end.
-    pub fn read(&mut self, mut capture: Capture, out: &mut dyn Observer) {
+    /// Opens captures, of one end or of both if `there` is not empty; the clock of the other end
+    /// is set to that of the first by packets that both have.
+    ///
+    /// # Errors
+    /// One of them cannot be opened or is no capture.
+    pub fn open(&mut self, here: &[&Path], there: &[&Path]) -> Result<Captures, CaptureError> {
+        let captures = Captures::open(here)?;
+        if there.is_empty() {
+            return Ok(captures);
+        }
+        let others = Captures::open(there)?;
+        let ahead = clock::ahead(here, there, &self.options.udp_ports)?;
+        self.clock_ahead = Some(ahead);
+        Ok(captures.and_there(others, ahead))
+    }
+
+    /// Reads captures to their end.
+    pub fn read(&mut self, captures: impl Into<Captures>, out: &mut dyn Observer) {
+        let mut captures = captures.into();
+        self.sctp.both_ends(captures.both_ends());
         // Counted apart, because the packet is borrowed meanwhile.
         let mut skipped = std::mem::take(&mut self.skipped);
-        while let Some(frame) = capture.next(&mut skipped) {
-            self.frame(&frame, &mut skipped, out);
+        while let Some((place, frame)) = captures.next(&mut skipped) {
+            self.frame(place, &frame, &mut skipped, out);
         }
         self.skipped = skipped;
     }
@@ -148,11 +189,18 @@ impl Trace {
             duration_s: duration as f64 / 1e9,
             sctp: DirectionSummary::new(Side::A, &self.sctp.total),
             tcp: DirectionSummary::new(Side::A, &self.tcp.total),
+            clock_ahead_ms: self.clock_ahead.map(|ahead| ahead as f64 / 1e6),
             skipped: self.skipped.clone(),
         }
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, skipped: &mut Skipped, out: &mut dyn Observer) {
+    fn frame(
+        &mut self,
+        place: Place,
+        frame: &Frame<'_>,
+        skipped: &mut Skipped,
+        out: &mut dyn Observer,
+    ) {
         self.frames += 1;
         self.bytes += frame.data.len() as u64;
         self.first_at.get_or_insert(frame.at);
@@ -168,7 +216,7 @@ impl Trace {
             self.sctp.flush(before(idle), before(LINGER), out);
             self.tcp.flush(before(idle), before(LINGER), out);
         }
-        let datagram = match link::datagram(frame, &self.options.udp_ports) {
+        let datagram = match self.links.datagram(frame, skipped) {
             Ok(datagram) => datagram,
             Err(reason) => {
                 skipped.add(reason);
@@ -183,12 +231,15 @@ impl Trace {
             path: 0,
             source: datagram.source,
             destination: datagram.destination,
+            place,
         };
         self.analysed += 1;
         match datagram.protocol {
             Protocol::Sctp => {
                 self.sctp.packet(&head, &datagram, &mut self.next_id, skipped, out);
             }
+            // Of a connection, the first place tells all that is told.
+            Protocol::Tcp if place == Place::There => {}
             Protocol::Tcp => self.tcp.packet(&head, &datagram, &mut self.next_id, skipped, out),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tresse_lab::runner::Execution;
 use tresse_lab::{Overrides, Session};
-use tresse_trace::{DirectionSummary, Observer, Options, Summary, Trace};
+use tresse_trace::{DirectionSummary, Observer, Options, Summary, Trace, measure};
 
 /// Keeps the summaries.
 #[derive(Default)]
@@ -81,7 +81,8 @@ fn capture_of(folder: &Path, profile: &str, run: &serde_json::Value) -> std::pat
                 && name.ends_with(&replication)
                 && cell
                     .iter()
-                    .all(|(axis, value)| name.contains(&format!("_{axis}-{}_", text(value))))
+                    .map(|(axis, value)| format!("_{axis}-{}_", text(value)).replace(' ', "-"))
+                    .all(|part| name.contains(&part))
         })
         .collect();
     assert_eq!(files.len(), 1, "{files:?} for {run}");
@@ -125,4 +126,72 @@ fn tables_3_2_to_3_5_come_out_of_captures() {
 #[test]
 fn table_5_1_comes_out_of_captures() {
     assert!(compare("pedersen/table5.1") > 80);
+}
+
+/// Numbers that captures of both ends give as the laboratory has them, which counts inside of the
+/// receiver: transfer times of all messages, pauses, unnecessary retransmissions.
+fn compare_both_ends(capture: &Path, run: &serde_json::Value) {
+    let receiver = capture.to_string_lossy().replace(".sender.", ".receiver.");
+    let name = capture.display();
+    let options = Options { missing_reports: 1, ..Options::default() };
+    let (measured, totals) =
+        measure::both_ends(&[capture], &[receiver.as_ref()], options).expect("captures");
+    assert_eq!((measured.len(), totals.clock_ahead_ms), (1, Some(0.0)), "{name}");
+    assert_eq!(totals.skipped.iter().collect::<Vec<_>>(), [], "{name}");
+    let (sent, detail) = (&measured[0].summary.directions[0], &measured[0].directions[0]);
+    let theirs = |metric: &str| run["values"][metric].as_f64().expect("a number");
+    let same = |metric: &str, own: f64| {
+        let theirs = theirs(metric);
+        assert!(
+            (own - theirs).abs() <= 1e-9 * theirs.abs(),
+            "{name}: {metric} {own}, not {theirs}"
+        );
+    };
+    let transfer = sent.transfer.expect("messages");
+    same("delivery_ms.mean", transfer.avg_ms);
+    same("delivery_ms.max", transfer.max_ms);
+    same("retransmitted_chunks", sent.retransmitted as f64);
+    same("delivered_bytes", detail.progress.iter().map(|(_, bytes)| *bytes as f64).sum());
+    let arrivals = sent.arrivals.as_ref().expect("both ends");
+    let chunks = arrivals.sent - arrivals.retransmitted;
+    same("highest_tsn", chunks as f64);
+    assert_eq!((arrivals.never_arrived, arrivals.copies), (0, 0), "{name}");
+    assert_eq!(arrivals.lost + arrivals.arrived, arrivals.sent, "{name}");
+    same("duplicates", (arrivals.arrived - chunks) as f64);
+    assert!(arrivals.unnecessary >= arrivals.arrived - chunks, "{name}");
+    let proven = detail.retransmissions.iter().filter(|r| r.spurious.is_some()).count() as u64;
+    assert!(proven <= sent.retransmitted && arrivals.unnecessary <= proven, "{name}: {proven}");
+    let steps = detail.progress.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 / 1e6);
+    same("stall_ms", steps.reduce(f64::max).expect("deliveries"));
+    // A pause does not count before what ends it was sent.
+    let gap = detail.longest_gap().expect("deliveries").seconds() * 1e3;
+    assert!(gap > 0.0 && gap <= theirs("stall_ms") + 1e-6, "{name}: {gap}");
+    assert!((arrivals.longest_gap_ms - gap).abs() < 1e-6, "{name}");
+    // Nothing waits where order is not lost.
+    let blocked = sent.streams[0].blocked.expect("chunks");
+    assert_eq!((sent.streams.len(), sent.streams[0].messages), (1, sent.messages), "{name}");
+    assert!(blocked.max_ms <= transfer.max_ms && blocked.min_ms == 0.0, "{name}: {blocked:?}");
+}
+
+#[test]
+fn captures_of_both_ends_tell_what_the_receiver_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = ["forward", "backward", "second.forward", "second.backward"];
+    let mut parameters: Vec<String> =
+        slow.iter().map(|link| format!("topology.{link}.bandwidth_kbps=2000")).collect();
+    parameters.extend(["workload.bulk.total_bytes=4000000".into(), "replications.count=1".into()]);
+    let overrides = Overrides { parameters, ..Overrides::default() };
+    let session = Session::new("tresse/failover", &overrides).expect("an experiment");
+    let captures = folder.path().join("captures");
+    let execution = Execution { capture: Some(captures.clone()), ..Execution::default() };
+    session.run(folder.path(), execution).expect("runs");
+    let runs = std::fs::read_to_string(folder.path().join("tresse/failover/runs.jsonl"));
+    let mut compared = 0;
+    for run in runs.expect("results").lines() {
+        let run: serde_json::Value = serde_json::from_str(run).expect("JSON");
+        let profile = if run["series"] == "tresse" { "tresse" } else { "freebsd-cmt" };
+        compare_both_ends(&capture_of(&captures, profile, &run), &run);
+        compared += 1;
+    }
+    assert_eq!(compared, 12);
 }

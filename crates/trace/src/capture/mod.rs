@@ -2,6 +2,7 @@
 //! standard input, in bounded memory.
 
 mod classic;
+mod merged;
 mod ng;
 mod window;
 
@@ -10,6 +11,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+pub use merged::Captures;
 use window::Window;
 
 use crate::Skipped;
@@ -26,7 +28,7 @@ pub(crate) const CORRUPT_BYTES: &str = "bytes passed over at corrupt places";
 pub(crate) const UNREADABLE: &str = "captures whose rest cannot be read or decompressed";
 
 /// Link-layer header type, as tcpdump.org registers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkType(
     /// The registered number.
     pub u32,
@@ -68,7 +70,7 @@ pub enum CaptureError {
 }
 
 /// Where a record stands in the window, and what its header says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Record {
     at: u64,
     link: LinkType,
@@ -89,8 +91,8 @@ enum Format {
 pub struct Capture {
     window: Window,
     format: Format,
-    /// What the last packet takes in the window.
-    pending: usize,
+    /// The packet at hand, whose record is still in the window.
+    record: Option<Record>,
 }
 
 impl Capture {
@@ -126,7 +128,7 @@ impl Capture {
         };
         let name = name.to_owned();
         match (format, window.take_fault()) {
-            (Some(format), _) => Ok(Capture { window, format, pending: 0 }),
+            (Some(format), _) => Ok(Capture { window, format, record: None }),
             (None, Some(source)) => Err(CaptureError::Io { name, source }),
             (None, None) => Err(CaptureError::Format { name }),
         }
@@ -134,28 +136,38 @@ impl Capture {
 
     /// The next packet; `None` at the end. What cannot be used is counted in `skipped`.
     pub fn next(&mut self, skipped: &mut Skipped) -> Option<Frame<'_>> {
-        self.window.consume(self.pending);
-        self.pending = 0;
-        let record = match &mut self.format {
+        self.advance(skipped).then(|| self.frame())
+    }
+
+    /// Goes on to the next packet; false at the end.
+    fn advance(&mut self, skipped: &mut Skipped) -> bool {
+        self.window.consume(self.record.take().map_or(0, |record| record.length));
+        self.record = match &mut self.format {
             Format::Classic(classic) => classic.next(&mut self.window, skipped),
             Format::Ng(ng) => ng.next(&mut self.window, skipped),
         };
-        let Some(record) = record else {
-            if self.window.take_fault().is_some() {
-                skipped.add(UNREADABLE);
-            }
-            return None;
-        };
-        self.pending = record.length;
-        let data = self.window.bytes().get(record.offset..record.offset + record.kept)?;
-        let original = record.original.max(record.kept);
-        Some(Frame {
+        if self.record.is_none() && self.window.take_fault().is_some() {
+            skipped.add(UNREADABLE);
+        }
+        self.record.is_some()
+    }
+
+    /// Time of the packet at hand.
+    fn at(&self) -> u64 {
+        self.record.map_or(u64::MAX, |record| record.at)
+    }
+
+    /// The packet at hand; an empty one if there is none.
+    fn frame(&self) -> Frame<'_> {
+        let record = self.record.unwrap_or_default();
+        let end = record.offset + record.kept;
+        Frame {
             at: record.at,
             link: record.link,
             interface: record.interface,
-            data,
-            original,
-        })
+            data: self.window.bytes().get(record.offset..end).unwrap_or_default(),
+            original: record.original.max(record.kept),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 
 /// So much is read at once.
-const STEP: usize = 1 << 20;
+const STEP: usize = 1 << 16;
 
 /// The bytes at hand; what is consumed is forgotten.
 pub(super) struct Window {

@@ -74,6 +74,7 @@ impl Observer for Page {
         let side = match event {
             Event::Data { .. } | Event::Control { .. } => head.from,
             Event::Sack { .. } | Event::Spurious { .. } => head.from.other(),
+            Event::Message { from, .. } => *from,
         };
         let drawn = &mut association.directions[side.index()];
         if drawn.marks >= MOST_MARKS {
@@ -119,7 +120,7 @@ impl Drawn {
                 self.spurious.push(mark(*number, number + 1));
                 1
             }
-            Event::Control { .. } => 0,
+            Event::Message { .. } | Event::Control { .. } => 0,
         }
     }
 

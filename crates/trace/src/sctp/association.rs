@@ -4,9 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, padded};
 
-use super::direction::{Direction, Packet};
+use super::delivery::{Delivered, Delivery, through};
+use super::direction::{Direction, Packet, Role};
+use super::fates::Sighting;
+use super::user_data::{Forward, UserData};
 use crate::Skipped;
-use crate::event::{Event, Head, Identity, Observer, Side};
+use crate::event::{Event, Head, Identity, Observer, Place, Proof, Side, Until};
 use crate::flow::Flow;
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};
@@ -21,6 +24,8 @@ const MOST_PATHS: usize = 256;
 pub(crate) struct Settings {
     pub(crate) missing_reports: u32,
     pub(crate) rto_min_ms: f64,
+    /// Both ends are captured.
+    pub(crate) both_ends: bool,
 }
 
 #[derive(Debug)]
@@ -31,6 +36,7 @@ struct Path {
     packets: u64,
     bytes: u64,
     data: u64,
+    arrived: u64,
     rtt: Delays,
 }
 
@@ -46,6 +52,8 @@ struct Answers {
 pub(super) struct Association {
     pub(super) identity: Identity,
     from_the_beginning: bool,
+    /// Where A is, if both ends are captured: its first packet is seen there first.
+    place_of_a: Option<Place>,
     pub(super) ending: Option<Ending>,
     first_at: u64,
     pub(super) last_at: u64,
@@ -54,6 +62,7 @@ pub(super) struct Association {
     /// Path of the last packet of each side.
     last_path: [usize; 2],
     directions: [Direction; 2],
+    deliveries: [Delivery; 2],
     answers: [Answers; 2],
     /// Whether a packet of this side had a good checksum: then those without are damaged. (Where
     /// the network card computes them, none of them is good.)
@@ -68,21 +77,31 @@ pub(super) struct Captured<'a> {
     pub(super) length: usize,
     /// How much of it was captured.
     pub(super) kept: usize,
+    /// Its checksum, as computed.
+    pub(super) sum: u32,
 }
 
 impl Association {
-    pub(super) fn new(id: u64, at: u64, ends: [SocketAddr; 2], settings: &Settings) -> Association {
-        let [a, b] = ends;
+    /// With the number `id`, opened by the sender of a packet, between these ends.
+    pub(super) fn new(
+        id: u64,
+        head: &Head,
+        [a, b]: [SocketAddr; 2],
+        settings: &Settings,
+    ) -> Association {
+        let at = head.at;
         Association {
             identity: Identity { association: id, protocol: "sctp", a, b },
             from_the_beginning: false,
+            place_of_a: settings.both_ends.then_some(head.place),
             ending: None,
             first_at: at,
             last_at: at,
             packets: 0,
             paths: Vec::new(),
             last_path: [usize::MAX; 2],
-            directions: [Direction::new(settings.rto_min_ms), Direction::new(settings.rto_min_ms)],
+            directions: [Direction::new(settings), Direction::new(settings)],
+            deliveries: [Delivery::default(), Delivery::default()],
             answers: [Answers::default(); 2],
             checksums: [false; 2],
         }
@@ -112,6 +131,7 @@ impl Association {
                     packets: 0,
                     bytes: 0,
                     data: 0,
+                    arrived: 0,
                     rtt: Delays::default(),
                 });
             }
@@ -121,22 +141,37 @@ impl Association {
         index
     }
 
+    /// What the place of capture sees of a packet.
+    fn role(&self, head: &Head) -> Role {
+        match (self.place_of_a, head.from) {
+            (None, _) => Role::Only,
+            (Some(place), Side::A) if head.place == place => Role::Departure,
+            (Some(place), Side::B) if head.place != place => Role::Departure,
+            _ => Role::Arrival,
+        }
+    }
+
     /// A packet of this association.
     pub(super) fn packet(
         &mut self,
         head: &Head,
         captured: Captured<'_>,
-        settings: &Settings,
         skipped: &mut Skipped,
         out: &mut dyn Observer,
     ) {
-        self.packets += 1;
         self.last_at = self.last_at.max(head.at);
-        let path = self.path(head);
-        self.paths[path].packets += 1;
-        self.paths[path].bytes += captured.length as u64;
-        let head = Head { path: path as u16, ..*head };
-        let mut packet = Packet::default();
+        let role = self.role(head);
+        let index = self.path(head);
+        let path = &mut self.paths[index];
+        if role == Role::Arrival {
+            path.arrived += 1;
+        } else {
+            self.packets += 1;
+            path.packets += 1;
+            path.bytes += captured.length as u64;
+        }
+        let head = Head { path: index as u16, ..*head };
+        let mut packet = Packet { role, checksum: captured.sum, ..Packet::default() };
         let mut offset = tresse_wire::COMMON_HEADER_LEN;
         for raw in captured.sctp.chunks() {
             let chunk = raw.and_then(|raw| {
@@ -144,15 +179,17 @@ impl Association {
                 Ok((raw.chunk_type, Chunk::parse(raw)?))
             });
             let cut = offset.min(captured.length) > captured.kept;
-            match chunk {
+            let data = match &chunk {
+                Ok((_, Chunk::Data(data))) => Some(UserData::from(data)),
+                Ok((ChunkType::I_DATA, Chunk::Unknown(raw))) => UserData::interleaved(raw),
+                _ => None,
+            };
+            match (data, chunk) {
                 // Of user data, the header is enough.
-                Ok((_, Chunk::Data(data)))
-                    if !cut || offset - padded(data.payload.len()) <= captured.kept =>
+                (Some(data), _)
+                    if !cut || offset - padded(data.bytes as usize) <= captured.kept =>
                 {
-                    self.paths[path].data += 1;
-                    let direction = &mut self.directions[head.from.index()];
-                    let missing = settings.missing_reports;
-                    if let Err(reason) = direction.data(&head, &mut packet, &data, missing, out) {
+                    if let Err(reason) = self.user_data(&head, &mut packet, &data, out) {
                         skipped.add(reason);
                     }
                 }
@@ -160,17 +197,84 @@ impl Association {
                     skipped.add(CUT_CHUNK);
                     break;
                 }
-                Ok((_, Chunk::Timestamp(t))) => packet.timestamps = Some((t.tsval, t.tsecr)),
-                Ok((_, Chunk::Sack(sack))) => {
+                (_, Ok((_, Chunk::Timestamp(t)))) => packet.timestamps = Some((t.tsval, t.tsecr)),
+                // What an acknowledgement says is told where it arrives.
+                (_, Ok((_, Chunk::Sack(_) | Chunk::NrSack(_)))) if role == Role::Departure => {}
+                (_, Ok((_, Chunk::Sack(sack)))) => {
                     let blocks = GapAckBlocks::default();
                     self.sack(&head, &sack, blocks, &packet, skipped, out);
                 }
-                Ok((_, Chunk::NrSack(nr))) => {
+                (_, Ok((_, Chunk::NrSack(nr)))) => {
                     self.sack(&head, &nr.sack, nr.nr_gap_blocks(), &packet, skipped, out);
                 }
-                Ok((kind, chunk)) => self.control(&head, kind, &chunk, out),
-                Err(_) => skipped.add(BAD_CHUNK),
+                (_, Ok((kind, chunk))) => self.control(&head, role, kind, &chunk, out),
+                (_, Err(_)) => skipped.add(BAD_CHUNK),
             }
+        }
+    }
+
+    /// A chunk with user data is sent, or arrives, or both are one.
+    fn user_data(
+        &mut self,
+        head: &Head,
+        packet: &mut Packet,
+        data: &UserData,
+        out: &mut dyn Observer,
+    ) -> Result<(), &'static str> {
+        let side = head.from.index();
+        let sighting = Sighting { at: head.at, checksum: packet.checksum, path: head.path };
+        if packet.role != Role::Arrival {
+            self.paths[usize::from(head.path)].data += 1;
+            self.directions[side].data(head, packet, data, out)?;
+        }
+        let number = self.directions[side].number(data.tsn);
+        let delivery = &mut self.deliveries[side];
+        if packet.role == Role::Departure {
+            delivery.fates.sent(number, sighting);
+            return Ok(());
+        }
+        let mut delivered = Delivered::new();
+        let beginning = self.from_the_beginning;
+        delivery.arrived(number, data, sighting, beginning, &mut delivered);
+        self.delivered(head, packet.role, delivered, out);
+        self.judge(head, out);
+        Ok(())
+    }
+
+    /// Messages of the sender of this packet can be delivered.
+    fn delivered(&mut self, head: &Head, role: Role, delivered: Delivered, out: &mut dyn Observer) {
+        // With one place only, messages are through when they are acknowledged.
+        if role != Role::Arrival {
+            return;
+        }
+        let flow = &mut self.directions[head.from.index()].flow;
+        for message in delivered {
+            let transfer_ms = through(flow, &message, head.at);
+            out.event(head, &message.event(head.from, transfer_ms, Until::Delivery));
+        }
+    }
+
+    /// Decides about what the sender of this packet sent long ago.
+    fn judge(&mut self, head: &Head, out: &mut dyn Observer) {
+        let side = head.from.index();
+        let base = self.directions[side].base();
+        let spurious = &mut self.directions[side].flow.spurious;
+        // Told as if by the other side, as all proof is.
+        let head = Head { from: head.from.other(), ..*head };
+        self.deliveries[side].fates.acknowledged(base, &mut |number, count| {
+            *spurious.entry(Proof::Arrival).or_default() += 1;
+            let number = super::direction::shown(number);
+            out.event(&head, &Event::Spurious { number, count, proof: Proof::Arrival });
+        });
+    }
+
+    /// The captures have ended.
+    pub(super) fn finish(&mut self) {
+        for (direction, delivery) in self.directions.iter_mut().zip(&mut self.deliveries) {
+            let spurious = &mut direction.flow.spurious;
+            delivery.fates.finish(&mut |_, _| {
+                *spurious.entry(Proof::Arrival).or_default() += 1;
+            });
         }
     }
 
@@ -195,9 +299,21 @@ impl Association {
         }
     }
 
-    fn control(&mut self, head: &Head, kind: ChunkType, chunk: &Chunk<'_>, out: &mut dyn Observer) {
-        let name = kind.name().unwrap_or("unknown chunk");
-        out.event(head, &Event::Control { name });
+    fn control(
+        &mut self,
+        head: &Head,
+        role: Role,
+        kind: ChunkType,
+        chunk: &Chunk<'_>,
+        out: &mut dyn Observer,
+    ) {
+        if role != Role::Arrival {
+            let name = kind.name().unwrap_or("unknown chunk");
+            out.event(head, &Event::Control { name });
+        }
+        if role != Role::Departure {
+            self.forward(head, role, kind, chunk, out);
+        }
         match chunk {
             Chunk::Init(init) => {
                 self.from_the_beginning = true;
@@ -210,6 +326,35 @@ impl Association {
             Chunk::ShutdownComplete(_) => self.ending = Some(Ending::Closed),
             _ => {}
         }
+        if role == Role::Only {
+            self.answered(head, chunk);
+        }
+    }
+
+    /// FORWARD TSN and I-FORWARD-TSN arrive.
+    fn forward(
+        &mut self,
+        head: &Head,
+        role: Role,
+        kind: ChunkType,
+        chunk: &Chunk<'_>,
+        out: &mut dyn Observer,
+    ) {
+        let Chunk::Unknown(raw) = chunk else { return };
+        let forward = match kind {
+            ChunkType::FORWARD_TSN => Forward::parse(raw.value, false),
+            ChunkType::I_FORWARD_TSN => Forward::parse(raw.value, true),
+            _ => None,
+        };
+        if let Some(forward) = forward {
+            let mut delivered = Delivered::new();
+            self.deliveries[head.from.index()].forward(&forward, head.at, &mut delivered);
+            self.delivered(head, role, delivered, out);
+        }
+    }
+
+    /// Takes notice of how soon each side answers.
+    fn answered(&mut self, head: &Head, chunk: &Chunk<'_>) {
         let (own, other) = (head.from.index(), head.from.other().index());
         match chunk {
             Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Heartbeat(_) | Chunk::ShutdownAck => {
@@ -243,6 +388,9 @@ impl Association {
 
     /// Near whom it was captured: who answers much sooner than the other.
     fn near(&self) -> Option<Side> {
+        if self.place_of_a.is_some() {
+            return None;
+        }
         let soonest = |side: Side| {
             let data = self.directions[side.other().index()].flow.rtt.min();
             let answers = self.answers[side.index()].soonest.map(|ns| ns as f64 / 1e6);
@@ -266,9 +414,17 @@ impl Association {
         let near = self.near();
         let direction = |side: Side| {
             let direction = &self.directions[side.index()];
+            let delivery = &self.deliveries[side.index()];
+            let both = self.place_of_a.is_some();
+            let until = if both { Until::Delivery } else { Until::Acknowledgement };
+            // Near the receiver, what is seen is what arrives.
+            let receiver = both || near == Some(side.other());
             DirectionSummary {
                 first_number: direction.first_tsn(),
                 outstanding: direction.outstanding_chunks(),
+                transfer_until: (direction.flow.transfer.count() > 0).then_some(until),
+                arrivals: both.then(|| delivery.arrivals()),
+                streams: if receiver { delivery.streams() } else { Vec::new() },
                 ..DirectionSummary::new(side, &direction.flow)
             }
         };
@@ -279,6 +435,7 @@ impl Association {
             packets: path.packets,
             bytes: path.bytes,
             data: path.data,
+            arrived: self.place_of_a.map(|_| path.arrived),
             rtt: path.rtt.summary(),
         };
         Summary {
@@ -288,8 +445,9 @@ impl Association {
             first_s: self.first_at as f64 / 1e9,
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets,
+            both_ends: self.place_of_a.is_some(),
             near,
-            unknown: unknown(near, self.from_the_beginning),
+            unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning),
             paths: self.paths.iter().map(path).collect(),
             directions: [direction(Side::A), direction(Side::B)],
         }

@@ -4,10 +4,14 @@
 
 use std::collections::VecDeque;
 
-use tresse_wire::{Data, GapAckBlock, GapAckBlocks, Sack};
+use tresse_wire::{GapAckBlock, GapAckBlocks, Sack, Tsn};
 
+use super::assembly::{Assembly, Message, Piece};
+use super::association::Settings;
+use super::delivery::through;
 use super::spurious::{Answer, Spurious};
-use crate::event::{Again, Event, Head, Observer, Proof};
+use super::user_data::{Fragment, UserData};
+use crate::event::{Again, Event, Head, Observer, Proof, Until};
 use crate::flow::{Flow, ms};
 use crate::statistics::Class;
 
@@ -20,9 +24,25 @@ const FARTHEST: u64 = 1 << 18;
 
 pub(super) const FAR_TSN: &str = "chunks with a TSN far from those that are outstanding";
 
+/// What the place of capture sees of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// There is one place only, which sees all that is seen.
+    #[default]
+    Only,
+    /// That it is sent.
+    Departure,
+    /// That it arrives.
+    Arrival,
+}
+
 /// What holds for all chunks of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
+    /// What passes by where it was captured.
+    pub(super) role: Role,
+    /// Its checksum.
+    pub(super) checksum: u32,
     /// What made the first retransmission in it.
     pub(super) cause: Option<Class>,
     /// Time that it carries, and the one that it echoes.
@@ -43,6 +63,7 @@ struct Chunk {
     /// Whether it was captured, or one with a higher TSN only.
     seen: bool,
     gap_acked: bool,
+    fragment: Fragment,
 }
 
 #[derive(Debug)]
@@ -58,18 +79,26 @@ pub(super) struct Direction {
     chunks: VecDeque<Chunk>,
     in_flight: u64,
     pub(super) flow: Flow,
+    missing_reports: u32,
     spurious: Spurious,
     /// Gap blocks of the last SACK, kept to save allocations.
     gaps: Vec<(i64, i64)>,
     blocks: Vec<GapAckBlock>,
+    /// User data that the last SACK acknowledges for the first time.
+    newly: u64,
+    /// Messages of which all that is acknowledged is put together, unless their delivery is seen.
+    acknowledged: Option<Assembly>,
+    /// Those that the last SACK completes.
+    complete: Vec<Message>,
 }
 
-fn shown(number: u64) -> i64 {
+/// A number as observers are told it.
+pub(super) fn shown(number: u64) -> i64 {
     number.wrapping_sub(ORIGIN).cast_signed()
 }
 
 impl Direction {
-    pub(super) fn new(rto_min_ms: f64) -> Direction {
+    pub(super) fn new(settings: &Settings) -> Direction {
         Direction {
             first_tsn: None,
             guessed: true,
@@ -77,10 +106,14 @@ impl Direction {
             base: ORIGIN,
             chunks: VecDeque::new(),
             in_flight: 0,
-            flow: Flow::new(rto_min_ms),
+            flow: Flow::new(settings.rto_min_ms),
+            missing_reports: settings.missing_reports,
             spurious: Spurious::default(),
             gaps: Vec::new(),
             blocks: Vec::new(),
+            newly: 0,
+            acknowledged: (!settings.both_ends).then(Assembly::default),
+            complete: Vec::new(),
         }
     }
 
@@ -98,30 +131,35 @@ impl Direction {
     }
 
     /// The number of a TSN: the one nearest to what is outstanding.
-    fn number(&mut self, tsn: u32) -> u64 {
+    pub(super) fn number(&mut self, tsn: Tsn) -> u64 {
+        let Tsn(tsn) = tsn;
         let first = *self.first_tsn.get_or_insert(tsn);
         let near = first.wrapping_add(shown(self.base) as u32);
         self.base.saturating_add_signed(i64::from(tsn.wrapping_sub(near).cast_signed()))
+    }
+
+    /// Everything before this number is acknowledged.
+    pub(super) fn base(&self) -> u64 {
+        self.base
     }
 
     fn next(&self) -> u64 {
         self.base + self.chunks.len() as u64
     }
 
-    /// A chunk is sent. `missing_reports` make a fast retransmit.
+    /// A chunk is sent.
     pub(super) fn data(
         &mut self,
         head: &Head,
         packet: &mut Packet,
-        data: &Data<'_>,
-        missing_reports: u32,
+        data: &UserData,
         out: &mut dyn Observer,
     ) -> Result<(), &'static str> {
-        let number = self.number(data.tsn.0);
+        let number = self.number(data.tsn);
         if number > self.next() + FARTHEST || number + FARTHEST < self.base {
             return Err(FAR_TSN);
         }
-        let bytes = u32::try_from(data.payload.len()).unwrap_or(u32::MAX);
+        let bytes = data.bytes;
         self.flow.sent(head.at, bytes.into());
         if self.guessed && number < self.base {
             let unseen = self.unseen(head);
@@ -137,7 +175,7 @@ impl Direction {
                 Again { count: 0, class: None, delay_ms: 0.0, since_last_ms: 0.0 }
             })
         } else {
-            self.outstanding(head, number, bytes, packet, missing_reports)
+            self.outstanding(head, number, data, packet)
         };
         self.lowest = self.lowest.min(number);
         if let Some(again) = again {
@@ -147,12 +185,11 @@ impl Direction {
                 let (delay, last) = (again.delay_ms, again.since_last_ms);
                 self.flow.sent_again(again.count, class, delay, last);
                 let value = packet.timestamps.map(|(value, _)| value);
-                let bit = data.flags.retransmission;
-                self.spurious.sent_again(number, again.count, value, bit);
+                self.spurious.sent_again(number, again.count, value, data.retransmission);
             }
         }
         self.flow.flight(self.in_flight);
-        let stream = Some((data.stream.0, data.ssn.0));
+        let stream = Some((data.fragment.stream, data.fragment.sequence));
         let number = shown(number);
         out.event(head, &Event::Data { number, end: number + 1, bytes, stream, again });
         Ok(())
@@ -168,6 +205,7 @@ impl Direction {
             path: head.path,
             seen: false,
             gap_acked: false,
+            fragment: Fragment::default(),
         }
     }
 
@@ -176,16 +214,16 @@ impl Direction {
         &mut self,
         head: &Head,
         number: u64,
-        bytes: u32,
+        data: &UserData,
         packet: &mut Packet,
-        missing_reports: u32,
     ) -> Option<Again> {
+        let UserData { bytes, fragment, .. } = *data;
         if number >= self.next() {
             // Should numbers be skipped, then those were not captured.
             let length = (number - self.base) as usize;
             let unseen = self.unseen(head);
             self.chunks.resize(length, unseen);
-            self.chunks.push_back(Chunk { bytes, seen: true, ..unseen });
+            self.chunks.push_back(Chunk { bytes, fragment, seen: true, ..unseen });
             self.in_flight += u64::from(bytes);
             while self.chunks.len() > MOST_OUTSTANDING {
                 self.pop();
@@ -196,8 +234,9 @@ impl Direction {
         let index = (number - self.base) as usize;
         let chunk = self.chunks[index];
         if !chunk.seen {
+            let gap_acked = chunk.gap_acked;
             self.chunks[index] =
-                Chunk { bytes, seen: true, gap_acked: chunk.gap_acked, ..self.unseen(head) };
+                Chunk { bytes, fragment, seen: true, gap_acked, ..self.unseen(head) };
             self.in_flight += if chunk.gap_acked { 0 } else { u64::from(bytes) };
             return None;
         }
@@ -205,7 +244,7 @@ impl Direction {
         // after a timeout was bundled; what else is in a fast retransmit was one itself, unless
         // no SACK had reported it.
         let class = match packet.cause {
-            None if chunk.missing >= missing_reports => Class::Fast,
+            None if chunk.missing >= self.missing_reports => Class::Fast,
             None if last_sent && self.older_is_outstanding(index) => Class::Probe,
             None => Class::Timeout,
             Some(_) if chunk.missing == 0 => Class::InFlight,
@@ -253,11 +292,12 @@ impl Direction {
         out: &mut dyn Observer,
     ) -> Result<Option<(u16, f64)>, &'static str> {
         // The chunk after the cumulative one; before the first chunk it is that.
-        let next = self.number(sack.cumulative_tsn_ack.0.wrapping_add(1));
+        let next = self.number(Tsn(sack.cumulative_tsn_ack.0.wrapping_add(1)));
         if next > self.next() + FARTHEST {
             return Err(FAR_TSN);
         }
         self.guessed = false;
+        self.newly = 0;
         let mut newest = self.acknowledge(head, next);
         self.blocks.clear();
         self.blocks.extend(sack.gap_blocks());
@@ -265,7 +305,7 @@ impl Direction {
             self.blocks.extend(non_renegable);
             self.blocks.sort_unstable_by_key(|block| (block.start, block.end));
         }
-        let reported = self.report(next, &mut newest);
+        let reported = self.report(head, next, &mut newest);
         let rtt = newest.map(|(sent, path)| (path, self.flow.round_trip(head.at, sent)));
         let duplicates = sack.duplicates().len() as u32;
         self.flow.sack(self.blocks.len() as u32, reported, duplicates.into());
@@ -279,11 +319,17 @@ impl Direction {
             duplicates,
             window: sack.a_rwnd.into(),
             flight: self.in_flight,
+            newly: self.newly,
             rtt_ms: rtt.map(|(_, ms)| ms),
             rto_ms: self.flow.rto.ms(),
         };
         out.event(head, &event);
         self.gaps = gaps;
+        for message in std::mem::take(&mut self.complete) {
+            let transfer_ms = through(&mut self.flow, &message, head.at);
+            let event = message.event(head.from.other(), transfer_ms, Until::Acknowledgement);
+            out.event(head, &event);
+        }
         let spurious = &mut self.flow.spurious;
         let mut tell = |number: u64, count: u32, proof: Proof| {
             *spurious.entry(proof).or_default() += 1;
@@ -320,12 +366,28 @@ impl Direction {
                 newest = Some((chunk.first, chunk.path));
             }
             self.flow.acked_bytes += u64::from(chunk.bytes);
+            if !chunk.gap_acked {
+                self.through(head, self.base - 1, &chunk);
+            }
         }
         newest
     }
 
+    /// A chunk is acknowledged for the first time.
+    fn through(&mut self, head: &Head, number: u64, chunk: &Chunk) {
+        if !chunk.seen {
+            return;
+        }
+        self.newly += u64::from(chunk.bytes);
+        if let Some(assembly) = &mut self.acknowledged {
+            let Chunk { bytes, first, fragment, .. } = *chunk;
+            let piece = Piece { number, bytes, at: head.at, first: Some(first), fragment };
+            self.complete.extend(assembly.add(piece));
+        }
+    }
+
     /// What the blocks of a SACK report as arrived and as missing. How many TSNs they report.
-    fn report(&mut self, next: u64, newest: &mut Option<(u64, u16)>) -> u64 {
+    fn report(&mut self, head: &Head, next: u64, newest: &mut Option<(u64, u16)>) -> u64 {
         self.gaps.clear();
         let mut reported = 0;
         // Whatever is not in a block below the last one is reported missing. Offsets count from
@@ -341,13 +403,14 @@ impl Direction {
                 self.chunks[index].missing += 1;
             }
             for index in self.range(begin.max(from), end) {
-                let chunk = &mut self.chunks[index];
+                let chunk = self.chunks[index];
                 if !chunk.gap_acked {
-                    chunk.gap_acked = true;
+                    self.chunks[index].gap_acked = true;
                     self.in_flight -= u64::from(chunk.bytes);
                     if chunk.seen && chunk.again == 0 {
                         *newest = Some((chunk.first, chunk.path));
                     }
+                    self.through(head, self.base + index as u64, &chunk);
                 }
             }
             from = from.max(end);

@@ -1,8 +1,13 @@
 //! SCTP: which association a packet belongs to, and what is in it.
 
+mod assembly;
 mod association;
+mod delivery;
 mod direction;
+mod fates;
+mod order;
 pub(crate) mod spurious;
+mod user_data;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -80,6 +85,11 @@ impl Tracker {
         }
     }
 
+    /// Whether the captures that follow are of both ends.
+    pub(crate) fn both_ends(&mut self, both_ends: bool) {
+        self.settings.both_ends = both_ends;
+    }
+
     /// A packet; of `head`, association and sender are found here. `next_id` is the number of the
     /// next association.
     pub(crate) fn packet(
@@ -105,9 +115,11 @@ impl Tracker {
         match SctpPacket::parse_unverified(bytes) {
             Ok(_) if kept < tresse_wire::COMMON_HEADER_LEN => skipped.add(SHORT),
             Ok(sctp) => {
-                let good =
-                    (length == kept).then(|| checksum(bytes) == Some(sctp.received_checksum()));
-                let captured = Captured { sctp, length, kept };
+                let whole = length == kept;
+                // Without its own field, so that it does not matter who computes it.
+                let sum = (whole || self.settings.both_ends).then(|| checksum(bytes)).flatten();
+                let good = whole.then(|| sum == Some(sctp.received_checksum()));
+                let captured = Captured { sctp, length, kept, sum: sum.unwrap_or(0) };
                 self.dispatch(head, captured, good, next_id, skipped, out);
             }
             Err(_) => skipped.add(SHORT),
@@ -139,7 +151,7 @@ impl Tracker {
             _ => {}
         }
         let head = Head { association: id, from, ..*head };
-        association.packet(&head, captured, &self.settings, skipped, out);
+        association.packet(&head, captured, skipped, out);
     }
 
     /// The association of a packet, and who sent it.
@@ -213,7 +225,7 @@ impl Tracker {
         *next_id += 1;
         let a = SocketAddr::new(head.source, header.source_port);
         let b = SocketAddr::new(head.destination, header.destination_port);
-        let association = Association::new(id, head.at, [a, b], &self.settings);
+        let association = Association::new(id, head, [a, b], &self.settings);
         out.begins(&association.identity);
         self.live.insert(id, association);
         id
@@ -269,7 +281,8 @@ impl Tracker {
     }
 
     fn end(&mut self, id: u64, ending: Ending, out: &mut dyn Observer) {
-        let Some(association) = self.live.remove(&id) else { return };
+        let Some(mut association) = self.live.remove(&id) else { return };
+        association.finish();
         for flow in association.flows() {
             self.total.merge(flow);
         }

@@ -190,9 +190,11 @@ impl Direction {
         let next = self.number(number);
         let before = self.base;
         let mut newest = None;
+        let mut newly = 0;
         if next > self.base {
             self.flow.acked_at = head.at;
-            self.flow.acked_bytes += next.min(self.next) - self.base;
+            newly = next.min(self.next) - self.base;
+            self.flow.acked_bytes += newly;
             // A FIN is acknowledged as a byte, but is none.
             self.base = next.min(self.next);
         }
@@ -254,6 +256,7 @@ impl Direction {
                 duplicates,
                 window: window.into(),
                 flight: self.in_flight(),
+                newly,
                 rtt_ms,
                 rto_ms: self.flow.rto.ms(),
             };

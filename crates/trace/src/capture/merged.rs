@@ -1,0 +1,73 @@
+//! Several captures as one, in the order of time.
+
+use std::path::Path;
+
+use super::{Capture, CaptureError, Frame};
+use crate::Skipped;
+use crate::event::Place;
+
+struct Source {
+    capture: Capture,
+    place: Place,
+    /// By how much its clock is ahead, in nanoseconds.
+    ahead: i64,
+    /// Whether the packet at hand is still to be given out; `None` before the first.
+    waiting: Option<bool>,
+}
+
+/// Captures that are read together.
+pub struct Captures {
+    sources: Vec<Source>,
+}
+
+impl From<Capture> for Captures {
+    fn from(capture: Capture) -> Captures {
+        Captures { sources: vec![Source::new(capture, Place::Here)] }
+    }
+}
+
+impl Source {
+    fn new(capture: Capture, place: Place) -> Source {
+        Source { capture, place, ahead: 0, waiting: None }
+    }
+}
+
+impl Captures {
+    /// Opens the captures of one place, such as those of several interfaces, or the files of a ring
+    /// buffer; `-` is standard input.
+    ///
+    /// # Errors
+    /// One of them cannot be opened or is no capture.
+    pub fn open(files: &[&Path]) -> Result<Captures, CaptureError> {
+        let source = |file: &&Path| Ok(Source::new(Capture::open(file)?, Place::Here));
+        Ok(Captures { sources: files.iter().map(source).collect::<Result<_, _>>()? })
+    }
+
+    /// Adds the captures of the other end, whose clock is `ahead` by so many nanoseconds.
+    #[must_use]
+    pub fn and_there(mut self, there: Captures, ahead: i64) -> Captures {
+        let sources = there.sources.into_iter();
+        self.sources.extend(sources.map(|s| Source { place: Place::There, ahead, ..s }));
+        self
+    }
+
+    /// Whether captures of both ends are among them.
+    #[must_use]
+    pub fn both_ends(&self) -> bool {
+        self.sources.iter().any(|source| source.place == Place::There)
+    }
+
+    /// The earliest packet that is left, on the clock of the first place; `None` at the end. What
+    /// cannot be used is counted in `skipped`.
+    pub fn next(&mut self, skipped: &mut Skipped) -> Option<(Place, Frame<'_>)> {
+        for source in self.sources.iter_mut().filter(|source| source.waiting != Some(true)) {
+            source.waiting = Some(source.capture.advance(skipped));
+        }
+        self.sources.retain(|source| source.waiting == Some(true));
+        let at = |source: &Source| source.capture.at().saturating_add_signed(-source.ahead);
+        let earliest = self.sources.iter_mut().min_by_key(|source| at(source))?;
+        earliest.waiting = Some(false);
+        let at = at(earliest);
+        Some((earliest.place, Frame { at, ..earliest.capture.frame() }))
+    }
+}

@@ -1,0 +1,168 @@
+//! Puts messages together from their chunks, which come in any order.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use super::direction::shown;
+use super::user_data::Fragment;
+use crate::event::{Event, Side, Until};
+
+/// So many fragments are kept of messages that are not complete; the oldest are forgotten.
+const MOST_LOOSE: usize = 1 << 16;
+
+/// A chunk that arrived or was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) number: u64,
+    pub(super) bytes: u32,
+    /// When it arrived or was acknowledged.
+    pub(super) at: u64,
+    /// When it was sent for the first time, if that is known.
+    pub(super) first: Option<u64>,
+    pub(super) fragment: Fragment,
+}
+
+/// A whole message.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Message {
+    /// Number of its first chunk.
+    pub(super) number: u64,
+    /// The first chunk's.
+    pub(super) fragment: Fragment,
+    pub(super) bytes: u64,
+    /// When its first chunk was sent for the first time.
+    pub(super) first: Option<u64>,
+    /// When each of its chunks arrived.
+    pub(super) arrivals: SmallVec<[u64; 2]>,
+}
+
+impl Message {
+    /// `None` of no pieces.
+    fn of(pieces: &[Piece]) -> Option<Message> {
+        let begin = pieces.first()?;
+        Some(Message {
+            number: begin.number,
+            fragment: begin.fragment,
+            bytes: pieces.iter().map(|piece| u64::from(piece.bytes)).sum(),
+            first: begin.first,
+            arrivals: pieces.iter().map(|piece| piece.at).collect(),
+        })
+    }
+
+    /// What observers are told when it is through.
+    pub(super) fn event(
+        &self,
+        from: Side,
+        transfer_ms: Option<f64>,
+        until: Until,
+    ) -> Event<'static> {
+        let Fragment { stream, sequence, unordered, .. } = self.fragment;
+        let number = shown(self.number);
+        let bytes = self.bytes;
+        Event::Message { from, number, stream, sequence, unordered, bytes, transfer_ms, until }
+    }
+}
+
+/// Fragments of messages that are not complete.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    /// Of DATA, by number.
+    loose: BTreeMap<u64, Piece>,
+    /// Of I-DATA, by stream, order and MID.
+    interleaved: BTreeMap<(u16, bool, u32), Vec<Piece>>,
+}
+
+impl Assembly {
+    /// Adds a chunk that was not added before. The message that it completes.
+    pub(super) fn add(&mut self, piece: Piece) -> Option<Message> {
+        let fragment = piece.fragment;
+        if fragment.beginning && fragment.ending {
+            return Message::of(&[piece]);
+        }
+        match fragment.index {
+            None => self.add_loose(piece),
+            Some(_) => self.add_interleaved(piece),
+        }
+    }
+
+    fn add_loose(&mut self, piece: Piece) -> Option<Message> {
+        self.loose.insert(piece.number, piece);
+        if self.loose.len() > MOST_LOOSE {
+            self.loose.pop_first();
+        }
+        // RFC 9260 §6.9: "the TSNs ... MUST be assigned in strict sequence" to the fragments.
+        let (mut begin, mut end) = (piece.number, piece.number);
+        while !self.loose.get(&begin)?.fragment.beginning {
+            begin = begin.checked_sub(1)?;
+        }
+        while !self.loose.get(&end)?.fragment.ending {
+            end += 1;
+        }
+        let pieces: Vec<Piece> =
+            (begin..=end).filter_map(|number| self.loose.remove(&number)).collect();
+        Message::of(&pieces)
+    }
+
+    fn add_interleaved(&mut self, piece: Piece) -> Option<Message> {
+        let Fragment { stream, unordered, sequence, .. } = piece.fragment;
+        let key = (stream, unordered, sequence);
+        let pieces = self.interleaved.entry(key).or_default();
+        pieces.push(piece);
+        // RFC 8260 §2.1: FSNs count from 0 without a gap.
+        let last = pieces.iter().find(|piece| piece.fragment.ending)?;
+        if last.fragment.index.map(|index| index as usize + 1) != Some(pieces.len()) {
+            if self.interleaved.len() > MOST_LOOSE {
+                self.interleaved.pop_first();
+            }
+            return None;
+        }
+        let mut pieces = self.interleaved.remove(&key)?;
+        pieces.sort_unstable_by_key(|piece| piece.fragment.index);
+        Message::of(&pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(number: u64, flags: &str, sequence: u32, index: Option<u32>) -> Piece {
+        let has = |c| flags.contains(c);
+        let fragment = Fragment {
+            stream: 1,
+            sequence,
+            unordered: has('U'),
+            beginning: has('B'),
+            ending: has('E'),
+            index,
+        };
+        Piece { number, bytes: 10, at: 100 + number, first: Some(number), fragment }
+    }
+
+    #[test]
+    fn fragments_of_data_have_consecutive_numbers() {
+        let mut a = Assembly::default();
+        assert_eq!(a.add(piece(4, "BE", 0, None)).unwrap().bytes, 10);
+        // Two messages of three and two chunks, the last chunks first.
+        assert_eq!(a.add(piece(9, "E", 2, None)), None);
+        assert_eq!(a.add(piece(7, "E", 1, None)), None);
+        assert_eq!(a.add(piece(5, "B", 1, None)), None);
+        let first = a.add(piece(6, "", 1, None)).unwrap();
+        assert_eq!((first.number, first.bytes, first.first), (5, 30, Some(5)));
+        assert_eq!(first.arrivals.as_slice(), [105, 106, 107]);
+        assert_eq!(a.add(piece(8, "B", 2, None)).unwrap().number, 8);
+        assert!(a.loose.is_empty());
+    }
+
+    #[test]
+    fn fragments_of_interleaved_messages_are_counted() {
+        let mut a = Assembly::default();
+        assert_eq!(a.add(piece(1, "B", 0, Some(0))), None);
+        assert_eq!(a.add(piece(2, "B", 1, Some(0))), None);
+        assert_eq!(a.add(piece(5, "E", 0, Some(2))), None);
+        assert_eq!(a.add(piece(4, "E", 1, Some(1))).unwrap().number, 2);
+        assert_eq!(a.add(piece(3, "", 0, Some(1))).unwrap().bytes, 30);
+        assert!(a.interleaved.is_empty());
+    }
+}

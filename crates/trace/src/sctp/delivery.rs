@@ -1,0 +1,108 @@
+//! What happens to the data of one direction at the receiver's end: when chunks arrive, and when the
+//! messages in them can be delivered.
+
+use super::assembly::{Assembly, Message, Piece};
+use super::fates::{Fates, Sighting};
+use super::order::Order;
+use super::user_data::{Forward, UserData};
+use crate::flow::{Flow, ms};
+use crate::summary::{Arrivals, StreamSummary};
+
+/// Messages that became deliverable, with their number and when their first chunk was sent first.
+pub(super) type Delivered = Vec<Message>;
+
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    pub(super) fates: Fates,
+    assembly: Assembly,
+    order: Order,
+    /// When something was last delivered, in nanoseconds.
+    last: Option<u64>,
+    longest_gap_ms: f64,
+    /// Whether anything arrived.
+    any: bool,
+}
+
+impl Delivery {
+    /// A chunk arrives; what can be delivered now is added to `delivered`.
+    pub(super) fn arrived(
+        &mut self,
+        number: u64,
+        data: &UserData,
+        sighting: Sighting,
+        from_the_beginning: bool,
+        delivered: &mut Delivered,
+    ) {
+        if !self.fates.arrived(number, sighting) {
+            return;
+        }
+        self.any = true;
+        let at = sighting.at;
+        let first = self.fates.first_sent(number);
+        let fragment = data.fragment;
+        let piece = Piece { number, bytes: data.bytes, at, first, fragment };
+        if let Some(message) = self.assembly.add(piece) {
+            let before = delivered.len();
+            self.order.complete(message, at, from_the_beginning, &mut |message| {
+                delivered.push(message);
+            });
+            self.progress(at, &delivered[before..]);
+        }
+    }
+
+    /// The sender's FORWARD TSN arrives.
+    pub(super) fn forward(&mut self, forward: &Forward, at: u64, delivered: &mut Delivered) {
+        let before = delivered.len();
+        for last in &forward.streams {
+            self.order.skip(*last, at, &mut |message| delivered.push(message));
+        }
+        self.progress(at, &delivered[before..]);
+    }
+
+    /// A pause counts from the last delivery, or from when what is delivered now was first sent.
+    fn progress(&mut self, at: u64, delivered: &[Message]) {
+        let Some(oldest) = delivered.iter().filter_map(|message| message.first).min() else {
+            return;
+        };
+        let since = self.last.map_or(oldest, |last| last.max(oldest));
+        self.longest_gap_ms = self.longest_gap_ms.max(ms(since, at));
+        self.last = Some(at);
+    }
+
+    /// What is known of transmissions at both ends.
+    pub(super) fn arrivals(&self) -> Arrivals {
+        let f = &self.fates;
+        Arrivals {
+            sent: f.sent,
+            arrived: f.arrived,
+            lost: f.lost.iter().sum(),
+            retransmitted: f.again,
+            unnecessary: f.unnecessary,
+            never_arrived: f.never,
+            copies: f.copies,
+            one_way: f.one_way.summary(),
+            longest_gap_ms: self.longest_gap_ms,
+        }
+    }
+
+    /// What is known of each stream.
+    pub(super) fn streams(&self) -> Vec<StreamSummary> {
+        let summary = |(stream, s): (&u16, &super::order::Stream)| StreamSummary {
+            stream: *stream,
+            messages: s.messages,
+            bytes: s.bytes,
+            blocked: s.blocked.summary(),
+        };
+        self.order.streams.iter().filter(|_| self.any).map(summary).collect()
+    }
+}
+
+/// Counts a message that is through at `at`; milliseconds since its first transmission.
+pub(super) fn through(flow: &mut Flow, message: &Message, at: u64) -> Option<f64> {
+    let transfer = message.first.map(|first| ms(first, at));
+    flow.messages += 1;
+    if let Some(transfer) = transfer {
+        flow.transfer.note(transfer);
+    }
+    transfer
+}
