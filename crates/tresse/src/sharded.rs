@@ -62,7 +62,8 @@ pub struct ShardedEndpoint {
 
 impl ShardedEndpoint {
     /// Binds the sockets of `shards` parts and returns their drivers, all of which the caller must
-    /// poll. Packets cannot be observed: [`Config::observer`] must be empty.
+    /// poll. [`Config::observer`] must be empty: each driver can have one of its own by
+    /// [`Driver::observe`], and sees the packets and associations of its part.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] for 0 or more than 1024 shards, or with an observer;
@@ -76,7 +77,9 @@ impl ShardedEndpoint {
         let count = count.ok_or_else(|| invalid("an endpoint has 1 to 1024 shards"))?;
         let Config { mut carrier, mut socket, mut sctp, backlog, observer } = config;
         if observer.is_some() {
-            return Err(invalid("a sharded endpoint cannot be observed as a whole"));
+            return Err(invalid(
+                "an observer watches one shard: give it to a driver, by `Driver::observe`",
+            ));
         }
         Endpoint::choose_port(&mut sctp)?;
         if sctp.local_addresses.is_empty() {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tresse::{
-    Association, Config, ConnectError, ConnectRefusal, Endpoint, Event, SendOptions,
-    ShardedEndpoint, StreamId,
+    Association, Config, ConnectError, ConnectRefusal, Endpoint, Event, ObservedEvent,
+    ObservedPacket, Observer, SendOptions, ShardedEndpoint, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -158,6 +158,49 @@ async fn drivers_end_together() {
     while let Some(end) = soon("the end of a driver", running.join_next()).await {
         end.unwrap().unwrap();
     }
+}
+
+/// Counts packets, and associations that came.
+#[derive(Clone, Default)]
+struct Count(std::sync::Arc<std::sync::Mutex<(u64, u64)>>);
+
+impl Observer for Count {
+    fn packet(&mut self, _: &ObservedPacket<'_>) {
+        self.0.lock().unwrap().0 += 1;
+    }
+    fn event(&mut self, observed: &ObservedEvent<'_>) {
+        let connected = matches!(observed.event, Event::Connected { .. });
+        self.0.lock().unwrap().1 += u64::from(connected);
+    }
+}
+
+#[tokio::test]
+async fn each_shard_can_be_observed() {
+    let (server, drivers) = ShardedEndpoint::open(Config::server(loopback(), PORT), 2).unwrap();
+    let counts = [Count::default(), Count::default()];
+    for (mut driver, count) in drivers.into_iter().zip(counts.clone()) {
+        driver.observe(Box::new(count));
+        tokio::spawn(driver);
+    }
+    let server = serve(server);
+    for n in 0..12 {
+        let client = Endpoint::bind(Config::client(loopback())).unwrap();
+        let connecting = client.connect(server.local_addr(), PORT);
+        let association = soon("connecting", connecting).await.unwrap();
+        ask(&association, &format!("question of client {n}")).await;
+        soon("the shutdown", association.shutdown()).await.unwrap();
+    }
+    soon("idleness", server.wait_idle()).await;
+    let (mut packets, mut associations) = (0, 0);
+    for (count, shard) in counts.iter().zip(server.shards()) {
+        let seen = *count.0.lock().unwrap();
+        let stats = shard.carrier_stats();
+        assert_eq!(seen.0, stats.datagrams_received + stats.datagrams_sent);
+        packets += seen.0;
+        associations += seen.1;
+    }
+    assert_eq!(associations, 12);
+    assert!(packets >= 12 * 10, "{packets}");
 }
 
 #[tokio::test]
