@@ -222,6 +222,12 @@ fn from_sndinfo(f: Fields<'_>) -> TxHeader {
     }
 }
 
+/// The lifetime that `struct sctp_prinfo` gives.
+fn from_prinfo(f: Fields<'_>) -> Fallible<u32> {
+    let policy = f.u16(offset_of!(sctp_prinfo, pr_policy));
+    client::lifetime(policy, f.u32(offset_of!(sctp_prinfo, pr_value)))
+}
+
 /// A header, and where the program has an identifier that is to be filled in.
 type Info = (TxHeader, Option<*mut c_void>);
 
@@ -237,10 +243,8 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
             let header = from_sndinfo(Fields(&read(size_of::<sctp_sndinfo>())?));
             Ok((header, Some(info.wrapping_byte_add(id))))
         }
-        // Partial reliability is accepted and has no effect.
         SCTP_SENDV_PRINFO => {
-            let lifetime =
-                Fields(&read(size_of::<sctp_prinfo>())?).u32(offset_of!(sctp_prinfo, pr_value));
+            let lifetime = from_prinfo(Fields(&read(size_of::<sctp_prinfo>())?))?;
             Ok((TxHeader { lifetime, ..Outgoing::plain() }, None))
         }
         SCTP_SENDV_SPA => {
@@ -255,7 +259,7 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
                 if named { from_sndinfo(Fields(&bytes[at..])) } else { Outgoing::plain() };
             if valid & SCTP_SEND_PRINFO_VALID != 0 {
                 let pr = offset_of!(sctp_sendv_spa, sendv_prinfo);
-                header.lifetime = Fields(&bytes).u32(pr + offset_of!(sctp_prinfo, pr_value));
+                header.lifetime = from_prinfo(Fields(&bytes[pr..]))?;
             }
             Ok((header, named.then(|| info.wrapping_byte_add(at + id))))
         }

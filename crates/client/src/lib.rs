@@ -18,7 +18,7 @@ mod transfer;
 pub use calls::{is_native_option, is_sctp};
 pub use control::{engine_path, set_engine};
 pub use memory::{read_memory, write_memory};
-pub use message::{nxtinfo, rcvinfo, sndrcvinfo};
+pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo};
 pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, write_name};
 pub use options::{addresses, get_option, peel_off, set_option};
 pub use receive::{Received, readable_bytes, receive};

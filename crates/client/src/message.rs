@@ -134,7 +134,7 @@ fn read_one(kind: i32, data: &[u8], header: &mut TxHeader) -> Fallible<()> {
             (header.ppid, header.context) = (f.u32(4), f.u32(8));
             header.association = f.u32(12);
         }
-        cmsg::PRINFO => header.lifetime = f.u32(4),
+        cmsg::PRINFO => header.lifetime = lifetime(f.u16(0), f.u32(4))?,
         cmsg::DSTADDRV4 | cmsg::DSTADDRV6 => {
             let ip: IpAddr = match data.first_chunk::<16>() {
                 Some(v6) if kind == cmsg::DSTADDRV6 => (*v6).into(),
@@ -219,6 +219,19 @@ pub fn nxtinfo(next: &tresse_sockets::protocol::RxHeader) -> Vec<u8> {
     let mut s = Struct::default();
     s.u16(next.stream).u16(next.sinfo_flags).u32(next.ppid).u32(next.length).u32(next.association);
     s.0
+}
+
+/// The lifetime in milliseconds, 0 for ever, that a policy of RFC 3758 and its value mean.
+///
+/// # Errors
+/// EOPNOTSUPP for the policies of RFC 7496, which need the peer; EINVAL for what is none.
+pub fn lifetime(policy: u16, value: u32) -> Result<u32, i32> {
+    match policy {
+        0 => Ok(0),
+        0x10 => Ok(value),
+        0x20 | 0x30 => Err(libc::EOPNOTSUPP),
+        _ => Err(libc::EINVAL),
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ fn send(board: &mut Scoreboard, now: u64) {
             ssn: Ssn(0),
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
+            context: 0,
             payload: Bytes::from_static(&[0; 1000]),
         },
     );

@@ -44,6 +44,24 @@ pub struct SendOptions {
     pub unordered: bool,
     /// Ask the peer to acknowledge at once (I bit, RFC 7053). Default `false`.
     pub sack_immediately: bool,
+    /// Not sent any more after so much time since `send`, unless a part of it was sent before: then it
+    /// is reliable like any other (RFC 9260 §11.1.5). Nothing of it is asked of the peer. Default
+    /// `None`, for ever.
+    pub lifetime: Option<Duration>,
+    /// Whatever the application wants back with the failure of this message (RFC 9260 §11.1.5).
+    /// Default 0.
+    pub context: u32,
+}
+
+/// SEND FAILURE (RFC 9260 §11.2.2): a message that was not delivered, or perhaps was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendFailure {
+    /// The message; without its first fragments where these were acknowledged.
+    pub message: Message,
+    /// [`SendOptions::context`].
+    pub context: u32,
+    /// Whether a part of it was sent, so that the peer may have it.
+    pub sent: bool,
 }
 
 /// What an application must know of an association (RFC 9260 §11.2).
@@ -67,9 +85,12 @@ pub enum Event {
     Readable,
     /// After `WouldBlock`: there is room in the send buffer again.
     Writable,
-    /// SEND FAILURE: this message was not acknowledged when the association ended; the peer may
-    /// or may not have received it (RFC 9260 §11.2.2).
-    SendFailed(Message),
+    /// SEND FAILURE: this message was not acknowledged when the association ended (RFC 9260
+    /// §11.2.2).
+    SendFailed(SendFailure),
+    /// SEND FAILURE: the lifetime of this message ended before any of it was sent (RFC 9260 §11.1.5).
+    /// The association goes on.
+    Expired(SendFailure),
     /// NETWORK STATUS CHANGE of one path.
     PathChanged {
         /// Which path.

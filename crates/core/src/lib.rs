@@ -29,8 +29,8 @@ pub use config::{AssociationConfig, EndpointConfig, PortConfig};
 pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, Transmit};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
-    CloseReason, Event, LossCause, Message, ReceivedMessage, SendOptions, SpuriousCause,
-    TraceEvent, WindowCause,
+    CloseReason, Event, LossCause, Message, ReceivedMessage, SendFailure, SendOptions,
+    SpuriousCause, TraceEvent, WindowCause,
 };
 pub use path::{PathId, PathState};
 pub use profile::{Profile, ProfileError};

@@ -57,6 +57,8 @@ pub struct AssociationStats {
     pub reneged: u64,
     /// Messages accepted from the application.
     pub messages_sent: u64,
+    /// Messages of these that were never sent, because their lifetime ended before.
+    pub messages_expired: u64,
     /// Messages handed to the application.
     pub messages_received: u64,
     /// User bytes accepted from the application.
@@ -123,6 +125,7 @@ impl AssociationStats {
         self.zero_window_probes += other.zero_window_probes;
         self.reneged += other.reneged;
         self.messages_sent += other.messages_sent;
+        self.messages_expired += other.messages_expired;
         self.messages_received += other.messages_received;
         self.user_bytes_sent += other.user_bytes_sent;
         self.user_bytes_received += other.user_bytes_received;

@@ -53,7 +53,10 @@ impl Observer for LogObserver {
 
     fn event(&mut self, observed: &ObservedEvent<'_>) {
         // The frequent ones, which say nothing.
-        if matches!(observed.event, Event::Readable | Event::Writable | Event::SendFailed(_)) {
+        if matches!(
+            observed.event,
+            Event::Readable | Event::Writable | Event::SendFailed(_) | Event::Expired(_)
+        ) {
             return;
         }
         let association = association_name(observed.association);

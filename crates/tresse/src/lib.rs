@@ -90,6 +90,6 @@ pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,
     PathCounters, PathId, PathState, PathStats, PortConfig, Profile, ProfileError, ReceivedMessage,
-    SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
+    SendFailure, SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

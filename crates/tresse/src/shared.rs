@@ -237,7 +237,7 @@ impl State {
                 slot.phase = Phase::Open;
                 slot.signals.changed.notify_waiters();
             }
-            Event::SendFailed(message) => slot.keep_unacknowledged(message),
+            Event::SendFailed(failure) => slot.keep_unacknowledged(failure.message),
             Event::Closed(reason) => {
                 slot.last_stats = last_stats;
                 slot.push_event(Event::Closed(reason.clone()));

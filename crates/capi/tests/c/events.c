@@ -117,6 +117,78 @@ static void dry(void)
 	close(server);
 }
 
+/* A lifetime (RFC 9260 section 11.1.5): what was not sent until it ends comes back, with its context
+ * and as unsent; all else arrives. */
+static void too_late(void)
+{
+	enum { SIZE = 1000 };
+	static char message[SIZE], notification[65536];
+	int length;
+	int server = listener(SOCK_STREAM, PORT), there, small = 20000;
+	CHECK(setsockopt(server, SOL_SOCKET, SO_RCVBUF, &small, sizeof small) == 0);
+	int here = pair(server, PORT, &there);
+	CHECK(event(here, SCTP_SEND_FAILED_EVENT, 1) == 0);
+
+	/* Nobody reads, so most of them wait. */
+	CHECK(fcntl(here, F_SETFL, O_NONBLOCK) == 0);
+	int sent = 0;
+	struct pollfd writable = { .fd = here, .events = POLLOUT };
+	while (poll(&writable, 1, 200) == 1) {
+		length = sctp_sendmsg(here, message, SIZE, NULL, 0, htonl(7), 0, 2, 1000, 1000 + sent);
+		CHECK(length == SIZE || errno == EAGAIN);
+		sent += length == SIZE;
+	}
+	int failed = 0, last = 0;
+	struct pollfd readable = { .fd = here, .events = POLLIN };
+	while (poll(&readable, 1, 2000) == 1) {
+		struct iovec iov = { notification, sizeof notification };
+		struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
+		CHECK((length = recvmsg(here, &header, 0)) > 0);
+		CHECK(header.msg_flags & MSG_NOTIFICATION);
+		struct sctp_send_failed_event *failure = (void *)notification;
+		CHECK(failure->ssf_type == SCTP_SEND_FAILED_EVENT);
+		CHECK(failure->ssf_flags == SCTP_DATA_UNSENT);
+		CHECK(failure->ssfe_info.snd_sid == 2 && failure->ssfe_info.snd_ppid == htonl(7));
+		CHECK(length == (int)sizeof *failure + SIZE);
+		CHECK((int)failure->ssfe_info.snd_context > last);
+		last = failure->ssfe_info.snd_context;
+		failed++;
+	}
+	CHECK(failed > 0 && last == 1000 + sent - 1);
+
+	/* The window opens, and what was sent in time is all there. */
+	close(here);
+	int got = 0;
+	while ((length = recv(there, message, SIZE, 0)) > 0) {
+		CHECK(length == SIZE);
+		got++;
+	}
+	CHECK(length == 0 && got + failed == sent);
+	close(there);
+	close(server);
+}
+
+/* Partial reliability as far as there is some. */
+static void policies(void)
+{
+	int server = listener(SOCK_STREAM, PORT), there;
+	int here = pair(server, PORT, &there);
+	struct iovec iov = { "x", 1 };
+	struct sctp_prinfo how = { .pr_policy = SCTP_PR_SCTP_NONE };
+
+	CHECK(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0) == 1);
+	how.pr_policy = SCTP_PR_SCTP_TTL;
+	how.pr_value = 5000;
+	CHECK(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0) == 1);
+	how.pr_policy = SCTP_PR_SCTP_RTX;
+	FAILS(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0), EOPNOTSUPP);
+	how.pr_policy = 0x77;
+	FAILS(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0), EINVAL);
+	close(here);
+	close(there);
+	close(server);
+}
+
 /* What can never come cannot be asked for; who asks for all gets those that there are. */
 static void never(void)
 {
@@ -146,6 +218,8 @@ int main(int argc, char **argv)
 	cannot_start();
 	idle();
 	dry();
+	too_late();
+	policies();
 	never();
 	return 0;
 }

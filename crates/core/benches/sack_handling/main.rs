@@ -50,6 +50,7 @@ impl Board {
             ssn: Ssn(0),
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
+            context: 0,
             payload: Bytes::from_static(&[0; MESSAGE]),
         };
         self.board.begin_packet();

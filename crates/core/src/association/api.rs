@@ -50,7 +50,7 @@ impl Association {
         }
         self.journal.stats.messages_sent += 1;
         self.journal.stats.user_bytes_sent += size as u64;
-        self.sender.queue.push(stream, payload, options);
+        self.sender.queue.push(now, stream, payload, options);
         if self.sender.board.is_empty() {
             self.watch_window(now);
         }

@@ -9,6 +9,7 @@ mod data;
 mod heartbeat;
 mod icmp;
 mod input;
+mod lifetime;
 mod loss;
 mod multipath;
 mod paths;
@@ -282,8 +283,8 @@ impl Association {
 
     /// SEND FAILURE for every message that was not acknowledged in full.
     fn fail_unsent_messages(&mut self) {
-        for message in self.sender.drain() {
-            self.journal.event(Event::SendFailed(message));
+        for failure in self.sender.drain() {
+            self.journal.event(Event::SendFailed(failure));
         }
     }
 

@@ -159,11 +159,17 @@ impl Association {
         self.update_timers(now, &outcome);
         self.sender.outcome = outcome;
         self.sender.zero_window.probing &= !self.sender.board.is_empty();
-        let newly_acked = self.sender.outcome.newly_acked;
-        if self.config.report_dry && newly_acked > 0 && self.sender.buffered() == 0 {
-            self.journal.event(Event::SenderDry);
+        if self.sender.outcome.newly_acked > 0 {
+            self.notify_dry();
         }
         self.notify_writer();
+    }
+
+    /// SenderDry, if nothing is left and the application asked for it.
+    pub(super) fn notify_dry(&mut self) {
+        if self.config.report_dry && self.sender.buffered() == 0 {
+            self.journal.event(Event::SenderDry);
+        }
     }
 
     /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
-use crate::event::Message;
+use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
 use crate::path::PathId;
 use crate::path::scheduler::Scheduler;
@@ -134,8 +134,8 @@ impl Sender {
     }
 
     /// Takes out all messages that are not acknowledged in full, oldest first.
-    pub(super) fn drain(&mut self) -> Vec<Message> {
-        let mut messages: Vec<Message> = Vec::new();
+    pub(super) fn drain(&mut self) -> Vec<SendFailure> {
+        let mut messages: Vec<SendFailure> = Vec::new();
         let mut parts: Vec<NewChunk> = Vec::new();
         let mut all_kept = true;
         for (chunk, kept) in self.board.drain() {
@@ -157,9 +157,10 @@ impl Sender {
 }
 
 /// Joins the fragments of one message; those acknowledged before are gone from it.
-fn join(parts: &mut Vec<NewChunk>) -> Option<Message> {
+fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
     let first = parts.first()?;
     let (stream, ppid, unordered) = (first.stream, first.ppid, first.flags.unordered);
+    let context = first.context;
     let payload = if parts.len() == 1 {
         first.payload.clone()
     } else {
@@ -167,5 +168,6 @@ fn join(parts: &mut Vec<NewChunk>) -> Option<Message> {
         slices.concat().into()
     };
     parts.clear();
-    Some(Message { stream, ppid, unordered, payload })
+    let message = Message { stream, ppid, unordered, payload };
+    Some(SendFailure { message, context, sent: true })
 }

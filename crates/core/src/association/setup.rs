@@ -261,8 +261,8 @@ impl Association {
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
-        for message in self.sender.queue.set_streams(outbound) {
-            self.journal.event(Event::SendFailed(message));
+        for failure in self.sender.queue.set_streams(outbound) {
+            self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(self.profile()).and(peer.extensions);
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, &self.config);

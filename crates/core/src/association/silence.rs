@@ -10,8 +10,10 @@ use crate::time::Time;
 
 impl Association {
     fn watches_silence(&self) -> bool {
-        // A peer that keeps its window closed answers, and nothing can leave over another path.
-        self.is_concurrent()
+        // §8.3: no HEARTBEAT before the association is established, where T1-cookie is in charge. A peer
+        // that keeps its window closed answers, and nothing can leave over another path.
+        self.may_send_data()
+            && self.is_concurrent()
             && self.profile().multipath.silent_path
             && self.profile().heartbeat.enabled
             && !self.is_window_closed()

@@ -23,6 +23,7 @@ impl Association {
             consider(self.probe_deadline());
             consider(self.pacing_deadline());
             consider(self.silence_deadline());
+            consider(self.sender.queue.deadline());
         }
         if !self.is_closed() {
             consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
@@ -37,6 +38,7 @@ impl Association {
     /// Runs every timer that is due.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
+        self.expire_messages(now);
         if due(self.setup.t1) {
             self.setup.t1 = None;
             self.on_t1(now);

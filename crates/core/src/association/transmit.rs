@@ -19,6 +19,7 @@ use crate::path::{PathId, RttProbe};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Sent, immediate_sack};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
+use crate::streams::send_queue::OutChunk;
 use crate::time::Time;
 
 /// What a packet carried, for timers and counters.
@@ -53,6 +54,7 @@ struct DataPacket<'b> {
 impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        self.expire_messages(now);
         for path in self.paths.iter_mut() {
             path.look_at_pacing(now);
         }
@@ -98,7 +100,7 @@ impl Association {
     }
 
     /// DATA may be sent in these states (§9.2).
-    fn may_send_data(&self) -> bool {
+    pub(super) fn may_send_data(&self) -> bool {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
@@ -363,31 +365,17 @@ impl Association {
             }
             let probe = len > self.sender.peer_window();
             let Some(chunk) = self.sender.queue.next(max_payload) else { break };
-            let mut flags = chunk.flags;
+            let OutChunk { stream, ssn, ppid, flags, context, payload } = chunk;
             let last = self.sender.queue.is_empty();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = self.state == State::ShutdownPending;
-            flags.immediate |= last && (hurry || immediate_sack::asks(self.profile()));
+            let asks = last && (hurry || immediate_sack::asks(self.profile()));
             let seq = self.sender.board.next_seq();
-            writer.data(
-                Scoreboard::tsn(seq),
-                chunk.stream,
-                chunk.ssn,
-                chunk.ppid,
-                flags,
-                &chunk.payload,
-            );
-            self.sender.board.record_new(
-                now,
-                path,
-                NewChunk {
-                    stream: chunk.stream,
-                    ssn: chunk.ssn,
-                    ppid: chunk.ppid,
-                    flags: DataFlags { immediate: false, ..chunk.flags },
-                    payload: chunk.payload,
-                },
-            );
+            let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
+            writer.data(Scoreboard::tsn(seq), stream, ssn, ppid, asking, &payload);
+            let flags = DataFlags { immediate: false, ..flags };
+            let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
+            self.sender.board.record_new(now, path, chunk);
             self.note_new(now, path, seq, len, probe, carried);
             if probe {
                 break;

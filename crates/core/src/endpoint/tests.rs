@@ -16,6 +16,7 @@ mod faults;
 mod heartbeat;
 mod icmp;
 mod init;
+mod lifetime;
 mod multihoming;
 mod multipath;
 mod nr_sack;

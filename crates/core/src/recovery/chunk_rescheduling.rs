@@ -101,6 +101,7 @@ mod tests {
                 ssn: Ssn(0),
                 ppid: Ppid(0),
                 flags: DataFlags::UNFRAGMENTED,
+                context: 0,
                 payload: Bytes::from_static(&[0; 10]),
             };
             let sent = Time::from_nanos(u64::from(i));

@@ -55,6 +55,8 @@ pub struct NewChunk {
     pub ppid: Ppid,
     /// U, B, E and I bits.
     pub flags: DataFlags,
+    /// What the application wants back if its message fails.
+    pub context: u32,
     /// User data.
     pub payload: Bytes,
 }

@@ -91,6 +91,7 @@ fn chunk(len: usize) -> NewChunk {
         ssn: Ssn(0),
         ppid: Ppid(0),
         flags: DataFlags::UNFRAGMENTED,
+        context: 0,
         payload: Bytes::from(vec![0; len]),
     }
 }

@@ -1,13 +1,14 @@
 //! Messages accepted from the application that have not left yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::{Buf as _, Bytes};
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId};
 
 use super::fragmentation::{Cut, cut};
 use super::table::StreamTable;
-use crate::event::{Message, SendOptions};
+use crate::event::{Message, SendFailure, SendOptions};
+use crate::time::Time;
 
 /// The most ordered messages of one stream that may be in the send window.
 ///
@@ -22,7 +23,14 @@ const MAX_ORDERED_IN_FLIGHT: u16 = 32_767;
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     streams: u16,
+    /// The head, if any, is no gap.
     queue: VecDeque<Queued>,
+    /// Number of the head message.
+    first: u64,
+    /// Messages in the queue that were taken out of it: gaps.
+    gaps: usize,
+    /// Ends of the lifetimes of messages that have not begun to leave, with their numbers.
+    lifetimes: BTreeSet<(Time, u64)>,
     /// Bytes of the head message that have left.
     taken: usize,
     /// SSN of the head message once its first fragment has left.
@@ -35,8 +43,13 @@ pub(crate) struct SendQueue {
 #[derive(Debug)]
 struct Queued {
     stream: StreamId,
-    options: SendOptions,
-    /// The whole message, also when a part has left.
+    unordered: bool,
+    sack_immediately: bool,
+    ppid: Ppid,
+    context: u32,
+    /// End of its lifetime.
+    until: Time,
+    /// The whole message, also when a part has left; empty in a gap.
     payload: Bytes,
 }
 
@@ -57,6 +70,7 @@ pub(crate) struct OutChunk {
     pub(crate) ppid: Ppid,
     /// `immediate` only on the last fragment of a message sent with `sack_immediately`.
     pub(crate) flags: DataFlags,
+    pub(crate) context: u32,
     /// A slice of the message, not a copy.
     pub(crate) payload: Bytes,
 }
@@ -67,6 +81,9 @@ impl SendQueue {
         SendQueue {
             streams,
             queue: VecDeque::new(),
+            first: 0,
+            gaps: 0,
+            lifetimes: BTreeSet::new(),
             taken: 0,
             ssn: Ssn(0),
             bytes: 0,
@@ -76,25 +93,72 @@ impl SendQueue {
 
     /// Takes the number of streams that was negotiated. Messages queued before for streams that
     /// turned out not to exist are handed back: they can never be sent.
-    pub(crate) fn set_streams(&mut self, n: u16) -> Vec<Message> {
+    pub(crate) fn set_streams(&mut self, n: u16) -> Vec<SendFailure> {
         self.streams = n;
         let mut refused = Vec::new();
         // A message of which a part has left must leave entirely.
         let fixed = usize::from(self.mid_message());
         for i in fixed..self.queue.len() {
-            if self.queue[i].stream.0 >= n {
-                self.bytes -= self.queue[i].payload.len();
-                refused.push(self.queue[i].message());
+            let queued = &self.queue[i];
+            if queued.stream.0 >= n && !queued.payload.is_empty() {
+                self.lifetimes.remove(&(queued.until, self.first + i as u64));
+                refused.push(self.take_out(i));
             }
         }
-        if !refused.is_empty() {
-            let mut index = 0;
-            self.queue.retain(|queued| {
-                index += 1;
-                index <= fixed || queued.stream.0 < n
-            });
-        }
+        self.close_gaps();
         refused
+    }
+
+    /// Takes out the messages whose lifetime has ended, and of which nothing has left: those that end
+    /// first come first.
+    ///
+    /// RFC 9260 §11.1.5: the user data will not be sent after the life time expires, but will be if
+    /// SCTP has attempted to transmit a chunk of it before.
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<SendFailure> {
+        let mut expired = Vec::new();
+        while let Some(&(until, number)) = self.lifetimes.first().filter(|(until, _)| *until <= now)
+        {
+            self.lifetimes.remove(&(until, number));
+            expired.push(self.take_out((number - self.first) as usize));
+        }
+        if !expired.is_empty() {
+            self.close_gaps();
+        }
+        expired
+    }
+
+    /// When the next lifetime ends.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.lifetimes.first().map(|(until, _)| *until)
+    }
+
+    fn take_out(&mut self, index: usize) -> SendFailure {
+        let queued = &mut self.queue[index];
+        let failure = queued.failure(false);
+        queued.payload = Bytes::new();
+        self.bytes -= failure.message.payload.len();
+        self.gaps += 1;
+        failure
+    }
+
+    /// Leaves no gap at the head, and nowhere more than messages.
+    fn close_gaps(&mut self) {
+        while self.queue.front().is_some_and(|queued| queued.payload.is_empty()) {
+            self.queue.pop_front();
+            self.first += 1;
+            self.gaps -= 1;
+        }
+        if self.gaps > self.queue.len() / 2 {
+            self.queue.retain(|queued| !queued.payload.is_empty());
+            self.gaps = 0;
+            // The one of which a part has left has no deadline any more.
+            let begun = usize::from(self.mid_message());
+            let numbers = (self.first..).zip(&self.queue).skip(begun);
+            self.lifetimes = numbers
+                .filter(|(_, queued)| queued.until != Time::FAR_FUTURE)
+                .map(|(number, queued)| (queued.until, number))
+                .collect();
+        }
     }
 
     /// Outbound streams.
@@ -103,12 +167,31 @@ impl SendQueue {
     }
 
     /// Appends a message. Empty messages are ignored: RFC 9260 §6.2 knows none.
-    pub(crate) fn push(&mut self, stream: StreamId, payload: Bytes, options: SendOptions) {
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+    ) {
         if payload.is_empty() {
             return;
         }
+        let SendOptions { ppid, unordered, sack_immediately, lifetime, context } = options;
+        let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
+        if until != Time::FAR_FUTURE {
+            self.lifetimes.insert((until, self.first + self.queue.len() as u64));
+        }
         self.bytes += payload.len();
-        self.queue.push_back(Queued { stream, options, payload });
+        self.queue.push_back(Queued {
+            stream,
+            unordered,
+            sack_immediately,
+            ppid,
+            context,
+            until,
+            payload,
+        });
     }
 
     /// Whether everything has left.
@@ -123,7 +206,7 @@ impl SendQueue {
 
     /// Messages that have not left entirely.
     pub(crate) fn messages(&self) -> usize {
-        self.queue.len()
+        self.queue.len() - self.gaps
     }
 
     /// Whether a part of the head message has left, and not all.
@@ -142,11 +225,14 @@ impl SendQueue {
     pub(crate) fn next(&mut self, max_payload: usize) -> Option<OutChunk> {
         let Cut { len, beginning, ending } = self.peek(max_payload)?;
         let head = self.queue.front()?;
-        let (stream, options) = (head.stream, head.options);
+        let Queued { stream, unordered, sack_immediately, ppid, context, until, .. } = *head;
         if beginning {
+            if until != Time::FAR_FUTURE {
+                self.lifetimes.remove(&(until, self.first));
+            }
             self.ssn = Ssn(0);
             // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.
-            if !options.unordered {
+            if !unordered {
                 let state = self.table.get_mut(stream);
                 self.ssn = state.next;
                 state.next = state.next.wrapping_add(1);
@@ -157,6 +243,10 @@ impl SendQueue {
             let mut whole = self.queue.pop_front()?.payload;
             whole.advance(self.taken);
             self.taken = 0;
+            self.first += 1;
+            if self.gaps > 0 {
+                self.close_gaps();
+            }
             whole
         } else {
             let part = head.payload.slice(self.taken..self.taken + len);
@@ -166,13 +256,13 @@ impl SendQueue {
         self.bytes -= len;
         let flags = DataFlags {
             // RFC 9260 §11.1.5: sack-immediately sets the I bit on the last DATA chunk used.
-            immediate: ending && options.sack_immediately,
-            unordered: options.unordered,
+            immediate: ending && sack_immediately,
+            unordered,
             beginning,
             ending,
             ..DataFlags::default()
         };
-        Some(OutChunk { stream, ssn: self.ssn, ppid: options.ppid, flags, payload })
+        Some(OutChunk { stream, ssn: self.ssn, ppid, flags, context, payload })
     }
 
     /// Notes that a chunk was cumulatively acknowledged; called once for each chunk.
@@ -184,30 +274,37 @@ impl SendQueue {
     }
 
     /// Empties the queue for SEND FAILURE. A message of which a part has left comes whole.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<Message> {
+    pub(crate) fn drain_unsent(&mut self) -> Vec<SendFailure> {
+        let begun = usize::from(self.mid_message());
         self.taken = 0;
         self.bytes = 0;
-        self.queue.drain(..).map(|queued| queued.message()).collect()
+        self.lifetimes.clear();
+        self.gaps = 0;
+        self.first += self.queue.len() as u64;
+        let queued = self.queue.drain(..).enumerate();
+        let messages = queued.filter(|(_, queued)| !queued.payload.is_empty());
+        messages.map(|(index, queued)| queued.failure(index < begun)).collect()
     }
 
     fn peek(&self, max_payload: usize) -> Option<Cut> {
         let head = self.queue.front()?;
         let next = cut(head.payload.len(), self.taken, max_payload)?;
         let blocked = next.beginning
-            && !head.options.unordered
+            && !head.unordered
             && self.table.get(head.stream).in_flight >= MAX_ORDERED_IN_FLIGHT;
         (!blocked).then_some(next)
     }
 }
 
 impl Queued {
-    fn message(&self) -> Message {
-        Message {
+    fn failure(&self, sent: bool) -> SendFailure {
+        let message = Message {
             stream: self.stream,
-            ppid: self.options.ppid,
-            unordered: self.options.unordered,
+            ppid: self.ppid,
+            unordered: self.unordered,
             payload: self.payload.clone(),
-        }
+        };
+        SendFailure { message, context: self.context, sent }
     }
 }
 

@@ -33,7 +33,8 @@ fn chunks_of(messages: &[Sent], first: u64) -> Vec<(InChunk, usize)> {
     let mut chunks = Vec::new();
     for (index, (message, fragment)) in messages.iter().enumerate() {
         let Message { stream, ppid, unordered, payload } = message.clone();
-        queue.push(stream, payload, SendOptions { ppid, unordered, sack_immediately: false });
+        let options = SendOptions { ppid, unordered, ..SendOptions::default() };
+        queue.push(Time::ZERO, stream, payload, options);
         while let Some(out) = queue.next(*fragment) {
             let seq = first + chunks.len() as u64;
             let chunk = InChunk {
@@ -352,7 +353,8 @@ fn ssns_wrap_on_their_way() {
         }
     };
     for n in 0..MESSAGES {
-        queue.push(StreamId(0), Bytes::copy_from_slice(&n.to_be_bytes()), SendOptions::default());
+        let payload = Bytes::copy_from_slice(&n.to_be_bytes());
+        queue.push(Time::ZERO, StreamId(0), payload, SendOptions::default());
         while let Some(out) = queue.next(3) {
             let chunk = InChunk {
                 seq,

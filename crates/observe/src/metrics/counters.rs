@@ -15,6 +15,7 @@ pub(super) fn association(s: &AssociationStats) -> Vec<Counter> {
         ("bytes_sent", "Bytes of SCTP packets sent", s.bytes_sent),
         ("bytes_received", "Bytes of SCTP packets received", s.bytes_received),
         ("messages_sent", "Messages accepted from the application", s.messages_sent),
+        ("messages_expired", "Messages never sent, for their lifetime ended", s.messages_expired),
         ("messages_received", "Messages handed to the application", s.messages_received),
         ("user_bytes_sent", "User bytes accepted from the application", s.user_bytes_sent),
         ("user_bytes_received", "User bytes handed to the application", s.user_bytes_received),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
     AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Message,
-    SendError, SendOptions, Time, TraceEvent,
+    SendError, SendFailure, SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
@@ -212,6 +212,8 @@ impl Actor {
                 ppid: Ppid(number),
                 unordered: message.unordered,
                 sack_immediately: message.immediate,
+                lifetime: message.lifetime,
+                context: number,
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
                 Ok(()) => {
@@ -383,16 +385,16 @@ impl Actor {
         }
     }
 
-    fn send_failed(&mut self, cx: &Context<'_>, end: usize, message: &Message) {
+    fn send_failed(&mut self, cx: &Context<'_>, end: usize, failure: &SendFailure) {
         let mut ledger = self.ledger.borrow_mut();
         ledger.seen.insert("send failed");
         if self.lie == Some(Lie::DenyFailure) {
             self.lie = None;
             return;
         }
-        ledger.failed(cx.simulation_time(), end, message);
+        ledger.failed(cx.simulation_time(), end, failure);
         if self.lie == Some(Lie::RepeatFailure) {
-            ledger.failed(cx.simulation_time(), end, message);
+            ledger.failed(cx.simulation_time(), end, failure);
         }
     }
 
@@ -458,9 +460,12 @@ impl Application for Actor {
     fn on_event(&mut self, cx: &mut Context<'_>, id: AssociationId, event: Event) {
         self.tick(cx);
         self.note(cx, || match &event {
-            Event::SendFailed(m) => {
+            Event::SendFailed(SendFailure { message: m, .. })
+            | Event::Expired(SendFailure { message: m, .. }) => {
                 let (ppid, size) = (m.ppid.0, m.payload.len());
-                format!("{id:?} SendFailed(message {ppid}, {size} bytes)")
+                let what =
+                    if matches!(event, Event::Expired(_)) { "Expired" } else { "SendFailed" };
+                format!("{id:?} {what}(message {ppid}, {size} bytes)")
             }
             event => format!("{id:?} {event:?}"),
         });
@@ -505,7 +510,10 @@ impl Application for Actor {
                     self.send(cx, id);
                 }
             }
-            Event::SendFailed(message) => self.send_failed(cx, end, &message),
+            Event::SendFailed(failure) => self.send_failed(cx, end, &failure),
+            Event::Expired(failure) => {
+                self.ledger.borrow_mut().expired(now, end, &failure);
+            }
             Event::Closed(reason) => self.closed(cx, id, reason),
             Event::PeerShutdown => {
                 self.ledger.borrow_mut().seen.insert("peer shut down");

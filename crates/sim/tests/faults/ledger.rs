@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use tresse_core::{CloseReason, Message, Time};
+use tresse_core::{CloseReason, Message, SendFailure, Time};
 use tresse_sim::apps::content;
 
 /// What can be wrong.
@@ -113,6 +113,8 @@ struct Sent {
     delivered: bool,
     /// When it was reported as failed, and whether the association was up then.
     failed: Option<(Time, bool)>,
+    /// It was reported as too old, so that it must not arrive.
+    expired: bool,
 }
 
 /// All that was sent in a scenario.
@@ -181,7 +183,15 @@ impl Ledger {
         let flow = *self.ends[end].flows.last().expect("one at least");
         let host = self.ends[end].host;
         self.largest[host] = self.largest[host].max(size);
-        self.messages.push(Sent { flow, stream, size, unordered, delivered: false, failed: None });
+        self.messages.push(Sent {
+            flow,
+            stream,
+            size,
+            unordered,
+            delivered: false,
+            failed: None,
+            expired: false,
+        });
         self.flows[flow].messages.push(id);
         if !unordered {
             self.flows[flow].streams.entry(stream).or_default().0.push(id);
@@ -231,6 +241,9 @@ impl Ledger {
         if self.takes_the_place(end, flow) {
             self.seen.insert("delivered to two associations");
             self.begin_again(flow);
+        }
+        if self.messages[id as usize].expired {
+            return self.violate(Kind::FalseFailure, format!("{} expired", describe()));
         }
         if self.messages[id as usize].delivered {
             return self.violate(Kind::Duplicated, describe());
@@ -300,7 +313,8 @@ impl Ledger {
     }
 
     /// The application was told that a message may not have arrived.
-    pub(crate) fn failed(&mut self, now: Time, end: usize, message: &Message) {
+    pub(crate) fn failed(&mut self, now: Time, end: usize, failure: &SendFailure) {
+        let SendFailure { message, context, .. } = failure;
         let name = self.ends[end].name.clone();
         let up = self.ends[end].connected.is_some();
         let id = message.ppid.0;
@@ -313,12 +327,36 @@ impl Ledger {
         // Fragments that were acknowledged are gone, from the front.
         let whole = content(u64::from(id), sent.size);
         let changed = (sent.stream, sent.unordered) != (message.stream.0, message.unordered);
-        if changed || !whole.ends_with(&message.payload) || message.payload.is_empty() {
+        if changed
+            || *context != id
+            || !whole.ends_with(&message.payload)
+            || message.payload.is_empty()
+        {
             let text = format!("{name}: message {id} was reported as failed with other contents");
             self.violate(Kind::FalseFailure, text);
         }
         if again {
             self.violate(Kind::FalseFailure, format!("{name}: message {id} failed twice"));
+        }
+    }
+
+    /// The application was told that a message is too old to be sent: nothing of it was.
+    pub(crate) fn expired(&mut self, now: Time, end: usize, failure: &SendFailure) {
+        self.seen.insert("message expired");
+        let id = failure.message.ppid.0;
+        self.failed(now, end, failure);
+        let Some(sent) = self.messages.get_mut(id as usize) else { return };
+        sent.expired = true;
+        let whole = !failure.sent && failure.message.payload.len() == sent.size;
+        let (flow, stream) = (sent.flow, sent.stream);
+        if sent.delivered || !whole {
+            self.violate(Kind::FalseFailure, format!("message {id} was sent and then expired"));
+        }
+        // Those behind it do not wait for it.
+        if let Some((ids, next)) = self.flows[flow].streams.get_mut(&stream)
+            && let Some(place) = ids.iter().skip(*next).position(|other| *other == id)
+        {
+            ids.remove(*next + place);
         }
     }
 
@@ -351,7 +389,7 @@ impl Ledger {
                     found.push(Violation { kind: Kind::Lost, text });
                 }
                 // Refused for its stream number: that is known before the association is up.
-                if graceful && sent.failed.is_some_and(|(_, up)| up) {
+                if graceful && !sent.expired && sent.failed.is_some_and(|(_, up)| up) {
                     let text = format!("{}: message {id} failed, then Shutdown", end.name);
                     found.push(Violation { kind: Kind::FalseFailure, text });
                 }

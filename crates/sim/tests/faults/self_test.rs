@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
-    AssociationStats, CloseReason, Endpoint, EndpointConfig, Message, PathStats, Time,
+    AssociationStats, CloseReason, Endpoint, EndpointConfig, Message, PathStats, SendFailure, Time,
 };
 use tresse_sim::apps::content;
 
@@ -192,7 +192,7 @@ fn failure_after_a_graceful_end_is_caught() {
     let found = judged(|ledger, end| {
         ledger.connected(Time::ZERO, end);
         ledger.accepted(end, 3, 20, false);
-        ledger.failed(Time::ZERO, end, &message());
+        ledger.failed(Time::ZERO, end, &SendFailure { message: message(), context: 0, sent: true });
         ledger.closed(Time::ZERO, end, CloseReason::Shutdown);
         ledger.settle(&|_, _| false, &|_| false);
     });

@@ -28,10 +28,9 @@ impl Engine {
                 self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
             }
             (Event::Writable, Some(id)) => self.resume(id),
-            (Event::SendFailed(message), Some(id)) => {
-                let (message, error) = (&message, 0);
-                self.notify(id, number, &Notification::SendFailed { message, error });
-                self.notify(id, number, &Notification::OldSendFailed { message, error });
+            (Event::SendFailed(failure) | Event::Expired(failure), Some(id)) => {
+                self.notify(id, number, &Notification::SendFailed(&failure));
+                self.notify(id, number, &Notification::OldSendFailed(&failure));
             }
             (Event::PathChanged { address, state, .. }, Some(id)) => {
                 let port = self.associations[&number].peer.port();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tresse::{Message, PathState};
+use tresse::{PathState, SendFailure};
 
 use crate::abi::{Struct, sinfo};
 
@@ -41,9 +41,9 @@ pub(crate) enum Notification<'a> {
     /// SCTP_PEER_ADDR_CHANGE.
     PathChanged { address: SocketAddr, state: PathState },
     /// SCTP_SEND_FAILED_EVENT.
-    SendFailed { message: &'a Message, error: u32 },
+    SendFailed(&'a SendFailure),
     /// SCTP_SEND_FAILED, its deprecated form.
-    OldSendFailed { message: &'a Message, error: u32 },
+    OldSendFailed(&'a SendFailure),
     /// SCTP_REMOTE_ERROR.
     RemoteError { cause: u16, value: &'a [u8] },
     /// SCTP_SHUTDOWN_EVENT.
@@ -59,8 +59,8 @@ impl Notification<'_> {
         match self {
             Notification::Association(..) => event::ASSOC_CHANGE,
             Notification::PathChanged { .. } => event::PEER_ADDR_CHANGE,
-            Notification::SendFailed { .. } => event::SEND_FAILED_EVENT,
-            Notification::OldSendFailed { .. } => event::SEND_FAILED,
+            Notification::SendFailed(_) => event::SEND_FAILED_EVENT,
+            Notification::OldSendFailed(_) => event::SEND_FAILED,
             Notification::RemoteError { .. } => event::REMOTE_ERROR,
             Notification::Adaptation(_) => event::ADAPTATION,
             Notification::SenderDry => event::SENDER_DRY,
@@ -70,7 +70,14 @@ impl Notification<'_> {
 
     pub(crate) fn encode(&self, association: u32) -> Vec<u8> {
         let mut s = Struct::default();
-        s.u16(self.event()).u16(0).u32(0);
+        let flags = match self {
+            // SCTP_DATA_SENT or SCTP_DATA_UNSENT.
+            Notification::SendFailed(failure) | Notification::OldSendFailed(failure) => {
+                u16::from(failure.sent)
+            }
+            _ => 0,
+        };
+        s.u16(self.event()).u16(flags).u32(0);
         match self {
             Notification::Association(change, (outbound, inbound)) => {
                 s.u16(*change as u16).u16(0).u16(*outbound).u16(*inbound).u32(association);
@@ -83,20 +90,21 @@ impl Notification<'_> {
                 };
                 s.storage(*address).u32(state).u32(0).u32(association);
             }
-            Notification::SendFailed { message, error } => {
+            // The cause is left 0: RFC 6458 §6.1.11 names none, and Linux has 0 too.
+            Notification::SendFailed(SendFailure { message, context, .. }) => {
                 let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
-                s.u32(*error).u16(message.stream.0).u16(flags).u32(ppid).u32(0).u32(association);
-                s.u32(association).bytes(&message.payload);
+                s.u32(0).u16(message.stream.0).u16(flags).u32(ppid).u32(*context);
+                s.u32(association).u32(association).bytes(&message.payload);
             }
             Notification::RemoteError { cause, value } => {
                 s.bytes(&cause.to_be_bytes()).u16(0).u32(association).bytes(value);
             }
-            Notification::OldSendFailed { message, error } => {
+            Notification::OldSendFailed(SendFailure { message, context, .. }) => {
                 let flags = if message.unordered { sinfo::UNORDERED } else { 0 };
                 let ppid = u32::from_ne_bytes(message.ppid.0.to_be_bytes());
-                s.u32(*error).u16(message.stream.0).u16(0).u16(flags).u16(0).u32(ppid);
-                s.u32(0).u32(0).u32(0).u32(0).u32(association);
+                s.u32(0).u16(message.stream.0).u16(0).u16(flags).u16(0).u32(ppid);
+                s.u32(*context).u32(0).u32(0).u32(0).u32(association);
                 s.u32(association).bytes(&message.payload);
             }
             Notification::Adaptation(indication) => {

@@ -1,5 +1,7 @@
 //! From the program to the stack.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use tokio::time::Instant;
 use tresse::{Ppid, SendOptions, SendRefusal, StreamId};
@@ -182,6 +184,9 @@ impl Engine {
                 ppid: Ppid(u32::from_be_bytes(header.ppid.to_ne_bytes())),
                 unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
                 sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
+                context: header.context,
+                lifetime: (header.lifetime > 0)
+                    .then(|| Duration::from_millis(u64::from(header.lifetime))),
             };
             let stream = StreamId(header.stream);
             let offered = payload.clone();

@@ -124,7 +124,7 @@ fn refused_messages_let_the_writer_go_on() {
     let result = pair.end(Side::A).send(now, a, StreamId(0), more, SendOptions::default());
     assert_eq!(result, Err(SendError::WouldBlock));
     pair.run(secs(1));
-    assert!(pair.saw(Side::A, |e| matches!(e, Event::SendFailed(m) if m.stream.0 == 7)));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::SendFailed(m) if m.message.stream.0 == 7)));
     assert!(pair.saw(Side::A, |e| *e == Event::Writable));
 }
 
@@ -164,7 +164,7 @@ fn a_peer_that_crashed_during_the_setup_is_met_by_a_restart() {
     assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK]);
     assert_eq!(only(&sent).tag(), fields.initiate_tag);
     assert!(script.events.contains(&Event::Restarted));
-    let failed = |e: &Event| matches!(e, Event::SendFailed(m) if m.payload.len() == 200);
+    let failed = |e: &Event| matches!(e, Event::SendFailed(m) if m.message.payload.len() == 200);
     assert!(script.events.iter().any(failed));
     // What comes late from the first life means nothing any more.
     let sent = script.give(|w| w.cookie_echo(&old.cookie()));

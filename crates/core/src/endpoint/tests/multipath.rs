@@ -256,3 +256,19 @@ fn what_a_silent_path_carries_leaves_over_another_one_after_two_round_trips() {
     assert_eq!(script.path(1).srtt, Some(ms(700)));
     assert!(send(&mut script, 2).contains(&1));
 }
+
+/// RFC 9260 §8.3: HEARTBEATs begin in ESTABLISHED. Before, a peer that has not seen the COOKIE ECHO
+/// would answer one by ABORT.
+#[test]
+fn silence_during_the_setup_is_for_t1_cookie_alone() {
+    let overrides = "[multipath]\nsilent_path = true";
+    let config = AssociationConfig { concurrent_transfer: true, ..profile("tresse", overrides) };
+    let mut script = Script::connecting_to(&config, &addresses(Side::Z, 2));
+    script.try_send(0, 100, SendOptions::default()).unwrap();
+    script.wait(ms(1));
+    let first = script.init_ack();
+    assert!(sent::only(&first).carries(ChunkType::DATA), "it travels with COOKIE ECHO");
+    let sent = script.wait(secs(20));
+    assert!(sent.len() >= 3);
+    assert!(sent.iter().all(|packet| packet.carries(ChunkType::COOKIE_ECHO)));
+}

@@ -206,7 +206,9 @@ fn what_is_kept_is_not_reported_as_failed() {
     let failed: Vec<usize> = script
         .events
         .iter()
-        .filter_map(|e| if let Event::SendFailed(m) = e { Some(m.payload.len()) } else { None })
+        .filter_map(
+            |e| if let Event::SendFailed(m) = e { Some(m.message.payload.len()) } else { None },
+        )
         .collect();
     assert_eq!(failed, [1000, 2000], "the first one, and the second as a whole");
 }

@@ -84,7 +84,7 @@ fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
         .events
         .iter()
         .map(|e| match e {
-            Event::SendFailed(message) => message.payload.len(),
+            Event::SendFailed(failure) => failure.message.payload.len(),
             Event::Restarted => 0,
             other => panic!("{other:?}"),
         })

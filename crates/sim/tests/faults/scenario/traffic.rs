@@ -17,6 +17,8 @@ pub(crate) struct PlannedMessage {
     pub(crate) size: usize,
     pub(crate) unordered: bool,
     pub(crate) immediate: bool,
+    /// How long it may wait to be sent.
+    pub(crate) lifetime: Option<Duration>,
 }
 
 /// How an application reads.
@@ -102,6 +104,10 @@ fn messages(
     let fixed = draw.chance(0.3).then(|| draw.log_whole(1, largest));
     let unordered = draw.pick(&[0.0, 0.0, 0.1, 0.5, 1.0]);
     let immediate = draw.pick(&[0.0, 0.0, 0.1]);
+    let mortal = draw.pick(&[0.0, 0.0, 0.0, 0.2, 1.0]);
+    if mortal > 0.0 {
+        features.insert("lifetimes");
+    }
     if unordered > 0.0 {
         features.insert(if unordered < 1.0 { "ordered and unordered" } else { "all unordered" });
     }
@@ -118,6 +124,9 @@ fn messages(
                 size: size as usize,
                 unordered: draw.chance(unordered),
                 immediate: draw.chance(immediate),
+                lifetime: draw
+                    .chance(mortal)
+                    .then(|| Duration::from_micros(draw.log_whole(100, 10_000_000))),
             });
             if left == 0 || plan.len() >= 400 {
                 break;
