@@ -57,6 +57,9 @@ pub(crate) struct Args {
     /// Write what passes each interface to linkP-left.pcapng and linkP-right.pcapng in this folder
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
+    /// Keep so many bytes of each frame in captures
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
+    snaplen: Option<u32>,
     /// Write what each link did to this file, as JSON
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -123,6 +126,7 @@ fn prepare(args: &Args) -> Result<Prepared, String> {
     let stats = stats.transpose()?;
     let settings = Settings {
         capture: args.capture.clone(),
+        snap_length: args.snaplen.map_or(usize::MAX, |bytes| bytes as usize),
         mtu: args.mtu,
         udp_ports: args.udp_port.clone(),
         realtime: args.realtime,

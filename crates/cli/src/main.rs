@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod baseline;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod lab;
 mod observe;
@@ -40,6 +42,9 @@ enum Command {
     /// Run programs on both sides of emulated links, in real time
     #[cfg(target_os = "linux")]
     Emulate(emulate::Args),
+    /// Measure this system's TCP through emulated links, beside published numbers
+    #[cfg(target_os = "linux")]
+    Baseline(baseline::Args),
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     EmulateInit(emulate::init::Args),
@@ -55,6 +60,8 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(&args),
         #[cfg(target_os = "linux")]
         Command::Emulate(args) => emulate::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Baseline(args) => baseline::run(&args),
         #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),

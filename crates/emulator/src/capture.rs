@@ -42,13 +42,19 @@ impl Captures {
     }
 
     /// The capture of one interface.
-    pub(crate) fn create(&self, folder: &Path, path: usize, side: Side) -> io::Result<Recorder> {
+    pub(crate) fn create(
+        &self,
+        folder: &Path,
+        (path, side): (usize, Side),
+        snap_length: usize,
+    ) -> io::Result<Recorder> {
         let interface = format!("link{path}");
         let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little)
             .map_err(io::Error::other)?;
         let description = InterfaceDescriptionBlock {
             linktype: DataLink::ETHERNET,
-            snaplen: 0,
+            // 0 is no limit.
+            snaplen: u32::try_from(snap_length).unwrap_or(0),
             options: vec![
                 InterfaceDescriptionOption::IfName(Cow::Borrowed(&interface)),
                 InterfaceDescriptionOption::IfTsResol(9), // Nanoseconds.
@@ -58,7 +64,7 @@ impl Captures {
         let file = folder.join(format!("{interface}-{}.pcapng", side.name()));
         let stream = self.spool.create(&file, writer.get_ref(), 0)?;
         writer.get_mut().clear();
-        Ok(Recorder { stream, writer, failed: Arc::clone(&self.failed) })
+        Ok(Recorder { stream, writer, snap_length, failed: Arc::clone(&self.failed) })
     }
 
     /// Waits until all is written; `false` if something is missing.
@@ -72,6 +78,8 @@ pub(crate) struct Recorder {
     stream: Stream,
     /// Encodes into memory.
     writer: PcapNgWriter<Vec<u8>>,
+    /// Bytes of each frame that are kept.
+    snap_length: usize,
     failed: Arc<AtomicBool>,
 }
 
@@ -91,7 +99,7 @@ impl Recorder {
             interface_id: 0,
             timestamp,
             original_len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
-            data: Cow::Borrowed(frame),
+            data: Cow::Borrowed(&frame[..frame.len().min(self.snap_length)]),
             options: Vec::new(),
         };
         // Writing to memory does not fail.

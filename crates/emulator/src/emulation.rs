@@ -27,6 +27,8 @@ pub struct Settings {
     /// have what the interface of that side sent into its link and what came out of the other one.
     /// Default: none are made.
     pub capture: Option<PathBuf>,
+    /// Bytes of each frame that captures keep. Default: all.
+    pub snap_length: usize,
     /// MTU of the interfaces in bytes, 1280 to 65 535. Default 1500.
     pub mtu: u16,
     /// UDP ports at which SCTP is looked for, besides 9899, to tell data from acknowledgments. Default:
@@ -44,6 +46,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             capture: None,
+            snap_length: usize::MAX,
             mtu: 1500,
             udp_ports: Vec::new(),
             realtime: false,
@@ -96,7 +99,7 @@ impl Emulation {
                 let device = interface(&sides[side as usize], path, side, settings.mtu)?;
                 let recorder = captures.as_ref().zip(settings.capture.as_ref());
                 let recorder = recorder.map(|(captures, folder)| {
-                    let made = captures.create(folder, path, side);
+                    let made = captures.create(folder, (path, side), settings.snap_length);
                     made.map_err(Error::system(folder.display().to_string()))
                 });
                 taps.push(Tap { device, recorder: recorder.transpose()? });
