@@ -23,7 +23,7 @@ Examples:
 
 /// Analyse captured SCTP: retransmissions, their causes and delays.
 ///
-/// Reads pcap and pcapng, also compressed with gzip. Several files are read together, as tcpdump and
+/// Reads pcap, pcapng and the qlog of Tresse, also compressed with gzip. Several files are read together, as tcpdump and
 /// dumpcap write them in turn or on several interfaces. With captures of the other end as well
 /// (--receiver), it also says which packets were lost, which retransmissions were unnecessary, how
 /// long messages took until they could be delivered, and how long chunks waited for order.

@@ -430,3 +430,85 @@ fn logs_and_qlog_say_what_happened() {
     let records = std::fs::read_to_string(&files[0]).unwrap();
     assert!(records.contains("\"sctp:packet_received\"") && records.ends_with('\n'));
 }
+
+/// What `tresse trace` prints of a capture or log.
+fn trace(arguments: &[&str], file: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tresse"));
+    let output = command.arg("trace").args(arguments).arg(file).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn analysed(arguments: &[&str], file: &Path) -> Value {
+    serde_json::from_str(&trace(&[&["--json"], arguments].concat(), file)).unwrap()
+}
+
+/// The only file in a folder with this ending.
+fn only(folder: &Path, ending: &str) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<std::path::PathBuf> =
+        entries.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
+}
+
+#[test]
+fn logs_tell_what_captures_tell_and_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [pcap, logs, receiver_pcap, receiver_logs] =
+        ["sender.pcapng", "logs", "receiver.pcapng", "receiver-logs"].map(at);
+    let options = |pcap: &Path, logs: &Path| {
+        [
+            "--capture".into(),
+            pcap.display().to_string(),
+            "--qlog".into(),
+            logs.display().to_string(),
+        ]
+    };
+    let server_options = options(&receiver_pcap, &receiver_logs);
+    let server_options: Vec<&str> =
+        server_options.iter().map(String::as_str).chain(["--once"]).collect();
+    let server = Server::start(&server_options);
+    let address = server.address.clone();
+    let client_options = options(&pcap, &logs);
+    let client_options: Vec<&str> =
+        client_options.iter().map(String::as_str).chain(["--bytes", "300k"]).collect();
+    let client = server.client(&client_options).end();
+    assert!(client.status.success(), "{}", text(&client.stderr));
+    assert!(server.process.end().status.success());
+    let log = only(&logs, "_client.sqlog");
+    let ports = ["--udp-port", address.rsplit(':').next().unwrap()];
+
+    let (own, theirs) = (analysed(&[], &log), analysed(&ports, &pcap));
+    let (own, theirs) = (&own["associations"][0], &theirs["associations"][0]);
+    assert_eq!(own["from_the_beginning"], true);
+    for key in ["packets", "ending"] {
+        assert_eq!(own[key], theirs[key], "{key}");
+    }
+    for side in 0..2 {
+        let (own, theirs) = (&own["directions"][side], &theirs["directions"][side]);
+        for key in ["first_number", "data", "data_bytes", "retransmitted", "sacks", "messages"] {
+            assert_eq!(own[key], theirs[key], "{key} of side {side}");
+        }
+    }
+    let sender = &own["directions"][0]["sender"];
+    assert!(sender["cwnd_max"].as_u64() > Some(4000), "{sender}");
+    assert!(sender["rto"]["min_ms"].as_f64() >= Some(1.0), "{sender}");
+    assert!(trace(&[], &log).contains("the sender says cwnd"));
+    assert!(trace(&["--list"], &log).contains("cwnd "));
+
+    // Both ends, from captures and from logs.
+    let other = only(&receiver_logs, "_server.sqlog");
+    let from_logs = analysed(&["--receiver", other.to_str().unwrap()], &log);
+    let receiver = ["--receiver", receiver_pcap.to_str().unwrap()];
+    let from_captures = analysed(&[&ports[..], &receiver].concat(), &pcap);
+    for whole in [from_logs, from_captures] {
+        let sent = &whole["associations"][0]["directions"][0];
+        let arrivals = &sent["arrivals"];
+        assert_eq!(arrivals["sent"], sent["data"], "{arrivals}");
+        assert_eq!((&arrivals["lost"], &arrivals["arrived"]), (&0.into(), &sent["data"]));
+        assert_eq!(sent["transfer_until"], "delivery");
+        assert_eq!(sent["transfer"]["count"], sent["messages"]);
+    }
+}

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
+use crate::sender::SenderState;
 use crate::statistics::Class;
 use crate::summary::Summary;
 
@@ -218,6 +219,15 @@ pub enum Event<'a> {
         transfer_ms: Option<f64>,
         /// What tells that it is through.
         until: Until,
+    },
+    /// What the sender says of itself, where its log is read.
+    Sender {
+        /// Number of its path, in its own count.
+        path: u16,
+        /// The chunk that it says that of.
+        number: Option<i64>,
+        /// What it says.
+        state: &'a SenderState,
     },
     /// Any other chunk, or the flags of a segment.
     Control {

@@ -1,6 +1,6 @@
 //! Analysis of captured traffic: what was sent again, why, and how long that took.
 //!
-//! Reads pcap and pcapng ([`capture`]), follows every SCTP association and TCP connection in them,
+//! Reads pcap, pcapng and qlog ([`capture`]), follows every SCTP association and TCP connection in them,
 //! and tells [`Observer`]s what it finds, packet by packet, and a [`Summary`] of each that ends.
 //! It knows only what is on the wire, as `sctp_trace` (Pedersen 2006, appendix B) and tcptrace do,
 //! and says what that cannot tell.
@@ -31,6 +31,7 @@ pub mod measure;
 pub mod page;
 mod rto;
 mod sctp;
+mod sender;
 mod skipped;
 mod statistics;
 mod summary;
@@ -41,6 +42,7 @@ mod trace;
 
 pub use event::{Again, Event, Head, Identity, Observer, Place, Proof, Side, Until};
 pub use flow::GAP_ACKED_CLASSES;
+pub use sender::{SenderState, SenderSummary};
 pub use skipped::Skipped;
 pub use statistics::{
     Class, DelaySummary, Delays, MOST_NUMBERED, RetransmissionRow, Retransmissions, WHOLE,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::event::{Event, Head, Identity, Observer};
+use crate::sender::SenderState;
 use crate::summary::Summary;
 
 /// Writes a line for each packet, and below it one for each chunk that is sent again. Times are in
@@ -120,6 +121,7 @@ impl<W: Write> Observer for Listing<W> {
                 write!(self.line, "\n\tR{count} {number} was spurious ({})", proof.name())
             }
             Event::Message { .. } => Ok(()),
+            Event::Sender { number, state, .. } => sender(&mut self.line, *number, state),
             Event::Control { name } => write!(self.line, " {name}"),
         };
     }
@@ -128,5 +130,22 @@ impl<W: Write> Observer for Listing<W> {
         self.flush_line();
         let _ = write!(self.line, "#{} {}", summary.identity.association, summary.ending.words());
         self.flush_line();
+    }
+}
+
+/// What a sender says of itself.
+fn sender(line: &mut String, number: Option<i64>, state: &SenderState) -> std::fmt::Result {
+    let number = number.unwrap_or_default();
+    match state {
+        SenderState::Window { cwnd, ssthresh, .. } => {
+            write!(line, " cwnd {cwnd} ssthresh {ssthresh}")
+        }
+        SenderState::Rtt { latest_ms, rto_ms, .. } => {
+            write!(line, " RTT {latest_ms:.3}ms RTO {rto_ms:.3}ms")
+        }
+        SenderState::Expired { rto_ms } => write!(line, " T3-rtx expired, RTO {rto_ms:.3}ms"),
+        SenderState::Lost { cause, .. } => write!(line, " {number} lost ({cause})"),
+        SenderState::SentAgain { cause, .. } => write!(line, " {number} sent again ({cause})"),
+        SenderState::Spurious { cause } => write!(line, " the loss was spurious ({cause})"),
     }
 }

@@ -284,7 +284,7 @@ impl Observer for Collector {
                 m.progress(head.at, bytes, sent_at);
                 push(&mut m.messages, row, &mut m.cut_off);
             }
-            Event::Control { .. } => {}
+            Event::Sender { .. } | Event::Control { .. } => {}
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::event::{Identity, Side, Until};
 use crate::flow::{Flow, GAP_ACKED_CLASSES};
+use crate::sender::SenderSummary;
 use crate::statistics::{DelaySummary, RetransmissionRow};
 
 /// How an association or connection ended.
@@ -160,6 +161,8 @@ pub struct DirectionSummary {
     pub transfer_until: Option<Until>,
     /// What became of each transmission, where both ends were captured.
     pub arrivals: Option<Arrivals>,
+    /// What the sender says of itself, where its log was read.
+    pub sender: Option<SenderSummary>,
     /// Delivery in each stream, where the receiver's end was captured.
     pub streams: Vec<StreamSummary>,
 }
@@ -239,16 +242,19 @@ impl DirectionSummary {
             transfer: flow.transfer.summary(),
             transfer_until: None,
             arrivals: None,
+            sender: None,
             streams: Vec::new(),
         }
     }
 }
 
-/// What a capture cannot tell that was taken near `near`, or at `both_ends`.
+/// What a capture cannot tell that was taken near `near`, or at `both_ends`; `logged` if it is the
+/// log of a sender.
 pub(crate) fn unknown(
     near: Option<Side>,
     both_ends: bool,
     from_the_beginning: bool,
+    logged: bool,
 ) -> Vec<&'static str> {
     let mut unknown = vec![match near {
         _ if both_ends => {
@@ -269,8 +275,8 @@ pub(crate) fn unknown(
             "The capture begins in the middle: what was sent before, and how often, is not seen; numbers count from the first one that is.",
         );
     }
-    unknown.push(
-        "Causes are inferred from the packets: the sender's timers, window and state are not seen.",
-    );
+    if !logged {
+        unknown.push("Causes are inferred from the packets: the sender's timers, window and state are not seen.");
+    }
     unknown
 }

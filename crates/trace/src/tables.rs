@@ -296,7 +296,7 @@ impl Observer for Tables {
                 Cell::Real(*transfer_ms),
                 Cell::Text(until.name().into()),
             ]),
-            Event::Data { .. } | Event::Control { .. } => Ok(()),
+            Event::Data { .. } | Event::Sender { .. } | Event::Control { .. } => Ok(()),
         };
         self.note(result);
     }

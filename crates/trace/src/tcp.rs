@@ -218,7 +218,7 @@ impl Connection {
             packets: self.packets.iter().sum(),
             both_ends: false,
             near: None,
-            unknown: unknown(None, false, self.from_the_beginning),
+            unknown: unknown(None, false, self.from_the_beginning, false),
             paths: vec![path(Side::A, a, b), path(Side::B, b, a)],
             directions: [side(Side::A), side(Side::B)],
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::event::Until;
+use crate::sender::SenderSummary;
 use crate::statistics::{DelaySummary, MOST_NUMBERED, RetransmissionRow};
 use crate::summary::{Arrivals, DirectionSummary, StreamSummary, Summary};
 use crate::trace::Totals;
@@ -146,6 +147,9 @@ fn direction(out: &mut String, d: &DirectionSummary) {
         arrivals(out, a);
     }
     streams(out, &d.streams);
+    if let Some(s) = &d.sender {
+        sender(out, s);
+    }
     retransmissions(out, &d.retransmissions);
 }
 
@@ -172,6 +176,31 @@ fn arrivals(out: &mut String, a: &Arrivals) {
         );
     }
     let _ = writeln!(out, "    longest pause   {:.1} ms in delivery", a.longest_gap_ms);
+}
+
+/// What the sender's log says.
+fn sender(out: &mut String, s: &SenderSummary) {
+    let _ = writeln!(
+        out,
+        "    the sender says cwnd {} to {}, at last {}, ssthresh {} bytes; T3-rtx expired {} times",
+        s.cwnd_min.unwrap_or_default(),
+        s.cwnd_max,
+        s.cwnd,
+        s.ssthresh,
+        s.timeouts
+    );
+    if let Some(rto) = &s.rto {
+        let _ = writeln!(out, "      RTO           {}", range(rto));
+    }
+    for (what, counts) in
+        [("lost", &s.lost), ("sent again", &s.retransmitted), ("spurious", &s.spurious)]
+    {
+        let list: Vec<String> =
+            counts.iter().map(|(cause, count)| format!("{count} by {cause}")).collect();
+        if !list.is_empty() {
+            let _ = writeln!(out, "      {what:<13} {}", list.join(", "));
+        }
+    }
 }
 
 /// So many streams are told, those that wait longest on average.

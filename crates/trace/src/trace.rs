@@ -201,6 +201,10 @@ impl Trace {
         skipped: &mut Skipped,
         out: &mut dyn Observer,
     ) {
+        if let Some(note) = frame.note {
+            self.sctp.note(place, frame.at, note, out);
+            return;
+        }
         self.frames += 1;
         self.bytes += frame.data.len() as u64;
         self.first_at.get_or_insert(frame.at);

@@ -1,9 +1,10 @@
-//! Reads packets from captures: pcap and pcapng, plain or compressed with gzip, from files or from
-//! standard input, in bounded memory.
+//! Reads packets from captures: pcap, pcapng and the qlog of Tresse, plain or compressed with gzip,
+//! from files or from standard input, in bounded memory.
 
 mod classic;
 mod merged;
 mod ng;
+mod qlog;
 mod window;
 
 use std::fs::File;
@@ -15,6 +16,7 @@ pub use merged::Captures;
 use window::Window;
 
 use crate::Skipped;
+use crate::sender::Note;
 
 /// No record is longer: Wireshark's own limit is 256 KiB for a packet.
 const MAX_RECORD: usize = 1 << 24;
@@ -47,6 +49,8 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
     /// How long the packet was, at least the length of `data`.
     pub original: usize,
+    /// What the sender says of itself in a log; there is no packet then.
+    pub(crate) note: Option<&'a Note>,
 }
 
 /// Why a capture cannot be read at all.
@@ -62,7 +66,7 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The file is no capture.
-    #[error("{name}: neither pcap nor pcapng, nor one of them compressed with gzip")]
+    #[error("{name}: neither pcap, pcapng nor qlog, nor one of them compressed with gzip")]
     Format {
         /// File name.
         name: String,
@@ -85,6 +89,7 @@ struct Record {
 enum Format {
     Classic(classic::Classic),
     Ng(ng::Ng),
+    Qlog(qlog::Qlog),
 }
 
 /// A capture that is being read.
@@ -124,7 +129,10 @@ impl Capture {
         }
         let format = match ng::Ng::begin(&mut window) {
             Some(ng) => Some(Format::Ng(ng)),
-            None => classic::Classic::begin(&mut window).map(Format::Classic),
+            None => match qlog::Qlog::begin(&mut window) {
+                Some(qlog) => Some(Format::Qlog(qlog)),
+                None => classic::Classic::begin(&mut window).map(Format::Classic),
+            },
         };
         let name = name.to_owned();
         match (format, window.take_fault()) {
@@ -145,6 +153,7 @@ impl Capture {
         self.record = match &mut self.format {
             Format::Classic(classic) => classic.next(&mut self.window, skipped),
             Format::Ng(ng) => ng.next(&mut self.window, skipped),
+            Format::Qlog(qlog) => qlog.next(&mut self.window, skipped),
         };
         if self.record.is_none() && self.window.take_fault().is_some() {
             skipped.add(UNREADABLE);
@@ -161,12 +170,17 @@ impl Capture {
     fn frame(&self) -> Frame<'_> {
         let record = self.record.unwrap_or_default();
         let end = record.offset + record.kept;
+        let (bytes, note) = match &self.format {
+            Format::Qlog(qlog) => (qlog.packet.as_slice(), qlog.note.as_ref()),
+            _ => (self.window.bytes(), None),
+        };
         Frame {
             at: record.at,
             link: record.link,
             interface: record.interface,
-            data: self.window.bytes().get(record.offset..end).unwrap_or_default(),
+            data: bytes.get(record.offset..end).unwrap_or_default(),
             original: record.original.max(record.kept),
+            note,
         }
     }
 }

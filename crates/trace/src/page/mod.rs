@@ -10,6 +10,7 @@ use plot::{Mark, Plot, Series};
 use tresse_report::html::{self, escape};
 
 use crate::event::{Event, Head, Identity, Observer, Side};
+use crate::sender::SenderState;
 use crate::statistics::Class;
 use crate::summary::Summary;
 use crate::text;
@@ -32,6 +33,9 @@ struct Drawn {
     rtt: Vec<Mark>,
     rto: Vec<(f64, f64)>,
     flight: Vec<(f64, f64)>,
+    /// What the sender says of its first path.
+    cwnd: Vec<(f64, f64)>,
+    sender_rto: Vec<(f64, f64)>,
     marks: usize,
     /// From this time on nothing is drawn.
     full: Option<f64>,
@@ -72,7 +76,7 @@ impl Observer for Page {
         let at = head.at.saturating_sub(begin) as f64 / 1e9;
         // Acknowledgements belong to the data of the other side.
         let side = match event {
-            Event::Data { .. } | Event::Control { .. } => head.from,
+            Event::Data { .. } | Event::Sender { .. } | Event::Control { .. } => head.from,
             Event::Sack { .. } | Event::Spurious { .. } => head.from.other(),
             Event::Message { from, .. } => *from,
         };
@@ -120,7 +124,19 @@ impl Drawn {
                 self.spurious.push(mark(*number, number + 1));
                 1
             }
-            Event::Message { .. } | Event::Control { .. } => 0,
+            Event::Sender { state: SenderState::Window { cwnd, .. }, path: 0, .. } => {
+                self.cwnd.push((at, *cwnd as f64));
+                1
+            }
+            Event::Sender {
+                state: SenderState::Rtt { rto_ms, .. } | SenderState::Expired { rto_ms },
+                path: 0,
+                ..
+            } => {
+                self.sender_rto.push((at, *rto_ms));
+                1
+            }
+            Event::Message { .. } | Event::Sender { .. } | Event::Control { .. } => 0,
         }
     }
 
@@ -152,14 +168,22 @@ impl Drawn {
         vec![
             plot("time and sequence", "number", sequence),
             plot(
-                "round-trip time, and RTO by the standard",
+                "round-trip time and RTO",
                 "ms",
                 vec![
-                    Series::line("RTO", "timeout", &self.rto),
+                    Series::line("RTO by the standard", "timeout", &self.rto),
+                    Series::line("RTO of the sender", "probe", &self.sender_rto),
                     Series::marks("RTT", "sent", &self.rtt),
                 ],
             ),
-            plot("in flight", "bytes", vec![Series::line("in flight", "sent", &self.flight)]),
+            plot(
+                "in flight",
+                "bytes",
+                vec![
+                    Series::line("congestion window of the first path", "timeout", &self.cwnd),
+                    Series::line("in flight", "sent", &self.flight),
+                ],
+            ),
         ]
     }
 }

@@ -2,15 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, padded};
+use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, padded};
 
 use super::delivery::{Delivered, Delivery, through};
-use super::direction::{Direction, Packet, Role};
+use super::direction::{Direction, Packet, Role, shown};
 use super::fates::Sighting;
 use super::user_data::{Forward, UserData};
 use crate::Skipped;
 use crate::event::{Event, Head, Identity, Observer, Place, Proof, Side, Until};
 use crate::flow::Flow;
+use crate::sender::{Note, SenderLog, SenderState};
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};
 
@@ -63,6 +64,9 @@ pub(super) struct Association {
     last_path: [usize; 2],
     directions: [Direction; 2],
     deliveries: [Delivery; 2],
+    logs: [SenderLog; 2],
+    /// The last packet, by its number.
+    last_packet: u64,
     answers: [Answers; 2],
     /// Whether a packet of this side had a good checksum: then those without are damaged. (Where
     /// the network card computes them, none of them is good.)
@@ -102,6 +106,8 @@ impl Association {
             last_path: [usize::MAX; 2],
             directions: [Direction::new(settings), Direction::new(settings)],
             deliveries: [Delivery::default(), Delivery::default()],
+            logs: [SenderLog::default(), SenderLog::default()],
+            last_packet: 0,
             answers: [Answers::default(); 2],
             checksums: [false; 2],
         }
@@ -171,6 +177,7 @@ impl Association {
             path.bytes += captured.length as u64;
         }
         let head = Head { path: index as u16, ..*head };
+        self.last_packet = head.packet;
         let mut packet = Packet { role, checksum: captured.sum, ..Packet::default() };
         let mut offset = tresse_wire::COMMON_HEADER_LEN;
         for raw in captured.sctp.chunks() {
@@ -211,6 +218,37 @@ impl Association {
                 (_, Err(_)) => skipped.add(BAD_CHUNK),
             }
         }
+    }
+
+    /// A side says something of itself.
+    pub(super) fn note(
+        &mut self,
+        place: Place,
+        at: u64,
+        from: Side,
+        note: &Note,
+        out: &mut dyn Observer,
+    ) {
+        let side = from.index();
+        self.logs[side].note(&note.state);
+        let number = match note.state {
+            SenderState::Lost { tsn, .. } | SenderState::SentAgain { tsn, .. } => {
+                Some(shown(self.directions[side].number(Tsn(tsn))))
+            }
+            _ => None,
+        };
+        let ends = [self.identity.a.ip(), self.identity.b.ip()];
+        let head = Head {
+            at,
+            packet: self.last_packet,
+            association: self.identity.association,
+            from,
+            path: note.path,
+            source: ends[side],
+            destination: ends[from.other().index()],
+            place,
+        };
+        out.event(&head, &Event::Sender { path: note.path, number, state: &note.state });
     }
 
     /// A chunk with user data is sent, or arrives, or both are one.
@@ -263,7 +301,7 @@ impl Association {
         let head = Head { from: head.from.other(), ..*head };
         self.deliveries[side].fates.acknowledged(base, &mut |number, count| {
             *spurious.entry(Proof::Arrival).or_default() += 1;
-            let number = super::direction::shown(number);
+            let number = shown(number);
             out.event(&head, &Event::Spurious { number, count, proof: Proof::Arrival });
         });
     }
@@ -424,6 +462,7 @@ impl Association {
                 outstanding: direction.outstanding_chunks(),
                 transfer_until: (direction.flow.transfer.count() > 0).then_some(until),
                 arrivals: both.then(|| delivery.arrivals()),
+                sender: self.logs[side.index()].summary(),
                 streams: if receiver { delivery.streams() } else { Vec::new() },
                 ..DirectionSummary::new(side, &direction.flow)
             }
@@ -438,6 +477,8 @@ impl Association {
             arrived: self.place_of_a.map(|_| path.arrived),
             rtt: path.rtt.summary(),
         };
+        let directions = [direction(Side::A), direction(Side::B)];
+        let logged = directions.iter().any(|d| d.sender.is_some());
         Summary {
             identity: self.identity.clone(),
             from_the_beginning: self.from_the_beginning,
@@ -447,9 +488,9 @@ impl Association {
             packets: self.packets,
             both_ends: self.place_of_a.is_some(),
             near,
-            unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning),
+            unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning, logged),
             paths: self.paths.iter().map(path).collect(),
-            directions: [direction(Side::A), direction(Side::B)],
+            directions,
         }
     }
 }

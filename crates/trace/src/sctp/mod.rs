@@ -19,9 +19,10 @@ use tresse_wire::{
 };
 
 use crate::Skipped;
-use crate::event::{Head, Observer, Side};
+use crate::event::{Head, Observer, Place, Side};
 use crate::flow::Flow;
 use crate::link::Datagram;
+use crate::sender::Note;
 use crate::summary::Ending;
 
 const SHORT: &str = "SCTP packets shorter than their header";
@@ -125,6 +126,16 @@ impl Tracker {
             Err(_) => skipped.add(SHORT),
         }
         self.buffer = buffer;
+    }
+
+    /// A sender says something of itself.
+    pub(crate) fn note(&mut self, place: Place, at: u64, note: &Note, out: &mut dyn Observer) {
+        let (source_port, destination_port) = note.ports;
+        let key = Key { tag: VerificationTag(note.tag), source_port, destination_port };
+        let Some((id, from)) = self.by_key.get(&key).copied() else { return };
+        if let Some(association) = self.live.get_mut(&id) {
+            association.note(place, at, from, note, out);
+        }
     }
 
     fn dispatch(
