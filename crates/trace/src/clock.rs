@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Skipped;
 use crate::capture::{CaptureError, Captures};
-use crate::link::{Datagram, Links, Protocol};
+use crate::datagram::{Datagram, Datagrams, Protocol};
 
 /// So many packets of each capture are looked at.
 const LOOKED_AT: usize = 50_000;
@@ -67,12 +67,12 @@ fn between(mut differences: Vec<[i64; 2]>) -> i64 {
 
 fn times(files: &[&Path], udp_ports: &[u16]) -> Result<Times, CaptureError> {
     let mut captures = Captures::open(files)?;
-    let mut links = Links::new(udp_ports);
+    let mut datagrams = Datagrams::new(udp_ports);
     let mut skipped = Skipped::default();
     let mut times = Times::new();
     for _ in 0..LOOKED_AT {
-        let Some((_, frame)) = captures.next(&mut skipped) else { break };
-        if let Ok(datagram) = links.datagram(&frame, &mut skipped)
+        let Some((place, frame)) = captures.next(&mut skipped) else { break };
+        if let Some(datagram) = datagrams.find(place, &frame, &mut skipped)
             && let Some(key) = key(&datagram)
         {
             // What is there twice tells nothing.

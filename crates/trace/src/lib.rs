@@ -22,8 +22,10 @@
 
 pub mod capture;
 mod clock;
+mod datagram;
 mod event;
 mod flow;
+mod fragments;
 pub mod json;
 mod link;
 pub mod listing;

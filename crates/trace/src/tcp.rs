@@ -10,9 +10,9 @@ use direction::{Direction, Segment};
 use etherparse::{TcpOptionElement, TcpSlice};
 
 use crate::Skipped;
+use crate::datagram::Datagram;
 use crate::event::{Event, Head, Identity, Observer, Side};
 use crate::flow::Flow;
-use crate::link::Datagram;
 use crate::sctp::Settings;
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};

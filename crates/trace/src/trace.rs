@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::Skipped;
 use crate::capture::{CaptureError, Captures, Frame};
 use crate::clock;
+use crate::datagram::{Datagrams, Protocol};
 use crate::event::{Head, Observer, Place, Side};
-use crate::link::{Links, Protocol};
 use crate::sctp::{self, Tracker};
 use crate::summary::DirectionSummary;
 use crate::tcp;
@@ -74,7 +74,7 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Trace {
     options: Options,
-    links: Links,
+    datagrams: Datagrams,
     clock_ahead: Option<i64>,
     sctp: Tracker,
     tcp: tcp::Tracker,
@@ -98,7 +98,7 @@ impl Trace {
             both_ends: false,
         };
         Trace {
-            links: Links::new(&options.udp_ports),
+            datagrams: Datagrams::new(&options.udp_ports),
             options,
             clock_ahead: None,
             sctp: Tracker::new(settings),
@@ -173,6 +173,7 @@ impl Trace {
 
     /// Ends everything that is still open.
     pub fn finish(&mut self, out: &mut dyn Observer) {
+        self.datagrams.finish(&mut self.skipped);
         self.sctp.finish(out);
         self.tcp.finish(out);
     }
@@ -220,13 +221,7 @@ impl Trace {
             self.sctp.flush(before(idle), before(LINGER), out);
             self.tcp.flush(before(idle), before(LINGER), out);
         }
-        let datagram = match self.links.datagram(frame, skipped) {
-            Ok(datagram) => datagram,
-            Err(reason) => {
-                skipped.add(reason);
-                return;
-            }
-        };
+        let Some(datagram) = self.datagrams.find(place, frame, skipped) else { return };
         let head = Head {
             at: frame.at,
             packet: self.frames,

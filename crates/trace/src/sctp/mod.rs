@@ -19,9 +19,9 @@ use tresse_wire::{
 };
 
 use crate::Skipped;
+use crate::datagram::Datagram;
 use crate::event::{Head, Observer, Place, Side};
 use crate::flow::Flow;
-use crate::link::Datagram;
 use crate::sender::Note;
 use crate::summary::Ending;
 
