@@ -61,6 +61,11 @@ struct Measured {
     published: Option<Published>,
 }
 
+/// Whether something of this name is measured here.
+pub(crate) fn measures(id: &str) -> bool {
+    Plan::named(id).is_ok()
+}
+
 /// Runs `tresse baseline`.
 pub(crate) fn run(args: &Args) -> ExitCode {
     let plans: Result<Vec<Plan>, String> = args.id.iter().map(|id| Plan::named(id)).collect();

@@ -20,6 +20,8 @@ use crate::run::Signals;
 
 /// How long commands may take to end once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Packets are so late, in microseconds, when the emulator has to wait for other processes.
+const BUSY_US: f64 = 1000.0;
 /// Later than any command ends.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
 
@@ -181,6 +183,9 @@ fn emulate(args: &Args, prepared: Prepared) -> u8 {
     let status = runtime.block_on(Play::new(args, &emulation).run(tasks));
     let report = emulation.stop();
     eprint!("{}", report.text());
+    if !report.realtime && report.links.iter().any(|link| link.late.p99_us > BUSY_US) {
+        eprintln!("tresse: the machine is busy: --realtime has packets delivered on time");
+    }
     let written = stats.map_or(Ok(()), |file| write_stats(file, &report));
     if let (Err(error), Some(path)) = (&written, &args.stats) {
         eprintln!("tresse: {}: {error}", path.display());

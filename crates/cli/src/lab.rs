@@ -127,6 +127,12 @@ pub(crate) fn run(args: Args) -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprintln!("tresse: {error}");
+        #[cfg(target_os = "linux")]
+        if let LabError::UnknownExperiment { id, .. } = &error
+            && crate::baseline::measures(id)
+        {
+            eprintln!("tresse: the TCP of a kernel is measured in real time: tresse baseline {id}");
+        }
         ExitCode::from(2)
     })
 }
