@@ -74,19 +74,24 @@ mod measure {
                 error.saturating_record(delay.abs_diff(expected));
             }
         }
-        let late = emulation.stop().links[0].late;
+        let report = emulation.stop();
+        let link = &report.links[0];
         let micros = |quantile| error.value_at_quantile(quantile) as f64 / 1e3;
         println!(
-            "{rate} packets/s: delay error, between applications: {:.1} µs (p50), {:.1} (p99), {:.1} \
-             (p99.9), {:.1} (max), {early} too early; of {sent} {} arrived; the emulator's part: {:.1} \
-             (p50), {:.1} (p99)",
+            "{rate} packets/s, a delay of {DELAY_MS} ms: late by {:.1} µs (p50), {:.1} (p99), {:.1} (max) \
+             where the emulator hands them over",
+            link.late.p50_us, link.late.p99_us, link.late.max_us,
+        );
+        println!(
+            "    between applications: {:.1} µs (p50), {:.1} (p99), {:.1} (p99.9), {:.1} (max), {early} too \
+             early; of {sent} the emulator took {}, overrun {}, {} were received",
             micros(0.5),
             micros(0.99),
             micros(0.999),
             micros(1.0),
+            link.offered,
+            link.overrun,
             error.len(),
-            late.p50_us,
-            late.p99_us,
         );
         Ok(())
     }

@@ -52,7 +52,8 @@ mod compare {
 
     pub(super) fn run() -> ExitCode {
         let links = LinkFile::new(LinkConfig::default(), LinkConfig::default());
-        let emulation = match Emulation::start(&links, &Settings::default()) {
+        let settings = Settings { realtime: true, ..Settings::default() };
+        let emulation = match Emulation::start(&links, &settings) {
             Ok(emulation) => emulation,
             Err(error) => return skip(&error.to_string()),
         };
@@ -192,8 +193,8 @@ mod compare {
             let both = [ours, theirs].map(|side| quantile(&side.times, percent / 100.0));
             row(format!("round trip, {percent} % quantile, ms"), both, DELAY_TOLERANCE);
         }
-        // Three standard deviations of the difference of two shares.
-        let deviation = 3.0 * (2.0 * LOSS * (1.0 - LOSS) / ECHOES as f64).sqrt() * 100.0;
+        // Four standard deviations of the difference of two shares.
+        let deviation = 4.0 * (2.0 * LOSS * (1.0 - LOSS) / ECHOES as f64).sqrt() * 100.0;
         row("loss, %".into(), [ours, theirs].map(|side| side.lost * 100.0), deviation);
         let rates = [ours, theirs].map(|side| side.kbps);
         row("rate, kbit/s".into(), rates, RATE_TOLERANCE * RATE_KBPS);
