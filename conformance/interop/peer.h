@@ -11,6 +11,9 @@
  * travels on stream i mod streams; its bytes and its PPID are those of payload.h. So every byte,
  * the order on every stream and the PPID are verified.
  *
+ * With --interval, messages are sent in bursts of --burst messages, each burst that many milliseconds
+ * after the one before; when a burst is due does not depend on how the ones before it fared.
+ *
  * stdout, for the test that runs it:
  *   READY ...                        a server listens
  *   UP out=... in=...                the association is established
@@ -36,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "payload.h"
@@ -56,7 +60,10 @@ struct options {
 	uint32_t size;            /* bytes of each message, both ways */
 	uint16_t streams;
 	uint32_t mtu;             /* largest IP packet */
+	uint64_t interval;        /* milliseconds from one burst to the next; 0: as fast as it goes */
+	uint64_t burst;           /* messages of a burst */
 	bool unordered, duplex;
+	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
 	bool restart;             /* the peer restarts once, and then everything begins anew */
@@ -72,7 +79,7 @@ struct received {
 
 static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
-	.streams = 1, .mtu = 1500, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
+	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
 };
 
 __attribute__((noreturn, format(printf, 1, 2)))
@@ -114,6 +121,8 @@ static void set_common_options(peer_socket sock, sa_family_t address_family)
 	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
 	set_option(sock, SCTP_RECVRCVINFO, &on, sizeof(on));
 	set_option(sock, SCTP_EVENT, &event, sizeof(event));
+	if (options.no_delay)
+		set_option(sock, SCTP_NODELAY, &on, sizeof(on));
 	paths.spp_address.ss_family = address_family;
 	if (options.impatient) {
 		set_option(sock, SCTP_RTOINFO, &timers, sizeof(timers));
@@ -211,14 +220,35 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 
 static _Atomic uint64_t sent_messages;
 
+/* Waits until message `index` is due, counted from `start`. */
+static void pace(const struct timespec *start, uint64_t index)
+{
+	uint64_t after = index / options.burst * options.interval;
+	struct timespec due = {
+		.tv_sec = start->tv_sec + (time_t)(after / 1000),
+		.tv_nsec = start->tv_nsec + (long)(after % 1000) * 1000000,
+	};
+
+	if (due.tv_nsec >= 1000000000) {
+		due.tv_nsec -= 1000000000;
+		due.tv_sec++;
+	}
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+		;
+}
+
 static void *send_all(void *argument)
 {
 	peer_socket sock = *(peer_socket *)argument;
 	uint8_t *message = allocate(options.size);
 	uint16_t flags = options.unordered ? SCTP_UNORDERED : 0;
+	struct timespec start;
 
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (uint64_t i = 0; i < options.send_messages; i++) {
 		payload_fill(message, options.size, i);
+		if (options.interval != 0 && i % options.burst == 0)
+			pace(&start, i);
 		if (!send_message(sock, message, options.size, i, flags))
 			break;
 		sent_messages++;
@@ -344,6 +374,9 @@ static void usage(const char *problem)
 	    "  --size BYTES         of each message, at least 8 (1000)\n"
 	    "  --streams N          in each direction (1)\n"
 	    "  --mtu BYTES          largest IP packet, at most 9000 (1500)\n"
+	    "  --interval MS        from the start of one burst to the next (0: no pause)\n"
+	    "  --burst N            messages of a burst (1)\n"
+	    "  --no-delay           small messages do not wait for company\n"
 	    "  --unordered          send and expect unordered messages\n"
 	    "  --duplex             a server, too, sends from the start\n"
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
@@ -402,6 +435,7 @@ static void parse(int argc, char **argv)
 		{ "peer", 1, 0, 'A' },
 		{ "duplex", 0, 0, 'd' }, { "close", 1, 0, 'c' }, { "expect-abort", 0, 0, 'x' },
 		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' },
+		{ "interval", 1, 0, 'I' }, { "burst", 1, 0, 'B' }, { "no-delay", 0, 0, 'N' },
 		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -426,6 +460,9 @@ static void parse(int argc, char **argv)
 		case 'b': options.size = (uint32_t)number(PAYLOAD_MIN, MAX_MESSAGE); break;
 		case 'n': options.streams = (uint16_t)number(1, 2048); break;
 		case 'M': options.mtu = (uint32_t)number(576, 9000); break;
+		case 'I': options.interval = number(0, 3600000); break;
+		case 'B': options.burst = number(1, most); break;
+		case 'N': options.no_delay = true; break;
 		case 'o': options.unordered = true; break;
 		case 'd': options.duplex = true; break;
 		case 'c': options.close = close_mode(optarg); break;

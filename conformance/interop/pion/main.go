@@ -36,6 +36,7 @@ type options struct {
 	udp, port, peerUDP, peerPort   int
 	send, receive                  uint64
 	size, streams, mtu, timeout    int
+	interval, burst                uint64
 	unordered, duplex, expectAbort bool
 	expectRestart, impatient       bool
 	closing, with                  string
@@ -80,6 +81,9 @@ func parse(arguments []string) *options {
 	flags.IntVar(&o.streams, "streams", 1, "in each direction")
 	flags.IntVar(&o.mtu, "mtu", 1500, "largest IP packet")
 	flags.IntVar(&o.timeout, "timeout", 60, "seconds")
+	flags.Uint64Var(&o.interval, "interval", 0, "milliseconds from one burst to the next")
+	flags.Uint64Var(&o.burst, "burst", 1, "messages of a burst")
+	flags.Bool("no-delay", true, "small messages do not wait for company; pion never lets them")
 	flags.BoolVar(&o.unordered, "unordered", false, "send and expect unordered messages")
 	flags.BoolVar(&o.duplex, "duplex", false, "a server, too, sends from the start")
 	flags.BoolVar(&o.expectAbort, "expect-abort", false, "the peer's ABORT is the expected end")
@@ -107,7 +111,8 @@ func parse(arguments []string) *options {
 		usage("too many words")
 	case o.udp == 0 || (!o.server && o.peerUDP == 0):
 		usage("a port is missing")
-	case o.size < payloadMin || o.size > maxMessage || o.streams < 1 || o.streams > 2048 || o.mtu < 576:
+	case o.size < payloadMin || o.size > maxMessage || o.streams < 1 || o.streams > 2048 || o.mtu < 576 ||
+		o.burst == 0 || o.interval > 3600000:
 		usage("a number is out of range")
 	case o.closing != "wait" && o.closing != "shutdown" && o.closing != "abort":
 		usage("--close shutdown, abort or wait?")
@@ -239,7 +244,10 @@ func (p *peer) stream(number uint16) *sctp.Stream {
 
 func (p *peer) sendAll() {
 	message := make([]byte, p.size)
+	start := time.Now()
 	for index := range p.send {
+		due := time.Duration(index/p.burst*p.interval) * time.Millisecond
+		time.Sleep(time.Until(start.Add(due)))
 		fill(message, index)
 		stream := p.stream(uint16(index % uint64(p.options.streams)))
 		ppid := sctp.PayloadProtocolIdentifier(ppidOf(index))

@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod arena;
+#[cfg(target_os = "linux")]
 mod baseline;
 #[cfg(target_os = "linux")]
 mod emulate;
@@ -31,6 +33,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Play the same scenario with every SCTP stack, and compare
+    #[cfg(target_os = "linux")]
+    Arena(arena::Args),
     /// Reproduce the figures of papers in simulation, beside their published numbers
     Lab(lab::Args),
     /// Move real data between two processes and measure it
@@ -54,6 +59,8 @@ enum Command {
 
 fn main() -> ExitCode {
     match Cli::parse().command {
+        #[cfg(target_os = "linux")]
+        Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run::run(&args),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tresse_netem::{ConfigError, LinkConfig};
 
 use crate::{Direction, Error};
@@ -12,7 +12,7 @@ use crate::{Direction, Error};
 /// `second.forward` and `second.backward`, each a [`LinkConfig`]; and `seed` (default 1), from which
 /// the random decisions follow. A whole experiment of the laboratory serves as well: its `[topology]`
 /// and the seed of its `[replications]` are taken. Other keys are refused.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFile {
     /// The link from left to right.
@@ -28,7 +28,7 @@ pub struct LinkFile {
 }
 
 /// The two links of a path.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Path {
     /// The link from left to right.

@@ -89,8 +89,14 @@ impl Guest {
         Ok(Guest::start_kernel(folder, (program, namespace), paths + 1, &addresses, lifetime))
     }
 
-    /// What runs in the guest, once it is sure that there can be one.
-    fn program(folder: &Path) -> Result<PeerProgram, Unavailable> {
+    /// What runs in a guest, built into `folder`, once it is sure that there can be one.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without user-mode Linux or its tools.
+    ///
+    /// # Panics
+    /// As [`PeerProgram::linux`].
+    pub fn program(folder: &Path) -> Result<PeerProgram, Unavailable> {
         for (tool, package) in [
             ("linux", "user-mode-linux"),
             ("kmod", "kmod"),

@@ -29,6 +29,6 @@ pub use guest::Guest;
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, command, drop_packets};
 pub use payload::{Payload, PayloadError, Received};
-pub use peer::{Peer, PeerProgram, PeerReport, Unavailable, Unsupported, Words, skipped};
+pub use peer::{Peer, PeerProgram, PeerReport, Silence, Unavailable, Unsupported, Words, skipped};
 pub use ports::free_udp_port;
 pub use relay::{Direction, Relay};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -25,12 +26,31 @@ impl Unavailable {
     pub(crate) fn new(what: &str, how: &str) -> Unavailable {
         Unavailable { what: what.into(), how: how.into() }
     }
+
+    /// Peers are built from what is in the repository.
+    fn no_sources() -> Unavailable {
+        Unavailable::new("the source of its peer program", "run from where Tresse was built")
+    }
 }
 
 /// What a peer's stack cannot do, in its own words. A thread panics with it when it waits for a peer
 /// that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub String);
+
+/// Why a peer did not say what was waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Silence {
+    /// Its stack cannot do what was asked for; these are its words.
+    #[error("{0}")]
+    Unsupported(String),
+    /// It ended before, having said this.
+    #[error("it ended early and said: {0:?}")]
+    Ended(Vec<String>),
+    /// The time is over; it has said this.
+    #[error("it said nothing in time, but: {0:?}")]
+    Late(Vec<String>),
+}
 
 /// What peers said, for whoever wants to read it after their end.
 pub type Words = Arc<Mutex<Vec<String>>>;
@@ -92,6 +112,9 @@ impl PeerProgram {
     /// # Panics
     /// When the program does not compile.
     pub fn pion(folder: &Path) -> Result<PeerProgram, Unavailable> {
+        if !conformance("interop/pion").exists() {
+            return Err(Unavailable::no_sources());
+        }
         // The second one is where Go's own archive installs it.
         let go = ["go", "/usr/local/go/bin/go"]
             .into_iter()
@@ -125,6 +148,9 @@ impl PeerProgram {
     /// When the programs do not compile.
     pub fn crates() -> Result<[PeerProgram; 2], Unavailable> {
         let home = conformance("interop/peers-rust");
+        if !home.exists() {
+            return Err(Unavailable::no_sources());
+        }
         let run = |words: &[&str]| {
             Command::new("cargo")
                 .args(words)
@@ -146,8 +172,15 @@ impl PeerProgram {
             .map(|name| PeerProgram { path: target.join("release").join(name) }))
     }
 
+    /// A program that takes the same words as the peers and is there already.
+    #[must_use]
+    pub fn at(path: PathBuf) -> PeerProgram {
+        PeerProgram { path }
+    }
+
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -157,7 +190,14 @@ impl PeerProgram {
         library: &str,
         header: &str,
     ) -> Result<PeerProgram, Unavailable> {
-        let probe = folder.join(format!("{name}-probe-{}", std::process::id()));
+        let source = conformance(&format!("interop/{name}/peer.c"));
+        if !source.exists() {
+            return Err(Unavailable::no_sources());
+        }
+        // Another thread or process may build at the same moment: only a whole program gets the name.
+        static BUILDS: AtomicU32 = AtomicU32::new(0);
+        let build = format!("{}-{}", std::process::id(), BUILDS.fetch_add(1, Ordering::Relaxed));
+        let probe = folder.join(format!("{name}-probe-{build}"));
         let library_flag = format!("-l{library}");
         let linked = Command::new("cc")
             .args(["-x", "c", "-", &library_flag, "-o"])
@@ -180,10 +220,8 @@ impl PeerProgram {
             return Err(Unavailable::new(&format!("lib{library}"), &how));
         }
 
-        let source = conformance(&format!("interop/{name}/peer.c"));
-        // Another test process may build at the same moment: only a whole program gets the name.
         let path = folder.join(format!("{name}-peer"));
-        let partial = folder.join(format!("{name}-peer-{}", std::process::id()));
+        let partial = folder.join(format!("{name}-peer-{build}"));
         let output = Command::new("cc")
             .args(["-std=gnu11", "-O2", "-Wall", "-Wextra"])
             .arg(&source)
@@ -202,14 +240,9 @@ impl PeerProgram {
     /// # Panics
     /// When it cannot be started.
     pub fn start(&self, arguments: &[String]) -> Peer {
-        let mut child = Command::new(&self.path)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program was built a moment ago");
-        let lines = read_lines(child.stdout.take().expect("stdout is piped"));
-        Peer { child: Some(child), lines, said: Vec::new(), kept: None }
+        let mut command = Command::new(&self.path);
+        command.args(arguments);
+        Peer::spawn(command).expect("the program was built a moment ago")
     }
 }
 
@@ -270,6 +303,16 @@ impl PeerReport {
 }
 
 impl Peer {
+    /// Starts a peer by a command that somebody else has put together.
+    ///
+    /// # Errors
+    /// Those of starting a process.
+    pub fn spawn(mut command: Command) -> io::Result<Peer> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let lines = read_lines(child.stdout.take().expect("stdout is piped"));
+        Ok(Peer { child: Some(child), lines, said: Vec::new(), kept: None })
+    }
+
     /// A peer that runs elsewhere, whose output comes over a connection.
     pub(crate) fn remote(connection: impl io::Read + Send + 'static) -> Peer {
         Peer { child: None, lines: read_lines(connection), said: Vec::new(), kept: None }
@@ -295,23 +338,37 @@ impl Peer {
     /// # Panics
     /// When the peer ends or `limit` passes before it says so; with [`Unsupported`] when it says that.
     pub fn wait_for(&mut self, word: &str, limit: Duration) -> String {
-        let deadline = Instant::now() + limit;
+        match self.hear(&[word], Instant::now() + limit) {
+            Ok(line) => line,
+            Err(Silence::Unsupported(what)) => std::panic::panic_any(Unsupported(what)),
+            Err(Silence::Late(said)) => {
+                panic!("the peer did not say {word} within {limit:?}, but: {said:?}")
+            }
+            Err(Silence::Ended(said)) => {
+                panic!("the peer ended without {word}; it said: {said:?}")
+            }
+        }
+    }
+
+    /// Waits for a line that begins with one of `words` and returns it; blocks the thread.
+    ///
+    /// # Errors
+    /// [`Silence`] when the peer says that it cannot, ends, or has not said so `until` then.
+    pub fn hear(&mut self, words: &[&str], until: Instant) -> Result<String, Silence> {
         loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.said.push(line.clone());
                     if let Some(what) = line.strip_prefix("UNSUPPORTED ") {
-                        std::panic::panic_any(Unsupported(what.to_owned()));
+                        return Err(Silence::Unsupported(what.to_owned()));
                     }
-                    if line.split(' ').next() == Some(word) {
-                        return line;
+                    if line.split(' ').next().is_some_and(|first| words.contains(&first)) {
+                        return Ok(line);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => {
-                    panic!("the peer did not say {word} within {limit:?}, but: {:?}", self.said)
-                }
+                Err(RecvTimeoutError::Timeout) => return Err(Silence::Late(self.said.clone())),
                 Err(RecvTimeoutError::Disconnected) => {
-                    panic!("the peer ended without {word}; it said: {:?}", self.said)
+                    return Err(Silence::Ended(self.said.clone()));
                 }
             }
         }

@@ -101,6 +101,8 @@ struct Peer<S> {
     up: bool,
     restart_due: bool,
     sent: u64,
+    /// When the first message was due.
+    sending: Option<Instant>,
     got: Received,
     closing: bool,
     start: Instant,
@@ -120,6 +122,7 @@ pub fn run(options: Options, stack: impl Stack) -> ! {
         ending: Ending::default(),
         up: false,
         sent: 0,
+        sending: None,
         closing: false,
         start: Instant::now(),
     };
@@ -148,7 +151,8 @@ impl<S: Stack> Peer<S> {
             println!("FAIL timeout");
             exit(3);
         }
-        let until = self.stack.next_timeout().map_or(end, |at| at.min(end));
+        let wakeups = [self.stack.next_timeout(), self.due().filter(|due| *due > now)];
+        let until = wakeups.into_iter().flatten().fold(end, Instant::min);
         let pause = until.saturating_duration_since(now);
         let mut buffer = [0; 65_535];
         // A pause of zero would mean for ever.
@@ -231,10 +235,19 @@ impl<S: Stack> Peer<S> {
         }
     }
 
-    /// Hands messages to the stack as long as there is room.
+    /// When the next message is to be sent, once sending has begun.
+    fn due(&self) -> Option<Instant> {
+        let Options { interval, burst, send, .. } = &self.options;
+        let bursts = u32::try_from(self.sent / burst).ok()?;
+        let start = self.sending.filter(|_| self.sent < send.messages)?;
+        start.checked_add(interval.checked_mul(bursts)?)
+    }
+
+    /// Hands messages that are due to the stack as long as there is room.
     fn send(&mut self) {
         let payload = self.options.send;
-        while self.sent < payload.messages {
+        self.sending.get_or_insert_with(Instant::now);
+        while self.due().is_some_and(|due| due <= Instant::now()) {
             let message = Message {
                 stream: payload.stream(self.sent),
                 ppid: payload.ppid(self.sent),

@@ -37,6 +37,10 @@ pub struct Options {
     /// Bytes of the largest SCTP packet.
     pub packet: usize,
     pub duplex: bool,
+    /// From one burst to the next; zero: as fast as it goes.
+    pub interval: Duration,
+    /// Messages of a burst.
+    pub burst: u64,
     pub close: Close,
     pub expect_abort: bool,
     pub expect_restart: bool,
@@ -77,6 +81,7 @@ impl Options {
             Payload { messages: 0, size: 1_000, streams: 1, unordered: false, ppid: None };
         let (mut mtu, mut duplex, mut timeout, mut close) = (1_500, false, 60, None);
         let (mut expect_abort, mut expect_restart) = (false, false);
+        let (mut interval, mut burst) = (0, 1);
         while let Some(word) = words.next()? {
             match word {
                 Long("udp") => udp = words.value()?.parse()?,
@@ -92,6 +97,10 @@ impl Options {
                 Long("streams") => payload.streams = words.value()?.parse()?,
                 Long("mtu") => mtu = words.value()?.parse()?,
                 Long("timeout") => timeout = words.value()?.parse()?,
+                Long("interval") => interval = words.value()?.parse()?,
+                Long("burst") => burst = words.value()?.parse()?,
+                // The stacks here never let small messages wait for company.
+                Long("no-delay") => {}
                 Long("unordered") => payload.unordered = true,
                 Long("duplex") => duplex = true,
                 Long("expect-abort") => expect_abort = true,
@@ -117,6 +126,7 @@ impl Options {
         if !(8..=MAX_MESSAGE).contains(&payload.size)
             || !(1..=2_048).contains(&payload.streams)
             || !(576..=9_000).contains(&mtu)
+            || burst == 0
         {
             return Err("a number is out of range".into());
         }
@@ -131,6 +141,8 @@ impl Options {
             receive: Payload { messages: receive.unwrap_or(messages), ..payload },
             packet: mtu - headers,
             duplex,
+            interval: Duration::from_millis(interval),
+            burst,
             close: close.unwrap_or(if server { Close::Wait } else { Close::Shutdown }),
             expect_abort,
             expect_restart,

@@ -67,7 +67,10 @@ impl Lab {
     }
 
     /// The program of a stack that runs on this host.
-    pub(super) fn program(&self, stack: Stack) -> Had<&PeerProgram> {
+    ///
+    /// # Errors
+    /// [`Unavailable`] if it is not installed, or was not asked for.
+    pub fn program(&self, stack: Stack) -> Had<&PeerProgram> {
         let found = self.programs.iter().find(|(known, _)| *known == stack);
         match found {
             Some((_, program)) => program.as_ref().map_err(Unavailable::clone),

@@ -1,0 +1,218 @@
+//! From the captures of a cell to its numbers. Nothing else is asked, so every stack is measured alike.
+//!
+//! Both sides are captured by one clock: what goes into the links and what comes out of them. A
+//! message is one DATA chunk, and there is one stream in order, so that the number of a chunk is that
+//! of its message.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tresse_report::statistics::mean;
+use tresse_trace::capture::CaptureError;
+use tresse_trace::measure::{MessageTransfer, Retransmission, both_ends};
+use tresse_trace::{Options, Proof, Side, Until};
+
+use crate::scenario::Traffic;
+
+/// Width of the steps of [`Measures::timeline_kbps`], in milliseconds.
+pub const STEP_MS: f64 = 500.0;
+/// A message is overdue if it takes so much more than twice the time of the fastest one.
+const OVERDUE_MS: f64 = 100.0;
+
+/// What the captures of a cell say, all associations together. Times are in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measures {
+    /// Associations that sent anything.
+    pub associations: u64,
+    /// Messages that were due, or without a schedule those that were sent.
+    pub offered: u64,
+    /// Messages that could be delivered in order by the end.
+    pub delivered: u64,
+    /// Chunks that were sent again.
+    pub retransmissions: u64,
+    /// Those of them that were spurious: an earlier transmission arrived.
+    pub spurious: u64,
+    /// User data that could be delivered, over the time looked at, mean of the associations.
+    /// `None`: there was a schedule, which the goodput would only repeat.
+    pub goodput_kbps: Option<f64>,
+    /// The longest time in which nothing could be delivered although something was on its way.
+    pub longest_silence_ms: f64,
+    /// With a schedule: for how long messages were on their way that are overdue, mean of the
+    /// associations; 0 if none was. Overdue: more than twice the time of the fastest and 100 ms.
+    pub disturbance_ms: Option<f64>,
+    /// Messages were still missing at the end: everything here is too good.
+    pub unfinished: bool,
+    /// With a schedule, of each message: from handing over to delivery. That it was handed over on
+    /// time is known from the schedule; when the schedule began, from the message that was sent with the
+    /// least delay.
+    pub transfer_ms: Vec<f32>,
+    /// Of each message whose first packet was lost: from sending that to its delivery.
+    pub repair_ms: Vec<f32>,
+    /// Of each chunk that was sent again: from its first transmission to its second.
+    pub retransmission_ms: Vec<f32>,
+    /// User data delivered in each half second, in kbit/s, all associations together.
+    pub timeline_kbps: Vec<f32>,
+}
+
+/// What side A of an association sent, and what became of it.
+#[derive(Debug)]
+struct Sent {
+    /// Messages that were delivered.
+    messages: Vec<MessageTransfer>,
+    again: Vec<Retransmission>,
+    /// Different chunks.
+    chunks: u64,
+    /// Until when it was captured, in nanoseconds.
+    until: u64,
+}
+
+/// What the captures of the sender's and of the receiver's side say about `traffic`, one capture for
+/// each path. SCTP is looked for at these UDP ports.
+///
+/// # Errors
+/// One of them is no capture.
+pub fn measure(
+    sender: &[PathBuf],
+    receiver: &[PathBuf],
+    udp_ports: &[u16],
+    traffic: &Traffic,
+) -> Result<Measures, CaptureError> {
+    let [here, there] =
+        [sender, receiver].map(|files| files.iter().map(PathBuf::as_path).collect::<Vec<&Path>>());
+    let options = Options { udp_ports: udp_ports.to_vec(), ..Options::default() };
+    let (associations, _) = both_ends(&here, &there, options)?;
+    let mut measures = Measures::default();
+    let (mut goodputs, mut disturbances) = (Vec::new(), Vec::new());
+    for association in associations {
+        let side = Side::A.index();
+        let counts = &association.summary.directions[side];
+        let chunks = counts.data - counts.retransmitted;
+        if chunks == 0 {
+            continue;
+        }
+        let [of_a, _] = association.directions;
+        let mut messages = of_a.messages;
+        messages.retain(|message| message.until == Until::Delivery);
+        let end_s = association.summary.first_s + association.summary.duration_s;
+        let until = (end_s * 1e9) as u64;
+        let sent = Sent { messages, again: of_a.retransmissions, chunks, until };
+        match add(&mut measures, &sent, traffic) {
+            Single::Goodput(kbps) => goodputs.push(kbps),
+            Single::Disturbance(ms) => disturbances.push(ms),
+        }
+        measures.associations += 1;
+    }
+    measures.goodput_kbps = mean(&goodputs);
+    measures.disturbance_ms = mean(&disturbances);
+    Ok(measures)
+}
+
+/// What an association has for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Single {
+    /// Without a schedule, in kbit/s.
+    Goodput(f64),
+    /// With one, in milliseconds.
+    Disturbance(f64),
+}
+
+/// Adds an association.
+fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
+    measures.retransmissions += sent.again.len() as u64;
+    let spurious = |again: &&Retransmission| again.spurious == Some(Proof::Arrival);
+    measures.spurious += sent.again.iter().filter(spurious).count() as u64;
+    let first_again = sent.again.iter().filter(|again| again.count == 1);
+    measures.retransmission_ms.extend(first_again.clone().map(|again| again.delay_ms as f32));
+    let lost: BTreeSet<i64> =
+        first_again.filter(|again| !spurious(again)).map(|again| again.number).collect();
+
+    let offered = traffic.messages.unwrap_or(sent.chunks);
+    measures.offered += offered;
+    let start = sent.messages.iter().filter_map(|message| message.sent_at).min();
+    let Some(start) = start else {
+        measures.unfinished |= traffic.messages.is_some();
+        return match traffic.interval_ms {
+            Some(_) => Single::Disturbance(traffic.seconds * 1e3),
+            None => Single::Goodput(0.0),
+        };
+    };
+    // Milliseconds from the first transmission on.
+    let ms = |at: u64| (at as f64 - start as f64) / 1e6;
+    let end = ms(sent.until).min(traffic.seconds * 1e3);
+    let delivered: Vec<Delivered> = sent
+        .messages
+        .iter()
+        .filter_map(|message| {
+            let number = u64::try_from(message.number).ok()?;
+            Some(Delivered { number, sent: ms(message.sent_at?), at: ms(message.done_at) })
+        })
+        .filter(|message| message.at <= end)
+        .collect();
+    let repaired = delivered.iter().filter(|message| lost.contains(&(message.number as i64)));
+    measures.repair_ms.extend(repaired.map(|message| (message.at - message.sent) as f32));
+    let unfinished = traffic.messages.is_some() && (delivered.len() as u64) < offered;
+    measures.delivered += delivered.len() as u64;
+    measures.unfinished |= unfinished;
+    let open = unfinished || traffic.messages.is_none();
+    let mut before = 0.0;
+    for at in delivered.iter().map(|message| message.at).chain(open.then_some(end)) {
+        measures.longest_silence_ms = measures.longest_silence_ms.max(at - before);
+        before = at;
+    }
+    for message in &delivered {
+        let step = (message.at / STEP_MS) as usize;
+        if measures.timeline_kbps.len() <= step {
+            measures.timeline_kbps.resize(step + 1, 0.0);
+        }
+        measures.timeline_kbps[step] += (traffic.message_bytes as f64 * 8.0 / STEP_MS) as f32;
+    }
+    if traffic.interval_ms.is_some() {
+        return Single::Disturbance(add_transfers(measures, &delivered, traffic, end));
+    }
+    let bits = delivered.len() as f64 * traffic.message_bytes as f64 * 8.0;
+    Single::Goodput(bits / end.max(1.0))
+}
+
+/// A message, with times in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    number: u64,
+    sent: f64,
+    at: f64,
+}
+
+/// Adds the transfer times of messages that were handed over on a schedule, up to `end`. Returns for how
+/// long overdue messages were on their way.
+fn add_transfers(
+    measures: &mut Measures,
+    delivered: &[Delivered],
+    traffic: &Traffic,
+    end: f64,
+) -> f64 {
+    let due = |number: u64| traffic.due_ms(number).unwrap_or(0.0);
+    let starts = delivered.iter().map(|message| message.sent - due(message.number));
+    let start = starts.fold(f64::INFINITY, f64::min);
+    let handed_over = |number: u64| start + due(number);
+    let transfer = |message: &Delivered| message.at - handed_over(message.number);
+    let fastest = delivered.iter().map(transfer).fold(f64::INFINITY, f64::min);
+    let overdue = delivered
+        .iter()
+        .filter(|message| transfer(message) > 2.0 * fastest + OVERDUE_MS)
+        .map(|message| (message.number, message.at));
+    // In order: those that are missing come after those that are there.
+    let missing = Some(delivered.len() as u64).filter(|n| *n < traffic.messages.unwrap_or(0));
+    let mut lasted = 0.0;
+    // Until when that is counted already.
+    let mut counted = 0.0;
+    for (number, at) in overdue.chain(missing.map(|number| (number, end))) {
+        lasted += (at - handed_over(number).max(counted)).max(0.0);
+        counted = at.max(counted);
+    }
+    measures.transfer_ms.extend(delivered.iter().map(|message| transfer(message) as f32));
+    lasted
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn paced(messages: u64) -> Traffic {
+    Traffic {
+        message_bytes: 100,
+        interval_ms: Some(100),
+        burst: 1,
+        messages: Some(messages),
+        seconds: 5.0,
+        associations: 1,
+    }
+}
+
+/// Messages 0, 1, 2, ... with the times at which they were sent and delivered, in milliseconds; seen
+/// until 2 s.
+fn sent(times: &[(u64, u64)]) -> Sent {
+    let message = |(n, (sent, done)): (usize, &(u64, u64))| MessageTransfer {
+        sent_at: Some(sent * MS),
+        done_at: done * MS,
+        until: Until::Delivery,
+        number: n as i64,
+        stream: 0,
+        sequence: n as u32,
+        unordered: false,
+        bytes: 100,
+    };
+    let messages: Vec<MessageTransfer> = times.iter().enumerate().map(message).collect();
+    Sent { chunks: messages.len() as u64, messages, again: Vec::new(), until: 2000 * MS }
+}
+
+/// Message `number` is sent again for the first time after so many milliseconds.
+fn again(number: i64, delay_ms: f64, spurious: Option<Proof>) -> Retransmission {
+    Retransmission {
+        at: 0,
+        number,
+        bytes: 100,
+        path: 0,
+        count: 1,
+        class: None,
+        delay_ms,
+        since_last_ms: delay_ms,
+        spurious,
+    }
+}
+
+/// What one association gives, on a schedule.
+fn measured(sent: &Sent, traffic: &Traffic) -> Measures {
+    let mut measures = Measures::default();
+    let Single::Disturbance(lasted) = add(&mut measures, sent, traffic) else {
+        panic!("a schedule")
+    };
+    Measures { disturbance_ms: Some(lasted), ..measures }
+}
+
+#[test]
+fn a_lost_message_holds_up_those_behind_it() {
+    // Message 1 is lost at 1100 and repaired at 1400 by what is sent again at 1390.
+    let mut sent = sent(&[(1000, 1010), (1100, 1400), (1200, 1400), (1300, 1400)]);
+    sent.again.push(again(1, 290.0, None));
+    let m = measured(&sent, &paced(4));
+    assert_eq!(m.transfer_ms, [10.0, 300.0, 200.0, 100.0]);
+    assert_eq!((&m.repair_ms, &m.retransmission_ms), (&vec![300.0], &vec![290.0]));
+    assert_eq!((m.retransmissions, m.spurious, m.delivered, m.offered), (1, 0, 4, 4));
+    assert_eq!(m.longest_silence_ms, 390.0);
+    assert!(!m.unfinished);
+    // Messages 1 and 2 took more than 120 ms: from the hand-over of the former, 1100, to 1400.
+    assert_eq!(m.disturbance_ms, Some(300.0));
+}
+
+#[test]
+fn what_was_not_lost_is_spurious_and_repairs_nothing() {
+    let mut sent = sent(&[(0, 10), (100, 170)]);
+    sent.again.push(again(1, 50.0, Some(Proof::Arrival)));
+    let m = measured(&sent, &paced(2));
+    assert_eq!((m.retransmissions, m.spurious), (1, 1));
+    assert!(m.repair_ms.is_empty());
+}
+
+#[test]
+fn a_message_that_waited_in_the_sender_was_handed_over_on_time() {
+    let m = measured(&sent(&[(0, 10), (600, 610), (600, 610), (600, 610)]), &paced(4));
+    assert_eq!(m.transfer_ms, [10.0, 510.0, 410.0, 310.0]);
+}
+
+#[test]
+fn a_failure_lasts_until_messages_are_on_time_again() {
+    // Messages 2 to 5 are overdue: more than 120 ms. 5, handed over at 500, comes at 900.
+    let times = [
+        (0, 10),
+        (100, 110),
+        (200, 860),
+        (300, 870),
+        (400, 880),
+        (500, 900),
+        (600, 900),
+        (700, 900),
+        (800, 900),
+    ];
+    let m = measured(&sent(&times[..6]), &paced(6));
+    assert_eq!(m.disturbance_ms, Some(900.0 - 200.0));
+    let m = measured(&sent(&times), &paced(9));
+    assert_eq!(m.disturbance_ms, Some(900.0 - 200.0));
+    // Nothing comes any more: it lasts to the end of the capture.
+    let m = measured(&sent(&times[..2]), &paced(9));
+    assert!(m.unfinished);
+    assert_eq!((m.delivered, m.offered), (2, 9));
+    assert_eq!(m.disturbance_ms, Some(2000.0 - 200.0));
+    // Not even the first message comes.
+    let m = measured(&sent(&[]), &paced(9));
+    assert!(m.unfinished && m.transfer_ms.is_empty());
+    assert_eq!(m.disturbance_ms, Some(5000.0));
+    // Two that are overdue alone count for themselves, not for the time between them.
+    let alone = [(0, 130), (100, 130), (200, 210), (300, 310), (400, 530), (500, 530)];
+    assert_eq!(measured(&sent(&alone), &paced(6)).disturbance_ms, Some(130.0 + 130.0));
+}
+
+#[test]
+fn goodput_counts_what_is_delivered_in_time() {
+    let traffic = Traffic { interval_ms: None, messages: None, seconds: 1.0, ..paced(1) };
+    let times: Vec<(u64, u64)> = (0..200).map(|n| (n * 10, n * 10 + 5)).collect();
+    let mut m = Measures::default();
+    // 100 messages of 100 bytes in a second.
+    assert_eq!(add(&mut m, &sent(&times), &traffic), Single::Goodput(80.0));
+    assert_eq!((m.delivered, m.unfinished), (100, false));
+    assert!(m.timeline_kbps.iter().all(|kbps| (kbps - 80.0).abs() < 0.01), "{m:?}");
+    // What is sent last is never delivered.
+    let mut m = Measures::default();
+    assert_eq!(add(&mut m, &sent(&times[..50]), &traffic), Single::Goodput(40.0));
+    assert_eq!(m.longest_silence_ms, 505.0);
+    assert!(m.transfer_ms.is_empty() && m.disturbance_ms.is_none());
+}
+
+#[test]
+fn both_sides_of_a_capture_are_joined() {
+    // Captured at one place: what is sent arrives at the same moment.
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/captures/linux.pcap.gz");
+    let files = [PathBuf::from(file)];
+    let traffic = Traffic { interval_ms: None, messages: None, ..paced(1) };
+    let m = measure(&files, &files, &[9899], &traffic).unwrap();
+    assert!(m.associations >= 1 && m.delivered > 0, "{m:?}");
+    assert!(m.goodput_kbps.is_some_and(|kbps| kbps > 0.0));
+    assert!(measure(&["/nowhere".into()], &files, &[], &traffic).is_err());
+}

@@ -1,0 +1,189 @@
+//! Tresse's own peer program: the command line and report of `conformance/interop/peer.h`, as far as
+//! the arena needs them, on the library that any program uses.
+//!
+//! Exit codes: 0 the association ended well, 1 it did not, 2 a wrong command line, 3 out of time.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio::time::{Instant, sleep_until, timeout};
+use tresse::{
+    Association, AssociationConfig, Carrier, Config, Endpoint, EndpointConfig, Ppid, Profile,
+    SendOptions, StreamId,
+};
+use tresse_interop::{Payload, Received};
+
+/// One association with its peer, over UDP (RFC 6951).
+#[derive(Clone, Debug, Args)]
+pub struct PeerArgs {
+    /// Who opens the association and sends, or who waits for it and receives
+    role: Role,
+    /// Our addresses
+    #[arg(long, value_delimiter = ',', required = true)]
+    address: Vec<IpAddr>,
+    /// Those of the other end
+    #[arg(long, value_delimiter = ',')]
+    peer: Vec<IpAddr>,
+    /// Our UDP port
+    #[arg(long)]
+    udp: u16,
+    /// The peer's UDP port
+    #[arg(long)]
+    peer_udp: Option<u16>,
+    /// Our SCTP port
+    #[arg(long, default_value_t = 5000)]
+    port: u16,
+    /// The peer's SCTP port
+    #[arg(long, default_value_t = 5000)]
+    peer_port: u16,
+    /// Messages that are sent
+    #[arg(long, default_value_t = 0)]
+    send: u64,
+    /// Messages that are received
+    #[arg(long, default_value_t = 0)]
+    receive: u64,
+    /// Bytes of each message
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..))]
+    size: u32,
+    /// Milliseconds from the start of one burst to the next; 0: no pause
+    #[arg(long, default_value_t = 0)]
+    interval: u64,
+    /// Messages of a burst
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    burst: u64,
+    /// Small messages do not wait for company
+    #[arg(long)]
+    no_delay: bool,
+    /// Seconds after which it gives up
+    #[arg(long, default_value_t = 60)]
+    timeout: u64,
+    /// The profile
+    #[arg(long, default_value = "tresse")]
+    profile: String,
+    /// Send over all addresses at once
+    #[arg(long)]
+    concurrent: bool,
+}
+
+/// Which end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Role {
+    /// Waits and receives.
+    Server,
+    /// Opens and sends.
+    Client,
+}
+
+/// Runs it, on this thread, and prints what the arena reads.
+#[must_use]
+pub fn run(args: &PeerArgs) -> ExitCode {
+    let profile = match Profile::named(&args.profile) {
+        Ok(profile) => profile,
+        Err(error) => {
+            eprintln!("tresse: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            println!("FAIL {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let association = AssociationConfig {
+        profile: profile.into(),
+        no_delay: args.no_delay,
+        concurrent_transfer: args.concurrent,
+        ..AssociationConfig::default()
+    };
+    let limit = Duration::from_secs(args.timeout);
+    match runtime.block_on(async { timeout(limit, play(args, association)).await }) {
+        Ok(Ok(messages)) => {
+            println!("OK messages={messages} end=shutdown");
+            ExitCode::SUCCESS
+        }
+        Ok(Err(why)) => {
+            println!("FAIL {why}");
+            ExitCode::FAILURE
+        }
+        Err(_) => {
+            println!("FAIL timeout");
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// The whole life of the association; gives the number of messages.
+async fn play(args: &PeerArgs, association: AssociationConfig) -> Result<u64, String> {
+    let local = args.address.iter().map(|ip| SocketAddr::new(*ip, args.udp)).collect();
+    let sctp = EndpointConfig {
+        local_port: args.port,
+        accept: args.role == Role::Server,
+        association: association.clone(),
+        ..EndpointConfig::default()
+    };
+    let config = Config { carrier: Carrier::Udp { local }, sctp, ..Config::default() };
+    let endpoint = Endpoint::bind(config).map_err(|e| format!("UDP port {}: {e}", args.udp))?;
+    match args.role {
+        Role::Server => {
+            println!("READY udp={} sctp={}", args.udp, args.port);
+            let association = endpoint.accept().await.ok_or("the endpoint was closed")?;
+            println!("UP");
+            let received = receive(args, &association).await?;
+            association.closed().await;
+            endpoint.wait_idle().await;
+            Ok(received)
+        }
+        Role::Client => {
+            let config = AssociationConfig { encapsulation: args.peer_udp, ..association };
+            let association = endpoint
+                .connect_with(&args.peer, args.peer_port, config)
+                .await
+                .map_err(|e| format!("connect: {e}"))?;
+            println!("UP");
+            send(args, &association).await?;
+            association.shutdown().await.map_err(|e| format!("shutdown: {e}"))?;
+            endpoint.wait_idle().await;
+            Ok(args.send)
+        }
+    }
+}
+
+fn payload(args: &PeerArgs, messages: u64) -> Payload {
+    Payload { messages, size: args.size as usize, streams: 1, unordered: false, ppid: None }
+}
+
+/// Sends on the schedule that the arguments give.
+async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> {
+    let payload = payload(args, args.send);
+    let start = Instant::now();
+    for index in 0..args.send {
+        if args.interval != 0 && index % args.burst == 0 {
+            let after = (index / args.burst).saturating_mul(args.interval);
+            sleep_until(start + Duration::from_millis(after)).await;
+        }
+        let options = SendOptions { ppid: Ppid(payload.ppid(index)), ..SendOptions::default() };
+        let sent = association.send(StreamId(0), payload.message(index), options).await;
+        sent.map_err(|e| format!("message {index}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// Receives and verifies everything.
+async fn receive(args: &PeerArgs, association: &Association) -> Result<u64, String> {
+    let mut received = Received::new(payload(args, args.receive));
+    while !received.is_complete() {
+        let Some(next) = association.recv().await else {
+            let why = association.closed().await;
+            return Err(format!("ended after {} messages: {why}", received.messages()));
+        };
+        let message = next.message;
+        received
+            .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
+            .map_err(|e| e.to_string())?;
+    }
+    Ok(received.messages())
+}
