@@ -248,6 +248,15 @@ impl DirectionSummary {
     }
 }
 
+/// Near whom a capture was taken, if one side answers much sooner than the other.
+pub(crate) fn nearer(a_answers: f64, b_answers: f64) -> Option<Side> {
+    match () {
+        () if 4.0 * a_answers < b_answers => Some(Side::A),
+        () if 4.0 * b_answers < a_answers => Some(Side::B),
+        () => None,
+    }
+}
+
 /// What a capture cannot tell that was taken near `near`, or at `both_ends`; `logged` if it is the
 /// log of a sender.
 pub(crate) fn unknown(

@@ -6,16 +6,16 @@ mod direction;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
-use direction::{Direction, Segment};
+use direction::{Acknowledgement, Direction, Segment};
 use etherparse::{TcpOptionElement, TcpSlice};
 
 use crate::Skipped;
 use crate::datagram::Datagram;
 use crate::event::{Event, Head, Identity, Observer, Side};
-use crate::flow::Flow;
+use crate::flow::{Flow, ms};
 use crate::sctp::Settings;
 use crate::statistics::Delays;
-use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};
+use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
 
 const SHORT: &str = "TCP segments cut off within their header, or with a malformed one";
 
@@ -30,6 +30,10 @@ struct Connection {
     packets: [u64; 2],
     bytes: [u64; 2],
     rtt: [Delays; 2],
+    /// When each side was asked for an answer while the connection was set up, and how soon it
+    /// answered, in milliseconds.
+    asked: [Option<u64>; 2],
+    answered: [Option<f64>; 2],
     directions: [Direction; 2],
 }
 
@@ -137,6 +141,8 @@ impl Connection {
             packets: [0; 2],
             bytes: [0; 2],
             rtt: [Delays::default(), Delays::default()],
+            asked: [None; 2],
+            answered: [None; 2],
             directions: [Direction::new(settings.rto_min_ms), Direction::new(settings.rto_min_ms)],
         }
     }
@@ -163,25 +169,34 @@ impl Connection {
             self.from_the_beginning |= !tcp.ack();
             self.directions[own].begins_at(begin);
         }
-        if tcp.ack() {
-            let mut blocks = Vec::new();
-            for option in tcp.options_iterator().map_while(Result::ok) {
-                if let TcpOptionElement::SelectiveAcknowledgement(first, rest) = option {
+        self.answers(head, tcp);
+        let mut blocks = Vec::new();
+        let mut times = None;
+        for option in tcp.options_iterator().map_while(Result::ok) {
+            match option {
+                TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
                     blocks.push(first);
                     blocks.extend(rest.into_iter().flatten());
                 }
+                TcpOptionElement::Timestamp(value, echo) => times = Some((value, echo)),
+                _ => {}
             }
-            let plain = length == 0 && !tcp.syn() && !tcp.fin();
-            let number = tcp.acknowledgment_number();
-            let window = tcp.window_size();
-            let rtt =
-                self.directions[other].acknowledged(head, number, &blocks, plain, window, out);
-            if let Some(rtt) = rtt {
+        }
+        if tcp.ack() {
+            let ack = Acknowledgement {
+                number: tcp.acknowledgment_number(),
+                blocks: &blocks,
+                plain: length == 0 && !tcp.syn() && !tcp.fin(),
+                window: tcp.window_size(),
+                echo: times.map(|(_, echo)| echo),
+            };
+            if let Some(rtt) = self.directions[other].acknowledged(head, &ack, out) {
                 self.rtt[other].note(rtt);
             }
         }
         if length > 0 && !tcp.rst() {
-            let segment = Segment { begin, length: length as u32 };
+            let value = times.map(|(value, _)| value);
+            let segment = Segment { begin, length: length as u32, value };
             self.directions[own].data(head, segment, settings.missing_reports, out);
         }
         self.finished[own] |= tcp.fin();
@@ -192,7 +207,28 @@ impl Connection {
         }
     }
 
+    /// Takes notice of how soon each side answers in the three-way handshake (RFC 9293 §3.5).
+    fn answers(&mut self, head: &Head, tcp: &TcpSlice<'_>) {
+        let (own, other) = (head.from.index(), head.from.other().index());
+        if let Some(asked) = self.asked[own].take() {
+            self.answered[own] = Some(ms(asked, head.at));
+        }
+        if tcp.syn() {
+            self.asked[other] = Some(head.at);
+        }
+    }
+
+    /// Near whom it was captured: who answers much sooner than the other.
+    fn near(&self) -> Option<Side> {
+        let soonest = |side: Side| {
+            let data = self.rtt[side.other().index()].min();
+            data.into_iter().chain(self.answered[side.index()]).reduce(f64::min)
+        };
+        nearer(soonest(Side::A)?, soonest(Side::B)?)
+    }
+
     fn summary(&self, ending: Ending) -> Summary {
+        let near = self.near();
         let side = |side: Side| {
             let d = &self.directions[side.index()];
             let outstanding = d.outstanding();
@@ -217,8 +253,8 @@ impl Connection {
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets.iter().sum(),
             both_ends: false,
-            near: None,
-            unknown: unknown(None, false, self.from_the_beginning, false),
+            near,
+            unknown: unknown(near, false, self.from_the_beginning, false),
             paths: vec![path(Side::A, a, b), path(Side::B, b, a)],
             directions: [side(Side::A), side(Side::B)],
         }

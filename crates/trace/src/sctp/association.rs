@@ -13,7 +13,7 @@ use crate::event::{Event, Head, Identity, Observer, Place, Proof, Side, Until};
 use crate::flow::Flow;
 use crate::sender::{Note, SenderLog, SenderState};
 use crate::statistics::Delays;
-use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, unknown};
+use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
 
 const BAD_CHUNK: &str = "malformed chunks";
 const CUT_CHUNK: &str = "chunks cut off by the snapshot length";
@@ -434,12 +434,7 @@ impl Association {
             let answers = self.answers[side.index()].soonest.map(|ns| ns as f64 / 1e6);
             data.into_iter().chain(answers).reduce(f64::min)
         };
-        let (a, b) = (soonest(Side::A)?, soonest(Side::B)?);
-        match () {
-            () if 4.0 * a < b => Some(Side::A),
-            () if 4.0 * b < a => Some(Side::B),
-            () => None,
-        }
+        nearer(soonest(Side::A)?, soonest(Side::B)?)
     }
 
     /// What is counted in each direction.

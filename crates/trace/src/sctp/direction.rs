@@ -9,7 +9,7 @@ use tresse_wire::{GapAckBlock, GapAckBlocks, Sack, Tsn};
 use super::assembly::{Assembly, Message, Piece};
 use super::association::Settings;
 use super::delivery::through;
-use super::spurious::{Answer, Spurious};
+use super::spurious::{Answer, Resent, Spurious};
 use super::user_data::{Fragment, UserData};
 use crate::event::{Again, Event, Head, Observer, Proof, Until};
 use crate::flow::{Flow, ms};
@@ -185,7 +185,8 @@ impl Direction {
                 let (delay, last) = (again.delay_ms, again.since_last_ms);
                 self.flow.sent_again(again.count, class, delay, last);
                 let value = packet.timestamps.map(|(value, _)| value);
-                self.spurious.sent_again(number, again.count, value, data.retransmission);
+                let (count, bit) = (again.count, data.retransmission);
+                self.spurious.sent_again(Resent { number, last: number, count, value, bit });
             }
         }
         self.flow.flight(self.in_flight);

@@ -16,11 +16,26 @@ const REMEMBERED: usize = 4096;
 
 /// What the packet with an acknowledgement says beside it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// It carries the retransmit bit.
-    pub(super) bit: bool,
+    pub(crate) bit: bool,
     /// The time that it echoes.
-    pub(super) echo: Option<u32>,
+    pub(crate) echo: Option<u32>,
+}
+
+/// A chunk or segment that is sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resent {
+    /// Of the chunk, or of the segment's first byte.
+    pub(crate) number: u64,
+    /// Of the chunk, or of the segment's last byte.
+    pub(crate) last: u64,
+    /// For the how manyeth time.
+    pub(crate) count: u32,
+    /// Time that its packet carries.
+    pub(crate) value: Option<u32>,
+    /// Whether it carries the retransmit bit.
+    pub(crate) bit: bool,
 }
 
 #[derive(Debug)]
@@ -44,8 +59,9 @@ pub(crate) struct Spurious {
 }
 
 impl Spurious {
-    /// A chunk is sent for the `count`-th time again, with this time and bit.
-    pub(crate) fn sent_again(&mut self, number: u64, count: u32, value: Option<u32>, bit: bool) {
+    /// Something is sent again.
+    pub(crate) fn sent_again(&mut self, sent: Resent) {
+        let Resent { number, last, count, value, bit } = sent;
         self.chunks.entry(number).or_default().0 = count;
         if self.chunks.len() > REMEMBERED {
             self.chunks.pop_first();
@@ -54,12 +70,12 @@ impl Spurious {
             return;
         }
         let episode = self.episode.get_or_insert_with(|| Episode {
-            highest: number,
+            highest: last,
             value,
             bit,
             sent: Vec::new(),
         });
-        episode.highest = episode.highest.max(number);
+        episode.highest = episode.highest.max(last);
         if episode.sent.len() < REMEMBERED {
             episode.sent.push((number, count));
         }
@@ -74,7 +90,7 @@ impl Spurious {
 
     /// An acknowledgement of all before `next`; calls `proven` for each retransmission that was
     /// unnecessary.
-    pub(super) fn acknowledged(
+    pub(crate) fn acknowledged(
         &mut self,
         next: u64,
         answer: Answer,
@@ -107,6 +123,10 @@ impl Spurious {
 mod tests {
     use super::*;
 
+    fn resent(number: u64, count: u32, value: Option<u32>, bit: bool) -> Resent {
+        Resent { number, last: number, count, value, bit }
+    }
+
     fn proven(s: &mut Spurious, next: u64, bit: bool, echo: Option<u32>) -> Vec<(u64, u32, Proof)> {
         let mut found = Vec::new();
         s.acknowledged(next, Answer { bit, echo }, |n, c, p| found.push((n, c, p)));
@@ -116,8 +136,8 @@ mod tests {
     #[test]
     fn as_many_duplicates_prove_as_many_retransmissions() {
         let mut s = Spurious::default();
-        s.sent_again(5, 1, None, false);
-        s.sent_again(5, 2, None, false);
+        s.sent_again(resent(5, 1, None, false));
+        s.sent_again(resent(5, 2, None, false));
         assert_eq!(s.duplicate(5), Some((5, 1, Proof::DuplicateReport)));
         assert_eq!(s.duplicate(5), Some((5, 2, Proof::DuplicateReport)));
         assert_eq!(s.duplicate(5), None);
@@ -127,20 +147,20 @@ mod tests {
     #[test]
     fn the_cover_ack_decides() {
         let mut s = Spurious::default();
-        s.sent_again(5, 1, Some(100), false);
-        s.sent_again(7, 1, Some(101), false);
+        s.sent_again(resent(5, 1, Some(100), false));
+        s.sent_again(resent(7, 1, Some(101), false));
         assert!(proven(&mut s, 6, false, Some(50)).is_empty());
         let expected = [(5, 1, Proof::Timestamp), (7, 1, Proof::Timestamp)];
         assert_eq!(proven(&mut s, 8, false, Some(99)), expected);
         // Something was lost: the first answer is to the retransmission.
-        s.sent_again(9, 1, Some(200), false);
-        s.sent_again(10, 1, Some(200), false);
+        s.sent_again(resent(9, 1, Some(200), false));
+        s.sent_again(resent(10, 1, Some(200), false));
         assert!(proven(&mut s, 10, false, Some(200)).is_empty());
         assert!(proven(&mut s, 11, false, Some(150)).is_empty());
         // Bits.
-        s.sent_again(12, 1, None, true);
+        s.sent_again(resent(12, 1, None, true));
         assert_eq!(proven(&mut s, 13, false, None), [(12, 1, Proof::RetransmitBit)]);
-        s.sent_again(13, 1, None, true);
+        s.sent_again(resent(13, 1, None, true));
         assert!(proven(&mut s, 14, true, None).is_empty());
     }
 }

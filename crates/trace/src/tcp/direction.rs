@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::event::{Again, Event, Head, Observer};
 use crate::flow::{Flow, ms};
-use crate::sctp::spurious::Spurious;
+use crate::sctp::spurious::{Answer, Resent, Spurious};
 use crate::statistics::Class;
 
 /// Number of the first byte inside of this file, so that those before it have one too.
@@ -20,6 +20,21 @@ pub(super) struct Segment {
     /// Sequence number of the first byte.
     pub(super) begin: u32,
     pub(super) length: u32,
+    /// TSval (RFC 7323 §3.2).
+    pub(super) value: Option<u32>,
+}
+
+/// An acknowledgement as it stands in a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledgement<'a> {
+    pub(super) number: u32,
+    /// SACK blocks (RFC 2018 §3).
+    pub(super) blocks: &'a [(u32, u32)],
+    /// The segment does nothing else.
+    pub(super) plain: bool,
+    pub(super) window: u16,
+    /// TSecr (RFC 7323 §3.2).
+    pub(super) echo: Option<u32>,
 }
 
 /// A segment that is not acknowledged.
@@ -45,6 +60,8 @@ pub(super) struct Direction {
     /// The last ones that were acknowledged.
     done: VecDeque<Sent>,
     window: u16,
+    /// Bytes of the segments beyond `base` that are reported.
+    reported: u64,
     pub(super) flow: Flow,
     spurious: Spurious,
 }
@@ -62,6 +79,7 @@ impl Direction {
             segments: VecDeque::new(),
             done: VecDeque::new(),
             window: 0,
+            reported: 0,
             flow: Flow::new(rto_min_ms),
             spurious: Spurious::default(),
         }
@@ -81,8 +99,7 @@ impl Direction {
     }
 
     fn in_flight(&self) -> u64 {
-        // Bytes that are reported are no longer on the way, but seldom many.
-        self.next - self.base
+        (self.next - self.base).saturating_sub(self.reported)
     }
 
     /// Segments that were sent and are not acknowledged.
@@ -101,7 +118,8 @@ impl Direction {
         let begin = self.number(segment.begin);
         let end = begin + u64::from(segment.length);
         self.flow.sent(head.at, segment.length.into());
-        let again = (begin < self.next).then(|| self.again(head, begin, end, missing_reports));
+        let again = (begin < self.next)
+            .then(|| self.again(head, begin, end, segment.value, missing_reports));
         if end > self.next {
             let sent = Sent {
                 begin: begin.max(self.next),
@@ -115,7 +133,9 @@ impl Direction {
             self.segments.push_back(sent);
             self.next = end;
             if self.segments.len() > MOST_OUTSTANDING {
-                self.segments.pop_front();
+                let first = self.segments.pop_front();
+                let reported = first.filter(|first| first.acked).map_or(0, |f| f.end - f.begin);
+                self.reported -= reported;
             }
         }
         self.flow.flight(self.in_flight());
@@ -124,7 +144,14 @@ impl Direction {
     }
 
     /// Data before `next` is sent again.
-    fn again(&mut self, head: &Head, begin: u64, end: u64, missing_reports: u32) -> Again {
+    fn again(
+        &mut self,
+        head: &Head,
+        begin: u64,
+        end: u64,
+        value: Option<u32>,
+        missing_reports: u32,
+    ) -> Again {
         let end = end.min(self.next);
         self.flow.again += 1;
         self.flow.again_bytes += end - begin;
@@ -152,7 +179,8 @@ impl Direction {
         match found {
             Some(again @ Again { count, class: Some(class), delay_ms, since_last_ms }) => {
                 self.flow.sent_again(count, class, delay_ms, since_last_ms);
-                self.spurious.sent_again(begin, count, None, false);
+                let (number, last) = (begin, end - 1);
+                self.spurious.sent_again(Resent { number, last, count, value, bit: false });
                 again
             }
             _ => self.again_after_ack(head, begin, end),
@@ -171,30 +199,29 @@ impl Direction {
             again.since_last_ms = ms(sent.last, head.at);
             sent.last = head.at;
             self.flow.most_again = self.flow.most_again.max(sent.again);
-            self.spurious.sent_again(begin, sent.again, None, false);
+            // It was acknowledged before, so no later acknowledgement is about it.
+            let (number, last, count) = (begin, end - 1, sent.again);
+            self.spurious.sent_again(Resent { number, last, count, value: None, bit: false });
         }
         again
     }
 
-    /// The other side acknowledges; `plain` if the segment does nothing else. The round-trip time
-    /// that this measures, in milliseconds.
+    /// The other side acknowledges. The round-trip time that this measures, in milliseconds.
     pub(super) fn acknowledged(
         &mut self,
         head: &Head,
-        number: u32,
-        blocks: &[(u32, u32)],
-        plain: bool,
-        window: u16,
+        ack: &Acknowledgement<'_>,
         out: &mut dyn Observer,
     ) -> Option<f64> {
+        let Acknowledgement { number, blocks, plain, window, echo } = *ack;
         let next = self.number(number);
         let before = self.base;
         let mut newest = None;
         let mut newly = 0;
         if next > self.base {
             self.flow.acked_at = head.at;
+            self.flow.acked_bytes += next.min(self.next) - self.base;
             newly = next.min(self.next) - self.base;
-            self.flow.acked_bytes += newly;
             // A FIN is acknowledged as a byte, but is none.
             self.base = next.min(self.next);
         }
@@ -204,6 +231,10 @@ impl Direction {
                 self.done.pop_front();
             }
             self.done.push_back(sent);
+            if sent.acked {
+                self.reported -= sent.end - sent.begin;
+                newly = newly.saturating_sub(sent.end - sent.begin);
+            }
             newest = (sent.again == 0 && !sent.acked).then_some(sent.first).or(newest);
         }
         let mut gaps: Vec<(i64, i64)> = Vec::new();
@@ -226,13 +257,22 @@ impl Direction {
             gaps.push((shown(left), shown(right) - 1));
             let from = self.segments.partition_point(|sent| sent.begin < left);
             for sent in self.segments.range_mut(from..).take_while(|sent| sent.end <= right) {
-                if !sent.acked && sent.again == 0 {
-                    newest = newest.max(Some(sent.first));
+                if !sent.acked {
+                    self.reported += sent.end - sent.begin;
+                    newly += sent.end - sent.begin;
+                    if sent.again == 0 {
+                        newest = newest.max(Some(sent.first));
+                    }
                 }
                 sent.acked = true;
             }
         }
         gaps.sort_unstable();
+        let flow = &mut self.flow;
+        self.spurious.acknowledged(next, Answer { bit: false, echo }, |number, count, proof| {
+            *flow.spurious.entry(proof).or_default() += 1;
+            out.event(head, &Event::Spurious { number: shown(number), count, proof });
+        });
         // RFC 5681 §2: a duplicate acknowledgement says nothing new and the window is the same.
         let repeated =
             plain && next == before && window == self.window && !self.segments.is_empty();
