@@ -167,8 +167,7 @@ impl Report {
             caption: if rows.is_empty() {
                 format!("No other stack is better than {DEFAULT} in any scenario.")
             } else {
-                "Within the spread: the intervals of the repetitions overlap, or there is one only."
-                    .into()
+                "Within the spread: the confidence intervals of the repetitions overlap.".into()
             },
             columns: columns(&[
                 "Scenario",

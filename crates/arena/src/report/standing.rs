@@ -145,9 +145,10 @@ pub(super) fn verdict(metric: Metric, other: &Standing, default: &Standing) -> S
         ratio if ratio > 1.0 => "better",
         _ => "worse",
     };
-    let apart = |a: Estimate, b: Estimate| {
-        a.ci95.zip(b.ci95).is_some_and(|(x, y)| (a.value - b.value).abs() > x + y)
+    let sure = match ours.ci95.zip(theirs.ci95) {
+        None => ", played once",
+        Some((x, y)) if (ours.value - theirs.value).abs() > x + y => "",
+        Some(_) => ", within the spread",
     };
-    let sure = if apart(ours, theirs) { "" } else { ", within the spread" };
     format!("{word} ({change:+.1} %{sure})")
 }
