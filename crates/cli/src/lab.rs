@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
+use tresse_lab::report::agreement::{self, Agreement};
 use tresse_lab::report::{self, Report, campaign};
-use tresse_lab::runner::Execution;
+use tresse_lab::runner::{Execution, prepare_real_time};
 use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
 
 /// Arguments of `tresse lab`.
@@ -30,6 +31,11 @@ enum Command {
     Run(RunArgs),
     /// Show the tables of the last result of an experiment
     Show(ShowArgs),
+    /// Say by how much two results of an experiment differ, such as simulated and real ones
+    ///
+    /// The exit status is 1 if a number differs by more than 5 % (percentages: 5 points) and by more
+    /// than the spread of both.
+    Compare(CompareArgs),
     /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
     Report(ReportArgs),
 }
@@ -83,6 +89,13 @@ struct RunArgs {
     /// Seed of all random numbers, instead of the experiment's own
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Play the runs in real time instead of simulating them: Tresse on raw IP in network namespaces,
+    /// with emulated links between them; needs root, or user namespaces
+    ///
+    /// For losses in bursts, and for periodic messages over one path. `tresse lab compare` holds the
+    /// results against the simulator's, which belong in another folder.
+    #[arg(long, conflicts_with_all = ["capture", "only"])]
+    real_time: bool,
     /// Write packet captures (pcapng) of every run into this folder, one made at the sender and
     /// one at the receiver
     #[arg(long, value_name = "DIR")]
@@ -105,6 +118,19 @@ struct ShowArgs {
 }
 
 #[derive(Debug, clap::Args)]
+struct CompareArgs {
+    /// Id (see `tresse lab list`) or path of an experiment file
+    #[arg(value_name = "EXPERIMENT")]
+    experiment: String,
+    /// Folder of the one results
+    #[arg(value_name = "DIR")]
+    first: PathBuf,
+    /// Folder of the other results
+    #[arg(value_name = "DIR")]
+    second: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
 struct ReportArgs {
     /// Folder of all results
     #[arg(long, value_name = "DIR", default_value = "results")]
@@ -123,6 +149,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::List => list(),
         Command::Run(args) => run_experiments(&args),
         Command::Show(args) => show(&args),
+        Command::Compare(args) => compare(&args),
         Command::Report(args) => write_report(&args),
     };
     result.unwrap_or_else(|error| {
@@ -189,8 +216,12 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         jobs: args.jobs.map(usize::from),
         fresh: args.fresh,
         capture: args.capture.clone(),
+        real_time: args.real_time,
         ..Execution::default()
     };
+    if args.real_time {
+        prepare_real_time()?;
+    }
     if let (Some(prefix), [session]) = (&args.only, sessions.as_slice()) {
         let failed = replay(session, prefix, execution)?;
         return Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
@@ -353,6 +384,21 @@ fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
     );
     print(&out);
     Ok(ExitCode::SUCCESS)
+}
+
+fn compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
+    let experiment = experiment::find(&args.experiment)?;
+    let load = |out: &Path| {
+        let command = run_command(&args.experiment, out);
+        Report::load(&out.join(experiment.id()), experiment.id(), &command)
+    };
+    let (first, second) = (load(&args.first)?, load(&args.second)?);
+    let pairs = agreement::pairs(&first, &second);
+    let names = [&args.first, &args.second].map(|path| path.display().to_string());
+    let table = agreement::table(&pairs, [&names[0], &names[1]]);
+    print(&format!("{}\n{}\n\n{}", first.command, second.command, table.to_text()));
+    let apart = pairs.iter().any(|pair| pair.agreement() == Agreement::Apart);
+    Ok(if apart { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The command that makes the results of `what` in the folder `out`.

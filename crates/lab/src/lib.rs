@@ -24,6 +24,8 @@ pub mod experiment;
 pub mod flow;
 mod mistake;
 pub mod overrides;
+#[cfg(target_os = "linux")]
+mod real_time;
 pub mod report;
 pub mod runner;
 mod seed;

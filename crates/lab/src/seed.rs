@@ -13,6 +13,11 @@ pub(crate) fn derive(seed: u64, replication: u32, purpose: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// The number from which the random decisions of the links of a run follow.
+pub(crate) fn network(seed: u64, replication: u32) -> u64 {
+    derive(seed, replication, "network")[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
 /// The first 16 bytes of the SHA-256 of `parts`, each with its length, as lowercase hex.
 pub(crate) fn content_hash(parts: &[&[u8]]) -> String {
     use std::fmt::Write as _;

@@ -113,7 +113,13 @@ impl Session {
         execution: Execution,
     ) -> Result<Finished, LabError> {
         let start = Instant::now();
-        let execution = self.prepare(execution)?;
+        let mut execution = self.prepare(execution)?;
+        if execution.real_time {
+            execution.command.push_str(" --real-time");
+            for run in plan {
+                run.playable().map_err(LabError::Option)?;
+            }
+        }
         let id = self.experiment.id();
         let folder = Folder::open(out, id)?;
         let executed = runner::execute(plan, id, &folder, &execution)?;
@@ -121,7 +127,7 @@ impl Session {
             runs: plan.len(),
             failures: executed.failures,
             changes: self.changes.clone(),
-            command: self.command.clone(),
+            command: execution.command.clone(),
         };
         let outcome = outcome(&executed.records)?;
         let (report, page) = report::write(&self.experiment, outcome, made, &folder)?;

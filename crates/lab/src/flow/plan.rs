@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tresse_core::Profile;
 
 use super::record::FlowRecord;
-use super::{Cell, Flow, scenario};
+use super::{Cell, Flow, Observe, Workload, scenario};
 use crate::error::LabError;
 use crate::runner::Run;
 use crate::seed;
@@ -63,8 +63,33 @@ impl Run for FlowRun {
     }
 
     fn execute(&self, capture: Option<&Path>) -> Result<FlowRecord, String> {
-        let measured = scenario::run(self, capture)?;
-        Ok(FlowRecord {
+        Ok(self.record(scenario::run(self, capture)?))
+    }
+
+    fn playable(&self) -> Result<(), String> {
+        let flow = &self.setup.flow;
+        let Observe { series, sequence, transfer, alone, .. } = flow.observe;
+        let plain = flow.changes.is_empty() && flow.topology.shared.is_none();
+        if flow.topology.path_count() > 1 || flow.association.concurrent_transfer || !plain {
+            Err("in real time there is one path, without other flows and changes".into())
+        } else if !matches!(flow.workload, Workload::Periodic(_)) {
+            Err("in real time the workload must be periodic".into())
+        } else if series || sequence || transfer || alone {
+            Err("in real time only `observe.retransmissions` is measured".into())
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn play(&self) -> Result<FlowRecord, String> {
+        Ok(self.record(scenario::real_time::run(self)?))
+    }
+}
+
+impl FlowRun {
+    fn record(&self, measured: scenario::Measured) -> FlowRecord {
+        FlowRecord {
             key: self.key.clone(),
             series: self.setup.series.clone(),
             cell: self.setup.cell_text.iter().cloned().collect::<BTreeMap<_, _>>(),
@@ -72,7 +97,7 @@ impl Run for FlowRun {
             packets: measured.packets,
             values: measured.values.into_iter().map(|(name, v)| (name, rounded(v))).collect(),
             traces: measured.traces,
-        })
+        }
     }
 }
 

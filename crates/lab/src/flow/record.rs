@@ -35,6 +35,10 @@ impl Record for FlowRecord {
     fn simulated(&self) -> u64 {
         self.packets
     }
+
+    fn set_key(&mut self, key: String) {
+        self.key = key;
+    }
 }
 
 /// What happened over time.

@@ -1,6 +1,7 @@
 //! Everything that is written about an experiment: CSV, Parquet, JSON, SVG, one HTML page, and
 //! the terminal.
 
+pub mod agreement;
 pub mod campaign;
 mod compared;
 mod html;

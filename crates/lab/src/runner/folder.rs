@@ -212,6 +212,10 @@ mod tests {
         fn simulated(&self) -> u64 {
             0
         }
+
+        fn set_key(&mut self, key: String) {
+            self.key = key;
+        }
     }
 
     fn record(key: &str) -> Line {

@@ -42,6 +42,19 @@ pub trait Run: Sync {
     /// # Errors
     /// The invariant that was broken.
     fn execute(&self, capture: Option<&Path>) -> Result<Self::Record, String>;
+
+    /// Whether [`play`](Self::play) can make this run.
+    ///
+    /// # Errors
+    /// What about it is beyond real time.
+    fn playable(&self) -> Result<(), String>;
+
+    /// Makes the run in real time: Tresse over raw IP through emulated links.
+    ///
+    /// # Errors
+    /// The invariant that was broken, or what the system refused.
+    #[cfg(target_os = "linux")]
+    fn play(&self) -> Result<Self::Record, String>;
 }
 
 /// What one finished run leaves behind: a line of [`RUNS`].
@@ -51,9 +64,12 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send {
 
     /// Packets that the simulation carried.
     fn simulated(&self) -> u64;
+
+    /// Gives it another key.
+    fn set_key(&mut self, key: String);
 }
 
-/// How runs are executed. Nothing here changes a result.
+/// How runs are executed. Nothing here changes a result, but for `real_time`.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
     /// Threads. Default: one for each core.
@@ -62,10 +78,53 @@ pub struct Execution {
     pub fresh: bool,
     /// Folder for packet captures (pcapng) of every run, of both hosts; implies `fresh`.
     pub capture: Option<PathBuf>,
+    /// Runs are played in real time instead of simulated, on Linux, with the permissions that
+    /// network namespaces need. Their results are kept apart from those of the simulator.
+    pub real_time: bool,
     /// Where progress is reported.
     pub progress: ProgressMode,
     /// The command line that repeats the experiment, for the report of failures.
     pub command: String,
+}
+
+/// Gets what it takes to play runs in real time; to be called before the process has other threads.
+///
+/// # Errors
+/// [`LabError::Option`]: what is missing, in one line.
+pub fn prepare_real_time() -> Result<(), LabError> {
+    #[cfg(target_os = "linux")]
+    return crate::real_time::prepare().map_err(LabError::Option);
+    #[cfg(not(target_os = "linux"))]
+    Err(LabError::Option("real time needs Linux".into()))
+}
+
+/// Runs that are played at the same time, unless `jobs` says otherwise: they wait more than they
+/// compute.
+const PLAYED_AT_ONCE: usize = 16;
+
+impl Execution {
+    /// The key that the result of `run` is stored under.
+    fn key(&self, run: &impl Run) -> String {
+        if self.real_time { format!("real-time-{}", run.key()) } else { run.key().to_owned() }
+    }
+
+    fn make<R: Run>(&self, run: &R) -> Result<R::Record, String> {
+        if !self.real_time {
+            return run.execute(self.capture.as_deref());
+        }
+        #[cfg(target_os = "linux")]
+        {
+            let mut record = run.play()?;
+            record.set_key(self.key(run));
+            Ok(record)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Err("real time needs Linux".into())
+    }
+
+    fn threads(&self) -> usize {
+        self.jobs.unwrap_or(if self.real_time { PLAYED_AT_ONCE } else { 0 })
+    }
 }
 
 /// What an execution brought.
@@ -101,11 +160,11 @@ pub fn execute<R: Run>(
     }
     let mut stored = folder.load_runs::<R::Record>()?;
     let mut results: Vec<Option<Result<R::Record, String>>> =
-        plan.iter().map(|run| stored.remove(run.key()).map(Ok)).collect();
+        plan.iter().map(|run| stored.remove(&execution.key(run)).map(Ok)).collect();
     if !fresh {
         let missing = || plan.iter().zip(&results).filter(|(_, r)| r.is_none());
         let wanted: HashSet<&str> = missing().map(|(run, _)| run.key()).collect();
-        if !wanted.is_empty() {
+        if !wanted.is_empty() && !execution.real_time {
             let mut beside = folder.load_runs_beside::<R::Record>(&wanted);
             for (run, result) in plan.iter().zip(&mut results) {
                 if result.is_none() {
@@ -188,20 +247,20 @@ fn in_parallel<R: Run>(
     mut finished: impl FnMut(usize, Result<R::Record, String>) -> bool,
 ) -> Result<(), LabError> {
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(execution.jobs.unwrap_or(0))
+        .num_threads(execution.threads())
         .thread_name(|n| format!("{}{n}", failure::THREAD_NAME))
         .build()
         .map_err(|e| LabError::Option(format!("cannot start threads: {e}")))?;
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
-        let (stop, capture) = (&stop, execution.capture.as_deref());
+        let stop = &stop;
         scope.spawn(move || {
             pool.install(|| {
                 todo.par_iter().for_each_with(sender, |sender, &index| {
                     if !stop.load(Ordering::Relaxed) {
                         let run = &plan[index];
-                        let result = failure::guarded(|| run.execute(capture));
+                        let result = failure::guarded(|| execution.make(run));
                         // The receiver is gone only when the run is being stopped.
                         let _ = sender.send((index, result));
                     }

@@ -57,6 +57,11 @@ impl RunSpec {
     pub fn dropped(&self) -> Option<&ScheduledMessage> {
         self.drop.and_then(|index| self.schedule.get(index as usize))
     }
+
+    /// From which the random decisions of the links follow.
+    pub(super) fn network_seed(&self) -> u64 {
+        seed::network(self.seed, self.replication)
+    }
 }
 
 impl Run for RunSpec {
@@ -72,6 +77,15 @@ impl Run for RunSpec {
 
     fn execute(&self, capture: Option<&Path>) -> Result<RunRecord, String> {
         scenario::run(self, capture)
+    }
+
+    fn playable(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn play(&self) -> Result<RunRecord, String> {
+        scenario::real_time::run(self)
     }
 
     fn name(&self) -> String {

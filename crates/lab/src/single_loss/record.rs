@@ -39,6 +39,10 @@ impl crate::runner::Record for RunRecord {
     fn simulated(&self) -> u64 {
         self.counters.simulated
     }
+
+    fn set_key(&mut self, key: String) {
+        self.key = key;
+    }
 }
 
 /// The transfer of one message.

@@ -1,6 +1,8 @@
 //! One run: the network and both programs are built, run to the end, checked, and measured.
 
 mod network;
+#[cfg(target_os = "linux")]
+pub(super) mod real_time;
 mod retransmissions;
 mod series;
 mod source;
@@ -286,14 +288,7 @@ impl Network {
         if matches!(&run.setup.flow.workload, Workload::Bulk(b) if b.duration_s.is_none()) {
             put("completion_s", seconds);
         }
-        let times = self.transfer_times();
-        if !times.is_empty() {
-            put("transfer_ms.mean", mean(&times).unwrap_or(0.0));
-            put("transfer_ms.max", times.iter().copied().fold(0.0, f64::max));
-            for (name, p) in [("p50", 50.0), ("p95", 95.0), ("p99", 99.0)] {
-                put(&format!("transfer_ms.{name}"), percentile(&times, p).unwrap_or(0.0));
-            }
-        }
+        put_transfer_times(&self.transfer_times(), &mut put);
         let packets = self.simulation.stats().packets_sent;
         let deliveries: Vec<(Time, u32)> =
             self.sink().deliveries().iter().map(|d| (d.at, d.tsn)).collect();
@@ -312,6 +307,18 @@ impl Network {
             Some(delivery.at.since(message.wanted_at).as_nanos() as f64 / 1e6)
         };
         self.sink().deliveries().iter().filter_map(pair).collect()
+    }
+}
+
+/// How long messages took, in milliseconds.
+fn put_transfer_times(times: &[f64], put: &mut impl FnMut(&str, f64)) {
+    if times.is_empty() {
+        return;
+    }
+    put("transfer_ms.mean", mean(times).unwrap_or(0.0));
+    put("transfer_ms.max", times.iter().copied().fold(0.0, f64::max));
+    for (name, p) in [("p50", 50.0), ("p95", 95.0), ("p99", 99.0)] {
+        put(&format!("transfer_ms.{name}"), percentile(times, p).unwrap_or(0.0));
     }
 }
 

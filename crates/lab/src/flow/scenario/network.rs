@@ -60,9 +60,7 @@ impl Network {
     pub(super) fn build(run: &FlowRun) -> Result<Network, String> {
         let flow = &run.setup.flow;
         let topology = &flow.topology;
-        let seed_bytes = seed::derive(run.seed, run.replication, "network");
-        let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
-        let mut simulation = Simulation::new(simulation_seed);
+        let mut simulation = Simulation::new(seed::network(run.seed, run.replication));
         simulation.set_event_limit(EVENT_LIMIT);
 
         let pair = add_pair(&mut simulation, run);

@@ -3,6 +3,8 @@
 //! As in the experiments of Hurtig & Brunstrom §3, the receiver of the data opens the
 //! association, and the sender answers with its bursts.
 
+#[cfg(target_os = "linux")]
+pub(super) mod real_time;
 mod receiver;
 mod sender;
 
@@ -10,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use tresse_core::{AssociationConfig, EndpointConfig, Time};
+use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
 use tresse_sim::{HostId, LinkId, Route, Simulation, StopReason};
 
@@ -18,7 +20,6 @@ use super::plan::RunSpec;
 use super::record::{Counters, RunRecord, Sample};
 use crate::capture;
 use crate::runner::Run as _;
-use crate::seed;
 use receiver::Receiver;
 use sender::Sender;
 
@@ -48,11 +49,7 @@ pub(super) fn run(spec: &RunSpec, capture: Option<&Path>) -> Result<RunRecord, S
     let mut ended = Ended::simulate(spec, Some(packet), capture)?;
     if !ended.sender().first_packet_is(index, packet) {
         // Up to the loss, a run without it goes the same way and shows which packet it is.
-        let rehearsal = Ended::simulate(spec, None, None)?;
-        packet = rehearsal
-            .sender()
-            .first_packet_of(index)
-            .ok_or_else(|| format!("message {index} was never sent"))?;
+        packet = Ended::simulate(spec, None, None)?.packet_of(index)?;
         ended = Ended::simulate(spec, Some(packet), capture)?;
         if !ended.sender().first_packet_is(index, packet) {
             return Err(format!("packet {packet} is not the first one of message {index}"));
@@ -80,9 +77,7 @@ impl Ended {
         capture: Option<&Path>,
     ) -> Result<Ended, String> {
         let setup = &spec.setup;
-        let seed_bytes = seed::derive(spec.seed, spec.replication, "network");
-        let simulation_seed = seed_bytes[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
-        let mut simulation = Simulation::new(simulation_seed);
+        let mut simulation = Simulation::new(spec.network_seed());
         simulation.set_event_limit(EVENT_LIMIT);
 
         let association = setup.association.config(&setup.profile);
@@ -123,6 +118,12 @@ impl Ended {
 
     fn sender(&self) -> &Sender {
         self.simulation.app(self.sender)
+    }
+
+    /// The packet with data, counted from 1, that carries message `index` for the first time.
+    fn packet_of(&self, index: u32) -> Result<u64, String> {
+        let packet = self.sender().first_packet_of(index);
+        packet.ok_or_else(|| format!("message {index} was never sent"))
     }
 
     fn receiver(&self) -> &Receiver {
@@ -168,24 +169,23 @@ impl Ended {
             dropped: spec.dropped().map(|m| m.tsn),
             samples,
             recovered_by: spec.drop.and_then(|index| self.sender().recovered_by(index)),
-            counters: self.counters(),
+            counters: counters_of(self.sender().stats(), self.simulation.stats().packets_sent),
         }
     }
+}
 
-    fn counters(&self) -> Counters {
-        let stats = self.sender().stats();
-        let simulated = self.simulation.stats().packets_sent;
-        let retransmitted = tresse_core::LossCause::ALL
-            .iter()
-            .map(|cause| (cause.name().to_owned(), stats.retransmissions_by(*cause)))
-            .filter(|(_, n)| *n > 0)
-            .collect();
-        Counters {
-            packets: stats.packets_sent,
-            simulated,
-            retransmitted,
-            timeouts: stats.timeouts,
-            duplicates: stats.duplicates_reported,
-        }
+/// What the sender did, and how many packets the simulation carried.
+fn counters_of(stats: &AssociationStats, simulated: u64) -> Counters {
+    let retransmitted = tresse_core::LossCause::ALL
+        .iter()
+        .map(|cause| (cause.name().to_owned(), stats.retransmissions_by(*cause)))
+        .filter(|(_, n)| *n > 0)
+        .collect();
+    Counters {
+        packets: stats.packets_sent,
+        simulated,
+        retransmitted,
+        timeouts: stats.timeouts,
+        duplicates: stats.duplicates_reported,
     }
 }
