@@ -34,6 +34,8 @@ pub(crate) enum Order {
     Reconfigure(usize, Box<LinkConfig>, Sender<Result<(), ConfigError>>),
     /// Tell what was done.
     Report(Sender<Report>),
+    /// The same, and carry nothing afterwards.
+    Stop(Sender<Report>),
 }
 
 /// One interface. Index: twice the path, plus 1 on the right side.
@@ -108,6 +110,10 @@ impl Carrier {
     pub(crate) fn run(mut self, orders: &Receiver<Order>) {
         loop {
             match orders.try_recv() {
+                Ok(Order::Stop(answer)) => {
+                    let _ = answer.send(self.report());
+                    return;
+                }
                 Ok(order) => self.obey(order),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
@@ -129,7 +135,7 @@ impl Carrier {
                 // Whoever does not wait for the answer does not need it.
                 let _ = answer.send(self.wires[index].link.reconfigure(now, *config));
             }
-            Order::Report(answer) => {
+            Order::Report(answer) | Order::Stop(answer) => {
                 let _ = answer.send(self.report());
             }
         }

@@ -221,8 +221,12 @@ impl Emulation {
     /// When the thread of the emulation did.
     #[must_use]
     pub fn report(&self) -> Report {
+        self.ask(Order::Report)
+    }
+
+    fn ask(&self, order: impl FnOnce(Sender<Report>) -> Order) -> Report {
         let (answer, answered) = mpsc::channel();
-        self.order(Order::Report(answer));
+        self.order(order(answer));
         let mut report = answered.recv().expect("the emulator does not panic");
         report.realtime = self.realtime;
         for side in Side::BOTH {
@@ -244,7 +248,8 @@ impl Emulation {
     /// When the thread of the emulation did.
     #[must_use]
     pub fn stop(mut self) -> Report {
-        let mut report = self.report();
+        // What the captures have must be what the report counts.
+        let mut report = self.ask(Order::Stop);
         report.captures_complete = self.end();
         report
     }
