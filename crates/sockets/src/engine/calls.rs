@@ -237,7 +237,9 @@ impl Engine {
     /// The program has closed a socket, or died.
     pub(crate) fn close(&mut self, id: u64, unread: bool) {
         let Some(socket) = self.sockets.remove(&id) else { return };
-        let abort = unread || !socket.out.is_empty() || socket.options.linger == Some(0);
+        // Notifications that nobody read are no loss to the peer.
+        let unread = socket.delivered && (unread || !socket.out.is_empty());
+        let abort = unread || socket.stalled.is_some() || socket.options.linger == Some(0);
         for number in socket.associations {
             let Some(association) = self.associations.get_mut(&number) else { continue };
             association.socket = None;

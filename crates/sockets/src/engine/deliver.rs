@@ -69,6 +69,7 @@ impl Engine {
             length: 0,
             address: Some(socket.for_program(peer)),
         };
+        socket.delivered = true;
         let pieces = message.payload.chunks(MAX_RX_PAYLOAD);
         let last = pieces.len() - 1;
         for (n, piece) in pieces.enumerate() {

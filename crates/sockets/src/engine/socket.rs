@@ -115,6 +115,8 @@ pub(crate) struct Socket {
     pub(crate) connecting: bool,
     /// Frames for which the connection had no room.
     pub(crate) out: VecDeque<Vec<u8>>,
+    /// A message was framed for the program, so what it leaves unread is not only notifications.
+    pub(crate) delivered: bool,
     /// A message that waits for room in a send buffer, with its association.
     pub(crate) stalled: Option<(TxHeader, Bytes)>,
     /// The beginning of a message that is sent in pieces.
@@ -141,6 +143,7 @@ impl Socket {
             associations: BTreeSet::new(),
             connecting: false,
             out: VecDeque::new(),
+            delivered: false,
             stalled: None,
             pieces: Vec::new(),
             error: 0,

@@ -285,6 +285,30 @@ fn whoever_dies_with_data_unread_aborts() {
     });
 }
 
+#[test]
+fn whoever_leaves_notifications_unread_shuts_down() {
+    with_engine(|path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        let client = Client::socket(path, SOCK_SEQPACKET);
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        for socket in [&server, &client] {
+            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
+        }
+        let address = Some("127.0.0.1:7000".parse().unwrap());
+        client.send(TxHeader { address, ..TxHeader::default() }, b"hello");
+        // SCTP_COMM_UP is there.
+        recv(&client.fd, &mut [0; 1][..], RecvFlags::PEEK).unwrap();
+        drop(client);
+        let kinds: Vec<u8> = (0..4)
+            .map(|_| server.receive())
+            .map(|(header, body)| if header.kind == kind::DATA { b'd' } else { body[0] })
+            .collect();
+        // SCTP_ASSOC_CHANGE, the message, SCTP_SHUTDOWN_EVENT, SCTP_ASSOC_CHANGE.
+        assert_eq!(kinds, [1, b'd', 5, 1]);
+    });
+}
+
 /// Writes numbered messages, beginning with `from`, until there is no room.
 fn write_until_full(to: &Client, from: u32) -> u32 {
     let header = TxHeader { kind: kind::DATA, flags: flag::END, ..TxHeader::default() };
