@@ -54,6 +54,9 @@ impl Engine {
                 if !association.waiting {
                     self.end_socket(id, Ending::Reading);
                 }
+                // RFC 9260 §9.2: nothing more is accepted. Who waits for room would wait for a peer that
+                // may never read again.
+                self.resume(id);
             }
             (Event::Restarted, Some(id)) => {
                 self.notify(

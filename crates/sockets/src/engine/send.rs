@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tresse::{Ppid, SendOptions, SendRefusal, StreamId};
+use tresse::{Message, Ppid, SendFailure, SendOptions, SendRefusal, StreamId};
 
+use super::notification::Notification;
 use super::socket::{Ending, Received};
 use super::{Engine, Fallible};
 use crate::abi::{canonical, errno, sinfo};
@@ -192,6 +193,17 @@ impl Engine {
             let offered = payload.clone();
             let result =
                 self.raw.act(|endpoint, now| endpoint.send(now, core, stream, offered, options));
+            if result == Err(SendRefusal::ShuttingDown) {
+                let message = Message {
+                    stream,
+                    ppid: options.ppid,
+                    unordered: options.unordered,
+                    payload: payload.clone(),
+                };
+                let failure = SendFailure { message, context: options.context, sent: false };
+                self.notify(id, number, &Notification::SendFailed(&failure));
+                self.notify(id, number, &Notification::OldSendFailed(&failure));
+            }
             if result == Err(SendRefusal::WouldBlock) {
                 if let Some(socket) = self.sockets.get_mut(&id) {
                     socket.stalled = Some((*header, payload));
