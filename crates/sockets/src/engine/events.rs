@@ -56,7 +56,9 @@ impl Engine {
                 }
                 // RFC 9260 §9.2: nothing more is accepted. Who waits for room would wait for a peer that
                 // may never read again.
-                self.resume(id);
+                if self.sockets.get(&id).is_some_and(|socket| socket.stalled.is_some()) {
+                    self.resume(id);
+                }
             }
             (Event::Restarted, Some(id)) => {
                 self.notify(
