@@ -239,17 +239,23 @@ fn calls_fail_as_those_of_the_kernel() {
     });
 }
 
+/// Two one-to-many sockets that want every notification; the first one listens at 127.0.0.1:7000.
+fn one_to_many(path: &Path) -> (Client, Client) {
+    let server = Client::socket(path, SOCK_SEQPACKET);
+    let client = Client::socket(path, SOCK_SEQPACKET);
+    server.bind("127.0.0.1:7000").unwrap();
+    server.call(Op::Listen, 5, 0, &[]).unwrap();
+    for socket in [&server, &client] {
+        // All of `struct sctp_event_subscribe`.
+        socket.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
+    }
+    (server, client)
+}
+
 #[test]
 fn one_to_many_sockets_open_associations_by_sending_and_tell_of_them() {
     with_engine(|path| {
-        let server = Client::socket(path, SOCK_SEQPACKET);
-        let client = Client::socket(path, SOCK_SEQPACKET);
-        server.bind("127.0.0.1:7000").unwrap();
-        server.call(Op::Listen, 5, 0, &[]).unwrap();
-        for socket in [&server, &client] {
-            // All of `struct sctp_event_subscribe`.
-            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
-        }
+        let (server, client) = one_to_many(path);
         let address = Some("127.0.0.1:7000".parse().unwrap());
         let header = TxHeader { address, ..TxHeader::default() };
         client.call(Op::CheckSend, 0, 0, &header.encode()).unwrap();
@@ -288,13 +294,7 @@ fn whoever_dies_with_data_unread_aborts() {
 #[test]
 fn whoever_leaves_notifications_unread_shuts_down() {
     with_engine(|path| {
-        let server = Client::socket(path, SOCK_SEQPACKET);
-        let client = Client::socket(path, SOCK_SEQPACKET);
-        server.bind("127.0.0.1:7000").unwrap();
-        server.call(Op::Listen, 5, 0, &[]).unwrap();
-        for socket in [&server, &client] {
-            socket.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
-        }
+        let (server, client) = one_to_many(path);
         let address = Some("127.0.0.1:7000".parse().unwrap());
         client.send(TxHeader { address, ..TxHeader::default() }, b"hello");
         // SCTP_COMM_UP is there.
