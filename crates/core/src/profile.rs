@@ -115,6 +115,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "f-rto",
     "rack",
     "tail-loss-probe",
+    "prompt-probe",
     "rack-tlp",
     "prr",
 ];

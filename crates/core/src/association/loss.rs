@@ -65,9 +65,9 @@ impl Association {
         };
         let verdict = sender.recovery.spurious.on_sack(&facts, &mut decisions);
         sender.recovery.on_sack(&facts, &mut decisions);
-        let data_srtt = srtt.get(usize::from(data_path.0)).copied().flatten();
+        let round_trip = self.paths[data_path].rtt.round_trip();
         let probe = sender.recovery.probe.as_mut();
-        let repaired = probe.is_some_and(|probe| probe.on_sack(&facts, data_srtt));
+        let repaired = probe.is_some_and(|probe| probe.on_sack(&facts, round_trip));
         self.sender.decisions = decisions;
         if repaired {
             // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.

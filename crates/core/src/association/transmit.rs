@@ -17,6 +17,7 @@ use crate::event::{LossCause, TraceEvent};
 use crate::path::scheduler::PathView;
 use crate::path::{PathId, RttProbe};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::timer::tail_loss_probe::NewData;
 use crate::recovery::{Sent, immediate_sack};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
 use crate::streams::send_queue::OutChunk;
@@ -31,6 +32,8 @@ struct Carried {
     copies: u32,
     cause: Option<LossCause>,
     restart_t3: bool,
+    /// The last new chunk asks for a SACK at once.
+    asks_for_sack: bool,
     /// Bytes of DATA chunks.
     bytes: usize,
     /// The highest sequence number.
@@ -318,15 +321,16 @@ impl Association {
         }
         let Some(chunk) = self.sender.board.get(seq) else { return };
         let data = &chunk.chunk;
-        writer.data(
-            Scoreboard::tsn(seq),
-            data.stream,
-            data.ssn,
-            data.ppid,
+        let flags = DataFlags {
             // Ladha et al., Figure 6, rule a.
-            DataFlags { retransmission: self.sender.extensions.retransmit_bit, ..data.flags },
-            &data.payload,
-        );
+            retransmission: self.sender.extensions.retransmit_bit,
+            // A probe is there for its SACK.
+            immediate: cause == Some(LossCause::TailLossProbe)
+                && immediate_sack::asks(self.profile()),
+            ..data.flags
+        };
+        let tsn = Scoreboard::tsn(seq);
+        writer.data(tsn, data.stream, data.ssn, data.ppid, flags, &data.payload);
         carried.bytes += chunk.size();
         carried.highest = carried.highest.max(seq);
         carried.cause = carried.cause.or(cause);
@@ -372,6 +376,7 @@ impl Association {
             let asks = last && (hurry || immediate_sack::asks(self.profile()));
             let seq = self.sender.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
+            carried.asks_for_sack = asking.immediate;
             writer.data(Scoreboard::tsn(seq), stream, ssn, ppid, asking, &payload);
             let flags = DataFlags { immediate: false, ..flags };
             let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
@@ -466,7 +471,7 @@ impl Association {
             prr.on_sent(carried.bytes);
         }
         p.pace(now, carried.bytes, self.config.profile.multipath.pacing);
-        let srtt = p.rtt.srtt();
+        let round_trip = p.rtt.round_trip();
         let recovering = self.paths.in_fast_recovery();
         let sender = &mut self.sender;
         sender.recovery.thin.on_sent(carried.highest);
@@ -477,7 +482,9 @@ impl Association {
             let board = &sender.board;
             let quiet =
                 !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
-            probe.on_new_data(now, board.packets_in_flight(), srtt, quiet);
+            let packets = board.packets_in_flight();
+            let sent = NewData { packets, round_trip, asks_for_sack: carried.asks_for_sack };
+            probe.on_new_data(now, &sent, quiet);
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && self.may_send_data() {

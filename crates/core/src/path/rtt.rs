@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
+use crate::recovery::timer::asked_sack::RoundTrip;
 use crate::recovery::timer::t3_rtx;
 
 /// RTT estimate and RTO of one path.
@@ -55,6 +56,11 @@ impl RttEstimator {
 
     pub(crate) fn rttvar(&self) -> Duration {
         self.rttvar
+    }
+
+    /// SRTT and RTTVAR, once there is a measurement.
+    pub(crate) fn round_trip(&self) -> Option<RoundTrip> {
+        self.srtt.map(|srtt| RoundTrip { srtt, rttvar: self.rttvar })
     }
 
     pub(crate) fn last(&self) -> Option<Duration> {

@@ -301,6 +301,9 @@ parameters! {
         /// Milliseconds that the peer may delay a SACK, added to the probe timeout when a single
         /// packet is in flight. Default 200 (RFC 9260 §6.2).
         max_sack_delay_ms: f64 = 200.0,
+        /// Whether that is left out where the packet asked for its SACK at once (RFC 7053), as long
+        /// as the peer is seen to grant it. Default false.
+        trust_immediate_sack: bool = false,
     }
 }
 

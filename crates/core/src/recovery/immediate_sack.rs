@@ -5,7 +5,7 @@
 //! §4.3.2). The I bit of its last chunk asks for the SACK at once. Unlike removing the delay at the
 //! receiver it needs nothing but RFC 7053 there, and a bulk transfer keeps one SACK for two packets.
 //!
-//! `I bit <=> the chunk empties the send queue`
+//! `I bit <=> the chunk empties the send queue, or is a tail loss probe`
 //!
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".

@@ -50,6 +50,14 @@ fn a_probe_finds_the_loss_of_the_tail() {
 }
 
 #[test]
+fn a_probe_does_not_wait_for_a_sack_that_was_asked_for() {
+    let mut story = Story::new("rfc9260+prompt-probe", "", 50);
+    story.lose(&[(1, 1)]);
+    story.say(0, 1, 100);
+    insta::assert_snapshot!(story.end(5000));
+}
+
+#[test]
 fn a_probe_that_repairs_the_only_loss_cuts_the_window() {
     let mut story = Story::new("rfc9260+rack-tlp", QUICK, 50);
     story.lose(&[(2, 1)]);

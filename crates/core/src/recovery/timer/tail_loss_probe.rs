@@ -5,7 +5,8 @@
 //! there is any, otherwise the last chunk again. Its SACK shows what is missing.
 //!
 //! ```text
-//! PTO = 2 SRTT, + the peer's SACK delay if one packet is in flight; 1 s before the first sample;
+//! PTO = 2 SRTT, + the peer's SACK delay if one packet is in flight, unless that asked for the SACK
+//!       at once ([`asked_sack`](super::asked_sack)); 1 s before the first sample;
 //!       never later than T3-rtx would expire, which then starts anew
 //! ```
 //! armed when new data is sent or a SACK advances the Cumulative TSN Ack Point, unless in recovery
@@ -25,6 +26,7 @@
 use std::time::Duration;
 
 use crate::profile::TailLossProbeParameters;
+use crate::recovery::timer::asked_sack::{Answer, AskedSack, RoundTrip};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
 use crate::scoreboard::ChunkState;
 use crate::time::Time;
@@ -41,6 +43,17 @@ struct Probe {
     repeated: Option<u64>,
 }
 
+/// A packet of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewData {
+    /// Packets in flight, this one included.
+    pub(crate) packets: usize,
+    /// That of its path, if it was measured.
+    pub(crate) round_trip: Option<RoundTrip>,
+    /// It asks for its SACK at once.
+    pub(crate) asks_for_sack: bool,
+}
+
 /// The probe timer of one association.
 #[derive(Debug)]
 pub(crate) struct TailLossProbe {
@@ -48,6 +61,7 @@ pub(crate) struct TailLossProbe {
     deadline: Option<Time>,
     probe: Option<Probe>,
     measured: bool,
+    asked: AskedSack,
 }
 
 impl TailLossProbe {
@@ -57,6 +71,7 @@ impl TailLossProbe {
             deadline: None,
             probe: None,
             measured: true,
+            asked: AskedSack::new(parameters.trust_immediate_sack),
         }
     }
 
@@ -76,33 +91,33 @@ impl TailLossProbe {
         self.probe = None;
     }
 
-    fn arm(&mut self, now: Time, packets: usize, srtt: Option<Duration>) {
-        let mut wait = srtt.map_or(INITIAL, |srtt| 2 * srtt);
-        if srtt.is_some() && packets <= 1 {
-            wait += self.max_sack_delay;
-        }
+    fn arm(&mut self, now: Time, packets: usize, round_trip: Option<RoundTrip>) {
+        let wait = round_trip.map_or(INITIAL, |round_trip| {
+            let two = 2 * round_trip.srtt;
+            if packets > 1 {
+                return two;
+            }
+            self.asked.wait(round_trip).unwrap_or(two + self.max_sack_delay)
+        });
         self.deadline = Some(now + wait);
     }
 
-    /// New data left.
-    pub(crate) fn on_new_data(
-        &mut self,
-        now: Time,
-        packets: usize,
-        srtt: Option<Duration>,
-        quiet: bool,
-    ) {
+    /// A packet of new data left.
+    pub(crate) fn on_new_data(&mut self, now: Time, sent: &NewData, quiet: bool) {
+        self.asked.on_new_data(now, sent.packets <= 1, sent.asks_for_sack);
         if quiet && self.probe.is_none() {
-            self.arm(now, packets, srtt);
+            self.arm(now, sent.packets, sent.round_trip);
         }
     }
 
     /// A SACK was applied; returns whether a probe turned out to have repaired a loss.
-    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, srtt: Option<Duration>) -> bool {
+    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, round_trip: Option<RoundTrip>) -> bool {
         let mut repaired = false;
+        let mut answer = Answer::Acknowledged;
         let cumulative = facts.board.cumulative();
         if let Some(Probe { end, repeated }) = self.probe {
             let reported = repeated.is_some_and(|seq| facts.duplicates.contains(&seq));
+            answer = if reported { Answer::SpuriousProbe } else { Answer::Repaired };
             if reported || (repeated.is_none() && cumulative >= end) {
                 self.probe = None;
             } else if cumulative > end {
@@ -110,10 +125,14 @@ impl TailLossProbe {
                 repaired = true;
             }
         }
-        if facts.board.total_flight() == 0 || facts.in_fast_recovery || facts.outcome.has_gaps {
+        let all_acked = facts.board.total_flight() == 0;
+        if all_acked && let Some(round_trip) = round_trip {
+            self.asked.on_all_acked(facts.now, round_trip, answer);
+        }
+        if all_acked || facts.in_fast_recovery || facts.outcome.has_gaps {
             self.deadline = None;
         } else if facts.outcome.cumulative_advanced {
-            self.arm(facts.now, facts.board.packets_in_flight(), srtt);
+            self.arm(facts.now, facts.board.packets_in_flight(), round_trip);
         }
         repaired
     }
