@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+
+/*
+ * The command line of a peer for interoperability tests. Whoever includes this defines PEER_UDP,
+ * PEER_PORTS and PEER_FEATURES before, as peer.h describes them.
+ */
+
+#ifndef TRESSE_PEER_OPTIONS_H
+#define TRESSE_PEER_OPTIONS_H
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "payload.h"
+
+#define MAX_MESSAGE (8u << 20)
+
+/* How the association ends on this side, or ended. */
+enum end { END_NONE, END_WAIT, END_SHUTDOWN, END_ABORT };
+
+struct options {
+	bool server;
+	const char *address;      /* ours; several, with commas between, where the stack can */
+	const char *peer;         /* the peer's; the same as ours if not given */
+	uint16_t udp, port, peer_udp, peer_port;
+	uint64_t send_messages;   /* how many this side sends */
+	uint64_t receive_messages;
+	uint32_t size;            /* bytes of each message, both ways */
+	uint16_t streams;
+	uint32_t mtu;             /* largest IP packet */
+	uint64_t interval;        /* milliseconds from one burst to the next; 0: as fast as it goes */
+	uint64_t burst;           /* messages of a burst */
+	bool unordered, duplex;
+	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
+	enum end close;           /* what this side does when both directions are complete */
+	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
+	bool restart;             /* the peer restarts once, and then everything begins anew */
+	bool impatient;           /* notices within a second or two that a path has failed */
+	unsigned timeout;         /* seconds */
+	const char *with;         /* what the stack is to use beyond its defaults */
+};
+
+static struct options options = {
+	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
+	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
+};
+
+__attribute__((noreturn))
+static void usage(const char *problem)
+{
+	fprintf(stderr,
+	    "%s\n"
+	    "usage: peer server|client " PEER_PORTS "\n"
+	    "  --address IP,...     our end (127.0.0.1)\n"
+	    "  --peer IP            the other end (the same)\n"
+	    "  --messages N         each way (10000); --send N, --receive N for one way\n"
+	    "  --size BYTES         of each message, at least 8 (1000)\n"
+	    "  --streams N          in each direction (1)\n"
+	    "  --mtu BYTES          largest IP packet, at most 9000 (1500)\n"
+	    "  --interval MS        from the start of one burst to the next (0: no pause)\n"
+	    "  --burst N            messages of a burst (1)\n"
+	    "  --no-delay           small messages do not wait for company\n"
+	    "  --unordered          send and expect unordered messages\n"
+	    "  --duplex             a server, too, sends from the start\n"
+	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
+	    "  --expect-abort       the peer's ABORT is the expected end, at any time\n"
+	    "  --expect-restart     the peer restarts once, and then everything begins anew\n"
+	    "  --impatient          notice within a second or two that a path has failed\n"
+	    "  --timeout SECONDS    (60)\n"
+	    "  --with FEATURES      to switch on, with commas between: " PEER_FEATURES "\n",
+	    problem);
+	exit(2);
+}
+
+/* The value of the option being parsed. */
+static uint64_t number(uint64_t low, uint64_t high)
+{
+	char *end;
+
+	errno = 0;
+	uint64_t value = strtoull(optarg, &end, 10);
+	if (*optarg == '\0' || *end != '\0' || errno != 0 || value < low || value > high)
+		usage("a number is malformed or out of range");
+	return value;
+}
+
+/* Whether --with names a feature. */
+__attribute__((unused))
+static bool with(const char *feature)
+{
+	size_t length = strlen(feature);
+
+	for (const char *at = options.with; at != NULL; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, feature, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static enum end close_mode(const char *text)
+{
+	static const char *const names[] = { "wait", "shutdown", "abort" };
+
+	for (int i = 0; i < 3; i++)
+		if (strcmp(text, names[i]) == 0)
+			return (enum end)(END_WAIT + i);
+	usage("--close shutdown, abort or wait?");
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "udp", 1, 0, 'u' }, { "port", 1, 0, 'p' }, { "peer-udp", 1, 0, 'U' },
+		{ "peer-port", 1, 0, 'P' }, { "address", 1, 0, 'a' }, { "messages", 1, 0, 'm' },
+		{ "send", 1, 0, 's' }, { "receive", 1, 0, 'r' }, { "size", 1, 0, 'b' },
+		{ "streams", 1, 0, 'n' }, { "mtu", 1, 0, 'M' }, { "unordered", 0, 0, 'o' },
+		{ "peer", 1, 0, 'A' },
+		{ "duplex", 0, 0, 'd' }, { "close", 1, 0, 'c' }, { "expect-abort", 0, 0, 'x' },
+		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' },
+		{ "interval", 1, 0, 'I' }, { "burst", 1, 0, 'B' }, { "no-delay", 0, 0, 'N' },
+		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
+	};
+	const uint64_t most = 1u << 31;
+	int name;
+
+	if (argc < 2 || (strcmp(argv[1], "server") != 0 && strcmp(argv[1], "client") != 0))
+		usage("server or client?");
+	options.server = strcmp(argv[1], "server") == 0;
+	options.close = options.server ? END_WAIT : END_SHUTDOWN;
+	optind = 2;
+	while ((name = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		switch (name) {
+		case 'u': options.udp = (uint16_t)number(1, 65535); break;
+		case 'p': options.port = (uint16_t)number(1, 65535); break;
+		case 'U': options.peer_udp = (uint16_t)number(1, 65535); break;
+		case 'P': options.peer_port = (uint16_t)number(1, 65535); break;
+		case 'a': options.address = optarg; break;
+		case 'A': options.peer = optarg; break;
+		case 'm': options.send_messages = options.receive_messages = number(0, most); break;
+		case 's': options.send_messages = number(0, most); break;
+		case 'r': options.receive_messages = number(0, most); break;
+		case 'b': options.size = (uint32_t)number(PAYLOAD_MIN, MAX_MESSAGE); break;
+		case 'n': options.streams = (uint16_t)number(1, 2048); break;
+		case 'M': options.mtu = (uint32_t)number(576, 9000); break;
+		case 'I': options.interval = number(0, 3600000); break;
+		case 'B': options.burst = number(1, most); break;
+		case 'N': options.no_delay = true; break;
+		case 'o': options.unordered = true; break;
+		case 'd': options.duplex = true; break;
+		case 'c': options.close = close_mode(optarg); break;
+		case 'x': options.expect = END_ABORT; break;
+		case 'R': options.restart = true; break;
+		case 'i': options.impatient = true; break;
+		case 't': options.timeout = (unsigned)number(1, 3600); break;
+		case 'w': options.with = optarg; break;
+		default: usage("unknown option or missing value");
+		}
+	}
+	if (optind != argc)
+		usage("too many words");
+	if ((PEER_UDP && (options.udp == 0 || (!options.server && options.peer_udp == 0))) ||
+	    (options.server ? options.port == 0 : options.peer_port == 0))
+		usage("a port is missing");
+	if (options.peer == NULL)
+		options.peer = options.address;
+}
+
+#endif
