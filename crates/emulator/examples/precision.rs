@@ -89,7 +89,7 @@ mod measure {
             micros(0.99),
             micros(0.999),
             micros(1.0),
-            link.offered,
+            link.stats.offered,
             link.overrun,
             error.len(),
         );
@@ -110,9 +110,9 @@ mod measure {
         let link = &report.links[0];
         println!(
             "packets of 1500 bytes: {:.2} Gbit/s, {:.0} packets/s ({} taken, {} more sent than that)",
-            link.delivered_bytes as f64 * 8.0 / report.seconds / 1e9,
-            link.delivered as f64 / report.seconds,
-            link.offered,
+            link.stats.delivered_bytes as f64 * 8.0 / report.seconds / 1e9,
+            link.stats.delivered as f64 / report.seconds,
+            link.stats.offered,
             link.overrun,
         );
         Ok(())

@@ -3,6 +3,7 @@
 use std::hint;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use hdrhistogram::Histogram;
@@ -17,6 +18,11 @@ use crate::{Direction, LinkFile};
 
 /// So long before a packet is due the thread stops sleeping: waking up takes the system some time.
 const SPIN: Duration = Duration::from_micros(60);
+/// Out of so much time ...
+const PERIOD: Duration = Duration::from_millis(1);
+/// ... a thread that runs before all others sleeps at least so much. Linux lets it have 95 % of each
+/// second (sched(7), sched_rt_runtime_us) and stops it for the rest at once: for 50 ms.
+const REST: Duration = Duration::from_micros(80);
 /// It sleeps no longer than this, so that it hears its owner.
 const DOZE: Duration = Duration::from_millis(10);
 /// Frames taken from one interface before the others, and what is due, have their turn.
@@ -106,8 +112,9 @@ impl Carrier {
         Ok(())
     }
 
-    /// Carries until the owner has gone.
-    pub(crate) fn run(mut self, orders: &Receiver<Order>) {
+    /// Carries until the owner has gone; `realtime` if the system runs this thread before all others.
+    pub(crate) fn run(mut self, orders: &Receiver<Order>, realtime: bool) {
+        let (mut since, mut slept) = (Instant::now(), Duration::ZERO);
         loop {
             match orders.try_recv() {
                 Ok(Order::Stop(answer)) => {
@@ -120,7 +127,11 @@ impl Carrier {
             }
             self.deliver();
             if !self.take() {
-                self.wait();
+                slept += self.wait();
+            }
+            if realtime && since.elapsed() >= PERIOD {
+                thread::sleep(REST.saturating_sub(slept));
+                (since, slept) = (Instant::now(), Duration::ZERO);
             }
         }
     }
@@ -206,16 +217,21 @@ impl Carrier {
         self.wires[tap].link.offer(now, size, class, frame);
     }
 
-    /// Waits until something is due or comes.
-    fn wait(&self) {
+    /// Waits until something is due or comes. How long it slept.
+    fn wait(&self) -> Duration {
         let due = self.wires.iter().filter_map(|wire| wire.link.next_wakeup()).min();
         let left = due.map_or(DOZE, |due| (due - self.now()).into());
-        let Some(sleep) = left.min(DOZE).checked_sub(SPIN) else { return hint::spin_loop() };
+        let Some(sleep) = left.min(DOZE).checked_sub(SPIN) else {
+            hint::spin_loop();
+            return Duration::ZERO;
+        };
         let mut all: Vec<PollFd<'_>> =
             self.taps.iter().map(|tap| PollFd::new(&tap.device, PollFlags::IN)).collect();
         let sleep = Timespec::try_from(sleep).expect("it is short");
+        let before = Instant::now();
         // After a signal it looks again.
         let _: Result<usize, _> = poll(&mut all, Some(&sleep));
+        before.elapsed()
     }
 
     fn report(&self) -> Report {
@@ -223,7 +239,7 @@ impl Carrier {
         let link = |(index, wire): (usize, &Wire)| {
             let place = (index / 2, Direction::BOTH[index % 2]);
             let late = Lateness::of(&wire.late);
-            DirectionReport::new(place, &wire.link.stats(), span, late, wire.aside)
+            DirectionReport::new(place, wire.link.stats(), span, late, wire.aside)
         };
         Report {
             seconds: span.as_secs_f64(),

@@ -108,18 +108,19 @@ impl Emulation {
         let carrier = Carrier::new(taps, links, settings.udp_ports.clone())
             .map_err(|error| Error::Links(error.to_string()))?;
         let (orders, theirs) = mpsc::channel();
-        let (started, name) = mpsc::channel();
+        let (started, favoured) = mpsc::channel();
+        let realtime = settings.realtime;
         let thread = std::thread::Builder::new()
             .name("tresse-emulator".into())
             .spawn(move || {
                 // It is less punctual without.
                 let _ = be_punctual();
-                let _ = started.send(gettid());
-                carrier.run(&theirs);
+                let realtime = realtime && favour(&gettid().to_string()).is_ok();
+                let _ = started.send(realtime);
+                carrier.run(&theirs, realtime);
             })
             .map_err(Error::system("thread"))?;
-        let realtime = settings.realtime
-            && name.recv().is_ok_and(|thread| favour(&thread.to_string()).is_ok());
+        let realtime = favoured.recv().unwrap_or(false);
         let (orders, thread) = (Some(orders), Some(thread));
         Ok(Emulation { links: links.clone(), sides, captures, realtime, orders, thread })
     }

@@ -29,40 +29,9 @@ pub struct DirectionReport {
     pub path: usize,
     /// `forward` or `backward`.
     pub direction: &'static str,
-    /// Packets offered to the link.
-    pub offered: u64,
-    /// Those of them that carry user data.
-    pub offered_data: u64,
-    /// Those of them that carry an acknowledgment.
-    pub offered_acks: u64,
-    /// Bytes offered, from the IP header on.
-    pub offered_bytes: u64,
-    /// Packets delivered, copies and corrupted ones included.
-    pub delivered: u64,
-    /// Bytes delivered, from the IP header on.
-    pub delivered_bytes: u64,
-    /// Packets lost because the queue was full.
-    pub dropped_queue: u64,
-    /// Packets dropped by random early detection.
-    pub dropped_red: u64,
-    /// Packets lost at random.
-    pub dropped_random: u64,
-    /// Packets lost because a list named them.
-    pub dropped_pattern: u64,
-    /// Packets lost because the link was or went down.
-    pub dropped_down: u64,
-    /// Copies made.
-    pub duplicated: u64,
-    /// Corrupted packets delivered.
-    pub corrupted: u64,
-    /// Packets delivered after one that was offered later.
-    pub reordered: u64,
-    /// Packets that were in the link at the end.
-    pub in_transit: u64,
-    /// The most packets that ever waited in the queue.
-    pub max_queue_packets: u64,
-    /// The most bytes that ever waited in the queue.
-    pub max_queue_bytes: u64,
+    /// What the link counted; bytes are those from the IP header on.
+    #[serde(flatten)]
+    pub stats: LinkStats,
     /// Packets that the queue held on average.
     pub mean_queue_packets: f64,
     /// Frames of address resolution, which passed beside the link.
@@ -96,7 +65,7 @@ impl Lateness {
 impl DirectionReport {
     pub(crate) fn new(
         (path, direction): (usize, Direction),
-        stats: &LinkStats,
+        stats: LinkStats,
         span: Duration,
         late: Lateness,
         aside: u64,
@@ -104,38 +73,12 @@ impl DirectionReport {
         DirectionReport {
             path,
             direction: direction.name(),
-            offered: stats.offered,
-            offered_data: stats.offered_data,
-            offered_acks: stats.offered_acks,
-            offered_bytes: stats.offered_bytes,
-            delivered: stats.delivered,
-            delivered_bytes: stats.delivered_bytes,
-            dropped_queue: stats.dropped_queue,
-            dropped_red: stats.dropped_red,
-            dropped_random: stats.dropped_random,
-            dropped_pattern: stats.dropped_pattern,
-            dropped_down: stats.dropped_down,
-            duplicated: stats.duplicated,
-            corrupted: stats.corrupted,
-            reordered: stats.reordered,
-            in_transit: stats.in_transit,
-            max_queue_packets: stats.max_queue_packets,
-            max_queue_bytes: stats.max_queue_bytes,
+            stats,
             mean_queue_packets: stats.mean_queue_packets(span.into()),
             aside,
             overrun: 0,
             late,
         }
-    }
-
-    /// Packets lost for any cause.
-    #[must_use]
-    pub fn dropped(&self) -> u64 {
-        self.dropped_queue
-            + self.dropped_red
-            + self.dropped_random
-            + self.dropped_pattern
-            + self.dropped_down
     }
 }
 
@@ -145,30 +88,31 @@ impl Report {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for link in &self.links {
+            let stats = &link.stats;
             let _ = write!(
                 text,
                 "link{} {:8}  {} packets in, {} out, {} lost",
                 link.path,
                 link.direction,
-                link.offered,
-                link.delivered,
-                link.dropped()
+                stats.offered,
+                stats.delivered,
+                stats.dropped()
             );
             for (count, what) in [
-                (link.dropped_queue, "queue"),
-                (link.dropped_red, "red"),
-                (link.dropped_random, "random"),
-                (link.dropped_pattern, "pattern"),
-                (link.dropped_down, "down"),
+                (stats.dropped_queue, "queue"),
+                (stats.dropped_red, "red"),
+                (stats.dropped_random, "random"),
+                (stats.dropped_pattern, "pattern"),
+                (stats.dropped_down, "down"),
             ] {
                 if count > 0 {
                     let _ = write!(text, " [{what} {count}]");
                 }
             }
             for (count, what) in [
-                (link.duplicated, "duplicated"),
-                (link.corrupted, "corrupted"),
-                (link.reordered, "reordered"),
+                (stats.duplicated, "duplicated"),
+                (stats.corrupted, "corrupted"),
+                (stats.reordered, "reordered"),
                 (link.overrun, "DROPPED BEFORE THE LINK: the machine is too slow"),
             ] {
                 if count > 0 {

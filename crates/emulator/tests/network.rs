@@ -61,8 +61,9 @@ fn losses_and_copies_are_exactly_those_that_were_asked_for() {
     assert_eq!(send_numbers(&emulation, 2), [0; 0]);
     let report = emulation.stop();
     let forward = &report.links[0];
-    assert_eq!((forward.offered, forward.delivered, forward.dropped_down), (4, 1, 2));
-    assert_eq!((forward.offered_bytes, forward.overrun), (4 * 128, 0));
+    let stats = &forward.stats;
+    assert_eq!((stats.offered, stats.delivered, stats.dropped_down), (4, 1, 2));
+    assert_eq!((stats.offered_bytes, forward.overrun), (4 * 128, 0));
     assert!(report.text().starts_with("link0 forward   4 packets in, 1 out, 3 lost [pattern 1]"));
 }
 
@@ -111,12 +112,12 @@ fn tcp_goes_through_whole_on_two_paths_and_is_captured_on_both_sides() {
     }
     let report = emulation.stop();
     assert!(report.captures_complete);
-    assert!(report.links[0].dropped_random > 0, "{report:?}");
+    assert!(report.links[0].stats.dropped_random > 0, "{report:?}");
     for (path, side, [here, there]) in
         [(0, "left", [0, 1]), (0, "right", [1, 0]), (1, "left", [2, 3]), (1, "right", [3, 2])]
     {
         let file = capture.as_ref().unwrap().join(format!("link{path}-{side}.pcapng"));
-        let packets = report.links[here].offered + report.links[there].delivered;
+        let packets = report.links[here].stats.offered + report.links[there].stats.delivered;
         assert_eq!(packets_in(&file), packets, "{}", file.display());
     }
 }
@@ -186,11 +187,11 @@ fn commands_run_on_their_side() {
     // Nothing is sent that nobody asked for.
     std::thread::sleep(SHORT);
     let report = emulation.report();
-    assert_eq!(report.links.iter().map(|link| link.offered).sum::<u64>(), 0, "{report:?}");
+    assert_eq!(report.links.iter().map(|link| link.stats.offered).sum::<u64>(), 0, "{report:?}");
     let v6 = emulation.namespace(Side::Left).inside(|| UdpSocket::bind("[::]:4000")).unwrap();
     v6.send_to(b"x", (emulation.address_v6(Side::Right, 0), 9)).unwrap();
     let deadline = Instant::now() + LONG;
-    while emulation.report().links[0].delivered == 0 {
+    while emulation.report().links[0].stats.delivered == 0 {
         assert!(Instant::now() < deadline, "IPv6 does not pass");
     }
 }

@@ -25,7 +25,7 @@ fn a_guest_is_at_the_end_of_both_links() {
     };
     // Asked beside the links, it has sent nothing through them.
     assert_eq!(guest.run("echo hello"), ["hello"]);
-    assert_eq!(emulation.report().links.iter().map(|link| link.offered).sum::<u64>(), 0);
+    assert_eq!(emulation.report().links.iter().map(|link| link.stats.offered).sum::<u64>(), 0);
     emulation.enter(Side::Left).unwrap();
     for path in 0..2 {
         for address in [
@@ -46,7 +46,7 @@ fn a_guest_is_at_the_end_of_both_links() {
     let report = emulation.stop();
     for link in &report.links {
         let lost = if link.direction == "forward" { 1 } else { 0 };
-        assert_eq!((link.dropped_pattern, link.dropped()), (lost, lost), "{link:?}");
-        assert!(link.delivered > 3, "{link:?}");
+        assert_eq!((link.stats.dropped_pattern, link.stats.dropped()), (lost, lost), "{link:?}");
+        assert!(link.stats.delivered > 3, "{link:?}");
     }
 }

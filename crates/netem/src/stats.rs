@@ -1,5 +1,7 @@
 //! Counters of a link. They only grow.
 
+use serde::Serialize;
+
 use crate::time::Nanos;
 
 /// Why a link did not deliver a packet.
@@ -33,8 +35,9 @@ impl DropCause {
 
 /// What a link did so far.
 ///
-/// At any moment `offered + duplicated == delivered + dropped() + in_transit`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// At any moment `offered + duplicated == delivered + dropped() + in_transit`. Serialized without the
+/// two integrals, which mean little without the link's age.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LinkStats {
     /// Packets offered.
@@ -72,8 +75,10 @@ pub struct LinkStats {
     /// The most bytes that ever waited in the queue, link overhead included.
     pub max_queue_bytes: u64,
     /// Waiting packets integrated over time, in packet-nanoseconds.
+    #[serde(skip)]
     pub queue_packet_nanos: u128,
     /// Waiting bytes integrated over time, in byte-nanoseconds.
+    #[serde(skip)]
     pub queue_byte_nanos: u128,
 }
 

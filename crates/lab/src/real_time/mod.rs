@@ -151,7 +151,8 @@ impl Stage {
     /// Packets that were lost on the way from left to right, and on the way back.
     pub(crate) fn lost(&self) -> [u64; 2] {
         let report = self.emulation.report();
-        let lost = |n: usize| report.links.get(n).map_or(0, |link| link.dropped() + link.overrun);
+        let lost =
+            |n: usize| report.links.get(n).map_or(0, |link| link.stats.dropped() + link.overrun);
         [lost(0), lost(1)]
     }
 }
