@@ -1,7 +1,8 @@
 //! How fast captures are analysed, on one core and without any output:
-//! `cargo run --release -p tresse-trace --example speed [-- FILE | GIGABYTES]`. Without a file it makes a
-//! capture of its own, of 1 GB unless told otherwise, in the temporary folder: bulk transfers by
-//! sixteen associations at a time, one packet of a hundred lost, each over after 5000 packets.
+//! `cargo run --release -p tresse-trace --example speed [-- FILE | GIGABYTES [PACKETS]]`. Without a file it
+//! makes a capture of its own, of 1 GB unless told otherwise, in the temporary folder: transfers by
+//! sixteen associations at a time, one packet of a hundred lost, each over after 5000 packets with data
+//! unless told otherwise.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +13,7 @@ use tresse_trace::{Options, Trace};
 
 /// User data of a packet.
 const PAYLOAD: usize = 1436;
-/// Packets with data that each association sends.
+/// Packets with data that each association sends, unless told otherwise.
 const PACKETS: u32 = 5000;
 /// Associations that live at the same time.
 const ALIVE: usize = 16;
@@ -23,8 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let own;
     let path = match argument.parse::<f64>() {
         Ok(gigabytes) if !path.exists() => {
+            let packets = std::env::args().nth(2).map_or(Ok(PACKETS), |number| number.parse())?;
             own = tempfile::NamedTempFile::new()?;
-            make(own.as_file(), (gigabytes * 1e9) as u64)?;
+            make(own.as_file(), (gigabytes * 1e9) as u64, packets)?;
             own.path()
         }
         _ => path,
@@ -117,8 +119,8 @@ impl<W: Write> Capture<W> {
         self.packet(true, tag ^ 1, &chunk)
     }
 
-    /// Two packets of a sender, and the acknowledgement; whether that was all.
-    fn step(&mut self, sender: &mut Sender) -> io::Result<bool> {
+    /// Two packets of a sender, and the acknowledgement; whether that was all of so many.
+    fn step(&mut self, sender: &mut Sender, packets: u32) -> io::Result<bool> {
         let Sender { tag, .. } = *sender;
         if sender.next == 1 {
             self.packet(false, 0, &init(1, tag ^ 1))?;
@@ -143,7 +145,7 @@ impl<W: Write> Capture<W> {
         let beyond = sender.next - 1 - sender.cumulative;
         let gap = (beyond > 1).then_some((2, beyond as u16));
         self.sack(tag, sender.cumulative, gap)?;
-        let over = sender.next > PACKETS;
+        let over = sender.next > packets;
         if over {
             self.packet(false, tag, &[14, 0, 0, 4])?;
         }
@@ -159,7 +161,7 @@ fn init(kind: u8, tag: u32) -> Vec<u8> {
     chunk
 }
 
-fn make(file: &File, bytes: u64) -> io::Result<()> {
+fn make(file: &File, bytes: u64, packets: u32) -> io::Result<()> {
     let out = BufWriter::with_capacity(1 << 20, file);
     let mut capture = Capture { out, microseconds: 1_700_000_000_000_000, written: 24 };
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
@@ -170,7 +172,7 @@ fn make(file: &File, bytes: u64) -> io::Result<()> {
     let mut senders: Vec<Sender> = (0..ALIVE).map(|_| begin()).collect();
     while capture.written < bytes {
         for sender in &mut senders {
-            if capture.step(sender)? {
+            if capture.step(sender, packets)? {
                 *sender = begin();
             }
         }

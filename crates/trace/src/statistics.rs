@@ -10,6 +10,73 @@ pub const MOST_NUMBERED: u32 = 12;
 
 /// Percentiles know nothing beyond: a month, in microseconds.
 const LARGEST: f64 = 2.6e12;
+/// So many values are kept as they are. A capture may have a great many associations with a few
+/// messages each, and a histogram takes more than ten kilobytes.
+const FEW: usize = 64;
+
+/// What percentiles are taken from: values in microseconds.
+#[derive(Clone, Debug)]
+enum Spread {
+    /// Each of them.
+    Few(Vec<u64>),
+    /// To two digits.
+    Many(Histogram<u64>),
+}
+
+impl Spread {
+    fn add(&mut self, value: u64) {
+        match self {
+            Spread::Few(values) if values.len() < FEW => values.push(value),
+            Spread::Few(_) => {
+                let _ = self.many().record(value);
+            }
+            // It grows as far as it needs to.
+            Spread::Many(histogram) => {
+                let _ = histogram.record(value);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Spread) {
+        match other {
+            Spread::Few(values) => values.iter().for_each(|value| self.add(*value)),
+            // A histogram that grows by itself takes in every other.
+            Spread::Many(histogram) => {
+                let _ = self.many().add(histogram);
+            }
+        }
+    }
+
+    /// As a histogram from now on.
+    fn many(&mut self) -> &mut Histogram<u64> {
+        if let Spread::Few(values) = self {
+            let mut histogram = Histogram::new(2).expect("two digits are allowed");
+            for value in values {
+                let _ = histogram.record(*value);
+            }
+            *self = Spread::Many(histogram);
+        }
+        let Spread::Many(histogram) = self else { unreachable!("it has just become one") };
+        histogram
+    }
+
+    /// For each of them, the smallest value that so many per cent of all do not exceed.
+    fn percentiles<const N: usize>(&self, percents: [f64; N]) -> [u64; N] {
+        match self {
+            Spread::Few(values) => {
+                let mut values = values.clone();
+                values.sort_unstable();
+                percents.map(|percent| {
+                    let rank = (percent / 100.0 * values.len() as f64).ceil() as usize;
+                    values.get(rank.max(1) - 1).copied().unwrap_or(0)
+                })
+            }
+            Spread::Many(histogram) => {
+                percents.map(|percent| histogram.value_at_percentile(percent))
+            }
+        }
+    }
+}
 
 /// What made a chunk be sent again, as an observer on the wire concludes (Pedersen, appendix B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -69,13 +136,19 @@ pub struct Delays {
     max: f64,
     sum: f64,
     squares: f64,
-    /// In microseconds, to two digits; there once there is a value.
-    spread: Option<Histogram<u64>>,
+    spread: Spread,
 }
 
 impl Default for Delays {
     fn default() -> Delays {
-        Delays { count: 0, min: f64::INFINITY, max: 0.0, sum: 0.0, squares: 0.0, spread: None }
+        Delays {
+            count: 0,
+            min: f64::INFINITY,
+            max: 0.0,
+            sum: 0.0,
+            squares: 0.0,
+            spread: Spread::Few(Vec::new()),
+        }
     }
 }
 
@@ -108,9 +181,7 @@ impl Delays {
         self.max = self.max.max(ms);
         self.sum += ms;
         self.squares += ms * ms;
-        let microseconds = (ms * 1e3).round().clamp(0.0, LARGEST) as u64;
-        // It grows as far as it needs to.
-        let _ = self.spread().record(microseconds);
+        self.spread.add((ms * 1e3).round().clamp(0.0, LARGEST) as u64);
     }
 
     /// Adds all of another.
@@ -120,14 +191,7 @@ impl Delays {
         self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.squares += other.squares;
-        // A histogram that grows by itself takes in every other.
-        if let Some(spread) = &other.spread {
-            let _ = self.spread().add(spread);
-        }
-    }
-
-    fn spread(&mut self) -> &mut Histogram<u64> {
-        self.spread.get_or_insert_with(|| Histogram::new(2).expect("two digits are allowed"))
+        self.spread.merge(&other.spread);
     }
 
     /// How many there are.
@@ -145,22 +209,24 @@ impl Delays {
     /// The summary; `None` of nothing.
     #[must_use]
     pub fn summary(&self) -> Option<DelaySummary> {
-        let spread = self.spread.as_ref().filter(|_| self.count > 0)?;
+        if self.count == 0 {
+            return None;
+        }
         let n = self.count as f64;
         let variance = (self.squares - self.sum * self.sum / n) / (n - 1.0).max(1.0);
-        let percentile = |p| {
-            let ms = spread.value_at_percentile(p) as f64 / 1e3;
-            ms.clamp(self.min, self.max)
-        };
+        let [p50_ms, p95_ms, p99_ms] = self
+            .spread
+            .percentiles([50.0, 95.0, 99.0])
+            .map(|microseconds| (microseconds as f64 / 1e3).clamp(self.min, self.max));
         Some(DelaySummary {
             count: self.count,
             min_ms: self.min,
             max_ms: self.max,
             avg_ms: self.sum / n,
             sd_ms: variance.max(0.0).sqrt(),
-            p50_ms: percentile(50.0),
-            p95_ms: percentile(95.0),
-            p99_ms: percentile(99.0),
+            p50_ms,
+            p95_ms,
+            p99_ms,
         })
     }
 }
@@ -240,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn few_values_and_many_have_the_same_percentiles() {
+        for count in [1, 2, FEW, FEW + 1, 1000] {
+            let mut delays = Delays::default();
+            (1..=count).rev().for_each(|ms| delays.note(ms as f64));
+            let summary = delays.summary().unwrap();
+            for (percent, ms) in [(50, summary.p50_ms), (95, summary.p95_ms), (99, summary.p99_ms)]
+            {
+                let exact = (count * percent).div_ceil(100) as f64;
+                assert!((ms - exact).abs() <= exact * 0.01, "{count}: {percent} % are {ms}");
+            }
+        }
+    }
+
+    #[test]
     fn merging_is_noting_all() {
         let (mut a, mut b, mut both) = (Delays::default(), Delays::default(), Delays::default());
         for ms in [1.0, 2.5, 700.0] {
@@ -255,6 +335,16 @@ mod tests {
         let s = both.summary().unwrap();
         assert_eq!((s.count, s.min_ms, s.max_ms), (5, 0.0, 90_000.0));
         assert!((s.p50_ms - 2.5).abs() < 0.03 && s.p99_ms > 89_000.0, "{s:?}");
+        // However many either of them has.
+        for (own, others) in [(FEW, 1), (1, 2 * FEW), (2 * FEW, 2 * FEW)] {
+            let (mut a, mut b, mut both) =
+                (Delays::default(), Delays::default(), Delays::default());
+            (0..own).for_each(|ms| a.note(ms as f64));
+            (0..others).for_each(|ms| b.note(ms as f64));
+            (0..own).chain(0..others).for_each(|ms| both.note(ms as f64));
+            a.merge(&b);
+            assert_eq!(a.summary(), both.summary());
+        }
         assert!(Delays::default().summary().is_none());
     }
 }

@@ -31,7 +31,10 @@ struct Fate {
 /// Transmissions of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Fates {
+    /// Number of the first of `chunks`.
     base: u64,
+    /// Whether anything was judged: then what is before `base` is not looked at any more.
+    judged: bool,
     chunks: VecDeque<Fate>,
     /// Transmissions that were seen at the sender, and those of them that arrived.
     pub(super) sent: u64,
@@ -51,9 +54,13 @@ pub(super) struct Fates {
 
 impl Fates {
     fn chunk(&mut self, number: u64) -> Option<&mut Fate> {
-        if self.chunks.is_empty() && self.base == 0 {
-            // The first chunk that is seen may not be the first one of the direction.
-            self.base = number.saturating_sub(LATE);
+        if self.base == 0 {
+            self.base = number;
+        }
+        // The first chunk that is seen may not be the first one of the direction.
+        while number < self.base && !self.judged && self.base - number <= LATE {
+            self.chunks.push_front(Fate::default());
+            self.base -= 1;
         }
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
         if index as u64 > self.chunks.len() as u64 + FARTHEST {
@@ -101,6 +108,7 @@ impl Fates {
             let Some(chunk) = self.chunks.pop_front() else { return };
             let number = self.base;
             self.base += 1;
+            self.judged = true;
             self.fate(number, &chunk, unnecessary);
         }
     }
@@ -201,6 +209,19 @@ mod tests {
         assert_eq!((f.lost.as_slice(), f.never, f.copies), (&[4][..], 1, 0));
         let one_way = f.one_way.summary().unwrap();
         assert_eq!((one_way.min_ms, one_way.max_ms), (50.0, 50.0));
+    }
+
+    #[test]
+    fn the_first_that_is_seen_need_not_be_the_first() {
+        let mut f = Fates::default();
+        f.sent(7000, at(1, 1));
+        f.sent(6998, at(0, 2));
+        assert!(f.arrived(6998, at(50, 2)) && f.arrived(7000, at(51, 1)));
+        f.sent(7000 - 2 * LATE, at(2, 3));
+        f.acknowledged(6999 + LATE, &mut |_, _| ());
+        f.sent(6998, at(100, 4));
+        f.finish(&mut |_, _| panic!("what was judged is not judged again"));
+        assert_eq!((f.sent, f.arrived), (2, 2));
     }
 
     #[test]

@@ -61,7 +61,8 @@ struct Known {
 #[derive(Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
-    live: BTreeMap<u64, Association>,
+    /// In boxes: the map keeps room for as many again.
+    live: BTreeMap<u64, Box<Association>>,
     by_key: HashMap<Key, (u64, Side)>,
     /// Packets of the other side of associations of which only one tag is known: from, to.
     half_known: HashMap<(SocketAddr, SocketAddr), u64>,
@@ -238,7 +239,7 @@ impl Tracker {
         let b = SocketAddr::new(head.destination, header.destination_port);
         let association = Association::new(id, head, [a, b], &self.settings);
         out.begins(&association.identity);
-        self.live.insert(id, association);
+        self.live.insert(id, Box::new(association));
         id
     }
 
