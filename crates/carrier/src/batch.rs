@@ -80,6 +80,7 @@ impl SendQueue {
     }
 
     /// All batches and their bytes, in order.
+    #[cfg(target_os = "linux")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Batch, &[u8])> {
         self.batches.iter().map(|b| (*b, &self.bytes[b.start..b.start + b.len]))
     }

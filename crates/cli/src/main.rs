@@ -15,6 +15,7 @@ mod emulate;
 mod lab;
 mod observe;
 mod perf;
+#[cfg(target_os = "linux")]
 mod run;
 mod top;
 mod trace;
@@ -41,6 +42,7 @@ enum Command {
     /// Move real data between two processes and measure it
     Perf(perf::Args),
     /// Run a program whose SCTP sockets are Tresse's
+    #[cfg(target_os = "linux")]
     Run(run::Args),
     /// Analyse captured packets: what was sent again, why, and how long that took
     Trace(trace::Args),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => perf::run(args),
+        #[cfg(target_os = "linux")]
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
         #[cfg(target_os = "linux")]

@@ -10,7 +10,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tresse_observe::Snapshot;
-use tresse_sockets::engine::Folder;
 
 use crate::perf::parse_duration;
 
@@ -90,11 +89,22 @@ impl Source {
     }
 }
 
+/// Every `tresse run --metrics` of this user; that needs Linux.
+#[cfg(target_os = "linux")]
+fn engines() -> Vec<SocketAddr> {
+    tresse_sockets::engine::Folder::metrics()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn engines() -> Vec<SocketAddr> {
+    Vec::new()
+}
+
 /// Where to look now: engines come and go.
 fn sources(place: &Where, known: Vec<Source>) -> Vec<Source> {
     let addresses = match place {
         Where::Address(address) => vec![*address],
-        Where::Engines => Folder::metrics(),
+        Where::Engines => engines(),
     };
     let mut known = known;
     let take = |address| match known.iter().position(|source| source.address == address) {
