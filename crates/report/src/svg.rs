@@ -1,6 +1,6 @@
 //! Draws a figure as SVG: a title, a legend outside of the data, axes, lines with markers.
 //!
-//! Colours are those of Okabe & Ito, which people with any colour vision tell apart; markers
+//! The first colours are those of Okabe & Ito, which people with any colour vision tell apart; markers
 //! differ in shape as well. The page restyles text, grid and background for dark displays by the
 //! colours named here, so each of them has one purpose.
 
@@ -18,7 +18,7 @@ pub const INK: RGBColor = RGBColor(34, 34, 34);
 /// Grid.
 pub const GRID: RGBColor = RGBColor(225, 225, 225);
 
-const PALETTE: [RGBColor; 7] = [
+const PALETTE: [RGBColor; 9] = [
     RGBColor(117, 117, 117), // grey: the run without loss
     RGBColor(213, 94, 0),    // vermilion
     RGBColor(0, 114, 178),   // blue
@@ -26,6 +26,8 @@ const PALETTE: [RGBColor; 7] = [
     RGBColor(204, 121, 167), // reddish purple
     RGBColor(230, 159, 0),   // orange
     RGBColor(86, 180, 233),  // sky blue
+    RGBColor(140, 81, 10),   // brown
+    RGBColor(74, 58, 158),   // indigo
 ];
 
 const SIZE: (u32, u32) = (920, 520);
@@ -170,7 +172,7 @@ fn sizes(figure: &Figure) -> impl Iterator<Item = u32> {
     let lines = figure.lines.len();
     figure.lines.iter().enumerate().map(move |(index, line)| match (figure.layered, line.style) {
         (true, 0) => 1,
-        (true, _) => 1 + (lines - index).min(5) as u32,
+        (true, _) => 1 + (lines - index).min(3) as u32,
         (false, _) => 2,
     })
 }

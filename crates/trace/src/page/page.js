@@ -12,7 +12,10 @@ for (const svg of document.querySelectorAll("svg.plot")) {
     const step = [1, 2, 5, 10].map((n) => n * unit).find((s) => s >= rough) || rough;
     const digits = Math.max(0, -Math.floor(Math.log10(step)));
     const found = [];
-    for (let n = Math.ceil(low / step); n * step <= high; n++) found.push([n * step, (n * step).toFixed(digits)]);
+    for (let n = Math.ceil(low / step); n * step <= high; n++) {
+      const at = n * step || 0; // Never -0.
+      found.push([at, at.toFixed(digits)]);
+    }
     return found;
   };
   const show = () => {
