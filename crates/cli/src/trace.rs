@@ -198,8 +198,15 @@ impl Folder {
     }
 
     fn finish(self, totals: &Totals) -> io::Result<()> {
-        self.tables.finish()?;
-        self.json.finish(totals)?;
-        std::fs::write(self.path.join("index.html"), self.page.html(totals))
+        // Each of them, whatever becomes of the others.
+        let written = [
+            self.tables.finish(),
+            self.json.finish(totals),
+            std::fs::write(self.path.join("index.html"), self.page.html(totals)),
+        ];
+        let all: io::Result<()> = written.into_iter().collect();
+        all.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        })
     }
 }

@@ -145,3 +145,25 @@ fn a_full_disk_is_an_error_and_a_reader_that_goes_away_is_none() {
         assert!(child.wait().unwrap().success(), "{arguments:?}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_costs_a_folder_one_file_and_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (full, others) in [
+        ("summary.json", ["index.html", "sacks.csv"]),
+        ("index.html", ["summary.json", "messages.parquet"]),
+        ("messages.csv", ["summary.json", "index.html"]),
+    ] {
+        let out = folder.path().join(full);
+        std::fs::create_dir(&out).unwrap();
+        std::os::unix::fs::symlink("/dev/full", out.join(full)).unwrap();
+        let reason =
+            failure(&trace(&["--out", out.to_str().unwrap()], &[&capture("linux.pcap.gz")]), 1);
+        assert!(reason.contains("No space left"), "{reason}");
+        assert!(reason.contains(out.to_str().unwrap()), "{reason}");
+        for file in others {
+            assert!(out.join(file).metadata().unwrap().len() > 1000, "{full}: {file}");
+        }
+    }
+}
