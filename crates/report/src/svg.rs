@@ -18,7 +18,7 @@ pub const INK: RGBColor = RGBColor(34, 34, 34);
 /// Grid.
 pub const GRID: RGBColor = RGBColor(225, 225, 225);
 
-const PALETTE: [RGBColor; 9] = [
+const PALETTE: [RGBColor; 10] = [
     RGBColor(117, 117, 117), // grey: the run without loss
     RGBColor(213, 94, 0),    // vermilion
     RGBColor(0, 114, 178),   // blue
@@ -28,6 +28,7 @@ const PALETTE: [RGBColor; 9] = [
     RGBColor(86, 180, 233),  // sky blue
     RGBColor(140, 81, 10),   // brown
     RGBColor(74, 58, 158),   // indigo
+    RGBColor(138, 21, 68),   // maroon
 ];
 
 const SIZE: (u32, u32) = (920, 520);
@@ -177,7 +178,7 @@ fn sizes(figure: &Figure) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Draws the marker of a style, one of seven shapes, around a pixel.
+/// Draws the marker of a style around a pixel: a small one, or one of six shapes.
 fn draw_marker(root: &Area<'_>, (x, y): (i32, i32), style: usize, size: u32) -> Result<(), Error> {
     let colour = colour(style);
     let filled = colour.filled();
@@ -185,13 +186,13 @@ fn draw_marker(root: &Area<'_>, (x, y): (i32, i32), style: usize, size: u32) -> 
     let polygon = |corners: &[(i32, i32)]| {
         Polygon::new(corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect::<Vec<_>>(), filled)
     };
-    match style % 7 {
-        0 => root.draw(&Circle::new((x, y), r - 2, filled))?,
-        1 => root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], filled))?,
-        2 => root.draw(&Circle::new((x, y), r + 1, filled))?,
-        3 => root.draw(&polygon(&[(0, -r - 2), (r + 2, r + 1), (-r - 2, r + 1)]))?,
-        4 => root.draw(&polygon(&[(0, -r - 2), (r + 2, 0), (0, r + 2), (-r - 2, 0)]))?,
-        5 => root.draw(&polygon(&[(0, r + 2), (r + 2, -r - 1), (-r - 2, -r - 1)]))?,
+    match style.checked_sub(1).map(|style| style % 6) {
+        None => root.draw(&Circle::new((x, y), r - 2, filled))?,
+        Some(0) => root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], filled))?,
+        Some(1) => root.draw(&Circle::new((x, y), r + 1, filled))?,
+        Some(2) => root.draw(&polygon(&[(0, -r - 2), (r + 2, r + 1), (-r - 2, r + 1)]))?,
+        Some(3) => root.draw(&polygon(&[(0, -r - 2), (r + 2, 0), (0, r + 2), (-r - 2, 0)]))?,
+        Some(4) => root.draw(&polygon(&[(0, r + 2), (r + 2, -r - 1), (-r - 2, -r - 1)]))?,
         _ => root.draw(&Cross::new((x, y), r + 1, colour.stroke_width(2)))?,
     }
     Ok(())

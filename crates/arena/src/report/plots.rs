@@ -21,9 +21,7 @@ pub(super) fn of(
     let varies =
         scenario.links.forward.spikes.is_some() || !scenario.links.forward.changes.is_empty();
     let style = |standing: &Standing| {
-        let place = stacks.iter().position(|stack| *stack == standing.stack).unwrap_or(0);
-        // Every seventh one has a marker that hardly shows.
-        1 + place + place / 6
+        1 + stacks.iter().position(|stack| *stack == standing.stack).unwrap_or(0)
     };
     let measured = standings.iter().filter(|standing| standing.was_measured());
     let all: Vec<(usize, &Standing)> =

@@ -161,7 +161,9 @@ fn axis(out: &mut String, [low, high]: [f64; 2], tick: impl Fn(f64, &str) -> Str
     let digits = (-step.log10().floor()).max(0.0) as usize;
     let mut n = (low / step).ceil();
     while n * step <= high {
-        out.push_str(&tick(n * step, &format!("{:.digits$}", n * step)));
+        // Never -0.
+        let at = n * step + 0.0;
+        out.push_str(&tick(at, &format!("{at:.digits$}")));
         n += 1.0;
     }
 }
