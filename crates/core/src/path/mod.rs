@@ -21,7 +21,7 @@ use crate::time::Time;
 pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
-pub(crate) use rtt::RttEstimator;
+pub(crate) use rtt::{RoundTrip, RttEstimator};
 
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -11,8 +11,14 @@ use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
-use crate::recovery::timer::asked_sack::RoundTrip;
 use crate::recovery::timer::t3_rtx;
+
+/// Smoothed round-trip time and its variation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrip {
+    pub(crate) srtt: Duration,
+    pub(crate) rttvar: Duration,
+}
 
 /// RTT estimate and RTO of one path.
 #[derive(Debug)]

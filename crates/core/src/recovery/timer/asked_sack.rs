@@ -16,6 +16,7 @@
 
 use std::time::Duration;
 
+use crate::path::RoundTrip;
 use crate::time::Time;
 
 /// A process may be that late, and on a path that is shorter a probe is soon enough.
@@ -24,18 +25,9 @@ const FIRST_TRUST: i8 = 4;
 const MOST_TRUST: i8 = 8;
 const SPURIOUS_PROBE: i8 = 4;
 
-/// Smoothed round-trip time and its variation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundTrip {
-    pub(crate) srtt: Duration,
-    pub(crate) rttvar: Duration,
-}
-
-impl RoundTrip {
-    /// How long a SACK may take that is not delayed.
-    fn prompt(self) -> Duration {
-        (2 * self.srtt).max(self.srtt + 4 * self.rttvar).max(SHORTEST)
-    }
+/// How long a SACK may take that is not delayed.
+fn prompt(RoundTrip { srtt, rttvar }: RoundTrip) -> Duration {
+    (2 * srtt).max(srtt + 4 * rttvar).max(SHORTEST)
 }
 
 /// How a packet fared that asked for its SACK.
@@ -79,7 +71,7 @@ impl AskedSack {
     /// How long to wait for the SACK of the packet sent last, if that need not allow for a delay.
     pub(crate) fn wait(&self, round_trip: RoundTrip) -> Option<Duration> {
         let trusted = self.enabled && self.trust > 0 && self.last.is_some();
-        trusted.then(|| round_trip.prompt())
+        trusted.then(|| prompt(round_trip))
     }
 
     /// Everything is acknowledged.
@@ -90,7 +82,7 @@ impl AskedSack {
         self.trust += match answer {
             Answer::Repaired => 0,
             Answer::SpuriousProbe => -SPURIOUS_PROBE,
-            Answer::Acknowledged if now.since(sent) <= round_trip.prompt() => 1,
+            Answer::Acknowledged if now.since(sent) <= prompt(round_trip) => 1,
             Answer::Acknowledged => -1,
         };
         self.trust = self.trust.clamp(-MOST_TRUST, MOST_TRUST);

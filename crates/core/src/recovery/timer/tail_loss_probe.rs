@@ -25,8 +25,9 @@
 
 use std::time::Duration;
 
+use crate::path::RoundTrip;
 use crate::profile::TailLossProbeParameters;
-use crate::recovery::timer::asked_sack::{Answer, AskedSack, RoundTrip};
+use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
 use crate::scoreboard::ChunkState;
 use crate::time::Time;
