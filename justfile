@@ -21,6 +21,10 @@ doc *ARGS:
 header:
     cd crates/capi && cbindgen --quiet --config cbindgen.toml --output include/tresse/sctp.h .
 
+# The pages in docs/rfc/, made anew from the citations in the code.
+rfc:
+    TRESSE_WRITE_PAGES=1 cargo test -q -p tresse-core --test rfc
+
 # The C library with its header: PREFIX=/usr/local DESTDIR= just install-c
 install-c:
     crates/capi/install.sh

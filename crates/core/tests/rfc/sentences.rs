@@ -1,0 +1,81 @@
+//! What the RFCs say.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sentence {
+    /// Word for word.
+    pub text: String,
+    /// Why it is not for this stack to do: it concerns the application, an option we lack.
+    pub outside: Option<String>,
+    /// Why it is deliberately not done.
+    pub not: Option<String>,
+}
+
+impl Sentence {
+    /// SHOULD and RECOMMENDED else.
+    pub(crate) fn is_must(&self) -> bool {
+        ["MUST", "SHALL", "REQUIRED"].iter().any(|word| self.text.contains(word))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// A place in the code and a test claim it.
+    Claimed,
+    Outside,
+    Not,
+    Open,
+}
+
+/// Section and running number, in the order of the RFC: `5.2.1-10`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Id {
+    section: Vec<u32>,
+    number: u32,
+    text: String,
+}
+
+impl Id {
+    pub(crate) fn new(text: &str) -> Option<Id> {
+        let (section, number) = text.split_once('-')?;
+        // Appendices come last.
+        let part = |part: &str| match part {
+            "A" => Some(1000),
+            _ => part.parse().ok(),
+        };
+        let section = section.split('.').map(part).collect::<Option<Vec<u32>>>()?;
+        Some(Id { section, number: number.parse().ok()?, text: text.into() })
+    }
+
+    /// The number of the chapter, for the appendices some high one.
+    pub(crate) fn chapter(&self) -> u32 {
+        self.section[0]
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The sentences of `conformance/rfc/{rfc}.toml`.
+pub(crate) fn read(root: &Path, rfc: u16) -> BTreeMap<Id, Sentence> {
+    let file = root.join(format!("conformance/rfc/{rfc}.toml"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let all: BTreeMap<String, Sentence> = toml::from_str(&text).unwrap();
+    let id = |text: String| Id::new(&text).unwrap_or_else(|| panic!("RFC {rfc}: id {text:?}"));
+    all.into_iter().map(|(text, sentence)| (id(text), sentence)).collect()
+}
