@@ -16,9 +16,11 @@ pub struct EndpointConfig {
     /// The local SCTP port. No default that suits all; tests use 5000. With 0 there is none until
     /// [`Endpoint::open_port`](crate::Endpoint::open_port).
     pub local_port: u16,
-    /// Local addresses offered to peers in INIT and INIT ACK, the first one preferred as source.
-    /// Empty (default): offer none; peers then use the source address of the packets
-    /// (RFC 9260 §5.1.2 A), which suits a host behind a NAT.
+    /// Local addresses that the endpoint is bound to. Those that the peer can reach are offered to it in
+    /// INIT and INIT ACK. Empty (default): a wildcard, which means all addresses of the host, as far as
+    /// they were told ([`Endpoint::set_host_addresses`](crate::Endpoint::set_host_addresses)). A single
+    /// address is not written into a packet: the peer sees it as the source (RFC 9260 §5.1.2 A), after
+    /// whatever a NAT made of it.
     pub local_addresses: Vec<IpAddr>,
     /// Whether to answer an INIT from a stranger (a "listening" endpoint). Default `false`:
     /// such an INIT is answered by ABORT, as RFC 9260 §8.4 asks.
@@ -45,7 +47,7 @@ impl Default for EndpointConfig {
 /// Settings of one SCTP port of an endpoint; the fields mean what they do in [`EndpointConfig`].
 #[derive(Clone, Debug, Default)]
 pub struct PortConfig {
-    /// Local addresses offered to peers; see [`EndpointConfig::local_addresses`].
+    /// Local addresses that it is bound to; see [`EndpointConfig::local_addresses`].
     pub local_addresses: Vec<IpAddr>,
     /// Whether peers may open associations to this port. Default `false`.
     pub accept: bool,

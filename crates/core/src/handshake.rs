@@ -9,6 +9,7 @@ use tresse_wire::{
 
 use crate::association::MAX_PATHS;
 use crate::config::AssociationConfig;
+use crate::path::source::is_usable;
 use crate::profile::{NrSackMode, Profile};
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
@@ -186,10 +187,8 @@ pub(crate) fn read_init<'a>(
 
 impl PeerInit<'_> {
     fn add_address(&mut self, address: IpAddr, source: IpAddr) {
-        let unusable = match address {
-            IpAddr::V4(a) => a.is_unspecified() || a.is_multicast() || a.is_broadcast(),
-            IpAddr::V6(a) => a.is_unspecified() || a.is_multicast(),
-        };
+        // §3.3.2.1.2: "MUST NOT use an IPv4-mapped IPv6 address".
+        let unusable = !is_usable(address);
         // A host elsewhere cannot be reached over our loopback interface (RFC 5062 §3).
         let foreign_loopback = address.is_loopback() && !source.is_loopback();
         // A peer that lists more is believed for the first ones only.

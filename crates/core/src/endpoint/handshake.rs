@@ -203,7 +203,8 @@ impl Endpoint {
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
-        PeerParameters::write_ours(&port.local_addresses, &port.association, &mut parameters);
+        let ours = self.host.listed(&port.local_addresses, &cookie.peer.addresses);
+        PeerParameters::write_ours(&ours, &port.association, &mut parameters);
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);
@@ -322,7 +323,7 @@ impl Endpoint {
             inbound_streams: cookie.inbound_streams,
             ..port.association.clone()
         };
-        let local_addresses = port.local_addresses.clone();
+        let local_addresses = self.host.listed(&port.local_addresses, &cookie.peer.addresses);
         let blueprint = Blueprint {
             local_port: cookie.local_port,
             remote_port: cookie.remote_port,

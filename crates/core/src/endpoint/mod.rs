@@ -1,5 +1,6 @@
 //! An SCTP endpoint: its local port or ports, and all associations on them.
 
+mod addresses;
 mod cookie;
 mod demux;
 mod handshake;
@@ -14,6 +15,7 @@ pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use slotmap::SlotMap;
@@ -23,6 +25,7 @@ use crate::config::{AssociationConfig, EndpointConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
+use crate::path::source::Host;
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
@@ -84,6 +87,8 @@ pub struct Transmit {
 #[derive(Debug)]
 pub struct Endpoint {
     ports: BTreeMap<u16, PortConfig>,
+    /// The addresses of our host, as far as they were told.
+    host: Arc<Host>,
     /// The port that `connect` uses.
     main_port: u16,
     max_associations: usize,
@@ -125,6 +130,7 @@ impl Endpoint {
         }
         Endpoint {
             ports,
+            host: Arc::default(),
             main_port: local_port,
             max_associations,
             keys: CookieKeys::new(&mut rng),
@@ -181,7 +187,7 @@ impl Endpoint {
             return Err(ConnectError::ZeroPort);
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
-        let local_addresses = port.local_addresses.clone();
+        let local_addresses = self.host.listed(&port.local_addresses, remotes);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.index.of_peer(&key(*address)).is_some()) {

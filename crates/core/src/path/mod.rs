@@ -6,6 +6,7 @@ pub(crate) mod queue_limit;
 mod rtt;
 pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
+pub(crate) mod source;
 
 use std::net::IpAddr;
 use std::time::Duration;
