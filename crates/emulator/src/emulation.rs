@@ -72,7 +72,7 @@ impl Emulation {
     /// Makes the namespaces and starts the links.
     ///
     /// # Errors
-    /// [`Error`]: links that are not valid, missing permissions or tools, captures that cannot be made.
+    /// [`Error`]: links that are not valid, missing permissions, devices or tools, captures that cannot be made.
     pub fn start(links: &LinkFile, settings: &Settings) -> Result<Emulation, Error> {
         links.validate()?;
         if settings.mtu < 1280 {
@@ -315,7 +315,7 @@ fn interface(
         device.set_nonblocking(true)?;
         Ok(device)
     });
-    let device = device.map_err(Error::system("/dev/net/tun"))?;
+    let device = device.map_err(Error::Tap)?;
     let host = side as usize + 1;
     let mut lines = vec![
         format!("addr add 10.77.{path}.{host}/24 dev {name}"),

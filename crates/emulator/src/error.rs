@@ -17,6 +17,9 @@ pub enum Error {
          namespaces"
     )]
     Permission(io::Error),
+    /// There is no way to make TAP interfaces.
+    #[error("no TAP interfaces (/dev/net/tun: {0}): {how}", how = how_to_have_tap(.0))]
+    Tap(io::Error),
     /// A program that is needed is missing or failed.
     #[error("{0}")]
     Tool(String),
@@ -30,7 +33,24 @@ pub enum Error {
     },
 }
 
+/// What to do about a `/dev/net/tun` that fails.
+fn how_to_have_tap(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "run as root, or let everybody open it (chmod a+rw /dev/net/tun); a container needs \
+         --device /dev/net/tun and CAP_NET_ADMIN"
+    } else {
+        "as root, load its module (modprobe tun); a container needs --device /dev/net/tun"
+    }
+}
+
 impl Error {
+    /// Whether this host lacks a permission or a device, rather than that something is wrong: a test is
+    /// skipped then.
+    #[must_use]
+    pub fn is_lack(&self) -> bool {
+        matches!(self, Error::Permission(_) | Error::Tap(_))
+    }
+
     /// For `map_err`: the system refused `what`.
     pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
         let what = what.into();

@@ -18,10 +18,9 @@ const SHORT: Duration = Duration::from_millis(300);
 fn start(links: &str, settings: &Settings) -> Option<Emulation> {
     match Emulation::start(&links.parse().expect(links), settings) {
         Ok(emulation) => Some(emulation),
-        Err(Error::Permission(error)) => {
-            let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some();
-            assert!(!required, "namespaces are not permitted: {error}");
-            eprintln!("skipped: network namespaces are not permitted ({error}): run as root");
+        Err(error) if error.is_lack() => {
+            assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none(), "{error}");
+            eprintln!("skipped: {error}");
             None
         }
         Err(error) => panic!("{error}"),

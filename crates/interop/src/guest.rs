@@ -1,12 +1,13 @@
 //! A guest with a kernel of its own that has SCTP: user-mode Linux, in a network namespace.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tresse_emulator::{Emulation, Side};
+use tresse_emulator::{self as emulator, Emulation, Side};
 
 use crate::namespace::{Namespace, command};
 use crate::peer::conformance;
@@ -56,6 +57,7 @@ impl Guest {
     ) -> Result<Guest, Unavailable> {
         let program = Guest::program(folder)?;
         let namespace = Namespace::new()?;
+        tap_interfaces()?;
         (0..interfaces).for_each(|n| own_network(n, &format!("peer{n}")));
         Ok(Guest::start_kernel(folder, (program, namespace), interfaces, &[], lifetime))
     }
@@ -199,6 +201,12 @@ impl Guest {
         connection.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
         connection
     }
+}
+
+/// Whether there can be TAP interfaces.
+fn tap_interfaces() -> Result<(), Unavailable> {
+    let device = File::options().read(true).write(true).open("/dev/net/tun");
+    device.map(drop).map_err(|error| emulator::Error::Tap(error).into())
 }
 
 /// Makes interface `tap` in the namespace of the calling thread, with the host's addresses on network

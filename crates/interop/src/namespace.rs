@@ -68,6 +68,10 @@ impl From<emulator::Error> for Unavailable {
                 let how = "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN";
                 Unavailable::new("permission for network namespaces", how)
             }
+            emulator::Error::Tap(error) => {
+                let how = "as root; a container needs --device /dev/net/tun";
+                Unavailable::new(&format!("/dev/net/tun ({error})"), how)
+            }
             other => Unavailable::new(&other.to_string(), "apt-get install iproute2"),
         }
     }

@@ -1,0 +1,14 @@
+//! What a host may lack for a network of a test's own.
+
+/// Whether a command says that this host lacks a permission or a device; the test is then skipped, and
+/// says so in the words of the command, which name what to do.
+pub(crate) fn skipped(said: &str) -> bool {
+    let lacks = |line: &&str| {
+        ["are not permitted", "no TAP interfaces"].iter().any(|lack| line.contains(lack))
+    };
+    let Some(why) = said.lines().find(lacks) else { return false };
+    assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none_or(|value| value != "1"), "{why}");
+    assert!(why.contains("run as root") || why.contains("modprobe tun"), "{why}");
+    eprintln!("skipped: {why}");
+    true
+}
