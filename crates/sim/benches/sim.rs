@@ -40,8 +40,13 @@ fn addresses() -> (IpAddr, IpAddr) {
 /// 50 pairs of nodes play ping-pong with 20 packets each.
 fn forwarding() -> Simulation {
     let (a, b) = addresses();
-    let packet =
-        Packet { source: a, destination: b, udp: None, payload: Bytes::from(vec![0; 1452]) };
+    let packet = Packet {
+        source: a,
+        destination: b,
+        udp: None,
+        payload: Bytes::from(vec![0; 1452]),
+        fragment: false,
+    };
     let mut sim = Simulation::new(1);
     for pair in 0..50 {
         let one = sim.add_node(&format!("a{pair}"), Box::new(Burst(packet.clone(), 20)));

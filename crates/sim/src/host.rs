@@ -1,8 +1,13 @@
 //! The hosts of a simulation and what happens inside them.
 
+mod stack;
+
 use std::any::Any;
 
-use tresse_core::{Bytes, Datagram, Endpoint, EndpointConfig, Rng, Time};
+use tresse_core::{Bytes, Datagram, Endpoint, EndpointConfig, Icmp, IcmpKind, Rng, Time};
+
+pub(crate) use stack::NotSent;
+pub use stack::{HostModel, IpStack, RouteEntry};
 
 use crate::application::{Application, Context};
 use crate::event_queue::Happening;
@@ -10,7 +15,7 @@ use crate::node::{Node, NodeContext};
 use crate::packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
 use crate::seed::{self, Owner};
 use crate::simulation::HostId;
-use crate::world::World;
+use crate::world::{Refused, World};
 
 /// The clock of a host: simulation time shifted by the jumps so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,6 +177,15 @@ impl Host {
         }
     }
 
+    /// Hands an ICMP message in.
+    pub(crate) fn report(&mut self, world: &mut World, icmp: &Icmp) {
+        let Kind::Endpoint(host) = &mut self.kind else { return };
+        if self.running {
+            host.endpoint.handle_icmp(host.clock.read(world.now), icmp);
+            self.drive(world);
+        }
+    }
+
     /// Runs the endpoint's timers if one is due.
     pub(crate) fn wake(&mut self, world: &mut World) {
         let Kind::Endpoint(host) = &mut self.kind else { return };
@@ -206,10 +220,20 @@ impl Host {
         self.rng = new_rng(world.seed, self.id, self.life);
         if let Kind::Endpoint(host) = &mut self.kind {
             host.endpoint = new_endpoint(&host.config, world.seed, self.id, self.life);
+            host.tell_addresses(world, self.id);
             host.scheduled = None;
             host.generation = host.generation.wrapping_add(1);
         }
         self.start(world);
+    }
+
+    /// Tells the endpoint which addresses the host has now.
+    pub(crate) fn addresses_changed(&mut self, world: &mut World) {
+        let Kind::Endpoint(host) = &mut self.kind else { return };
+        host.tell_addresses(world, self.id);
+        if self.running {
+            self.drive(world);
+        }
     }
 
     /// Lets the application do something, and sends what results. Without an endpoint or on a
@@ -253,10 +277,18 @@ impl Host {
                         .encapsulation
                         .map(|destination| UdpPorts { source: ENCAPSULATION_PORT, destination }),
                     payload: Bytes::copy_from_slice(&host.buffer),
+                    fragment: transmit.fragment,
                 };
                 host.trace();
                 host.app.on_packet(world.now, true, &packet);
-                world.send_from(id, &host.config.local_addresses, transmit.source, packet);
+                let sent =
+                    world.send_from(id, &host.config.local_addresses, transmit.source, packet);
+                if let Err(Refused::TooBig { mtu }) = sent {
+                    // What a kernel answers with EMSGSIZE.
+                    let kind = IcmpKind::TooBig { mtu };
+                    let icmp = Icmp { destination: transmit.destination, kind, quoted: None };
+                    host.endpoint.handle_icmp(now, &icmp);
+                }
             }
             if quiet || world.exhausted() {
                 break;
@@ -267,6 +299,13 @@ impl Host {
 }
 
 impl EndpointHost {
+    /// Tells the endpoint which addresses the host has, where it has interfaces.
+    fn tell_addresses(&mut self, world: &World, id: HostId) {
+        if let Some(stack) = &world.stacks[id.index()] {
+            self.endpoint.set_host_addresses(self.clock.read(world.now), &stack.addresses());
+        }
+    }
+
     /// Hands the trace events over that there are.
     fn trace(&mut self) {
         while let Some((association, at, event)) = self.endpoint.poll_trace() {

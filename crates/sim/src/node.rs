@@ -19,6 +19,13 @@ pub trait Node: Any {
     /// A packet has arrived.
     fn on_packet(&mut self, cx: &mut NodeContext<'_>, packet: Packet);
 
+    /// What the node would send on if this packet came, for
+    /// [`Simulation::reaches`](crate::Simulation::reaches). `None` (default): nothing.
+    fn forwards(&self, packet: Packet) -> Option<Packet> {
+        let _ = packet;
+        None
+    }
+
     /// A timer set with [`NodeContext::set_timer`] has expired.
     fn on_timer(&mut self, cx: &mut NodeContext<'_>, token: u64) {
         let _ = (cx, token);

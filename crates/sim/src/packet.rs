@@ -30,6 +30,8 @@ pub struct Packet {
     pub udp: Option<UdpPorts>,
     /// The SCTP packet, from the common header on.
     pub payload: Bytes,
+    /// IP may fragment it (DF is not set).
+    pub fragment: bool,
 }
 
 impl Packet {

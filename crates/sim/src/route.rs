@@ -2,12 +2,15 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 /// Which of a host's packets take a link. The links of a host are tried in the order in which
-/// they were added; the first match wins.
+/// they were added; the first match wins. (Hosts with an [`IpStack`](crate::IpStack) have a routing
+/// table instead.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// Only packets to this address. `None` (default): to any.
-    pub destination: Option<IpAddr>,
+    /// Only packets to this network. `None` (default): to any.
+    pub destination: Option<IpNet>,
     /// Only packets from this address; a packet whose source the endpoint leaves open matches
     /// too. `None` (default): from any.
     pub source: Option<IpAddr>,
@@ -24,6 +27,11 @@ impl Route {
 
     /// Packets to `destination`.
     pub fn to(destination: IpAddr) -> Route {
+        Route::net(destination.into())
+    }
+
+    /// Packets to a network.
+    pub fn net(destination: IpNet) -> Route {
         Route { destination: Some(destination), ..Route::default() }
     }
 
@@ -39,7 +47,8 @@ impl Route {
     }
 
     pub(crate) fn matches(&self, source: Option<IpAddr>, destination: IpAddr) -> bool {
-        let same = |wanted: Option<IpAddr>, is| wanted.is_none_or(|w| w == is);
-        same(self.destination, destination) && source.is_none_or(|s| same(self.source, s))
+        let there = self.destination.is_none_or(|net| net.contains(&destination));
+        let from = |source| self.source.is_none_or(|wanted| wanted == source);
+        there && source.is_none_or(from)
     }
 }

@@ -29,7 +29,7 @@ impl Observer for Packets {
             ends(packet.remote, packet.local)
         };
         let payload = Bytes::copy_from_slice(packet.packet);
-        let seen = Packet { source, destination, udp: None, payload };
+        let seen = Packet { source, destination, udp: None, payload, fragment: false };
         lock(&self.0).push((packet.at, outgoing, seen));
     }
 }

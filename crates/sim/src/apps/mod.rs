@@ -1,11 +1,13 @@
-//! Ready-made programs: a verified load and its measurement, and a router.
+//! Ready-made programs: a verified load and its measurement, a router and a NAT.
 
 mod message;
+mod nat;
 mod router;
 mod sender;
 mod sink;
 
 pub use message::{Content, content, inspect};
+pub use nat::Nat;
 pub use router::Router;
 pub use sender::{Bulk, Plan, ScheduledMessage, Sender, SentMessage};
 pub use sink::{Delivery, Sink, SinkStats};

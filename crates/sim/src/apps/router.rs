@@ -27,4 +27,8 @@ impl Node for Router {
         self.forwarded += 1;
         cx.send(packet);
     }
+
+    fn forwards(&self, packet: Packet) -> Option<Packet> {
+        Some(packet)
+    }
 }

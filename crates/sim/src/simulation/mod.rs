@@ -1,5 +1,6 @@
 //! The simulation: hosts, links and the loop that runs them.
 
+mod network;
 mod run;
 
 use std::io::{self, Write};
@@ -65,6 +66,14 @@ pub struct SimulationStats {
     pub packets_delivered: u64,
     /// Packets for which the host had no link, or no source address of the right family.
     pub unroutable: u64,
+    /// Packets from an address that the host does not have, or no longer.
+    pub without_source: u64,
+    /// Packets larger than an interface or a link takes, reported or not.
+    pub too_big: u64,
+    /// Packets that [`LinkRules`](crate::LinkRules) dropped.
+    pub blocked: u64,
+    /// Packets that arrived at a host that does not have the address.
+    pub not_accepted: u64,
     /// Packets that arrived at a host that was down.
     pub lost_at_dead_hosts: u64,
 }
@@ -182,6 +191,10 @@ impl Simulation {
             Change::Link(id, config) => {
                 self.world.wires[id.index()].link.reconfigure(now, *config)?;
                 self.world.schedule_wire(id.index());
+            }
+            Change::Rules(id, rules) => self.world.wires[id.index()].rules = rules,
+            Change::Interface(..) | Change::AddAddress(..) | Change::RemoveAddress(..) => {
+                self.apply_to_stack(&change);
             }
             Change::ClockJump(id, by) => self.hosts[id.index()].jump_clock(&mut self.world, by),
             Change::Crash(id) => self.hosts[id.index()].crash(),

@@ -58,7 +58,7 @@ impl Simulation {
             Happening::Endpoint { host, generation } => {
                 !self.hosts[host as usize].awaits(generation)
             }
-            Happening::Change { .. } => false,
+            Happening::Report { .. } | Happening::Change { .. } => false,
         }
     }
 
@@ -75,6 +75,11 @@ impl Simulation {
                     self.hosts[to.index()].receive(world, packet);
                 }
                 world.schedule_wire(link);
+            }
+            Happening::Report { index } => {
+                if let Some((to, icmp)) = world.reports[index as usize].take() {
+                    self.hosts[to.index()].report(world, &icmp);
+                }
             }
             Happening::Change { index } => {
                 if let Some(change) = self.changes[index as usize].take() {

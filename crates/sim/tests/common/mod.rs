@@ -34,7 +34,7 @@ pub(crate) fn data(tsn: u32, payload: &[u8]) -> Bytes {
 }
 
 pub(crate) fn packet(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
-    Packet { source, destination, udp: None, payload }
+    Packet { source, destination, udp: None, payload, fragment: false }
 }
 
 pub(crate) fn in_udp(packet: Packet) -> Packet {
