@@ -180,6 +180,8 @@ mod queue {
             (SO_EE_ORIGIN_ICMP, 3, 2) | (SO_EE_ORIGIN_ICMP6, 4, 1) => {
                 Some((IcmpKind::NoSctp, false))
             }
+            //= RFC 9260 10-2
+            //= RFC 6951 5.5-3 5.5-4 5.5-5
             // ICMP3: ports of SCTP are not what it speaks of. RFC 6951 §5.5: for encapsulated packets
             // it means that nobody there speaks SCTP.
             (SO_EE_ORIGIN_ICMP, 3, 3) | (SO_EE_ORIGIN_ICMP6, 1, 4) => {

@@ -55,6 +55,7 @@ impl Default for SocketOptions {
     }
 }
 
+//= RFC 6951 5.8-1
 /// The ECN field of an IP packet (RFC 3168 §5). RFC 6951 §5.8: the ECN bits MUST NOT be changed
 /// during sending and receiving, so a carrier passes them on in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -158,6 +158,7 @@ impl UdpCarrier {
     ///
     /// A destination that this socket cannot reach by its address family counts as failed.
     pub fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
+        //= RFC 6951 5.3-1 5.3-2
         let port = to.encapsulation.unwrap_or(DEFAULT_UDP_PORT);
         let Some(destination) =
             self.addresses.for_socket(to.destination, port).filter(|_| port != 0)

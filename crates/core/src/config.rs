@@ -147,9 +147,11 @@ impl AssociationConfig {
                 Err(ConnectError::Config(format!("{name} is {value}, not in {low} to {high}")))
             }
         };
+        //= RFC 9260 3.3.2-11 3.3.2-13 3.3.3-11 3.3.3-14
         check("outbound_streams", usize::from(self.outbound_streams), 1, 65_535)?;
         check("inbound_streams", usize::from(self.inbound_streams), 1, 65_535)?;
         check("send_buffer", self.send_buffer, 1, usize::MAX)?;
+        //= RFC 9260 3.3.2-8 3.3.3-8
         check("receive_buffer", self.receive_buffer as usize, 4096, u32::MAX as usize)?;
         check("max_message_size", self.max_message_size, 1, usize::MAX)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.

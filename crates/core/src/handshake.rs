@@ -121,9 +121,11 @@ pub(crate) fn read_init<'a>(
     if fields.initiate_tag.0 == 0 {
         return Err(Refusal::ZeroTag);
     }
+    //= RFC 9260 3.3.2-9
     if fields.a_rwnd < MIN_RWND {
         return Err(Refusal::SmallWindow);
     }
+    //= RFC 9260 3.3.2-12 3.3.2-14 3.3.3-12 3.3.3-15
     // RFC 9260 §3.3.2, §3.3.3: OS = 0 and MIS = 0 are answered with ABORT.
     if fields.outbound_streams == 0 || fields.inbound_streams == 0 {
         return Err(Refusal::Abort(CauseWriter::new().invalid_mandatory_parameter().finish()));
@@ -135,6 +137,7 @@ pub(crate) fn read_init<'a>(
             a_rwnd: fields.a_rwnd,
             outbound_streams: fields.outbound_streams,
             inbound_streams: fields.inbound_streams,
+            //= RFC 9260 3.3.2.1.2-2 3.3.3-20 5.1.2-1
             addresses: vec![source],
             extensions: Extensions::default(),
             adaptation: None,
@@ -154,6 +157,7 @@ pub(crate) fn read_init<'a>(
             Parameter::Ipv6Address(a) => init.add_address(a.into(), source),
             Parameter::StateCookie(cookie) => init.cookie = Some(cookie),
             Parameter::CookiePreservative { increment_ms } => init.preservative_ms = increment_ms,
+            //= RFC 9260 3.3.2-3 3.3.2.1.4-2 3.3.3-2 5.1.2-2 5.1.2-3 12.2.4.1-1
             // §5.1.2 B: a Host Name Address MUST be answered with ABORT.
             Parameter::HostName(_) => {
                 let causes = CauseWriter::new().unresolvable_address(raw.bytes).finish();
@@ -207,6 +211,7 @@ impl PeerInit<'_> {
 }
 
 impl PeerParameters {
+    //= RFC 9260 3.3.2-1
     /// Writes what INIT and INIT ACK have in common: our addresses, the extensions that we offer,
     /// our adaptation layer.
     pub(crate) fn write_ours(
@@ -221,6 +226,8 @@ impl PeerParameters {
         }
     }
 
+    //= RFC 9260 3.3.2-2 3.3.2.1.4-1 3.3.3-1 3.3.3.1-1
+    //= RFC 6951 3.2-1
     /// Writes our addresses; none when there is a single one, which the source address shows.
     fn write_addresses(addresses: &[IpAddr], writer: &mut ParameterWriter) {
         if addresses.len() < 2 {

@@ -193,6 +193,7 @@ pub struct Profile {
     pub multipath: MultipathParameters,
 }
 
+//= RFC 9260 16-1
 impl Default for Profile {
     fn default() -> Self {
         Profile {
@@ -339,6 +340,7 @@ impl Profile {
         Ok(profile)
     }
 
+    //= RFC 9260 6.2-13 6.2-14
     fn validate(&self) -> Result<(), ProfileError> {
         const HOUR_MS: f64 = 3_600_000.0;
         let range = |key, value: f64, low: f64, high: f64, range| {

@@ -32,6 +32,7 @@ impl Rng {
         self.0.next_u64()
     }
 
+    //= RFC 9260 3.3.3-5
     /// A uniformly distributed 32-bit number that is not zero, as initiate tags need.
     ///
     /// RFC 9260 §5.3.1: a tag is random in the range of 1 to 2^32 - 1.

@@ -18,6 +18,7 @@ use crate::{ChunkError, PacketError, VerificationTag, padded};
 /// Length of the common header in bytes (RFC 9260 §3.1).
 pub const COMMON_HEADER_LEN: usize = 12;
 
+//= RFC 9260 3.3.3-18
 /// The largest SCTP packet that an IP packet without jumbo payload can carry, in bytes: the Payload
 /// Length of IPv6 is a 16-bit number. IPv4 and UDP encapsulation carry a little less.
 pub const MAX_PACKET_LEN: usize = 65_535;
@@ -37,6 +38,7 @@ pub struct CommonHeader {
 }
 
 impl CommonHeader {
+    //= RFC 9260 3-2
     /// The header on the wire with a checksum of zero.
     pub(crate) fn to_bytes(self) -> [u8; COMMON_HEADER_LEN] {
         let [s0, s1] = self.source_port.to_be_bytes();
@@ -58,6 +60,7 @@ pub fn checksum(packet: &[u8]) -> Option<u32> {
     Some(crc32c::crc32c_append(crc32c::crc32c(&header), rest))
 }
 
+//= RFC 9260 6.8-1 6.8-2
 /// Writes the checksum into a finished packet; nothing happens to bytes shorter than a header.
 pub(crate) fn write_checksum(packet: &mut [u8]) {
     if let Some(crc) = checksum(packet)
@@ -76,6 +79,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
+    //= RFC 9260 3.1-1 3.1-2 6.8-3 6.8-4
     /// Checks length, CRC32c and port numbers of a received packet, in this order.
     ///
     /// # Errors
@@ -159,6 +163,7 @@ impl<'a> Chunks<'a> {
         let Some(value) = bytes.get(CHUNK_HEADER_LEN..) else {
             return Err(ChunkError::LengthTooSmall { chunk_type, length });
         };
+        //= RFC 9260 3.2-4
         // RFC 9260 §3.2: the receiver ignores padding; a last chunk without it is accepted as well.
         let padding = padded(bytes.len()) - bytes.len();
         self.rest = rest.get(padding..).unwrap_or_default();

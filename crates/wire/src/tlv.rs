@@ -60,6 +60,7 @@ impl<'a> Tlvs<'a> {
             return Err(TlvError::Length { kind, length, available });
         };
         // RFC 9260 §3.2: the final padding may be absent from the Chunk Length.
+        //= RFC 9260 3.2.1-3
         let padding = padded(bytes.len()) - bytes.len();
         self.0 = rest.get(padding..).unwrap_or_default();
         Ok(RawTlv { kind, value, bytes })
@@ -98,6 +99,7 @@ pub(crate) fn without_final_padding(list: &[u8]) -> &[u8] {
     }
 }
 
+//= RFC 9260 3.2.1-1 3.2.1-2
 /// Appends an item and pads it with zeros.
 ///
 /// Leaves the list as it is and returns false when the item would make it longer than `limit`;
@@ -138,6 +140,7 @@ mod tests {
         assert_eq!(without_final_padding(&malformed), &malformed);
     }
 
+    //= RFC 9260 3.2.1-1 3.2.1-2
     #[test]
     fn push_keeps_to_its_limit() {
         let mut list = Vec::new();

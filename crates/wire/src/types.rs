@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+//= RFC 9260 1.6-1 1.6-2 1.6-4 1.6-5
 macro_rules! serial_number {
     ($(#[$doc:meta])* $name:ident, $unsigned:ty, $signed:ty) => {
         $(#[$doc])*
@@ -120,6 +121,7 @@ impl fmt::Display for Ppid {
 mod tests {
     use super::*;
 
+    //= RFC 9260 1.6-1 1.6-2 1.6-4 1.6-5
     #[test]
     fn serial_arithmetic_wraps() {
         let last = Tsn(u32::MAX);

@@ -172,6 +172,7 @@ impl<'b> PacketWriter<'b> {
         chunk::pad(self.buffer);
     }
 
+    //= RFC 6951 5.3-3
     /// Writes the CRC32c (RFC 9260 §6.8) and returns the length of the packet in bytes.
     #[expect(clippy::must_use_candidate, reason = "the buffer knows its length as well")]
     pub fn finish(self) -> usize {

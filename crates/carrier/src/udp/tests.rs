@@ -29,6 +29,7 @@ async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<Incoming> {
     out
 }
 
+//= RFC 6951 5.3-1 5.3-2
 #[tokio::test]
 async fn packets_keep_their_bounds_order_and_addresses() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
@@ -53,6 +54,7 @@ async fn packets_keep_their_bounds_order_and_addresses() {
     assert_eq!(sent.send_failed + sent.send_too_large + received.recv_failed, 0);
 }
 
+//= RFC 6951 5.3-1
 #[tokio::test]
 async fn answers_leave_from_the_address_that_was_asked() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
@@ -99,6 +101,7 @@ async fn a_dual_stack_socket_speaks_both_families() {
     assert_eq!(six.destination, IpAddr::from(Ipv6Addr::LOCALHOST));
 }
 
+//= RFC 6951 5.8-1
 #[tokio::test]
 async fn ecn_bits_pass() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("127.0.0.1:0"));

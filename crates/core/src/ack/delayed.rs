@@ -38,6 +38,7 @@ pub(crate) struct DelayedAck {
 }
 
 impl DelayedAck {
+    //= RFC 9260 6.2-13 6.2-14
     /// Nothing received yet.
     pub(crate) fn new(parameters: &SackParameters) -> Self {
         // RFC 9260 §6.2: SACK.Delay MUST NOT be more than 500 ms.
@@ -60,6 +61,7 @@ impl DelayedAck {
         (self.delay, self.every) = (new.delay, new.every);
     }
 
+    //= RFC 9260 5.1-18 5.1-19 5.1.5-6 6.2-1 6.2-7 6.2-8 6.2-9 6.2-10 6.7-1 7.2.4-1
     /// Takes note of a packet; one without DATA changes nothing.
     pub(crate) fn on_packet(&mut self, now: Time, facts: PacketFacts) {
         let PacketFacts { new_data, duplicates, dropped, gap, immediate } = facts;

@@ -153,6 +153,7 @@ impl ReceivedTsns {
         self.duplicates.clear();
     }
 
+    //= RFC 9260 6.2-26 6.2-29 6.2-30
     /// Reneges on `seq`. False if it is not recorded beyond the cumulative one: what is
     /// acknowledged cumulatively is never taken back.
     ///

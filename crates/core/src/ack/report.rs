@@ -36,6 +36,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    //= RFC 9260 3.3.4-2
     /// Takes up to `limit` blocks.
     ///
     /// RFC 9260 §6.7: a SACK that has no room for all MUST report them from the lowest to the

@@ -26,6 +26,7 @@ impl ReceiveWindow {
         ReceiveWindow { size, told: size }
     }
 
+    //= RFC 9260 6.2-6 6.2-12 6.2-23 6.2-24
     /// The a_rwnd to put into a SACK now, when `buffered` bytes are held.
     pub(crate) fn advertised(&self, buffered: usize) -> u32 {
         let free = self.size.saturating_sub(u32::try_from(buffered).unwrap_or(u32::MAX));

@@ -24,17 +24,21 @@ impl Association {
             State::Closed => return Err(SendError::NoAssociation),
             State::CookieWait | State::CookieEchoed | State::Established
                 if !self.shutdown.requested => {}
+            //= RFC 9260 4-10 4-12 9.2-8 9.2-21
             // §9.2: new data requests SHOULD be rejected.
             _ => return Err(SendError::ShuttingDown),
         }
         let streams = self.sender.queue.streams();
+        //= RFC 9260 6.5-1
         if stream.0 >= streams {
             return Err(SendError::NoStream { stream: stream.0, streams });
         }
+        //= RFC 9260 3.3.1-5 6.2-32
         if payload.is_empty() {
             return Err(SendError::Empty);
         }
         let size = payload.len();
+        //= RFC 9260 6.9-3 6.9-4
         let limit = if self.config.fragmentation {
             self.config.max_message_size
         } else {
@@ -93,6 +97,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 3.3.2-10 3.3.3-10
     /// Takes other settings, as far as they can still change.
     pub(crate) fn reconfigure(&mut self, config: AssociationConfig) {
         for path in self.paths.iter_mut() {
@@ -110,6 +115,7 @@ impl Association {
 
     /// ABORT primitive.
     pub(crate) fn abort(&mut self, reason: &[u8]) {
+        //= RFC 9260 9.1-3
         // §9.1: a User-Initiated Abort cause SHOULD be present; it must fit one packet.
         let limit = self.paths.amdcs() - 8;
         let reason = &reason[..reason.len().min(limit)];

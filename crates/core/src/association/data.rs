@@ -16,6 +16,7 @@ const HARD_LIMIT: usize = 4;
 
 impl Association {
     pub(super) fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &Data<'_>) {
+        //= RFC 9260 6-2 6-4
         // DATA is taken until our SHUTDOWN is answered; the sender of SHUTDOWN has none left.
         let open =
             matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownSent);
@@ -24,6 +25,7 @@ impl Association {
             return;
         };
         incoming.has_data = true;
+        //= RFC 9260 6.2-19
         incoming.facts.immediate |= data.flags.immediate;
         incoming.retransmission |= data.flags.retransmission;
         let seq = match receiver.received.classify(data.tsn) {
@@ -33,6 +35,7 @@ impl Association {
             }
             Arrival::Duplicate => {
                 incoming.note_tsn(0);
+                //= RFC 9260 6.2-20 6.2-21
                 // §6.2: duplicates SHOULD be reported.
                 self.journal.stats.duplicate_chunks_received += 1;
                 receiver.received.note_duplicate(data.tsn);
@@ -73,6 +76,7 @@ impl Association {
             self.journal.event(Event::Readable);
         }
         if data.stream.0 >= receiver.streams {
+            //= RFC 9260 6.5-2
             // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
             let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
             self.push_control(incoming.path, Control::Error(causes));
@@ -93,6 +97,7 @@ impl Association {
         let message = self.retained.pop_front().or_else(|| {
             let receiver = self.receiver.as_mut()?;
             let message = receiver.inbound.pop()?;
+            //= RFC 9260 6.2-11 6.2-22
             // §6.2: additional SACKs SHOULD be sent when the window opens up.
             let pmdcs = self.paths.amdcs();
             if receiver.window.update_due(receiver.occupied(), pmdcs) {
@@ -117,6 +122,7 @@ impl Association {
 }
 
 impl super::receiver::Receiver {
+    //= RFC 9260 6.2-2 6.2-4 6.2-5 6.2-25
     /// Whether the chunk `seq` of `len` user bytes is accepted.
     ///
     /// What was promised by an advertised window is accepted; beyond it, only what fits now.
@@ -146,6 +152,7 @@ impl super::receiver::Receiver {
                 let first = seq == self.received.cumulative_seq() + 1;
                 return first && (promised || (starved && occupied < hard_limit));
             }
+            //= RFC 9260 6.2-3 6.2-26 6.2-27 6.2-28 6.2-29 6.2-30
             let Some(dropped) = self.inbound.discard_highest(seq) else { return false };
             self.received.forget(dropped);
             occupied = self.occupied();

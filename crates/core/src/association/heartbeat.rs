@@ -10,6 +10,7 @@ use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
 impl Association {
+    //= RFC 9260 5.4-1
     /// Starts monitoring when the association is established. Addresses that are not confirmed
     /// are probed first, HB.Max.Burst of them per RTO.
     pub(super) fn start_heartbeats(&mut self, now: Time) {
@@ -34,6 +35,7 @@ impl Association {
         heartbeat_interval(&self.config.profile, rto, probing, &mut self.rng)
     }
 
+    //= RFC 7829 3.2-11 3.2-12
     /// §5.4: an unconfirmed address is probed once per RTO. RFC 7829 §3.2 rule 5: so is one that has
     /// potentially failed; rule 6: unless data is sent there, which tells as much.
     fn is_probing(&self, path: PathId) -> bool {
@@ -54,6 +56,7 @@ impl Association {
         let failed = p.state() == PathState::PotentiallyFailed;
         if failed
             && !alone
+            //= RFC 7829 3.2-13
             && self.config.profile.heartbeat.enabled
             && p.heartbeat.outstanding.is_none()
         {
@@ -61,6 +64,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 3.3.5-1 8.3-1 8.3-14
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
         // §8.3: discontinued after sending SHUTDOWN or SHUTDOWN ACK.
@@ -109,6 +113,7 @@ impl Association {
         self.push_control(path, Control::Heartbeat(Bytes::copy_from_slice(&info.encode())));
     }
 
+    //= RFC 9260 8.3-3
     /// §8.3: not acknowledged within one RTO.
     fn heartbeat_lost(&mut self, path: PathId) {
         let profile = std::sync::Arc::clone(&self.config.profile);
@@ -118,6 +123,7 @@ impl Association {
         if p.count_error(&profile) {
             self.path_changed(path);
         }
+        //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
         if confirmed && path == self.paths.data_path() {
@@ -142,11 +148,13 @@ impl Association {
             p.rtt.begin_anew(); // It may well be another path than it was.
         }
         let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
+        //= RFC 9260 8.3-12
         self.sample_rtt(now, path, info.sent);
         let reactivated = self.paths[path].clear_errors();
         if newly_confirmed || reactivated {
             self.path_changed(path);
         }
+        //= RFC 9260 8.1-6 8.3-11
         // §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data
         // is outstanding, so that a path which drops only large packets is noticed.
         if self.sender.board.is_empty() {

@@ -35,8 +35,10 @@ impl Association {
             return;
         };
         match kind {
+            //= RFC 9260 10-6
             // ICMP7.
             IcmpKind::TooBig { mtu } => self.lower_path_mtu(now, path, mtu),
+            //= RFC 9260 10-7
             // ICMP8: "MUST treat this message as an abort with the T bit set if it does not contain
             // an INIT chunk. If it does contain an INIT chunk and the association is in the
             // COOKIE-WAIT state, handle the ICMP message like an ABORT chunk."
@@ -61,6 +63,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 7.3-1 7.3-2
     fn lower_path_mtu(&mut self, now: Time, path: PathId, mtu: usize) {
         let p = &mut self.paths[path];
         let mtu = match mtu {
@@ -105,6 +108,7 @@ impl Association {
             source: p.local,
             encapsulation: p.encapsulation,
             path: Some(path),
+            //= RFC 9260 6.9-6
             // RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation.
             fragment: len > p.max_packet,
         }

@@ -60,6 +60,7 @@ impl Association {
             path.local = Some(local);
             path.counters.packets_received += 1;
             path.counters.bytes_received += bytes.len() as u64;
+            //= RFC 6951 5.4-1 5.4-2
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT; only now, with
             // the tag checked.
             if encapsulation.is_some() && path.encapsulation != encapsulation {
@@ -69,6 +70,7 @@ impl Association {
         }
         let gap = self.receiver.as_ref().is_some_and(|r| r.received.has_gaps());
         let arrival = known.unwrap_or_else(|| self.paths.data_path());
+        //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
         let confirmed = self.paths[arrival].confirmed;
         let mut incoming = Incoming {
@@ -85,6 +87,7 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.inbound.begin_packet(bytes.len());
         }
+        //= RFC 9260 6.10-6
         for (i, raw) in packet.chunks().enumerate() {
             if self.is_closed() {
                 return;
@@ -99,11 +102,13 @@ impl Association {
                     }
                 }
                 Err(ChunkError::NoUserData { tsn }) => {
+                    //= RFC 9260 6.2-31
                     // §6.2: a DATA chunk with no user data SHOULD be answered with ABORT.
                     let causes = CauseWriter::new().no_user_data(tsn).finish();
                     self.abort_with(causes, CloseReason::ProtocolViolation("empty DATA chunk"));
                     return;
                 }
+                //= RFC 9260 6.10-7
                 // §6.10: a partial chunk MUST be dropped; the iterator ends after it.
                 Err(_) => self.journal.stats.malformed_chunks += 1,
             }
@@ -132,6 +137,7 @@ impl Association {
             }
             Chunk::CookieAck => self.on_cookie_ack(now),
             Chunk::Heartbeat(heartbeat) => {
+                //= RFC 9260 3.3.6-1 3.3.6-2 8.3-2 8.3-8
                 // §8.3: MUST be answered from COOKIE-ECHOED or ESTABLISHED on; the parameters are
                 // copied unchanged.
                 if self.state != State::CookieWait {
@@ -164,6 +170,7 @@ impl Association {
         true
     }
 
+    //= RFC 9260 9.1-6
     fn on_abort(&mut self, abort: Abort<'_>) {
         // §8.4 rule 8: the T bit says that the peer has no association (any more). Once it sent
         // SHUTDOWN and all data of both sides was acknowledged, this means that our SHUTDOWN ACK
@@ -220,6 +227,7 @@ impl Association {
                 gap &= !dac.ignores_gaps();
             }
             receiver.delayed.on_packet(now, PacketFacts { gap, ..incoming.facts });
+            //= RFC 9260 6.4-3 6.7-2
             receiver.ack_path = incoming.path;
             receiver.retransmission |= incoming.retransmission;
         }
@@ -237,6 +245,7 @@ const MAX_REPORTED_CHUNK: usize = 512;
 
 fn first_cause(causes: tresse_wire::Causes<'_>) -> (u16, Bytes) {
     match causes.iter().next() {
+        //= RFC 9260 9.1-7
         // §3.3.10.12: the Upper Layer Abort Reason is the value.
         Some(Ok(raw)) => (raw.code.0, Bytes::copy_from_slice(raw.value)),
         _ => (0, Bytes::new()),

@@ -163,6 +163,7 @@ impl Association {
         Cut { path, pipe_prev, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
     }
 
+    //= RFC 9260 7.2.4-5
     /// RFC 9260 §7.2.4 rules 2, 3 and 6.
     fn start_fast_recovery(&mut self, now: Time, paths: u32, mut cuts: SmallVec<[Cut; 2]>) {
         // Each path has a Fast Recovery of its own with concurrent transfer, otherwise the
@@ -362,6 +363,7 @@ impl Association {
     }
 }
 
+//= RFC 9260 7.2.4-3
 /// Adds the miss indications of one SACK; returns whether any chunk was struck.
 fn strike(board: &mut Scoreboard, outcome: &AckOutcome, htna: bool, in_recovery: bool) -> bool {
     if !htna {

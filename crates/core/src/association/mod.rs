@@ -55,6 +55,7 @@ pub(crate) enum State {
     Closed,
 }
 
+//= RFC 9260 1.3-2 5.3.1-2
 /// Ports and tags: how packets find this association.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
@@ -64,6 +65,7 @@ pub(crate) struct Identity {
     pub(crate) local_tag: VerificationTag,
     /// What we put into ours; 0 while unknown.
     pub(crate) peer_tag: VerificationTag,
+    //= RFC 9260 5.1.3-6
     /// Random stand-ins for the two tags in cookies (RFC 9260 §5.2.2), so that a cookie never
     /// shows the tags of a running association.
     pub(crate) local_tie_tag: u32,
@@ -227,12 +229,14 @@ impl Association {
         self.state == State::Closed
     }
 
+    //= RFC 9260 12.4-2
     /// Queues a control chunk; replies beyond the limit are dropped.
     fn push_control(&mut self, path: PathId, control: Control) {
         if self.outbox.len() >= MAX_OUTBOX {
             return;
         }
         match control {
+            //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
             // RFC 9260 §5.1: these MUST be the first chunk in the packet.
             Control::CookieEcho | Control::CookieAck => self.outbox.push_front((path, control)),
             _ => self.outbox.push_back((path, control)),
@@ -252,6 +256,7 @@ impl Association {
         self.journal.event(Event::Closed(reason));
     }
 
+    //= RFC 9260 3.3.7-1 8.5.1-4 9.1-1 9.1-2
     /// Sends ABORT with `causes` and ends the association.
     fn abort_with(&mut self, causes: Vec<u8>, reason: CloseReason) {
         self.outbox.clear();
@@ -288,6 +293,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 8.1-1 8.1-3 8.1-4
     /// One more consecutive error on the association; ends it when there were too many.
     ///
     /// RFC 9260 §8.1: if the counter exceeds Association.Max.Retrans, the peer is unreachable.
@@ -298,6 +304,7 @@ impl Association {
         }
     }
 
+    //= RFC 7829 3.2-16
     fn path_changed(&mut self, path: PathId) {
         let p = &self.paths[path];
         let event = Event::PathChanged { path, address: p.remote, state: p.state() };

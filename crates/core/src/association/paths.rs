@@ -54,6 +54,8 @@ impl Paths {
         self.list.iter_mut()
     }
 
+    //= RFC 9260 6.4-1 6.4.1-1 8.2-4
+    //= RFC 7829 3.2-3 3.2-4 3.2-6 3.2-7 3.2-8 3.2-9 3.2-10 4-1 4-2 4.1-1 4.1-2 4.1-3
     /// Where new data goes.
     ///
     /// RFC 9260 §6.4: the primary path; §6.4.1: an active alternate if it is inactive. RFC 7829
@@ -71,6 +73,7 @@ impl Paths {
         preferred.or_else(usable).map_or(self.primary, |p| p.id)
     }
 
+    //= RFC 7829 3.2-5
     /// Where a chunk that timed out on `last` goes.
     ///
     /// RFC 9260 §6.4: an active destination different from the last one, if there is any: the next
@@ -99,6 +102,7 @@ impl Paths {
         }
     }
 
+    //= RFC 9260 6-9 6.9-5 6.9-10 7.3-3 7.3-4
     /// The smallest PMDCS of all paths (AMDCS, RFC 9260 §7.3).
     pub(crate) fn amdcs(&self) -> usize {
         self.list.iter().map(Path::pmdcs).min().unwrap_or(512)

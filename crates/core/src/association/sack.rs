@@ -34,6 +34,7 @@ impl Association {
         nr_blocks: GapAckBlocks<'_>,
         timestamp_echo: Option<u32>,
     ) {
+        //= RFC 9260 6-5 6-7
         let open = matches!(
             self.state,
             State::Established | State::ShutdownPending | State::ShutdownReceived
@@ -77,6 +78,7 @@ impl Association {
         self.shutdown_progress(now);
     }
 
+    //= RFC 9260 3.3.8-2
     /// The Cumulative TSN Ack of a SHUTDOWN chunk acknowledges too (RFC 9260 §9.2).
     pub(super) fn on_cumulative_ack(&mut self, now: Time, cumulative: Tsn) {
         let sender = &mut self.sender;
@@ -108,6 +110,7 @@ impl Association {
             // §6.2.1 D i: drop it.
             Err(SackFault::Stale) => false,
             Err(SackFault::Unsent) => {
+                //= RFC 9260 12.4-4
                 // An optimistic or broken receiver: nothing it says can be relied on any more.
                 self.abort_violation("a TSN that was never sent is acknowledged");
                 false
@@ -122,6 +125,7 @@ impl Association {
     fn after_acks(&mut self, now: Time, marks: SackMarks) {
         let outcome = std::mem::take(&mut self.sender.outcome);
         if outcome.newly_acked > 0 {
+            //= RFC 9260 8.1-5
             // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
             self.errors = 0;
         }
@@ -136,6 +140,7 @@ impl Association {
                 self.paths[path].answered = now;
                 self.paths[path].one_packet = false;
                 self.paths[path].timeouts_in_a_row = 0;
+                //= RFC 7829 3.2-17 3.2-18
                 // §8.2: the ack of a retransmission may belong to another path: it does not count.
                 if ack.unambiguous {
                     self.path_answered(path);
@@ -147,6 +152,7 @@ impl Association {
         for (i, ack) in outcome.paths.iter().enumerate() {
             self.watch_queue(now, PathId(i as u8), ack, next);
         }
+        //= RFC 9260 7.2.4-6
         let verdict = self.recover(now, &outcome, marks, in_recovery);
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
@@ -172,6 +178,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 6.3.1-4
     /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.
     fn take_rtt_sample(&mut self, now: Time, path: PathId) {
         let Some(probe) = self.paths[path].rtt_probe else { return };
@@ -187,6 +194,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 7.2.1-9
     pub(super) fn grow_window(
         &mut self,
         now: Time,
@@ -267,6 +275,7 @@ impl Association {
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 
+    //= RFC 9260 6.1-21 6.3.3-1
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
         let mut wait = self.paths[path].rto();
         if self.sender.zero_window.probing {
@@ -319,6 +328,7 @@ impl Association {
         first.is_some_and(|c| c.chunk.payload.len() > self.sender.a_rwnd)
     }
 
+    //= RFC 9260 6.1-5 6.1-7
     /// Notices a closed window: the first probe leaves after one RTO (RFC 9260 §6.1 A).
     pub(super) fn watch_window(&mut self, now: Time) {
         let rto = self.paths[self.paths.data_path()].rto();
@@ -326,6 +336,7 @@ impl Association {
         let max_payload = self.paths.amdcs() - tresse_wire::DATA_HEADER_LEN;
         let closed =
             sender.queue.next_len(max_payload).is_some_and(|len| len > sender.peer_window());
+        //= RFC 9260 6.1-4
         let idle = sender.board.total_flight() == 0 && sender.board.first_lost().is_none();
         if !closed {
             sender.zero_window.probe_at = None;

@@ -17,6 +17,7 @@ use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 
+//= RFC 9260 1.6-3 6.1-22
 /// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
 const MAX_TSNS: usize = 65_535;
 
@@ -49,6 +50,7 @@ pub(super) struct Sender {
     pub(super) peer_buffer: usize,
     /// New packets that Limited Transmit allows beyond cwnd.
     pub(super) extra_packets: u32,
+    //= RFC 9260 7.2.4-4
     /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
     pub(super) retransmit_now: bool,
     pub(super) zero_window: ZeroWindow,
@@ -118,6 +120,7 @@ impl Sender {
         self.queue.bytes() + self.board.buffered_user_bytes()
     }
 
+    //= RFC 9260 6.2.1-1
     /// The peer's window less what is in flight (RFC 9260 §6.2.1 B, C, D ii).
     pub(super) fn peer_window(&self) -> usize {
         // A TSN that no Gap Ack Block can report would be dropped; once NR-SACKs have emptied the

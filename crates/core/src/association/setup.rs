@@ -112,6 +112,7 @@ impl Association {
     /// Queues a COOKIE ACK for `path`.
     fn send_cookie_ack(&mut self, now: Time, path: PathId) {
         self.push_control(path, Control::CookieAck);
+        //= RFC 9260 5.4-3
         // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk".
         if !self.paths[path].confirmed {
             self.send_heartbeat(now, path);
@@ -138,6 +139,7 @@ impl Association {
         (self.init_fields(), writer.finish())
     }
 
+    //= RFC 9260 5.1.1-1
     /// What we say of ourselves in INIT, and in INIT ACK after a collision (§5.2.1).
     pub(crate) fn init_fields(&self) -> InitFields {
         InitFields {
@@ -149,6 +151,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 4-3 4-4 4-5 4-6 4-7 4-8 5.1.4-3
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
         self.setup.attempts += 1;
@@ -159,7 +162,9 @@ impl Association {
             return;
         }
         let profile = std::sync::Arc::clone(&self.config.profile);
+        //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
+        //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
         self.setup.path = self.paths.alternate(path);
         let path = self.setup.path;
@@ -182,6 +187,7 @@ impl Association {
         parameters: tresse_wire::Parameters<'_>,
         incoming: &Incoming<'_>,
     ) {
+        //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
         if self.state != State::CookieWait {
             return;
@@ -205,14 +211,18 @@ impl Association {
         if let Some(sent) = self.setup.sent_once.take() {
             self.sample_rtt(now, self.setup.path, sent);
         }
+        //= RFC 9260 3.3.11-2
         self.setup.cookie = Some(Bytes::copy_from_slice(cookie));
+        //= RFC 9260 3.2.2-2
         // §3.2.2: reported in an ERROR chunk bundled with the COOKIE ECHO.
         self.setup.error = (!report.is_empty())
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
         self.adopt_peer(&peer);
+        //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source).filter(|p| self.paths[*p].confirmed) {
             self.setup.path = path;
         }
+        //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
         self.state = State::CookieEchoed;
         self.outbox.clear();
         self.setup.attempts = 0;
@@ -223,6 +233,7 @@ impl Association {
         self.opportunity();
     }
 
+    //= RFC 9260 5.1-15 5.1-16 5.1-17
     /// Answers an INIT ACK that cannot be used with ABORT, and gives up where that is asked for.
     fn refuse_init_ack(
         &mut self,
@@ -233,11 +244,13 @@ impl Association {
     ) {
         let (tag, fatal) = (fields.initiate_tag, refusal != Refusal::SmallWindow);
         let abort = match refusal {
+            //= RFC 9260 3.3.3-6
             // §3.3.3: with an Initiate Tag of 0, "it MUST destroy the TCB and SHOULD send an ABORT
             // chunk with the T bit set".
             Refusal::ZeroTag => {
                 Abort { tag: self.identity.local_tag, reflected: true, causes: Vec::new() }
             }
+            //= RFC 9260 3.3.3-9
             // §3.3.3: a small a_rwnd "MUST NOT change the state of any existing association".
             Refusal::SmallWindow => {
                 let causes = CauseWriter::new().invalid_mandatory_parameter().finish();
@@ -258,6 +271,7 @@ impl Association {
         self.setup.adaptation = peer.adaptation;
         self.sender.a_rwnd = peer.a_rwnd as usize;
         self.sender.peer_buffer = peer.a_rwnd as usize;
+        //= RFC 9260 5.1.1-2 5.1.1-3
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
@@ -279,6 +293,7 @@ impl Association {
 
     /// COOKIE ACK (§5.1 E).
     pub(super) fn on_cookie_ack(&mut self, now: Time) {
+        //= RFC 9260 5.2.5-1
         // §5.2.5: at any state other than COOKIE-ECHOED it SHOULD be discarded.
         if self.state != State::CookieEchoed {
             return;
@@ -321,6 +336,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 5.2.6-1 5.2.6-2
     /// ERROR with Stale Cookie (§5.2.6): asks once for a longer life, then gives up.
     pub(super) fn on_stale_cookie(&mut self, now: Time) {
         if self.state != State::CookieEchoed {
@@ -331,6 +347,7 @@ impl Association {
             return;
         }
         self.setup.stale_retried = true;
+        //= RFC 9260 5.2.6-3
         // The extension SHOULD use the measured RTT and add no more than one second.
         let rtt = now.since(self.setup.cookie_sent).as_millis();
         self.setup.preservative_ms = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
@@ -341,6 +358,7 @@ impl Association {
         self.send_init(now);
     }
 
+    //= RFC 9260 5.2.4-11
     /// A valid cookie for this association (§5.2.4, Table 12 B and D): the tags are adopted or
     /// the same, and the peer waits for a COOKIE ACK on `path`.
     pub(crate) fn on_matching_cookie(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
@@ -367,6 +385,7 @@ impl Association {
             && self.receiver.as_ref().is_some_and(|r| r.initial_tsn != cookie.peer.initial_tsn)
     }
 
+    //= RFC 9260 5.2.4-5
     /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on the same paths.
     pub(crate) fn restart(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
         // The application asked once and will not ask again.
@@ -391,6 +410,7 @@ impl Association {
         self.paths.reset(&self.config);
         self.state = State::Established;
         self.errors = 0;
+        //= RFC 9260 5.2.4-4
         self.journal.event(Event::Restarted);
         self.adopt_peer(&cookie.peer);
         self.tell_adaptation();
@@ -401,6 +421,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 5.2.4-6
     /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph).
     pub(crate) fn refuse_restart(&mut self, path: PathId) {
         self.push_control(path, Control::ShutdownAck);

@@ -27,6 +27,7 @@ impl Association {
         match self.state {
             State::CookieWait | State::CookieEchoed => self.shutdown.requested = true,
             State::Established => self.begin_shutdown(now),
+            //= RFC 9260 9.2-7
             // §9.2: in SHUTDOWN-RECEIVED, requests of the upper layer MUST be ignored.
             _ => {}
         }
@@ -47,10 +48,12 @@ impl Association {
             return;
         }
         match self.state {
+            //= RFC 9260 9.2-1 9.2-20
             State::ShutdownPending => {
                 self.state = State::ShutdownSent;
                 self.send_shutdown(now, Control::Shutdown);
             }
+            //= RFC 9260 3.3.9-1 4-11 9.2-13
             State::ShutdownReceived => {
                 self.state = State::ShutdownAckSent;
                 self.shutdown.attempts = 0;
@@ -60,6 +63,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 3.3.8-1
     fn send_shutdown(&mut self, now: Time, control: Control) {
         let path = self.paths.data_path();
         self.shutdown.path = path;
@@ -69,6 +73,7 @@ impl Association {
         self.shutdown.t2 = Some(now + self.paths[path].rto());
     }
 
+    //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
         self.shutdown.attempts += 1;
@@ -79,6 +84,7 @@ impl Association {
         }
         let profile = std::sync::Arc::clone(&self.config.profile);
         let last = self.shutdown.path;
+        //= RFC 9260 9.2-3
         self.paths[last].rtt.back_off(&profile);
         if self.paths[last].count_error(&profile) {
             self.path_changed(last);
@@ -94,6 +100,7 @@ impl Association {
         self.shutdown.t2 = Some(now + self.paths[path].rto());
     }
 
+    //= RFC 9260 9.2-11 9.2-12
     /// T5-shutdown-guard expired: ABORT.
     pub(super) fn on_t5(&mut self) {
         self.abort_with(Vec::new(), CloseReason::ShutdownTimeout);
@@ -102,6 +109,7 @@ impl Association {
     /// SHUTDOWN received.
     pub(super) fn on_shutdown(&mut self, now: Time, cumulative: Tsn) {
         match self.state {
+            //= RFC 9260 9.2-24
             // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
             State::CookieWait | State::CookieEchoed | State::Closed => {}
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
@@ -115,6 +123,7 @@ impl Association {
                     self.shutdown_progress(now);
                 }
             }
+            //= RFC 9260 9.2-25
             // Both sides shut down at once: answer at once, restart T2.
             State::ShutdownSent => {
                 self.state = State::ShutdownAckSent;
@@ -125,6 +134,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26
     /// SHUTDOWN ACK received; in COOKIE-WAIT and COOKIE-ECHOED the endpoint treats it as out of
     /// the blue (§8.5.1 E).
     pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
@@ -134,6 +144,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 8.5.1-11 9.2-18 9.2-19
     /// SHUTDOWN COMPLETE received: ignored except in SHUTDOWN-ACK-SENT (§8.5.1 C).
     pub(super) fn on_shutdown_complete(&mut self) {
         if self.state == State::ShutdownAckSent {
@@ -146,11 +157,13 @@ impl Association {
         if self.state != State::ShutdownSent {
             return;
         }
+        //= RFC 9260 9.2-6
         // The reception of any packet from the peer SHOULD clear the retransmission count and
         // restart T2.
         self.shutdown.attempts = 0;
         self.shutdown.t2 = Some(now + self.paths[self.shutdown.path].rto());
         if has_data {
+            //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
             if let Some(receiver) = &mut self.receiver {
                 receiver.delayed.request();

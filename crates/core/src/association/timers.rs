@@ -84,6 +84,7 @@ impl Association {
         }
     }
 
+    //= RFC 6951 5.5-2
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
     fn on_t3(&mut self, now: Time, path: PathId) {
         let open = matches!(
@@ -96,6 +97,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].timeouts += 1;
+        //= RFC 9260 6.1-6
         // §6.1 A: a peer that answers and keeps its window closed lives: that is no error. What is
         // sent again before the window opens is a probe like any other.
         let closed = self.is_window_closed() && self.sender.zero_window.answered;
@@ -145,6 +147,7 @@ impl Association {
             p.fast_recovery_exit = None;
         }
         self.paths[path].rtt_probe = None;
+        //= RFC 9260 6.3.3-2
         // E3: everything outstanding on the path is lost; one packet of it leaves at once.
         let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
         in_flight.clear();

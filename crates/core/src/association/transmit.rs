@@ -85,6 +85,7 @@ impl Association {
     /// An opportunity to send came. Credit that is not used is taken back by `poll_transmit`;
     /// several SACKs handled before it add up.
     pub(super) fn opportunity(&mut self) {
+        //= RFC 9260 6.1-14 6.1-15
         // §6.1 D: if flightsize + Max.Burst * PMDCS < cwnd, that is the limit for now.
         let packets = self.profile().limits.max_burst as usize;
         for path in self.paths.iter_mut() {
@@ -94,6 +95,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 5.1-4 8.5-1 8.5.1-12
     fn header(&self, tag: tresse_wire::VerificationTag) -> CommonHeader {
         CommonHeader {
             source_port: self.identity.local_port,
@@ -102,11 +104,13 @@ impl Association {
         }
     }
 
+    //= RFC 9260 5-1 6-1
     /// DATA may be sent in these states (§9.2).
     pub(super) fn may_send_data(&self) -> bool {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
+    //= RFC 9260 6.1-1
     /// A packet of lost chunks, or of new ones.
     fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
         if !self.may_send_data() {
@@ -130,6 +134,7 @@ impl Association {
             {
                 return Some(path);
             }
+            //= RFC 9260 6.1-13
             // §6.1 C: what is lost goes before what is new, if it could take the same path.
             let waiting = self.sender.board.first_lost().is_some() && !held;
             if waiting && !self.is_concurrent() {
@@ -169,6 +174,7 @@ impl Association {
                 || self.may_send_new_somewhere())
     }
 
+    //= RFC 9260 6.4-4 6.4-5
     /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
     pub(super) fn retransmission_path(
         &self,
@@ -188,6 +194,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 6.1-8
     /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address.
     pub(super) fn decay_idle(&mut self, now: Time, path: PathId) {
         if self.sender.board.flight(path) > 0 || self.paths[path].last_data_sent == Time::ZERO {
@@ -210,12 +217,14 @@ impl Association {
         }
     }
 
+    //= RFC 9260 6.9-7
     /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
     pub(super) fn max_payload(&self) -> usize {
         let timestamp = if self.sender.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 };
         self.paths.amdcs() - DATA_HEADER_LEN - timestamp
     }
 
+    //= RFC 9260 6.1-10 6.1-11 6.1-12 7.2-1 7.2-2 7.2.1-4
     /// §6.1 B: a packet may breach cwnd if flight has not reached it.
     pub(super) fn cwnd_allows(&self, path: PathId) -> bool {
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
@@ -225,10 +234,12 @@ impl Association {
         flight == 0 || (more && flight < self.window(path))
     }
 
+    //= RFC 9260 6.1-17
     /// Whether a packet may begin with a new chunk on `path`.
     pub(super) fn may_send_new(&self, path: PathId) -> bool {
         let sender = &self.sender;
         let Some(len) = sender.queue.next_len(self.max_payload()) else { return false };
+        //= RFC 9260 6.1-2 6.1-3
         // §6.1 A: no new data beyond the peer's window, except zero window probes.
         let window = len <= sender.peer_window()
             || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
@@ -240,6 +251,7 @@ impl Association {
         window && cwnd && burst && !(self.state == State::Established && self.nagle_holds())
     }
 
+    //= RFC 9260 6.1-9
     /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
     /// §4.2.3.4), unless the application turned that off.
     fn nagle_holds(&self) -> bool {
@@ -251,6 +263,7 @@ impl Association {
         queue.bytes() + queue.messages() * DATA_HEADER_LEN < self.max_payload()
     }
 
+    //= RFC 9260 6.1-16 6.9-8
     /// A SACK is bundled unless it would push the first chunk out of the packet; one that must go
     /// then leaves alone, before the data.
     fn sack_leaves_room(&self, path: PathId, lost: bool) -> bool {
@@ -296,6 +309,7 @@ impl Association {
             self.sender.recovery.spurious.on_retransmission(now, seq);
             let eligibility = self.eligibility();
             self.sender.board.record_retransmission(now, path, seq, eligibility);
+            //= RFC 9260 6.3.1-5
             // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
             // With concurrent transfer the order between paths says nothing: the chunk alone.
             let concurrent = self.is_concurrent();
@@ -349,6 +363,7 @@ impl Association {
         self.sender.recovery.on_sent(&Sent { now, path, seq, again: cause });
     }
 
+    //= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
     /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
     fn write_new(&mut self, packet: &mut DataPacket<'_>) {
         let DataPacket { now, path, writer, carried } = packet;
@@ -427,6 +442,7 @@ impl Association {
         carried.highest = carried.highest.max(seq);
         self.sender.recovery.on_sent(&Sent { now, path, seq, again: None });
         self.journal.stats.data_chunks_sent += 1;
+        //= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3
         // §6.3.1 C4: one measurement per round trip.
         self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });
         self.paths[path].last_measurable = now;

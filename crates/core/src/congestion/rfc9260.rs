@@ -37,6 +37,7 @@ pub(super) struct Steps {
 }
 
 impl Rfc9260 {
+    //= RFC 9260 7.2.1-1
     pub(super) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Rfc9260 {
         let cwnd = match parameters.initial_window {
             InitialWindow::Rfc9260 => {
@@ -50,6 +51,7 @@ impl Rfc9260 {
             pmdcs,
             cwnd,
             initial: cwnd,
+            //= RFC 9260 7.2.1-3
             // RFC 9260 §7.2.1: ssthresh SHOULD be arbitrarily high at first.
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
@@ -77,6 +79,7 @@ impl Rfc9260 {
         self.idle = false;
         let used = facts.flight_before >= self.cwnd;
         if self.cwnd < self.ssthresh || (self.cwnd == self.ssthresh && steps.slow_at_threshold) {
+            //= RFC 9260 7.2.1-5 7.2.1-6 7.2.1-7 7.2.1-8
             // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
             let allowed =
                 facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
@@ -85,6 +88,7 @@ impl Rfc9260 {
                 self.step(facts.bytes.min(limit), steps.slow_start);
             }
         } else {
+            //= RFC 9260 7.2.2-1 7.2.2-2 7.2.2-3
             // §7.2.2
             self.partial_bytes_acked += facts.bytes;
             if self.partial_bytes_acked >= self.cwnd {
@@ -109,6 +113,7 @@ impl Rfc9260 {
         self.cwnd = self.cwnd.saturating_add_signed(change).max(self.pmdcs);
     }
 
+    //= RFC 9260 7.2.3-1
     /// Losses were found by SACKs.
     pub(super) fn reduce(&mut self, ssthresh: usize) {
         self.ssthresh = ssthresh;
@@ -116,6 +121,7 @@ impl Rfc9260 {
         self.partial_bytes_acked = 0;
     }
 
+    //= RFC 9260 7.2.1-2 7.2.3-2
     /// T3-rtx expired; `again` as in [`CongestionControl::on_timeout`].
     pub(super) fn restart(&mut self, again: bool, ssthresh: usize) {
         if !again || self.parameters.halve_at_every_timeout {
@@ -157,6 +163,8 @@ impl CongestionControl for Rfc9260 {
         self.initial
     }
 
+    //= RFC 9260 7.1-1 7.2.1-10 7.2.1-11 7.2.2-4
+    //= RFC 7829 3.2-15
     fn on_idle(&mut self) {
         if !self.parameters.idle_decay {
             return;
@@ -194,6 +202,7 @@ mod tests {
         }
     }
 
+    //= RFC 9260 7.2.1-1
     #[test]
     fn initial_window_follows_section_7_2_1() {
         assert_eq!(control().cwnd(), 4404);
@@ -202,6 +211,7 @@ mod tests {
         assert_eq!(Rfc9260::new(&CongestionParameters::default(), 9000, false).cwnd(), 18_000);
     }
 
+    //= RFC 9260 7.2-1 7.2-2 7.2.1-5 7.2.1-6 7.2.1-7 7.2.1-8
     #[test]
     fn slow_start_grows_by_acked_bytes_up_to_one_pmdcs_and_only_when_used() {
         let mut c = control();
@@ -215,6 +225,7 @@ mod tests {
         assert_eq!(c.cwnd(), 5404 + PMDCS, "in fast recovery");
     }
 
+    //= RFC 9260 7.2-1 7.2-2 7.2.2-1 7.2.2-2 7.2.2-3
     #[test]
     fn congestion_avoidance_adds_one_pmdcs_per_window() {
         let mut c = control();
@@ -231,6 +242,7 @@ mod tests {
         assert_eq!(c.partial_bytes_acked, 0);
     }
 
+    //= RFC 9260 7.2.3-1
     #[test]
     fn loss_halves_and_timeout_restarts() {
         let mut c = control();
@@ -257,6 +269,7 @@ mod tests {
         assert_eq!(c.ssthresh(), 4 * PMDCS);
     }
 
+    //= RFC 9260 7.1-1 7.2.1-10 7.2.1-11 7.2.2-4
     #[test]
     fn idle_paths_decay_to_four_pmdcs() {
         let mut c = control();

@@ -10,6 +10,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+//= RFC 9260 5.1.3-3
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use tresse_wire::{Tsn, VerificationTag};
@@ -21,9 +22,11 @@ use crate::time::Time;
 
 const VERSION: u8 = 3;
 const MAC_LEN: usize = 32;
+//= RFC 9260 5.1.3-5 5.1.5-1
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
 
+//= RFC 9260 3.3.3.1.1-1 5.1-5 5.1.3-1 5.1.3-2
 /// What a cookie holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cookie {
@@ -63,6 +66,7 @@ impl Cookie {
         }
     }
 
+    //= RFC 9260 3.3.11-3 5.1.3-7 12.4-5
     fn encode(&self, key: u8) -> Vec<u8> {
         let mut b = Vec::with_capacity(128);
         b.extend([VERSION, key]);
@@ -188,6 +192,7 @@ impl std::fmt::Debug for CookieKeys {
 }
 
 impl CookieKeys {
+    //= RFC 9260 5.1.3-4 14.1-1
     pub(crate) fn new(rng: &mut Rng) -> CookieKeys {
         let mut current = [0; 32];
         rng.fill(&mut current);
@@ -266,6 +271,7 @@ mod tests {
         }
     }
 
+    //= RFC 9260 3.3.3.1.1-1 5.1-5 5.1.3-1 5.1.3-2 5.1.3-3 5.1.3-4 14.1-1
     #[test]
     fn opens_what_it_sealed_and_nothing_else() {
         let mut rng = Rng::from_seed([7; 32]);
@@ -285,6 +291,7 @@ mod tests {
         assert_eq!(other.open(&sealed), Err(CookieError::Forged));
     }
 
+    //= RFC 9260 5.1.3-5 5.1.5-1
     #[test]
     fn the_previous_key_still_opens_and_older_ones_do_not() {
         let mut rng = Rng::from_seed([8; 32]);

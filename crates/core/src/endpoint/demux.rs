@@ -81,6 +81,7 @@ impl Endpoint {
         let header = packet.header();
         let foreign = !self.ports.contains_key(&header.destination_port);
         if !unicast || (foreign && datagram.encapsulation.is_none()) {
+            //= RFC 9260 8.4-1
             // §8.4 rule 1: to or from a non-unicast address: silently discarded. On raw IP,
             // another port is another endpoint's.
             self.stats.out_of_the_blue += 1;
@@ -96,6 +97,7 @@ impl Endpoint {
             return;
         }
         if let Some(Chunk::Init(init)) = &survey.init {
+            //= RFC 9260 8.5.1-2 8.5.1-3 12.3-2
             // §8.5.1 A: the tag MUST be 0 and the INIT alone; otherwise discarded silently.
             if survey.chunks == 1 && header.verification_tag.0 == 0 {
                 self.on_init(now, datagram, header, init.fields(), init.parameters);
@@ -110,6 +112,7 @@ impl Endpoint {
             return;
         }
         let id = self.find(datagram, header);
+        //= RFC 9260 8.4-5
         // §8.4: rule 2 comes before rule 4.
         if let Some(cookie) = survey.cookie.filter(|_| survey.abort.is_none()) {
             let Some(id) = self.on_cookie_echo(now, datagram, header, cookie, id) else { return };
@@ -124,6 +127,7 @@ impl Endpoint {
                     .get(id)
                     .is_some_and(|a| matches!(a.state, State::CookieWait | State::CookieEchoed));
                 if survey.shutdown_ack && in_setup {
+                    //= RFC 9260 8.5.1-13 9.2-23
                     // §8.5.1 E: treated as out of the blue.
                     self.out_of_the_blue(datagram, header, &survey);
                 } else {
@@ -181,6 +185,7 @@ impl Endpoint {
         })
     }
 
+    //= RFC 9260 8.5-2 8.5-3 8.5.1-6 8.5.1-7 8.5.1-10 9.1-5
     /// §8.5 and the exceptions of §8.5.1 B and C.
     fn tag_is_right(&self, id: AssociationId, header: CommonHeader, survey: &Survey<'_>) -> bool {
         let Some(a) = self.associations.get(id) else { return false };
@@ -215,6 +220,7 @@ impl Endpoint {
     /// §8.4, rules 2 to 8; INIT and COOKIE ECHO were handled before.
     fn out_of_the_blue(&mut self, datagram: &Datagram, header: CommonHeader, survey: &Survey<'_>) {
         self.stats.out_of_the_blue += 1;
+        //= RFC 9260 3.3.7-3 3.3.7-4 8.4-2 8.4-8 8.4-9 9.1-4
         // Rule 2: a packet with ABORT; rule 6: SHUTDOWN COMPLETE; rule 7: Stale Cookie, COOKIE ACK.
         let silent = survey.abort.is_some() || survey.shutdown_complete.is_some() || survey.silent;
         if survey.abort.is_some() {
@@ -224,6 +230,7 @@ impl Endpoint {
             // Rule 5 comes before rules 6 and 7.
             self.replies.shutdown_complete(datagram, header);
         } else if !silent {
+            //= RFC 9260 6-3 6-6 8.4-12
             // Rule 8.
             self.replies.abort(datagram, header, header.verification_tag, true, &[]);
         }

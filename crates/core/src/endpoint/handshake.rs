@@ -22,6 +22,7 @@ struct Answer {
 }
 
 impl Endpoint {
+    //= RFC 9260 3.3.2-4 5.1-6
     /// INIT. Nothing is kept: all that matters goes into the cookie.
     pub(super) fn on_init(
         &mut self,
@@ -33,11 +34,13 @@ impl Endpoint {
     ) {
         let init = match read_init(fields, parameters, datagram.source) {
             Ok(init) => init,
+            //= RFC 9260 3.3.2-7
             // §3.3.2: "the receiver MUST silently discard the packet".
             Err(Refusal::ZeroTag) => {
                 self.stats.invalid_packets += 1;
                 return;
             }
+            //= RFC 9260 5.1-15 5.1-16 5.1-17
             Err(refusal) => {
                 let causes = match refusal {
                     Refusal::Abort(causes) => causes,
@@ -52,6 +55,7 @@ impl Endpoint {
             None => self.answer_stranger(datagram, header, &init),
         };
         if let Some(mut answer) = answer {
+            //= RFC 9260 3.3.3-11
             // §3.3.3: OS "MUST NOT be greater than the MIS value sent in the INIT chunk".
             let streams = &mut answer.fields.outbound_streams;
             *streams = init.peer.inbound_streams.min(*streams);
@@ -59,6 +63,7 @@ impl Endpoint {
         }
     }
 
+    //= RFC 9260 5.1.2-6
     /// §5.1.2 D: any address of the INIT may identify an existing association.
     fn find_any(
         &self,
@@ -76,6 +81,7 @@ impl Endpoint {
         })
     }
 
+    //= RFC 9260 5.2.2-10
     fn answer_stranger(
         &mut self,
         datagram: &Datagram,
@@ -85,6 +91,7 @@ impl Endpoint {
         let full = self.index.len() >= self.max_associations;
         let port = self.ports.get(&header.destination_port).filter(|port| port.accept && !full);
         let Some(port) = port else {
+            //= RFC 9260 8.4-3 8.4-4
             // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
             let causes =
                 if full { CauseWriter::new().out_of_resource().finish() } else { Vec::new() };
@@ -104,6 +111,7 @@ impl Endpoint {
         Some(Answer { fields, tie_tags: (0, 0) })
     }
 
+    //= RFC 9260 3.3.2-15 3.3.3-17
     /// A random initial TSN (§3.3.2).
     pub(super) fn fresh_tsn(&mut self) -> Tsn {
         let tsn = Tsn(self.rng.next_u32());
@@ -112,6 +120,7 @@ impl Endpoint {
         tsn
     }
 
+    //= RFC 9260 5.1-1 5.1-2 5.3.1-1
     /// A random tag that no association of this endpoint uses (§5.3.1).
     pub(super) fn fresh_tag(&mut self) -> VerificationTag {
         loop {
@@ -137,6 +146,7 @@ impl Endpoint {
             init.peer.addresses.iter().copied().filter(|x| a.paths.find(*x).is_none()).collect();
         let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
         match a.state {
+            //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
             // §5.2.1: the same parameters as in our INIT, only to an address that the upper
             // layer gave.
             State::CookieWait => {
@@ -146,6 +156,7 @@ impl Endpoint {
             State::CookieEchoed if added.is_empty() => {
                 return Some(Answer { fields: a.init_fields(), tie_tags });
             }
+            //= RFC 9260 9.2-22
             // §9.2: discard the INIT and send SHUTDOWN ACK again.
             State::ShutdownAckSent => {
                 a.resend_shutdown_ack();
@@ -153,6 +164,7 @@ impl Endpoint {
                 return None;
             }
             _ if added.is_empty() => {}
+            //= RFC 9260 5.2.1-7 5.2.1-8 5.2.1-9 5.2.2-2 5.2.2-3 5.2.2-4
             // §5.2.2: new addresses could hijack the association.
             _ => {
                 let mut list = ParameterWriter::new();
@@ -167,6 +179,7 @@ impl Endpoint {
                 return None;
             }
         }
+        //= RFC 9260 5.2.2-1 5.2.2-5 5.2.2-6 5.2.2-7 5.2.2-8 5.2.2-9
         // §5.2.2: a new tag, the other parameters from the existing association.
         let fields = a.init_fields();
         let (initiate_tag, initial_tsn) = (self.fresh_tag(), self.fresh_tsn());
@@ -205,6 +218,7 @@ impl Endpoint {
         parameters.state_cookie(&sealed);
         let ours = self.host.listed(&port.local_addresses, &cookie.peer.addresses);
         PeerParameters::write_ours(&ours, &port.association, &mut parameters);
+        //= RFC 9260 3.2.2-1 3.3.3.1.2-1
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);
@@ -222,6 +236,7 @@ impl Endpoint {
         sealed: &[u8],
         known: Option<AssociationId>,
     ) -> Option<AssociationId> {
+        //= RFC 9260 4-1 5.1.5-2 5.1.5-3
         // Rules 1 to 3: authentic, and for these ports, this tag and this host.
         let cookie = self.keys.open(sealed).ok().filter(|c| {
             c.local_port == header.destination_port
@@ -237,6 +252,7 @@ impl Endpoint {
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
         });
+        //= RFC 9260 4-2 5.1.5-4 5.2.4-1 5.2.4-2
         // Rule 4, §5.2.4 rule 3: stale, unless both tags match.
         if let Some(staleness) = cookie.staleness(now).filter(|_| tags != Some((true, true))) {
             self.stats.stale_cookies += 1;
@@ -262,6 +278,7 @@ impl Endpoint {
         }
     }
 
+    //= RFC 9260 5.1.5-8 5.2.4-3 5.2.4-7 5.2.4-8 5.2.4-9 5.2.4-10
     /// Table 12.
     fn cookie_for_known(
         &mut self,

@@ -71,6 +71,7 @@ impl Quoted {
 }
 
 impl Endpoint {
+    //= RFC 9260 10-1 12.4-1
     /// Takes an ICMP message about a packet that this endpoint sent. What cannot be tied to an
     /// association, or lacks its verification tag, is counted and ignored.
     pub fn handle_icmp(&mut self, now: Time, icmp: &Icmp) {
@@ -81,6 +82,8 @@ impl Endpoint {
             }
             return;
         };
+        //= RFC 9260 10-3 10-4 10-5
+        //= RFC 6951 5.5-1
         // ICMP5: "If the association cannot be found, an implementation SHOULD ignore the ICMP
         // message." ICMP6: the tag "MUST" match.
         let found = Quoted::parse(quoted).and_then(|quoted| {

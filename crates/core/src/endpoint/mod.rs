@@ -167,6 +167,7 @@ impl Endpoint {
         self.connect_from(now, self.main_port, remotes, remote_port, config)
     }
 
+    //= RFC 9260 1.3-1
     /// As [`connect`](Self::connect), from another port that was opened.
     ///
     /// # Errors
@@ -184,6 +185,7 @@ impl Endpoint {
             return Err(ConnectError::NoAddress);
         }
         if remote_port == 0 {
+            //= RFC 9260 3.1-1 3.1-2
             return Err(ConnectError::ZeroPort);
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
@@ -464,6 +466,7 @@ impl Endpoint {
         }
     }
 
+    //= RFC 9260 14.2-1
     /// Removes closed associations of which everything was told and read.
     fn reap(&mut self) {
         let mut leaving = std::mem::take(&mut self.leaving);

@@ -43,6 +43,7 @@ impl PastAssociations {
         }
     }
 
+    //= RFC 9260 5.3.1-3
     /// Whether a cookie stems from the setup of an association that is over: it was made before
     /// the end, for the same tag of the peer.
     pub(super) fn include(&self, cookie: &Cookie) -> bool {

@@ -31,6 +31,7 @@ impl Endpoint {
         totals
     }
 
+    //= RFC 9260 1.3-3
     /// Opens another local SCTP port, or gives an open one other settings. These hold for
     /// associations that begin afterwards.
     ///

@@ -44,6 +44,7 @@ impl Replies {
         write(&mut writer);
         writer.finish();
         let transmit = Transmit {
+            //= RFC 9260 5.1-3 5.1-11 5.1.2-7 6.4-2
             destination: to.source,
             source: Some(to.destination),
             encapsulation: to.encapsulation,
@@ -64,6 +65,7 @@ impl Replies {
         self.push(to, received, tag, |w| w.init_ack(fields, parameters));
     }
 
+    //= RFC 9260 3.3.7-5 8.4-10 8.4-11 8.5.1-5
     /// ABORT; `reflected` sets the T bit: the tag is the one received (§8.4 rule 8).
     pub(super) fn abort(
         &mut self,
@@ -76,6 +78,7 @@ impl Replies {
         self.push(to, received, tag, |w| w.abort(reflected, causes));
     }
 
+    //= RFC 9260 3.1-5 3.3.13-2 8.4-6 8.4-7 8.5.1-9
     /// SHUTDOWN COMPLETE with the T bit (§8.4 rule 5).
     pub(super) fn shutdown_complete(&mut self, to: &Datagram, received: CommonHeader) {
         self.push(to, received, received.verification_tag, |w| w.shutdown_complete(true));

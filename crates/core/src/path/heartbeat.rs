@@ -10,6 +10,7 @@ use crate::time::Time;
 /// Length of the Heartbeat Info that we send: path, time, nonce.
 const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
 
+//= RFC 9260 3.3.5-2 3.3.5-3 8.3-6
 /// The contents of our Heartbeat Info parameter; opaque to the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeartbeatInfo {
@@ -52,6 +53,7 @@ pub(crate) struct HeartbeatState {
     pub(crate) acked: u64,
 }
 
+//= RFC 9260 8.3-13
 /// Time to the next heartbeat on an idle path.
 ///
 /// RFC 9260 §8.3: RTO plus HB.interval, with jittering of +/- 50 % of the RTO. An address that is
@@ -70,6 +72,7 @@ pub(crate) fn heartbeat_interval(
 mod tests {
     use super::*;
 
+    //= RFC 9260 3.3.5-2 3.3.5-3 8.3-6
     #[test]
     fn info_round_trips_and_rejects_foreign_bytes() {
         let info = HeartbeatInfo { path: PathId(3), sent: Time::from_millis(77), nonce: 1 << 63 };
@@ -78,6 +81,7 @@ mod tests {
         assert_eq!(HeartbeatInfo::decode(&[0; 18]), None);
     }
 
+    //= RFC 9260 8.3-13
     #[test]
     fn interval_is_jittered_around_rto() {
         let (profile, mut rng) = (Profile::default(), Rng::from_seed([1; 32]));

@@ -77,6 +77,7 @@ pub(crate) struct Path {
     pub(crate) remote: IpAddr,
     /// Our source address towards it; `None` leaves it to the carrier.
     pub(crate) local: Option<IpAddr>,
+    //= RFC 6951 5.1-1
     /// The peer's UDP port (RFC 6951).
     pub(crate) encapsulation: Option<u16>,
     /// Verified to belong to the peer (RFC 9260 §5.4).
@@ -161,6 +162,7 @@ impl Path {
             errors: 0,
             pf_max_retrans: config.profile.limits.pf_max_retrans,
             rtt: RttEstimator::new(&config.profile.rto),
+            //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             mtu: config.mtu,
             raise_mtu_at: None,
@@ -248,20 +250,24 @@ impl Path {
         self.state() == PathState::Active && !self.silent
     }
 
+    //= RFC 7829 3.2-19
     pub(crate) fn state(&self) -> PathState {
         match (self.active, self.confirmed) {
             (false, _) => PathState::Inactive,
             (true, false) => PathState::Unconfirmed,
+            //= RFC 7829 3.2-2
             (true, true) if self.errors > self.pf_max_retrans => PathState::PotentiallyFailed,
             (true, true) => PathState::Active,
         }
     }
 
+    //= RFC 9260 8.2-1 8.2-2 8.3-4
     /// Counts one more consecutive error; `true` if that changed the state.
     ///
     /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
     pub(crate) fn count_error(&mut self, profile: &Profile) -> bool {
         let before = self.state();
+        //= RFC 9260 8.3-5
         // §8.3: on an inactive address the counter SHOULD stop increasing.
         if self.active {
             self.errors += 1;
@@ -272,6 +278,8 @@ impl Path {
         before != self.state()
     }
 
+    //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
+    //= RFC 7829 3.2-14
     /// The peer answered over this path; `true` if that changed the state.
     pub(crate) fn clear_errors(&mut self) -> bool {
         let before = self.state();
@@ -307,6 +315,7 @@ impl Path {
     }
 }
 
+//= RFC 6951 5.6-1 5.6-2
 /// Bytes left for an SCTP packet in an IP packet of `mtu` bytes, a multiple of 4.
 pub(crate) fn max_packet(mtu: usize, remote: IpAddr, encapsulated: bool) -> usize {
     let ip = if remote.is_ipv6() { 40 } else { 20 };

@@ -23,6 +23,7 @@ parameters! {
     RtoParameters {
         /// RTO.Initial in milliseconds: before the first measurement. Default 1000.
         initial_ms: f64 = 1000.0,
+        //= RFC 9260 16-2
         /// RTO.Min in milliseconds. Default 1000. Lower recovers sooner, and risks spurious
         /// timeouts when the peer delays SACKs.
         min_ms: f64 = 1000.0,
@@ -74,6 +75,7 @@ parameters! {
         association_max_retrans: u32 = 10,
         /// Path.Max.Retrans. Default 5.
         path_max_retrans: u32 = 5,
+        //= RFC 7829 3.2-1 6-1
         /// PotentiallyFailed.Max.Retrans (RFC 7829): consecutive errors after which data takes
         /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.

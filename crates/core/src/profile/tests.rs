@@ -12,6 +12,7 @@ fn every_built_in_profile_loads_and_round_trips() {
     }
 }
 
+//= RFC 9260 16-1 16-2
 #[test]
 fn rfc9260_is_the_default_and_follows_section_16() {
     let standard = Profile::named("rfc9260").unwrap();
@@ -43,6 +44,7 @@ fn the_last_of_two_congestion_controls_counts() {
     }
 }
 
+//= RFC 9260 6.2-13 6.2-14
 #[test]
 fn mistakes_are_named() {
     let unknown = Profile::named("rfc9260+warp").unwrap_err().to_string();

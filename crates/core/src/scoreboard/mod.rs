@@ -89,6 +89,7 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
+    //= RFC 9260 7.2-4
     /// Bytes it takes in a packet: header, data and padding (RFC 9260 §7.2.1).
     pub fn size(&self) -> usize {
         data_chunk_len(self.chunk.payload.len())
@@ -167,6 +168,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    //= RFC 9260 5.1-20
     /// An empty scoreboard whose first chunk will carry `initial_tsn`.
     pub fn new(initial_tsn: Tsn) -> Scoreboard {
         // Far from zero, so that differences never underflow.
@@ -347,6 +349,7 @@ impl Scoreboard {
         }
     }
 
+    //= RFC 9260 3.3.1-12 3.3.1-13 6.9-11
     /// Records the first transmission of a chunk in the packet begun last; returns its number.
     pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();

@@ -231,6 +231,7 @@ impl Scoreboard {
         Ok(())
     }
 
+    //= RFC 9260 6.7-3
     fn advance_cumulative(
         &mut self,
         cumulative: u64,
@@ -362,6 +363,7 @@ impl Scoreboard {
         outcome.reneged.push(seq);
     }
 
+    //= RFC 9260 6.7-4 6.7-5
     /// Chunks between the old and the new highest acknowledged TSN are missing from now on; with a
     /// SACK window, only those within it.
     fn find_new_holes(&mut self, runs: &[Range]) {

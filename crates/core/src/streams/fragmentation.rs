@@ -11,6 +11,7 @@ pub(super) struct Cut {
     pub(super) ending: bool,
 }
 
+//= RFC 9260 3.3.1-11 6-8 6.9-2 6.9-9 6.9-13
 /// The next fragment of a message of `total` bytes of which `taken` have left already, when a
 /// chunk has room for `max_payload` bytes. `None` when no byte fits or none is left.
 ///
@@ -29,6 +30,7 @@ pub(super) fn cut(total: usize, taken: usize, max_payload: usize) -> Option<Cut>
 mod tests {
     use super::*;
 
+    //= RFC 9260 3.3.1-11 6.9-13
     #[test]
     fn bits_follow_table_4() {
         let bits =

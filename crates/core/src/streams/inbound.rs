@@ -144,6 +144,7 @@ impl Inbound {
         self.discard(highest).then_some(highest)
     }
 
+    //= RFC 9260 3.3.1-2 3.3.1-3 6.6-1 6.6-2 6.6-3
     fn route(&mut self, completed: Completed) -> Result<(), InboundError> {
         let message = match completed {
             Completed::Message(message) => {

@@ -172,6 +172,7 @@ impl Reassembly {
         self.ring.done()
     }
 
+    //= RFC 9260 6-11 6.9-1 6.9-14
     /// Appends a fragment at the edge to the assembly, which it may complete.
     fn append(
         &mut self,

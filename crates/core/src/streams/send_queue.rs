@@ -219,6 +219,7 @@ impl SendQueue {
         self.peek(max_payload).map(|cut| cut.len)
     }
 
+    //= RFC 9260 3.3.1-4 3.3.1-6 3.3.1-7 6.5-3 6.5-4 6.5-5 6.5-6 6.9-12
     /// Takes the next chunk: the head message or its next fragment of at most `max_payload`
     /// bytes. `None` when there is nothing, no room, or the stream has as many ordered messages
     /// in flight as it may; acknowledgements lift that.
@@ -265,6 +266,7 @@ impl SendQueue {
         Some(OutChunk { stream, ssn: self.ssn, ppid, flags, context, payload })
     }
 
+    //= RFC 9260 6.1-23
     /// Notes that a chunk was cumulatively acknowledged; called once for each chunk.
     pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags) {
         if flags.ending && !flags.unordered {

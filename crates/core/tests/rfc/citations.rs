@@ -44,7 +44,8 @@ fn walk(root: &Path, folder: &Path, found: &mut Places) {
 
 fn read(file: &str, text: &str, found: &mut Places) {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let unit_tests = lines.iter().position(|line| *line == "#[cfg(test)]").unwrap_or(lines.len());
+    let opens_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].ends_with('{');
+    let unit_tests = lines.windows(2).position(opens_tests).unwrap_or(lines.len());
     let is_test = file.ends_with("/tests.rs") || file.contains("/tests/");
     for (at, line) in lines.iter().enumerate() {
         let Some(citation) = line.strip_prefix(MARK) else { continue };
@@ -77,7 +78,8 @@ fn test_below(file: &str, lines: &[&str]) -> Option<String> {
 #[test]
 fn a_citation_names_the_test_below_it() {
     let mut found = Places::new();
-    let text = "#[cfg(test)]\n//= RFC 1 2.3-4 5-6\n/// Text.\n#[test]\nfn it_holds() {}";
+    let text =
+        "#[cfg(test)]\nmod tests {\n//= RFC 1 2.3-4 5-6\n/// Text.\n#[test]\nfn it_holds() {}";
     read("crates/x/src/y.rs", text, &mut found);
     let place = |name: &str| Place { file: "crates/x/src/y.rs".into(), test: Some(name.into()) };
     let places = &found[&1];

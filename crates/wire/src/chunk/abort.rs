@@ -51,6 +51,7 @@ mod tests {
         0x00,
     ];
 
+    //= RFC 9260 3.2-1 3.2-2 3.2-3 3.3.1-8 3.3.1-9 3.3.1-10
     #[test]
     fn reads_and_writes_its_bytes() {
         let Ok(Chunk::Abort(abort)) = parse(&BYTES) else { panic!("an ABORT chunk") };

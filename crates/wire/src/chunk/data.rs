@@ -99,6 +99,7 @@ pub struct Data<'a> {
 impl<'a> Data<'a> {
     pub(crate) fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
         let data = Self::fields(raw).ok_or(raw.invalid_length())?;
+        //= RFC 9260 3.3.1-5
         // RFC 9260 §3.3.1: L "MUST be greater than 0".
         if data.payload.is_empty() {
             return Err(ChunkError::NoUserData { tsn: data.tsn });
@@ -118,6 +119,7 @@ impl<'a> Data<'a> {
         })
     }
 
+    //= RFC 9260 3-2 3.3.1-1
     pub(crate) fn emit(&self, buffer: &mut Vec<u8>) {
         let [t0, t1, t2, t3] = self.tsn.0.to_be_bytes();
         let [i0, i1] = self.stream.0.to_be_bytes();
@@ -149,6 +151,7 @@ mod tests {
         payload: b"hello",
     };
 
+    //= RFC 9260 3-2 3.2-1 3.2-2 3.2-3 3.3.1-1 3.3.1-8 3.3.1-9 3.3.1-10
     #[test]
     fn reads_and_writes_its_bytes() {
         assert_eq!(parse(&BYTES), Ok(Chunk::Data(DATA)));
@@ -158,6 +161,7 @@ mod tests {
         assert_eq!(written.len(), data_chunk_len(payload.len()));
     }
 
+    //= RFC 9260 3.2-4
     #[test]
     fn reserved_flags_and_padding_are_ignored() {
         let mut bytes = BYTES;
@@ -167,6 +171,7 @@ mod tests {
         assert_eq!(parse(&bytes[..21]), Ok(Chunk::Data(DATA)));
     }
 
+    //= RFC 9260 3.3.1-5
     #[test]
     fn user_data_is_mandatory() {
         let mut bytes = BYTES;

@@ -56,6 +56,7 @@ impl InitFields {
         Some((fields, Parameters::new(reader.rest())))
     }
 
+    //= RFC 9260 3.3.2-5 3.3.2.1-1 3.3.3-3 3.3.3.1-2
     /// Writes an INIT or INIT ACK chunk; the padding of the last parameter is not counted in the
     /// Chunk Length.
     pub(crate) fn emit(&self, buffer: &mut Vec<u8>, chunk_type: ChunkType, parameters: &[u8]) {
@@ -137,6 +138,7 @@ mod tests {
         initial_tsn: Tsn(0x3a98_017f),
     };
 
+    //= RFC 9260 3-2 3.3.2-5 3.3.2.1-1 3.3.3-3 3.3.3.1-2
     #[test]
     fn reads_and_writes_its_bytes() {
         let Ok(Chunk::Init(init)) = parse(&BYTES) else { panic!("an INIT chunk") };

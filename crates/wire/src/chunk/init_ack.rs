@@ -87,6 +87,7 @@ mod tests {
         0x00, // unrecognized
     ];
 
+    //= RFC 9260 3.3.2.1-1 3.3.3.1-2
     #[test]
     fn reads_and_writes_its_bytes() {
         let Ok(Chunk::InitAck(ack)) = parse(&BYTES) else { panic!("an INIT ACK chunk") };

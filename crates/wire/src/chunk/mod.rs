@@ -191,6 +191,7 @@ pub(crate) fn emit(
     pad(buffer);
 }
 
+//= RFC 9260 3.2-1 3.2-2 3.2-3 3.3.1-8 3.3.1-9 3.3.1-10
 /// Pads to the next multiple of four. The common header is 12 bytes long, so chunks begin at one.
 pub(crate) fn pad(buffer: &mut Vec<u8>) {
     buffer.resize(padded(buffer.len()), 0);

@@ -208,6 +208,7 @@ impl Iterator for DuplicateTsns<'_> {
 
 impl ExactSizeIterator for DuplicateTsns<'_> {}
 
+//= RFC 9260 3.3.4-1 3.3.4-3
 /// Writes a SACK chunk. Entries beyond those that a chunk can hold are left out, Duplicate TSNs
 /// first: they are optional knowledge, and a shorter list of blocks is still true.
 pub(crate) fn emit(
@@ -307,6 +308,7 @@ mod tests {
     const GAPS: [GapAckBlock; 2] =
         [GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];
 
+    //= RFC 9260 3-2 3.3.4-1 3.3.4-3
     #[test]
     fn reads_and_writes_its_bytes() {
         let Ok(Chunk::Sack(sack)) = parse(&BYTES) else { panic!("a SACK chunk") };

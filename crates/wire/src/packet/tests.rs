@@ -25,12 +25,15 @@ fn chunks(body: &[u8]) -> Vec<Result<RawChunk<'_>, ChunkError>> {
     Chunks::new(body).collect()
 }
 
+//= RFC 9260 6.8-1 6.8-2
 #[test]
 fn crc32c_has_its_check_value() {
     assert_eq!(crc32c_bitwise(b"123456789".iter().copied()), 0xe306_9283);
     assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283);
 }
 
+//= RFC 9260 6.8-1 6.8-2
+//= RFC 6951 5.3-3
 #[test]
 fn checksum_skips_its_own_field() {
     for length in [12, 13, 16, 100, 1200] {
@@ -46,6 +49,7 @@ fn checksum_skips_its_own_field() {
     assert_eq!(checksum(&[0; 11]), None);
 }
 
+//= RFC 9260 3-2
 #[test]
 fn a_packet_is_parsed_without_being_changed() {
     let packet = Packet::parse(&COOKIE_ACK).unwrap();
@@ -60,6 +64,7 @@ fn a_packet_is_parsed_without_being_changed() {
     assert_eq!(Chunk::parse(chunk), Ok(Chunk::CookieAck));
 }
 
+//= RFC 9260 6.8-3 6.8-4
 #[test]
 fn every_flipped_bit_is_noticed() {
     for bit in 0..COOKIE_ACK.len() * 8 {
@@ -70,6 +75,7 @@ fn every_flipped_bit_is_noticed() {
     }
 }
 
+//= RFC 9260 3.1-1 3.1-2
 #[test]
 fn short_packets_and_zero_ports_are_refused() {
     for length in 0..COMMON_HEADER_LEN {

@@ -13,6 +13,7 @@ pub struct ParameterType(
 
 macro_rules! parameter_types {
     ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
+        //= RFC 9260 3.2.1-4 3.2.1-5
         impl ParameterType {
             $($(#[$doc])* pub const $name: Self = Self($value);)*
 

@@ -104,6 +104,7 @@ fn bad_lengths_end_the_walk() {
     }
 }
 
+//= RFC 9260 3.2.1-3
 #[test]
 fn the_last_padding_may_be_partial() {
     for length in 5..=8 {
@@ -130,6 +131,7 @@ fn the_writer_writes_what_is_read() {
     assert_eq!(parsed, Ok(expected));
 }
 
+//= RFC 9260 3.2.1-1 3.2.1-2
 #[test]
 fn extensions_are_announced() {
     let timestamp = ChunkType::TIMESTAMP.0;
@@ -143,6 +145,7 @@ fn extensions_are_announced() {
     assert_eq!(parsed, Ok(vec![extensions, Parameter::RetransmitBitSupported]));
 }
 
+//= RFC 9260 3.3.2.1.2-1
 #[test]
 fn a_mapped_address_is_written_as_ipv4() {
     let v4 = Ipv4Addr::new(192, 0, 2, 1);

@@ -50,6 +50,7 @@ impl ParameterWriter {
         self.raw(ParameterType::IPV4_ADDRESS, &address.octets())
     }
 
+    //= RFC 9260 3.3.2.1.2-1
     /// Adds an IPv6 Address (RFC 9260 §3.3.2.1.2). An IPv4-mapped address, which the RFC forbids
     /// here, is written as the IPv4 Address it stands for.
     pub fn ipv6(&mut self, address: Ipv6Addr) -> &mut Self {

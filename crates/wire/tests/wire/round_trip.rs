@@ -9,6 +9,7 @@ use crate::spec::{chunk, decode, encode, header};
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
+    //= RFC 9260 3.2-1 3.2-2 3.2-3 3.3.1-8 3.3.1-9 3.3.1-10
     #[test]
     fn packets_survive(header in header(), chunks in vec(chunk(), 0..8)) {
         let bytes = encode(header, &chunks);
@@ -21,6 +22,7 @@ proptest! {
         check_packet(&bytes);
     }
 
+    //= RFC 9260 3.2-4
     /// RFC 9260 §3.2: the final padding may be absent, or counted in the Chunk Length.
     #[test]
     fn final_padding_does_not_matter(header in header(), chunk in chunk()) {

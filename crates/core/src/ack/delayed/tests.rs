@@ -43,6 +43,7 @@ fn dropped_data_does_not_count_as_the_first() {
     assert!(ack.due());
 }
 
+//= RFC 9260 6.2-9
 #[test]
 fn every_second_packet_and_200_ms() {
     let mut ack = running();
@@ -75,6 +76,7 @@ fn the_deadline_belongs_to_the_first_unacknowledged_packet() {
     assert!(!ack.due());
 }
 
+//= RFC 9260 6.2-13 6.2-14
 #[test]
 fn parameters_are_honoured() {
     let mut every = ack(0.0, 2);
@@ -136,6 +138,7 @@ fn dropped_data_the_i_bit_and_gaps_are_answered_at_once() {
     }
 }
 
+//= RFC 9260 6.2-9
 #[test]
 fn packets_without_data_do_not_matter() {
     let mut ack = running();
@@ -154,6 +157,7 @@ fn other_reasons_make_it_due() {
     assert!(!ack.due());
 }
 
+//= RFC 9260 6.2-10
 #[test]
 fn one_sack_for_a_packet_at_most() {
     // RFC 9260 §6.2: no more than one SACK chunk for every incoming packet.

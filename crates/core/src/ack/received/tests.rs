@@ -34,6 +34,7 @@ fn before_any_data_the_cumulative_tsn_is_the_initial_tsn_minus_one() {
     assert_eq!(wrapped.highest_seq(), wrapped.cumulative_seq());
 }
 
+//= RFC 9260 3.3.4-3
 #[test]
 fn the_example_of_the_rfc() {
     // RFC 9260 §3.3.4: 10, 11, 12, 14, 15, 17 give Cumulative TSN Ack 12 and blocks 2-3 and 5-5.
@@ -51,6 +52,7 @@ fn the_example_of_the_rfc() {
     assert!(!tsns.has_gaps());
 }
 
+//= RFC 9260 3.3.4-2
 #[test]
 fn runs_join_whatever_the_order() {
     let mut tsns = ReceivedTsns::new(Tsn(1));
@@ -99,6 +101,7 @@ fn duplicates_are_listed_each_time_until_reported() {
     assert_eq!(tsns.duplicates(usize::MAX).len(), MAX_DUPLICATES);
 }
 
+//= RFC 9260 6.2-26 6.2-29 6.2-30
 #[test]
 fn reneging_takes_from_the_top_and_never_what_is_cumulative() {
     let mut tsns = ReceivedTsns::new(Tsn(1));
@@ -163,6 +166,7 @@ fn model_blocks(set: &BTreeSet<u64>, cumulative: u64) -> Vec<(u16, u16)> {
 }
 
 proptest! {
+    //= RFC 9260 3.3.4-2
     #[test]
     fn agrees_with_a_set(
         initial in prop_oneof![any::<u32>(), Just(0), Just(u32::MAX - 20), Just(1 << 31)],

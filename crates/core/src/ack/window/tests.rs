@@ -14,6 +14,7 @@ fn told(told: u32) -> ReceiveWindow {
     window
 }
 
+//= RFC 9260 6.2-23 6.2-24
 #[test]
 fn what_is_buffered_is_subtracted() {
     // RFC 9260 §6.2 B and C.
@@ -89,6 +90,7 @@ fn small_buffers_reopen_too() {
 }
 
 proptest! {
+    //= RFC 9260 6.2-6 6.2-12
     /// RFC 1122 §4.2.3.3: the right edge advances by a full-sized packet (or a good part of the
     /// buffer) or not at all; and it is never taken back while the window closes.
     #[test]

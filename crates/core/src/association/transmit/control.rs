@@ -12,6 +12,7 @@ use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
 
 impl Association {
+    //= RFC 9260 6-10 6.10-3
     pub(super) fn write_control_packet(
         &mut self,
         now: Time,
@@ -19,6 +20,7 @@ impl Association {
     ) -> Option<PathId> {
         let (path, first) = self.outbox.pop_front()?;
         if let Control::Init = first {
+            //= RFC 9260 3.1-4 8.5.1-1 12.3-1
             // §5.1: INIT MUST be alone; its packet has the tag 0.
             let (fields, parameters) = self.init_chunk();
             let mut writer = PacketWriter::new(buffer, self.header(VerificationTag(0)));
@@ -31,6 +33,7 @@ impl Association {
             _ => self.identity.peer_tag,
         };
         let mut writer = PacketWriter::new(buffer, self.header(tag));
+        //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
         let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
         let echo = matches!(first, Control::CookieEcho);
         let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
@@ -111,9 +114,11 @@ impl Association {
             return;
         }
         let Some(room) = max.checked_sub(writer.len() + receiver.sack_header()) else { return };
+        //= RFC 9260 6.2-17 6.7-6 6.7-7
         receiver.fill_report(window, room / 4);
         let room = room / 4 - receiver.report.len();
         let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
+        //= RFC 9260 6.2-15 6.2-16
         let cumulative = receiver.received.cumulative();
         let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
         let packets = receiver.dac.as_mut().map_or(0, CmtDelayedAck::take);

@@ -31,6 +31,7 @@ fn nth(n: u32) -> Tsn {
     PEER_TSN.wrapping_add(n)
 }
 
+//= RFC 9260 5.1-19 6-11 6.2-1 6.2-7 6.2-8 6.9-1 6.9-14
 #[test]
 fn every_second_packet_is_acknowledged_at_once() {
     // RFC 9260 §6.2: "for at least every second packet (not every second DATA chunk)".
@@ -45,6 +46,7 @@ fn every_second_packet_is_acknowledged_at_once() {
     assert_eq!(sack(&script.data_at(nth(5), 10)), (5, vec![], vec![]));
 }
 
+//= RFC 9260 6.2-1 6.2-7 6.2-8
 #[test]
 fn a_single_packet_is_acknowledged_within_200_ms() {
     // RFC 9260 §6.2: "within 200 ms of the arrival of any unacknowledged DATA chunk".
@@ -55,6 +57,7 @@ fn a_single_packet_is_acknowledged_within_200_ms() {
     assert!(script.wait(secs(10)).is_empty());
 }
 
+//= RFC 9260 6-10 6.1-16 6.10-3
 #[test]
 fn a_sack_rides_with_outbound_data() {
     // RFC 9260 §6.1: "the sender SHOULD create a SACK chunk and bundle it with the outbound DATA".
@@ -65,6 +68,7 @@ fn a_sack_rides_with_outbound_data() {
     assert!(script.wait(ms(500)).is_empty(), "the delayed one is not needed any more");
 }
 
+//= RFC 9260 6.2-20 6.2-21
 #[test]
 fn a_packet_of_duplicates_is_acknowledged_at_once_and_reports_them() {
     // RFC 9260 §6.2: "the endpoint MUST immediately send a SACK chunk with no delay"; §3.3.4: a
@@ -87,6 +91,7 @@ fn a_packet_of_duplicates_is_acknowledged_at_once_and_reports_them() {
     assert_eq!(std::iter::from_fn(|| script.recv()).count(), 2, "nothing is delivered twice");
 }
 
+//= RFC 9260 6.2-15 6.2-16 6.7-1 7.2.4-1
 #[test]
 fn gaps_are_reported_at_once_until_they_are_filled() {
     // RFC 9260 §6.7: "it SHOULD send a SACK chunk with Gap Ack Blocks immediately. The data
@@ -104,6 +109,7 @@ fn gaps_are_reported_at_once_until_they_are_filled() {
     assert_eq!(nth(7), Tsn(4));
 }
 
+//= RFC 9260 6.2-19
 #[test]
 fn the_i_bit_asks_for_a_sack_without_delay() {
     // RFC 9260 §6.2: "the receiver SHOULD immediately respond with the corresponding SACK chunk".
@@ -113,6 +119,7 @@ fn the_i_bit_asks_for_a_sack_without_delay() {
     assert_eq!(sack(&sent), (1, vec![], vec![]));
 }
 
+//= RFC 9260 6.2-10
 #[test]
 fn a_packet_is_never_answered_by_two_sacks() {
     // RFC 9260 §6.2: "MUST NOT generate more than one SACK chunk for every incoming packet".
@@ -138,6 +145,7 @@ fn tsns_that_no_sack_could_report_are_dropped() {
     assert_eq!(sack(&script.data_at(old, 10)).2.len(), 1);
 }
 
+//= RFC 9260 6.2-17 6.7-6 6.7-7
 #[test]
 fn as_many_gap_blocks_as_fit_are_reported_lowest_first() {
     // RFC 9260 §6.7: "the endpoint MUST send only one SACK chunk. This single SACK chunk MUST
@@ -153,6 +161,7 @@ fn as_many_gap_blocks_as_fit_are_reported_lowest_first() {
     assert!(cumulative == 0 && gaps[0] == (2, 2) && gaps.windows(2).all(|w| w[0].1 < w[1].0));
 }
 
+//= RFC 9260 6.2-31
 #[test]
 fn an_empty_data_chunk_is_answered_with_abort() {
     // RFC 9260 §6.2: "it SHOULD send an ABORT chunk with a 'No User Data' error cause".
@@ -165,6 +174,7 @@ fn an_empty_data_chunk_is_answered_with_abort() {
     assert!(matches!(script.closed(), Some(CloseReason::ProtocolViolation(_))));
 }
 
+//= RFC 9260 6.5-2
 #[test]
 fn data_on_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     // RFC 9260 §6.5: "it SHOULD acknowledge the reception of the DATA chunk following the normal
@@ -183,6 +193,7 @@ fn data_on_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     assert_eq!(&script.recv().unwrap().message.payload[..], b"fine");
 }
 
+//= RFC 9260 5.4-2 6.4-3 6.7-2
 #[test]
 fn sacks_go_where_the_last_data_came_from_if_that_is_confirmed() {
     // RFC 9260 §6.7: "try to send the SACK chunk to the same destination address from which the
@@ -206,6 +217,7 @@ fn sacks_go_where_the_last_data_came_from_if_that_is_confirmed() {
     }
 }
 
+//= RFC 9260 6.2-2 6.2-4 6.2-5 6.2-11 6.2-22 6.2-25
 #[test]
 fn a_full_buffer_drops_new_data_and_says_so_at_once() {
     // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new
@@ -230,6 +242,7 @@ fn a_full_buffer_drops_new_data_and_says_so_at_once() {
     assert_eq!(script.stats().data_chunks_dropped, 2);
 }
 
+//= RFC 9260 6.2-3 6.2-27 6.2-28
 #[test]
 fn with_a_full_buffer_a_lower_tsn_displaces_the_highest() {
     // RFC 9260 §6.2: "the receiver SHOULD drop the largest TSN held for reordering and accept the
@@ -254,6 +267,7 @@ fn with_a_full_buffer_a_lower_tsn_displaces_the_highest() {
     assert_eq!(script.recv().unwrap().ssn, Ssn(4));
 }
 
+//= RFC 9260 6.2-6 6.2-12
 #[test]
 fn the_window_is_not_opened_in_silly_steps() {
     // RFC 9260 §6.2: "The receiver MUST avoid sending a large number of window updates".

@@ -16,6 +16,7 @@ fn open_cookie(script: &Script, cookie: &[u8]) -> Cookie {
     script.end.keys.open(cookie).unwrap()
 }
 
+//= RFC 9260 1.3-1
 #[test]
 fn both_sides_open_at_once() {
     // RFC 9260 §5.2 B: one association comes of it, whoever is how far and whatever is lost once.
@@ -52,6 +53,7 @@ fn only_id(end: &Endpoint) -> AssociationId {
     ids[0]
 }
 
+//= RFC 9260 5.1.3-6 5.2.1-1 5.2.1-2 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
 #[test]
 fn an_init_during_setup_is_answered_with_the_parameters_of_our_init() {
     // RFC 9260 §5.2.1: "using the same parameters it sent in its original INIT chunk (including
@@ -80,6 +82,7 @@ fn an_init_during_setup_is_answered_with_the_parameters_of_our_init() {
     }
 }
 
+//= RFC 9260 5.2.1-3 5.2.1-4 5.2.1-5
 #[test]
 fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_not_answered() {
     // RFC 9260 §5.2.1 rule 1: the INIT ACK "MUST only be sent to an address passed by the upper
@@ -95,6 +98,7 @@ fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_not_answered()
     assert_eq!(types(&sent), [[ChunkType::INIT_ACK]]);
 }
 
+//= RFC 9260 5.2.1-7 5.2.1-8 5.2.1-9 5.2.2-2 5.2.2-3 5.2.2-4 5.2.2-9
 #[test]
 fn an_init_that_adds_addresses_to_an_association_is_aborted() {
     // RFC 9260 §5.2.1 (COOKIE-ECHOED), §5.2.2: ABORT with the Initiate Tag, the error "SHOULD list
@@ -115,6 +119,7 @@ fn an_init_that_adds_addresses_to_an_association_is_aborted() {
     }
 }
 
+//= RFC 9260 5.1.3-6 5.2.2-1 5.2.2-5 5.2.2-6 5.2.2-7 5.2.2-9
 #[test]
 fn an_unexpected_init_gets_a_new_tag_and_a_cookie_with_tie_tags() {
     // RFC 9260 §5.2.2: "the INIT ACK chunk MUST contain a new Initiate Tag", the Tie-Tags go into
@@ -137,6 +142,7 @@ fn an_unexpected_init_gets_a_new_tag_and_a_cookie_with_tie_tags() {
     }
 }
 
+//= RFC 9260 9.2-22
 #[test]
 fn an_init_in_shutdown_ack_sent_is_met_with_shutdown_ack() {
     // RFC 9260 §9.2: "it SHOULD discard the INIT chunk and retransmit the SHUTDOWN ACK chunk".
@@ -189,6 +195,7 @@ fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Durat
     script.give_bytes(packet(local_tag, |w| w.cookie_echo(&sealed)))
 }
 
+//= RFC 9260 5.1.5-8 5.2.4-3 5.2.4-7 5.2.4-8 5.2.4-9 5.2.4-10 5.2.4-11
 #[test]
 fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
     // RFC 9260 §5.2.4, Table 12; "For any case not shown in Table 12, the cookie SHOULD be
@@ -237,6 +244,7 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
     }
 }
 
+//= RFC 9260 5.2.4-11 6-10 6.10-3
 #[test]
 fn a_cookie_ends_cookie_wait_when_it_carries_our_tag() {
     // RFC 9260 §5.2.4 B with "Peer's Tag not known yet": ESTABLISHED, T1-init stopped.
@@ -250,6 +258,7 @@ fn a_cookie_ends_cookie_wait_when_it_carries_our_tag() {
     assert!(later.iter().all(|p| !p.carries(ChunkType::INIT)));
 }
 
+//= RFC 9260 5.2.4-1 5.2.4-2
 #[test]
 fn a_stale_cookie_that_does_not_match_both_tags_is_an_error() {
     // RFC 9260 §5.2.4 rule 3.

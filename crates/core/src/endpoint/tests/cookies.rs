@@ -14,6 +14,7 @@ fn offer(script: &mut Script) -> (VerificationTag, Vec<u8>) {
     (ack.init().0.initiate_tag, ack.cookie())
 }
 
+//= RFC 9260 5.1-6
 #[test]
 fn a_flood_of_inits_leaves_nothing_behind() {
     // RFC 9260 §5.1 B: "MUST NOT allocate any resources or keep any states".
@@ -48,6 +49,7 @@ fn replies_that_nobody_collects_are_bounded() {
     assert!(script.poll().len() <= 1024);
 }
 
+//= RFC 9260 3.3.3.1.1-1 4-1 5.1-5 5.1.3-1 5.1.3-2 5.1.5-2
 #[test]
 fn a_forged_cookie_is_discarded_silently_with_its_data() {
     // RFC 9260 §5.1.5 rule 2.
@@ -68,6 +70,7 @@ fn a_forged_cookie_is_discarded_silently_with_its_data() {
     assert_eq!(script.end.endpoint_stats().bad_cookies, 2 * cookie.len() as u64);
 }
 
+//= RFC 9260 5.1.5-3
 #[test]
 fn a_cookie_only_serves_the_ports_the_tag_and_the_host_it_was_made_for() {
     // RFC 9260 §5.1.5 rule 3; the address is as much a part of it.
@@ -92,6 +95,7 @@ fn a_cookie_only_serves_the_ports_the_tag_and_the_host_it_was_made_for() {
     assert_eq!(types(&script.give_bytes(echo(tag))), [[ChunkType::COOKIE_ACK]]);
 }
 
+//= RFC 9260 3.1-3 3.3.2-6 3.3.3-4 3.3.3.1.1-1 4-2 5.1-4 5.1-5 5.1.3-1 5.1.3-2 5.1.5-4 8.5-1
 #[test]
 fn a_stale_cookie_is_answered_with_its_staleness() {
     // RFC 9260 §5.1.5 rule 4: "the endpoint MUST transmit an ERROR chunk with a 'Stale Cookie'
@@ -129,6 +133,7 @@ fn a_replayed_cookie_echo_is_only_acknowledged_again() {
     assert_eq!(script.stats().malformed_chunks, 0);
 }
 
+//= RFC 9260 8.4-3 8.4-4
 #[test]
 fn an_endpoint_that_accepts_nobody_aborts() {
     // RFC 9260 §5.1, §8.4 rule 3: with the Initiate Tag, T bit clear.
@@ -140,6 +145,7 @@ fn an_endpoint_that_accepts_nobody_aborts() {
     assert_eq!((only(&sent).tag(), only(&sent).reflected()), (PEER_TAG, false));
 }
 
+//= RFC 9260 5.1-15 5.1-16 5.1-17
 #[test]
 fn a_full_endpoint_says_so() {
     // RFC 9260 §5.1, §3.3.10.4: Out of Resource, at the INIT and at the COOKIE ECHO.
@@ -162,6 +168,7 @@ fn a_full_endpoint_says_so() {
     assert_eq!(script.end.associations().len(), 1);
 }
 
+//= RFC 9260 5.2.6-3
 #[test]
 fn a_stale_cookie_error_is_met_with_a_new_init_that_asks_for_more_time_once() {
     // RFC 9260 §5.2.6, alternative 3: the measured RTT and no more than one second beyond it.
@@ -182,6 +189,7 @@ fn a_stale_cookie_error_is_met_with_a_new_init_that_asks_for_more_time_once() {
     assert_eq!(script.closed(), Some(&CloseReason::SetupFailed), "it was tried");
 }
 
+//= RFC 9260 5.2.6-1 5.2.6-2
 #[test]
 fn a_stale_cookie_error_in_any_other_state_is_discarded() {
     // RFC 9260 §5.2.6: "In all cases, if the association is not in the COOKIE-ECHOED state, the
@@ -228,6 +236,7 @@ fn two_live_endpoints_get_over_a_stale_cookie() {
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Connected { .. })));
 }
 
+//= RFC 9260 5.4-3
 #[test]
 fn a_cookie_of_a_family_of_addresses_serves_all_of_them() {
     // RFC 9260 §5.4 rule 2: "the only CONFIRMED address is the address to which the packet
@@ -248,6 +257,8 @@ fn a_cookie_of_a_family_of_addresses_serves_all_of_them() {
     assert_eq!(confirmed.map(|p| p.remote).collect::<Vec<_>>(), addresses(Side::Z, 1));
 }
 
+//= RFC 9260 3.3.2-4 3.3.11-3 5.1.3-7 12.4-5
+//= RFC 6951 3.2-1
 #[test]
 fn an_init_ack_holds_a_cookie_and_only_what_it_needs() {
     // A reply to a stranger is not larger than it must be: fixed fields and a cookie.

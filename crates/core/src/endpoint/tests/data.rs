@@ -9,6 +9,7 @@ fn nagle() -> AssociationConfig {
     AssociationConfig { no_delay: false, ..standard() }
 }
 
+//= RFC 9260 1.6-1 1.6-4 3.3.1-12 3.3.1-13 6.9-11
 #[test]
 fn tsns_wrap_around_under_loss() {
     // RFC 9260 §1.6: "the next TSN a DATA chunk MUST use after transmitting TSN = 2^32 - 1 is
@@ -35,6 +36,7 @@ fn tsns_wrap_around_under_loss() {
     }
 }
 
+//= RFC 9260 6.5-3 6.5-4 6.5-5
 #[test]
 fn ssns_wrap_around() {
     // RFC 9260 §6.5: "when the Stream Sequence Number reaches the value 65535, the next Stream
@@ -57,6 +59,7 @@ fn ssns_wrap_around() {
     assert_eq!(got, 67_000);
 }
 
+//= RFC 9260 3.3.1-2 3.3.1-3 6.6-1 6.6-2 6.6-3
 #[test]
 fn order_holds_within_a_stream_and_unordered_messages_do_not_wait() {
     // RFC 9260 §6.6: "MUST deliver DATA chunks received with the U flag set to 0 to the upper
@@ -81,6 +84,7 @@ fn order_holds_within_a_stream_and_unordered_messages_do_not_wait() {
     assert_eq!(read(0, 0, 0, false), [0, 1, 4]);
 }
 
+//= RFC 9260 6.5-6
 #[test]
 fn unordered_messages_use_no_ssn() {
     // RFC 9260 §6.5: "For unordered user messages, the Stream Sequence Number MUST NOT be changed".
@@ -98,6 +102,7 @@ fn unordered_messages_use_no_ssn() {
     assert_eq!((data[0].ssn, data[3].ssn), (Ssn(0), Ssn(1)));
 }
 
+//= RFC 9260 3.3.1-6 3.3.1-7 3.3.1-11 3.3.1-12 3.3.1-13 6-8 6.9-2 6.9-7 6.9-9 6.9-11 6.9-13
 #[test]
 fn long_messages_are_fragmented_and_marked() {
     // RFC 9260 §6.9: sequential TSNs, one SSN, B and E bits 10, 00, 01; no packet exceeds the PMTU.
@@ -113,6 +118,7 @@ fn long_messages_are_fragmented_and_marked() {
     assert_eq!(flags, [0b0010, 0b0000, 0b1001], "the I bit goes with the last (§11.1.5)");
 }
 
+//= RFC 9260 6.9-3 6.9-4
 #[test]
 fn without_fragmentation_long_messages_are_refused() {
     // RFC 9260 §6.9: "it rejects calls that would result in sending SCTP packets that exceed the
@@ -124,6 +130,7 @@ fn without_fragmentation_long_messages_are_refused() {
     assert_eq!(only(&script.send(FULL)).bytes.len(), 1480);
 }
 
+//= RFC 9260 3.3.1-5 6.2-32
 #[test]
 fn messages_have_a_largest_size_in_both_directions() {
     let config = AssociationConfig { max_message_size: 3000, ..standard() };
@@ -149,6 +156,7 @@ fn messages_have_a_largest_size_in_both_directions() {
     assert!(matches!(script.closed(), Some(CloseReason::ProtocolViolation(_))));
 }
 
+//= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
 #[test]
 fn small_messages_are_bundled_into_full_packets() {
     // RFC 9260 §6.10; TSNs in increasing order.
@@ -171,6 +179,7 @@ fn without_bundling_each_message_has_its_packet() {
     assert_eq!(script.numbers(&sent), [[0], [1], [2]]);
 }
 
+//= RFC 9260 6.1-9
 #[test]
 fn nagle_holds_back_small_packets_while_data_is_in_flight() {
     // RFC 9260 §6.1, RFC 1122 §4.2.3.4.
@@ -192,6 +201,7 @@ fn nagle_does_not_hold_back_what_is_last() {
     assert_eq!(types(&script.shutdown()), [[ChunkType::DATA]]);
 }
 
+//= RFC 9260 6.1-1 6.1-14 6.1-15
 #[test]
 fn at_most_max_burst_packets_leave_at_once() {
     // RFC 9260 §6.1 D.
@@ -209,6 +219,7 @@ fn at_most_max_burst_packets_leave_at_once() {
     assert_eq!(script.sack(sent, &[]).len(), 4, "though cwnd allows more");
 }
 
+//= RFC 9260 6.1-1 6.1-10 6.1-11 6.1-12 6.1-17 7.2-1 7.2-2 7.2-4 7.2.1-4
 #[test]
 fn cwnd_is_exceeded_by_one_packet_at_most() {
     // RFC 9260 §6.1 B: "The breach of cwnd MUST constitute one packet only."
@@ -252,6 +263,7 @@ fn a_full_send_buffer_blocks_and_tells_when_there_is_room() {
     assert_eq!(script.try_send(0, 1, SendOptions::default()), Err(SendError::WouldBlock));
 }
 
+//= RFC 9260 6-2 6-4
 #[test]
 fn data_is_only_taken_in_the_states_that_allow_it() {
     // RFC 9260 §6: "A DATA chunk received in any other state SHOULD be discarded."

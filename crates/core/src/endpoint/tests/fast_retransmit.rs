@@ -14,6 +14,7 @@ fn three_misses(script: &mut Script) -> Vec<Sent> {
     script.sack(0, &[(2, 4)])
 }
 
+//= RFC 9260 6.7-4 6.7-5 7.2.4-2
 #[test]
 fn rule_1_the_third_miss_indication_marks_a_chunk() {
     let mut script = flying(12);
@@ -21,6 +22,7 @@ fn rule_1_the_third_miss_indication_marks_a_chunk() {
     assert_eq!(script.numbers(&sent), [[0]]);
 }
 
+//= RFC 9260 7.2.4-3
 #[test]
 fn miss_indications_follow_the_highest_tsn_newly_acknowledged() {
     // "For each incoming SACK chunk, miss indications are incremented only for missing TSNs prior
@@ -37,6 +39,7 @@ fn miss_indications_follow_the_highest_tsn_newly_acknowledged() {
     assert_eq!(script.lost(), [2, 3]);
 }
 
+//= RFC 9260 7.2.3-1
 #[test]
 fn rule_2_halves_the_window() {
     // §7.2.3: ssthresh = max(cwnd / 2, 4 * PMDCS), cwnd = ssthresh.
@@ -56,6 +59,7 @@ fn rule_2_halves_the_window() {
     assert_eq!(script.path(0).cwnd, 4 * PMDCS, "the floor");
 }
 
+//= RFC 9260 7.2.4-4
 #[test]
 fn rule_3_one_packet_leaves_whatever_cwnd_says_and_the_rest_when_it_allows() {
     // "the sender SHOULD ignore the value of cwnd and SHOULD NOT delay retransmission for this
@@ -77,6 +81,7 @@ fn rule_3_one_packet_leaves_whatever_cwnd_says_and_the_rest_when_it_allows() {
     assert_eq!(script.numbers(&sent), [[1], [2], [3]]);
 }
 
+//= RFC 9260 6.10-4
 #[test]
 fn rule_3_bundles_the_earliest_chunks_that_fit() {
     let mut script = Script::grown(&bursty(), 12);
@@ -89,6 +94,7 @@ fn rule_3_bundles_the_earliest_chunks_that_fit() {
     assert_eq!(script.numbers(&sent), [vec![0, 1], vec![2]], "cwnd allows the second packet");
 }
 
+//= RFC 9260 6.1-19 6.1-20
 #[test]
 fn rule_4_restarts_t3_only_for_the_first_outstanding_chunk() {
     let mut script = flying(12);
@@ -119,6 +125,7 @@ fn rule_5_a_chunk_is_fast_retransmitted_once() {
     assert_eq!(script.stats().fast_recoveries, 1);
 }
 
+//= RFC 9260 7.2.4-5
 #[test]
 fn rule_6_the_window_is_cut_once_until_the_exit_point() {
     // "While in Fast Recovery, the ssthresh and cwnd SHOULD NOT change for any destinations due to
@@ -161,6 +168,7 @@ fn in_fast_recovery_a_sack_that_advances_strikes_all_missing_chunks() {
     assert_eq!(script.numbers(&sent), [[5]]);
 }
 
+//= RFC 9260 7.2.1-5 7.2.1-6 7.2.1-7 7.2.1-8
 #[test]
 fn cwnd_does_not_grow_in_fast_recovery() {
     // §7.2.1: "only if the current congestion window is being fully utilized and the data sender

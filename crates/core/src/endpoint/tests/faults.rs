@@ -16,6 +16,7 @@ fn cookie_echo(pair: &Pair, side: Side) -> Vec<u8> {
     pair.sent(side, ChunkType::COOKIE_ECHO)[0].bytes.to_vec()
 }
 
+//= RFC 9260 5.3.1-3
 #[test]
 fn a_cookie_opens_no_second_association() {
     let (mut pair, a, z) = Pair::connected(&standard(), 1);

@@ -26,6 +26,7 @@ fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>)
     (script, sent)
 }
 
+//= RFC 9260 3.3.6-1 3.3.6-2 8.3-2 8.3-8
 #[test]
 fn a_heartbeat_is_returned_unchanged_to_where_it_came_from() {
     // §8.3: "that contains the Heartbeat Information TLV, together with any other received TLVs,
@@ -40,6 +41,7 @@ fn a_heartbeat_is_returned_unchanged_to_where_it_came_from() {
     assert_eq!(ack.to.destination, IpAddr::from([10, 0, 1, 2]));
 }
 
+//= RFC 9260 3.3.5-1 8.3-1 8.3-13
 #[test]
 fn an_idle_path_is_probed_every_rto_and_interval_with_jitter() {
     // §8.3: "once per RTO of that destination address plus the protocol parameter 'HB.interval',
@@ -89,6 +91,7 @@ fn receiving_is_no_reason_not_to_probe() {
     assert_eq!(beats(&sent).len(), 1);
 }
 
+//= RFC 9260 8.3-3
 #[test]
 fn an_unanswered_heartbeat_counts_an_error_after_one_rto_and_waits_for_the_next_interval() {
     // §8.3: the error counter is incremented "each time a HEARTBEAT chunk is sent to that address
@@ -106,6 +109,7 @@ fn an_unanswered_heartbeat_counts_an_error_after_one_rto_and_waits_for_the_next_
     assert!(gap >= secs(31) && gap <= secs(33), "HB.interval and 2 s +- 50 %: {gap:?}");
 }
 
+//= RFC 9260 8.1-2 8.2-2 8.3-4 8.3-5
 #[test]
 fn a_dead_idle_path_becomes_inactive_and_is_probed_on() {
     // §8.3: "After this, the endpoint SHOULD continue sending HEARTBEAT chunks on this destination
@@ -129,6 +133,7 @@ fn a_dead_idle_path_becomes_inactive_and_is_probed_on() {
     assert_eq!(script.path(0).state, PathState::Active);
 }
 
+//= RFC 9260 8.1-1
 #[test]
 fn a_dead_idle_association_ends() {
     // §8.1: heartbeats on the path that is used for data count.
@@ -137,6 +142,7 @@ fn a_dead_idle_association_ends() {
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
+//= RFC 9260 5.4-1
 #[test]
 fn unconfirmed_addresses_are_probed_from_the_start_a_few_per_rto() {
     // §5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path"; "The number of
@@ -156,6 +162,7 @@ fn unconfirmed_addresses_are_probed_from_the_start_a_few_per_rto() {
     );
 }
 
+//= RFC 9260 5.4-2
 #[test]
 fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
     // §5.4: "If during this probing the path becomes inactive, this rate is lowered to the normal
@@ -171,6 +178,7 @@ fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
     );
 }
 
+//= RFC 9260 3.3.5-2 3.3.5-3 8.3-6 8.3-12
 #[test]
 fn the_right_nonce_confirms_an_address() {
     // §5.4: "a verification is made that the nonce included in the Heartbeat Info parameter is the

@@ -17,6 +17,7 @@ fn give(script: &mut Script, message: &Icmp) -> Vec<Sent> {
 
 const TOO_BIG: IcmpKind = IcmpKind::TooBig { mtu: 1000 };
 
+//= RFC 9260 6.9-6 7.3-1 7.3-2 10-6
 #[test]
 fn a_smaller_path_mtu_holds_for_new_data_and_ip_fragments_the_old() {
     let mut script = Script::flying(&bursty(), 3);
@@ -72,6 +73,8 @@ fn this_host_needs_no_proof() {
     assert_eq!(script.path(0).mtu, 1000);
 }
 
+//= RFC 9260 10-1 10-3 10-4 10-5 12.4-1
+//= RFC 6951 5.5-1
 #[test]
 fn nothing_is_believed_without_the_tag() {
     let mut script = Script::connected(&standard());
@@ -98,6 +101,7 @@ fn nothing_is_believed_without_the_tag() {
     assert_eq!((stats.icmp_accepted, stats.icmp_ignored), (0, 21));
 }
 
+//= RFC 9260 10-1 10-7 12.4-1
 #[test]
 fn a_host_without_sctp_ends_the_association() {
     // ICMP8, with the INIT: only in COOKIE-WAIT.
@@ -135,6 +139,7 @@ fn an_unreachable_destination_counts_one_error_per_rto() {
     assert_eq!(script.path(0).errors, 0);
 }
 
+//= RFC 6951 5.4-1
 /// "The UDP source port MUST be stored as the encapsulation port ... after finding the SCTP
 /// association (which includes checking the verification tag)" (RFC 6951 §5.4).
 #[test]

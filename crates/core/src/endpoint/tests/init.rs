@@ -38,6 +38,7 @@ fn assert_abort(sent: &[Sent], cause: CauseCode) {
     assert_eq!(abort.cause_codes(), [cause]);
 }
 
+//= RFC 9260 3.3.2-7
 #[test]
 fn an_init_with_tag_zero_is_discarded_silently() {
     // RFC 9260 §3.3.2: "the receiver MUST silently discard the packet".
@@ -45,6 +46,7 @@ fn an_init_with_tag_zero_is_discarded_silently() {
     assert!(script.give_bytes(init_packet(&zero_tag(), &[])).is_empty());
 }
 
+//= RFC 9260 3.3.2-4 3.3.2-9 3.3.2-12 3.3.2-14 5.1-15 5.1-16 5.1-17
 #[test]
 fn an_init_without_streams_or_window_is_aborted() {
     // RFC 9260 §3.3.2: "SHOULD send a packet in response containing an ABORT chunk and using the
@@ -63,6 +65,7 @@ fn an_init_without_streams_or_window_is_aborted() {
     assert_eq!(types(&script.give_bytes(init_packet(&least, &[]))), [[ChunkType::INIT_ACK]]);
 }
 
+//= RFC 9260 3.3.3-6
 #[test]
 fn an_init_ack_with_tag_zero_destroys_the_association() {
     // RFC 9260 §3.3.3: "it MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set".
@@ -73,6 +76,7 @@ fn an_init_ack_with_tag_zero_destroys_the_association() {
     assert_eq!((only(&sent).tag(), only(&sent).reflected()), (script.tag, true));
 }
 
+//= RFC 9260 3.3.3-12 3.3.3-15
 #[test]
 fn an_init_ack_without_streams_destroys_the_association() {
     // RFC 9260 §3.3.3: OS or MIS of 0.
@@ -84,6 +88,7 @@ fn an_init_ack_without_streams_destroys_the_association() {
     }
 }
 
+//= RFC 9260 3.3.3-9
 #[test]
 fn an_init_ack_with_a_small_window_is_discarded() {
     // RFC 9260 §3.3.3: "MUST discard the packet, SHOULD send a packet in response containing an
@@ -97,6 +102,7 @@ fn an_init_ack_with_a_small_window_is_discarded() {
     assert_eq!(script.state(), State::CookieEchoed);
 }
 
+//= RFC 9260 5.1-15 5.1-16 5.1-17
 #[test]
 fn an_init_ack_without_a_cookie_is_aborted() {
     // RFC 9260 §5.1, §3.3.10.2.
@@ -107,6 +113,7 @@ fn an_init_ack_without_a_cookie_is_aborted() {
     assert!(matches!(script.closed(), Some(CloseReason::ProtocolViolation(_))));
 }
 
+//= RFC 9260 3.3.2-3 3.3.2.1.4-2 3.3.3-2 5.1.2-2 5.1.2-3 12.2.4.1-1
 #[test]
 fn host_names_are_aborted() {
     // RFC 9260 §5.1.2 B: "the endpoint MUST immediately send an ABORT chunk and MAY include an
@@ -148,6 +155,7 @@ fn reports(unknown: &[ParameterType]) -> (Vec<ParameterType>, bool) {
     (reported, script.end.path_stats(script.id).len() == 2)
 }
 
+//= RFC 9260 3.2.2-1 3.3.3.1.2-1
 #[test]
 fn unknown_parameters_of_an_init_are_treated_as_their_high_bits_say() {
     // RFC 9260 §3.2.1, Table 3; §3.2.2: reported in the INIT ACK.
@@ -159,6 +167,7 @@ fn unknown_parameters_of_an_init_are_treated_as_their_high_bits_say() {
     assert_eq!(reports(&all), (vec![SKIP_AND_REPORT, ParameterType(0xfff1)], false));
 }
 
+//= RFC 9260 3.2.2-2 3.2.2-3 3.3.11-1 5.1-7
 #[test]
 fn unknown_parameters_of_an_init_ack_are_reported_behind_the_cookie_echo() {
     // RFC 9260 §3.2.2: "SHOULD bundle the ERROR chunk containing the 'Unrecognized Parameters'
@@ -184,6 +193,7 @@ fn unknown_parameters_of_an_init_ack_are_reported_behind_the_cookie_echo() {
     }
 }
 
+//= RFC 9260 8.5.1-2 8.5.1-3 12.3-2
 #[test]
 fn nothing_may_be_bundled_with_init_init_ack_or_shutdown_complete() {
     // RFC 9260 §6.10, §8.5.1 A: a packet with tag 0 "contains only an INIT chunk. Otherwise, the

@@ -24,6 +24,7 @@ fn changes(script: &Script, path: u8) -> Vec<PathState> {
     script.events.iter().filter_map(change).collect()
 }
 
+//= RFC 9260 6.4-1
 #[test]
 fn data_takes_the_primary_path() {
     // §6.4: "By default, an endpoint SHOULD always transmit to the primary path."
@@ -45,6 +46,7 @@ fn an_unconfirmed_address_cannot_be_the_primary_path() {
     assert!(matches!(refused, Err(AssociationError::WrongState(_))));
 }
 
+//= RFC 9260 6.1-18 6.3.3-1 6.4-4 8.2-1
 #[test]
 fn what_timed_out_takes_another_path() {
     // §6.4: "SHOULD try to retransmit a chunk that timed out to an active destination transport
@@ -61,6 +63,7 @@ fn what_timed_out_takes_another_path() {
     assert_eq!(paths(&sent), [0]);
 }
 
+//= RFC 9260 6.4-5
 #[test]
 fn a_fast_retransmission_takes_the_same_path() {
     // §6.4: "SHOULD send fast retransmissions to the same destination transport address".
@@ -74,6 +77,7 @@ fn a_fast_retransmission_takes_the_same_path() {
     assert_eq!((paths(&sent), script.numbers(&sent)), (vec![0], vec![vec![0]]));
 }
 
+//= RFC 9260 7.2-3
 #[test]
 fn each_path_has_its_own_window() {
     // RFC 9260 §7.2: cwnd, ssthresh and partial_bytes_acked "for EACH destination address".
@@ -85,6 +89,8 @@ fn each_path_has_its_own_window() {
     assert_eq!(script.path(1).cwnd, cwnd);
 }
 
+//= RFC 9260 6.4.1-1 8.2-2 8.2-3 8.2-4 8.3-4 8.3-9 8.3-10
+//= RFC 7829 3.2-17
 #[test]
 fn a_path_with_too_many_errors_is_inactive_and_the_other_takes_over() {
     // §8.2: "When the value in the error counter exceeds the protocol parameter
@@ -112,6 +118,7 @@ fn a_path_with_too_many_errors_is_inactive_and_the_other_takes_over() {
     assert_eq!((script.path(0).errors, paths(&script.send(100))), (0, vec![0]));
 }
 
+//= RFC 9260 8.2-3 8.3-9 8.3-10
 #[test]
 fn an_acknowledgement_of_first_transmissions_clears_the_counter_of_its_path() {
     // §8.2: "When an outstanding TSN is acknowledged ... the endpoint SHOULD clear the error
@@ -126,6 +133,7 @@ fn an_acknowledgement_of_first_transmissions_clears_the_counter_of_its_path() {
     assert_eq!(script.path(0).errors, 0);
 }
 
+//= RFC 9260 8.1-1
 #[test]
 fn errors_of_all_paths_end_the_association() {
     // §8.1: "retransmissions to all the destination transport addresses of the peer".

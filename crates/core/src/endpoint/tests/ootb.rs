@@ -10,6 +10,7 @@ fn stranger(write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<Sent> {
     Script::listening(&standard()).give_bytes(packet(STRANGE, write))
 }
 
+//= RFC 9260 8.4-1
 #[test]
 fn rule_1_non_unicast_addresses() {
     // "If the OOTB packet is to or from a non-unicast address, a receiver SHOULD silently discard
@@ -35,6 +36,7 @@ fn rule_1_non_unicast_addresses() {
     }
 }
 
+//= RFC 9260 3.3.7-3 3.3.7-4 8.4-2 9.1-4
 #[test]
 fn rule_2_abort() {
     // "the receiver MUST silently discard the OOTB packet and take no further action", wherever
@@ -58,6 +60,7 @@ fn rule_2_abort() {
     assert_eq!(script.events, []);
 }
 
+//= RFC 9260 8.4-3 8.4-4
 #[test]
 fn rule_3_init() {
     // "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of
@@ -72,6 +75,7 @@ fn rule_3_init() {
     assert!(stranger(|w| w.init(&peer_fields(), &[])).is_empty());
 }
 
+//= RFC 9260 8.4-5
 #[test]
 fn rule_4_cookie_echo_as_the_first_chunk() {
     // Processed as described in Section 5.1; not in another place, where rule 8 has it.
@@ -83,6 +87,7 @@ fn rule_4_cookie_echo_as_the_first_chunk() {
     assert_eq!(types(&sent), [[ChunkType::ABORT]]);
 }
 
+//= RFC 9260 3.1-5 3.3.13-2 8.4-6 8.4-7 8.5.1-9
 #[test]
 fn rule_5_shutdown_ack() {
     // "the receiver SHOULD respond to the sender of the OOTB packet with a SHUTDOWN COMPLETE
@@ -98,6 +103,7 @@ fn rule_5_shutdown_ack() {
     }
 }
 
+//= RFC 9260 8.4-8
 #[test]
 fn rule_6_shutdown_complete() {
     for reflected in [false, true] {
@@ -105,6 +111,7 @@ fn rule_6_shutdown_complete() {
     }
 }
 
+//= RFC 9260 8.4-9
 #[test]
 fn rule_7_stale_cookie_and_cookie_ack() {
     assert!(stranger(|w| w.cookie_ack()).is_empty());
@@ -114,6 +121,7 @@ fn rule_7_stale_cookie_and_cookie_ack() {
     assert_eq!(types(&stranger(|w| w.error(&other))), [[ChunkType::ABORT]], "rule 8");
 }
 
+//= RFC 9260 3.3.7-5 6-3 6-6 8.4-10 8.4-11 8.5.1-5
 #[test]
 fn rule_8_everything_else() {
     // "fill in the Verification Tag field of the outbound packet with the value found in the
@@ -138,6 +146,7 @@ fn rule_8_everything_else() {
     }
 }
 
+//= RFC 9260 6.8-3 6.8-4
 #[test]
 fn what_is_no_packet_gets_no_answer() {
     // RFC 9260 §6.8: "The default procedure for handling invalid SCTP packets is to silently
@@ -155,6 +164,7 @@ fn what_is_no_packet_gets_no_answer() {
     assert_eq!(script.end.endpoint_stats().invalid_packets, 6);
 }
 
+//= RFC 9260 5.1-3 5.1-11 5.1.2-7 6.4-2
 #[test]
 fn the_reply_goes_back_the_way_the_packet_came() {
     let mut script = Script::listening(&standard());

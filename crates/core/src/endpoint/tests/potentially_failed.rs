@@ -29,6 +29,7 @@ fn seen(sent: &[Sent]) -> Vec<(u8, Vec<ChunkType>)> {
 const DATA: ChunkType = ChunkType::DATA;
 const HEARTBEAT: ChunkType = ChunkType::HEARTBEAT;
 
+//= RFC 7829 3.2-2 3.2-3 3.2-4 3.2-5 3.2-14 3.2-19
 #[test]
 fn data_leaves_it_and_it_is_probed_until_it_answers() {
     let mut script = paths(2);
@@ -48,6 +49,7 @@ fn data_leaves_it_and_it_is_probed_until_it_answers() {
     assert_eq!(seen(&script.send(100)), [(0, vec![DATA])]);
 }
 
+//= RFC 7829 3.2-11 3.2-12 3.2-16
 #[test]
 fn heartbeats_follow_once_per_rto_and_confirm_the_failure() {
     let mut script = paths(2);
@@ -64,6 +66,7 @@ fn heartbeats_follow_once_per_rto_and_confirm_the_failure() {
     assert_eq!(script.state(), State::Established);
 }
 
+//= RFC 7829 3.2-8 3.2-9
 #[test]
 fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
     let mut script = paths(2);
@@ -80,6 +83,7 @@ fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
     assert_eq!(seen(&script.send(100)), [(0, vec![DATA])]);
 }
 
+//= RFC 7829 3.2-18
 #[test]
 fn a_single_path_has_nothing_to_fail_over_to() {
     let mut script = paths(1);

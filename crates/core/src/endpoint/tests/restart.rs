@@ -67,6 +67,7 @@ fn a_live_peer_that_restarts_with_more_addresses_is_refused() {
     assert_eq!(pair.end(Side::Z).associations(), [z]);
 }
 
+//= RFC 9260 5.2.4-4
 #[test]
 fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
     // RFC 9260 §5.2.4 A: as if an ABORT had come, with RESTART for COMMUNICATION LOST.
@@ -98,6 +99,7 @@ fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
     assert_ne!(only(&data).data()[0].tsn, script.first);
 }
 
+//= RFC 9260 5.2.4-5
 #[test]
 fn a_restart_resets_congestion_control_and_timers() {
     // RFC 9260 §5.2.4 A: "All the congestion control parameters ... MUST be reset".
@@ -139,6 +141,7 @@ fn a_shutdown_that_the_application_asked_for_survives_the_restart() {
     }
 }
 
+//= RFC 9260 5.2.4-6
 #[test]
 fn a_restart_in_shutdown_ack_sent_waits_for_the_end_of_the_old_association() {
     // RFC 9260 §5.2.4 A: "it MUST NOT set up a new association but instead resend the SHUTDOWN

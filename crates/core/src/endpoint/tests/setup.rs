@@ -4,6 +4,7 @@ use super::*;
 use script::peer_fields;
 use sent::{only, types};
 
+//= RFC 9260 3.3.9-1 14.2-1
 #[test]
 fn four_way_handshake_and_graceful_shutdown() {
     let (mut pair, a, z) = Pair::connected(&standard(), 1);
@@ -42,6 +43,8 @@ fn every_setup_packet_may_be_lost_once() {
     }
 }
 
+//= RFC 9260 4-3 4-4 4-5 5.1-12 5.1.6-1
+//= RFC 6951 5.5-2
 #[test]
 fn nobody_answers() {
     let config = profile("rfc9260", "[limits]\nmax_init_retransmits = 3");
@@ -56,6 +59,7 @@ fn nobody_answers() {
     assert_eq!(pair.log.len(), 4);
 }
 
+//= RFC 9260 3.1-4 4-3 4-4 4-5 8.5.1-1 12.3-1
 #[test]
 fn an_init_is_alone_with_a_zero_tag_and_repeated_unchanged() {
     // RFC 9260 §5.1, §8.5.1 A; §5.1.6: "the same INIT ... is retransmitted".
@@ -68,6 +72,8 @@ fn an_init_is_alone_with_a_zero_tag_and_repeated_unchanged() {
     assert_eq!(script.state(), State::CookieWait);
 }
 
+//= RFC 9260 3.1-3 3.2.2-3 3.3.2-6 3.3.3-4 3.3.3-19 3.3.11-1 5-1 5.1-4 5.1-7 5.1.4-1 5.1.4-2 8.5-1
+//= RFC 9260 8.5.1-12
 #[test]
 fn data_may_ride_behind_the_cookie_echo_and_nothing_else_leaves() {
     // RFC 9260 §5.1 C: the COOKIE ECHO "MUST be the first chunk in the packet and, until the
@@ -86,6 +92,7 @@ fn data_may_ride_behind_the_cookie_echo_and_nothing_else_leaves() {
     assert_eq!(script.numbers(&acked), [[1], [2], [3], [4]], "Max.Burst more");
 }
 
+//= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
 #[test]
 fn a_repeated_cookie_echo_takes_its_data_along() {
     // RFC 9260 §5.1.4: T1-cookie repeats the COOKIE ECHO; §6.1 C: lost data goes before new.
@@ -101,6 +108,7 @@ fn a_repeated_cookie_echo_takes_its_data_along() {
     assert!(script.path(0).rto >= ms(1000));
 }
 
+//= RFC 9260 3.3.12-1 5.1-8 5.1.5-5 5.1.5-6 5.1.5-7
 #[test]
 fn data_behind_a_cookie_echo_is_taken_and_acknowledged_behind_the_cookie_ack() {
     // RFC 9260 §5.1.5 rules 6 and 7: COOKIE ACK first, SACK at once.
@@ -117,6 +125,7 @@ fn data_behind_a_cookie_echo_is_taken_and_acknowledged_behind_the_cookie_ack() {
     assert_eq!(script.recv().unwrap().message.payload.len(), 5);
 }
 
+//= RFC 9260 5.1-18 5.1-19
 #[test]
 fn the_first_data_chunk_is_acknowledged_at_once() {
     // RFC 9260 §5.1: "After the reception of the first DATA chunk in an association, the endpoint
@@ -127,6 +136,7 @@ fn the_first_data_chunk_is_acknowledged_at_once() {
     }
 }
 
+//= RFC 9260 5.1-14
 #[test]
 fn setup_is_retried_over_all_addresses() {
     // RFC 9260 §5.1: "Retransmissions of INIT chunks and COOKIE ECHO chunks SHOULD use all
@@ -145,6 +155,7 @@ fn setup_is_retried_over_all_addresses() {
     assert_eq!(to[..4], [remotes[0], remotes[1], remotes[2], remotes[0]]);
 }
 
+//= RFC 9260 5.4-5 5.4-6
 #[test]
 fn a_cookie_echo_never_goes_to_an_address_that_only_the_peer_named() {
     // RFC 9260 §5.4: an unconfirmed address gets no COOKIE ECHO without a HEARTBEAT.
@@ -157,6 +168,7 @@ fn a_cookie_echo_never_goes_to_an_address_that_only_the_peer_named() {
     assert!(sent.iter().all(|p| p.to.destination == addresses(Side::Z, 1)[0]));
 }
 
+//= RFC 9260 5.1.1-2 5.1.1-3 6.5-1
 #[test]
 fn each_direction_has_as_many_streams_as_both_allow() {
     // RFC 9260 §5.1.1: min(local OS, remote MIS) outbound streams.
@@ -177,6 +189,7 @@ fn each_direction_has_as_many_streams_as_both_allow() {
     assert_eq!(error, crate::SendError::NoStream { stream: 5, streams: 5 });
 }
 
+//= RFC 9260 3.3.3-11
 #[test]
 fn an_init_ack_never_offers_more_streams_than_the_init_accepts() {
     // RFC 9260 §3.3.3: OS of an INIT ACK "MUST NOT be greater than the MIS value sent in the INIT".
@@ -199,6 +212,7 @@ fn an_init_ack_may_come_from_another_address() {
     assert_eq!(script.path(1).remote, other);
 }
 
+//= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1 5.2.5-1
 #[test]
 fn an_unexpected_init_ack_or_cookie_ack_changes_nothing() {
     // RFC 9260 §5.2.3 and §5.2.5.

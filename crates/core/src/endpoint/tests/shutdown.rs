@@ -54,6 +54,7 @@ fn all_data_arrives_however_shutdowns_cross_and_whatever_is_lost_once() {
     }
 }
 
+//= RFC 9260 3.3.8-1 9.2-1 9.2-20
 #[test]
 fn shutdown_waits_for_all_data_to_be_acknowledged() {
     // "remains there until all outstanding data has been acknowledged by its peer ... but
@@ -91,6 +92,7 @@ fn the_last_chunk_before_a_shutdown_asks_for_an_immediate_sack() {
     assert_eq!(script.state(), State::ShutdownSent);
 }
 
+//= RFC 9260 4-10 4-12 9.2-8 9.2-21
 #[test]
 fn no_new_data_is_accepted_once_a_side_shuts_down() {
     // "An endpoint SHOULD reject any new data request from its upper layer."
@@ -105,6 +107,7 @@ fn no_new_data_is_accepted_once_a_side_shuts_down() {
     assert_eq!(refused, Err(SendError::ShuttingDown));
 }
 
+//= RFC 9260 9.2-7
 #[test]
 fn the_application_is_told_that_the_peer_shuts_down() {
     let mut script = Script::in_state(State::ShutdownReceived);
@@ -118,6 +121,7 @@ fn the_application_is_told_that_the_peer_shuts_down() {
     assert_eq!(script.state(), State::ShutdownReceived);
 }
 
+//= RFC 9260 9.2-2 9.2-3 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
 #[test]
 fn t2_repeats_shutdown_with_the_current_tsn_and_then_gives_up() {
     // "If the timer expires, the endpoint MUST resend the SHUTDOWN chunk with the updated last
@@ -146,6 +150,7 @@ fn t2_repeats_shutdown_with_the_current_tsn_and_then_gives_up() {
     }
 }
 
+//= RFC 9260 9.2-11 9.2-12
 #[test]
 fn t5_aborts_a_shutdown_that_takes_too_long() {
     // "At the expiration of this timer, the sender SHOULD abort the association by sending an
@@ -161,6 +166,7 @@ fn t5_aborts_a_shutdown_that_takes_too_long() {
     assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
 }
 
+//= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
 #[test]
 fn in_shutdown_sent_each_packet_with_data_is_answered_by_shutdown() {
     // "MUST immediately respond to each received packet containing one or more DATA chunks with a
@@ -178,6 +184,7 @@ fn in_shutdown_sent_each_packet_with_data_is_answered_by_shutdown() {
     assert_eq!(types(&script.wait(ms(1))), [[ChunkType::SHUTDOWN]]);
 }
 
+//= RFC 9260 9.2-6
 #[test]
 fn any_packet_of_the_peer_gives_it_more_time() {
     // "The reception of any packet from its peer ... SHOULD clear the endpoint's retransmission
@@ -196,6 +203,7 @@ fn any_packet_of_the_peer_gives_it_more_time() {
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
+//= RFC 9260 4-11 9.2-7 9.2-13
 #[test]
 fn shutdown_acknowledges_data() {
     // "verify, by checking the Cumulative TSN Ack field of the chunk, that all its outstanding
@@ -216,6 +224,7 @@ fn shutdown_acknowledges_data() {
     assert_eq!(types(&script.give(|w| w.shutdown(unsent))), [[ChunkType::ABORT]]);
 }
 
+//= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26
 #[test]
 fn shutdown_complete_has_the_peers_tag_and_no_t_bit_while_there_is_an_association() {
     // RFC 9260 §8.5.1 C.
@@ -232,6 +241,7 @@ fn shutdown_complete_has_the_peers_tag_and_no_t_bit_while_there_is_an_associatio
     }
 }
 
+//= RFC 9260 8.5.1-13 9.2-23
 #[test]
 fn a_shutdown_ack_during_setup_leaves_the_setup_alone() {
     // §9.2: "lets T1-init continue running and remains in the COOKIE-WAIT or COOKIE-ECHOED state".
@@ -243,6 +253,7 @@ fn a_shutdown_ack_during_setup_leaves_the_setup_alone() {
     }
 }
 
+//= RFC 9260 9.2-19 9.2-25
 #[test]
 fn shutdowns_that_cross_are_acknowledged_at_once() {
     // "If an endpoint is in the SHUTDOWN-SENT state and receives a SHUTDOWN chunk from its peer,
@@ -257,6 +268,7 @@ fn shutdowns_that_cross_are_acknowledged_at_once() {
     assert_eq!(script.end.poll_timeout(), None);
 }
 
+//= RFC 9260 3.3.7-1 3.3.7-2 3.3.7-4 8.4-2 9.1-1 9.1-2 9.1-3 9.1-4 9.1-6 9.1-7
 #[test]
 fn an_abort_by_the_application_carries_its_reason() {
     // RFC 9260 §9.1, §3.3.10.12.

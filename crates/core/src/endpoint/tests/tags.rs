@@ -123,6 +123,8 @@ fn flat(sent: &[Sent]) -> Vec<ChunkType> {
     types(sent).concat()
 }
 
+//= RFC 9260 3.3.6-1 3.3.6-2 3.3.9-1 6-2 6-4 8.3-2 8.3-8 8.5.1-6 8.5.1-7 8.5.1-10 8.5.1-11 9.1-5
+//= RFC 9260 9.1-6 9.2-13 9.2-18 9.2-24
 #[test]
 fn every_chunk_with_the_right_tag_in_every_state() {
     for state in Script::STATES {
@@ -143,6 +145,7 @@ fn every_chunk_with_the_right_tag_in_every_state() {
     }
 }
 
+//= RFC 9260 8.5-2 8.5-3 8.5.1-6 8.5.1-7 8.5.1-10 8.5.1-13 9.1-5 9.2-23
 #[test]
 fn every_chunk_with_a_wrong_tag_in_every_state() {
     // RFC 9260 §8.5: "the receiver MUST silently discard the packet and MUST NOT process it any
@@ -170,6 +173,7 @@ fn every_chunk_with_a_wrong_tag_in_every_state() {
     }
 }
 
+//= RFC 9260 8.5-2 8.5-3
 #[test]
 fn a_tag_that_only_suits_an_abort_vouches_for_nothing_else() {
     // RFC 9260 §8.5: DATA needs our own tag, whatever stands behind it.
@@ -185,6 +189,7 @@ fn a_tag_that_only_suits_an_abort_vouches_for_nothing_else() {
     }
 }
 
+//= RFC 9260 8.5.1-2 8.5.1-3 12.3-2
 #[test]
 fn the_tag_of_an_init_is_checked_in_every_state() {
     // RFC 9260 §8.5.1 A.
@@ -216,6 +221,7 @@ fn a_forged_cookie_changes_nothing_in_any_state() {
     }
 }
 
+//= RFC 9260 8.4-12
 #[test]
 fn a_known_tag_from_a_foreign_address_is_out_of_the_blue() {
     // RFC 9260 §8.4 rule 8: addresses are part of an association.

@@ -9,6 +9,7 @@ fn quick() -> AssociationConfig {
     AssociationConfig { no_delay: true, ..profile("rfc9260", "[rto]\nmin_ms = 10") }
 }
 
+//= RFC 9260 6.1-18 6.1-20
 #[test]
 fn r1_sending_starts_the_timer() {
     let mut script = Script::connected(&standard());
@@ -71,6 +72,7 @@ fn r4_reneging_starts_the_timer_of_the_path() {
     assert_eq!(first.t3, Some(script.now + secs(2)), "its RTO was doubled");
 }
 
+//= RFC 9260 6.1-21 7.2.1-2 7.2.3-2
 #[test]
 fn e1_e2_a_timeout_sets_cwnd_to_one_packet_and_doubles_rto() {
     // §7.2.3: ssthresh = max(cwnd / 2, 4 * PMDCS), cwnd = PMDCS; §6.3.3 E2, bounded by RTO.Max.
@@ -90,6 +92,7 @@ fn e1_e2_a_timeout_sets_cwnd_to_one_packet_and_doubles_rto() {
     assert!(times.windows(2).all(|w| w[0] < w[1]));
 }
 
+//= RFC 9260 6.1-1 6.3.3-2 7.2.1-2
 #[test]
 fn e3_one_packet_is_in_flight_after_a_timeout() {
     // §6.3.3 E3: the earliest chunks that fit one packet; §7.2.3: "no more than one SCTP packet
@@ -109,6 +112,7 @@ fn e3_one_packet_is_in_flight_after_a_timeout() {
     }
 }
 
+//= RFC 9260 6.3.1-4
 #[test]
 fn karn_retransmitted_chunks_are_not_measured() {
     // §6.3.1 C5; §6.3.3: RTO stays doubled until new data is measured, which collapses it.
@@ -126,6 +130,7 @@ fn karn_retransmitted_chunks_are_not_measured() {
     assert_eq!(script.path(0).rto, secs(1));
 }
 
+//= RFC 9260 6.3.1-5
 #[test]
 fn chunks_behind_a_retransmitted_one_are_not_measured_either() {
     // §6.3.1 C5: "only ... using a DATA chunk with TSN r if no DATA chunk with TSN less than or
@@ -144,6 +149,7 @@ fn chunks_behind_a_retransmitted_one_are_not_measured_either() {
     assert_eq!(script.path(0).last_rtt, last);
 }
 
+//= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3
 #[test]
 fn one_measurement_per_round_trip() {
     // §6.3.1 C4.
@@ -178,6 +184,7 @@ fn the_handshake_gives_the_first_measurement_unless_it_was_repeated() {
     assert_eq!(script.path(0).srtt, None);
 }
 
+//= RFC 9260 6.1-8 7.1-1 7.2.1-10 7.2.1-11 7.2.2-4
 #[test]
 fn cwnd_decays_while_nothing_is_sent() {
     // §7.2.1: "adjusted to max(cwnd / 2, 4 * PMDCS) once per RTO. Before the first cwnd adjustment,
@@ -197,6 +204,8 @@ fn cwnd_decays_while_nothing_is_sent() {
     assert_eq!(script.path(0).cwnd, 4 * PMDCS);
 }
 
+//= RFC 9260 8.1-3 8.1-4
+//= RFC 6951 5.5-2
 #[test]
 fn too_many_errors_end_the_association_and_report_what_was_lost() {
     // RFC 9260 §8.1: more than Association.Max.Retrans.
@@ -213,6 +222,7 @@ fn too_many_errors_end_the_association_and_report_what_was_lost() {
     assert!(script.wait(secs(100)).is_empty());
 }
 
+//= RFC 9260 8.1-5
 #[test]
 fn the_error_counter_is_reset_by_an_acknowledgement() {
     // RFC 9260 §8.1: "MUST be reset each time a DATA chunk sent to that peer endpoint is

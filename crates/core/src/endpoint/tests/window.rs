@@ -12,6 +12,7 @@ fn closed() -> Script {
     script
 }
 
+//= RFC 9260 6.1-1 6.1-2 6.1-17 6.2.1-1
 #[test]
 fn a_window_smaller_than_the_next_chunk_is_closed() {
     // RFC 9260 §6.1 A: "rwnd is smaller than the size of the next DATA chunk".
@@ -25,6 +26,7 @@ fn a_window_smaller_than_the_next_chunk_is_closed() {
     assert_eq!(script.numbers(&sent), [[2]]);
 }
 
+//= RFC 9260 6.2.1-1
 #[test]
 fn what_is_outstanding_after_a_sack_counts_against_its_window() {
     // RFC 9260 §6.2.1 D ii: "a_rwnd minus the number of bytes still outstanding after processing
@@ -37,6 +39,7 @@ fn what_is_outstanding_after_a_sack_counts_against_its_window() {
     assert_eq!(script.stats().peer_rwnd, 500);
 }
 
+//= RFC 9260 6.1-5 6.1-7
 #[test]
 fn the_first_probe_leaves_after_one_rto_and_alone() {
     // RFC 9260 §6.1 A: "SHOULD send the first zero window probe after 1 RTO when it detects that
@@ -69,6 +72,7 @@ fn a_peer_without_room_gets_what_it_waits_for_chunk_by_chunk() {
     assert_eq!(script.numbers(&sent), [[4]]);
 }
 
+//= RFC 9260 6.1-3 6.1-4
 #[test]
 fn no_probe_is_sent_while_data_is_in_flight() {
     // RFC 9260 §6.1 A: "only ... when all outstanding DATA chunks have been cumulatively
@@ -82,6 +86,7 @@ fn no_probe_is_sent_while_data_is_in_flight() {
     assert!(script.numbers(&sent).concat().iter().all(|n| *n == 1), "retransmissions only");
 }
 
+//= RFC 9260 6.1-5 6.1-6 6.1-7 6.1-8
 #[test]
 fn probing_is_no_error_as_long_as_the_peer_answers() {
     // RFC 9260 §6.1 A: "If the sender continues to receive SACK chunks from the peer while doing
@@ -209,6 +214,7 @@ fn a_slow_reader_costs_nothing_but_time() {
     assert_eq!(stats.timeouts, 0, "{stats:?}");
 }
 
+//= RFC 9260 6.1-9
 #[test]
 fn chunks_are_not_cut_to_fit_a_small_window() {
     // RFC 9260 §6.1 A: the sender avoids silly window syndrome: no chunk is made small because

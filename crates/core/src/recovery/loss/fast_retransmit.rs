@@ -25,6 +25,7 @@ impl FastRetransmit {
 }
 
 impl Algorithm for FastRetransmit {
+    //= RFC 9260 7.2.4-2
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         if !facts.struck {
             return;

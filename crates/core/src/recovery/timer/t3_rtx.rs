@@ -47,8 +47,10 @@ pub(crate) fn after_transmission(
     running: bool,
 ) -> TimerAction {
     match again {
+        //= RFC 9260 6.1-18
         // R1: if the timer of that address is not running, start it.
         _ if !running => TimerAction::Restart,
+        //= RFC 9260 6.1-19 6.1-20
         // §6.1: restart if the earliest outstanding chunk is being retransmitted.
         Some(LossCause::Timeout | LossCause::PathFailure | LossCause::ZeroWindowProbe)
             if earliest =>

@@ -87,6 +87,7 @@ fn fragments_in_order_are_joined() {
     assert_eq!(inbound.buffered(), 0);
 }
 
+//= RFC 9260 6-11 6.9-1 6.9-14
 #[test]
 fn fragments_in_any_order_are_joined() {
     let parts = ["B", "", "", "", "E"];
@@ -120,6 +121,7 @@ fn permutations(items: &mut [usize; 5], fixed: usize, visit: &mut impl FnMut(&[u
     }
 }
 
+//= RFC 9260 6.6-1 6.6-2
 #[test]
 fn ordered_messages_wait_for_those_before_them() {
     let mut inbound = inbound();
@@ -139,6 +141,7 @@ impl Inbound {
     }
 }
 
+//= RFC 9260 3.3.1-3
 #[test]
 fn streams_and_unordered_messages_do_not_wait_for_each_other() {
     // RFC 9260 §6.6: a gap holds up its own stream only, and unordered messages never wait.
@@ -241,6 +244,7 @@ fn neighbours_of_delivered_messages_are_known() {
     assert_eq!(texts(&mut after), ["a"]);
 }
 
+//= RFC 9260 3.3.1-2 6.6-3
 #[test]
 fn unordered_fragments_may_have_any_ssn() {
     // RFC 9260 §3.3.1: the receiver MUST ignore the field.

@@ -36,6 +36,7 @@ fn expect(
     Some((stream, ssn, flags.to_owned(), bytes(text)))
 }
 
+//= RFC 9260 6.5-3 6.5-4 6.5-5
 #[test]
 fn first_come_first_served_with_ssns_per_stream() {
     let mut queue = SendQueue::new(3);
@@ -56,6 +57,7 @@ fn first_come_first_served_with_ssns_per_stream() {
     assert_eq!((queue.messages(), queue.bytes(), queue.is_empty()), (0, 0, true));
 }
 
+//= RFC 9260 3.3.1-6 3.3.1-7 3.3.1-11 6.9-13
 #[test]
 fn fragments_carry_one_ssn_and_the_bits_of_table_4() {
     let mut queue = SendQueue::new(1);
@@ -75,6 +77,7 @@ fn fragments_carry_one_ssn_and_the_bits_of_table_4() {
     assert!(queue.is_empty());
 }
 
+//= RFC 9260 3.3.1-4 6.9-12
 #[test]
 fn unordered_fragments_all_have_the_u_bit() {
     let mut queue = SendQueue::new(1);
@@ -84,6 +87,7 @@ fn unordered_fragments_all_have_the_u_bit() {
     assert_eq!(next(&mut queue, 1), expect(0, 0, "UE", "c"));
 }
 
+//= RFC 9260 6.2-32
 #[test]
 fn nothing_leaves_without_room_and_empty_messages_are_none() {
     let mut queue = SendQueue::new(1);
@@ -107,6 +111,7 @@ fn payloads_are_slices_of_the_message() {
     assert_eq!(at, message.as_ptr().wrapping_add(message.len()));
 }
 
+//= RFC 9260 6.1-23
 #[test]
 fn a_stream_stops_at_32767_ordered_messages_in_flight() {
     let mut queue = SendQueue::new(2);
@@ -130,6 +135,7 @@ fn a_stream_stops_at_32767_ordered_messages_in_flight() {
     assert_eq!(next(&mut queue, 1), None);
 }
 
+//= RFC 9260 6.5-3 6.5-4 6.5-5
 #[test]
 fn ssns_wrap_to_0() {
     // RFC 9260 §6.5: after 65535 comes 0.
