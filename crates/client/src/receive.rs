@@ -139,6 +139,10 @@ pub fn receive(
             // Associations come and go.
             *lock(&sock.approved) = None;
         }
+        if sock.many && received.header.kind == kind::DATA {
+            let RxHeader { address, association, .. } = received.header;
+            *lock(&sock.heard) = address.map(|address| (address, association));
+        }
         let whole = *offset + received.len >= header.length as usize;
         if flags & libc::MSG_PEEK != 0 {
             received.end = whole && header.flags & flag::END != 0;

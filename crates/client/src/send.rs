@@ -58,6 +58,13 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
         return Err(libc::EOPNOTSUPP);
     }
     let mut header = out.header;
+    // An answer to the address that the last message came from is for whoever sent that one.
+    if let Some((address, association)) = *lock(&sock.heard)
+        && header.association == 0
+        && header.address == Some(address)
+    {
+        header.association = association;
+    }
     // MSG_EOF means SCTP_EOF.
     if out.flags & libc::MSG_FIN != 0 {
         header.sinfo_flags |= sinfo::EOF;

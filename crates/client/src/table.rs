@@ -6,6 +6,7 @@
 //! descriptor through a function that we see clears it.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -43,6 +44,9 @@ pub struct Sock {
     pub(crate) streams: AtomicU32,
     /// One-to-many: where the last message went that the engine approved of.
     pub(crate) approved: Mutex<Option<TxHeader>>,
+    /// One-to-many: who sent the message that was read last. Its address alone may not say: peers
+    /// behind one NAT share one.
+    pub(crate) heard: Mutex<Option<(SocketAddr, u32)>>,
     /// Flags that a message is handed over with ([`tresse_sockets::protocol::flag`]) once the
     /// program has said so here, with the top bit set.
     pub(crate) flags: AtomicU8,
@@ -75,6 +79,7 @@ impl Sock {
             stage: AtomicU8::new(stage as u8),
             streams: AtomicU32::new(0),
             approved: Mutex::new(None),
+            heard: Mutex::new(None),
             flags: AtomicU8::new(0),
             offset: Mutex::new(0),
             sending: Mutex::new(()),

@@ -61,7 +61,9 @@ impl Engine {
         }
         let name = socket.for_program(peer);
         self.sockets.insert(request.socket, socket);
-        self.tell_held(request.socket, number, &held);
+        self.enter_names(number);
+        self.tell_waiting(request.socket, number, &held);
+        self.line_up(number);
         Ok((i64::from(streams), encode_addresses(&[name])))
     }
 

@@ -3,9 +3,9 @@
 use tokio::time::Instant;
 use tresse::ReceivedMessage;
 
-use super::notification::Notification;
+use super::notification::{Notification, event};
 use super::socket::Ending;
-use super::{Engine, Held};
+use super::{Engine, Waiting};
 use crate::abi::sinfo;
 use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, flag, kind};
 
@@ -17,21 +17,20 @@ impl Engine {
     pub(super) fn pump(&mut self, id: u64) {
         loop {
             self.flush(id);
-            let Some(socket) = self.sockets.get(&id) else { return };
+            let Some(socket) = self.sockets.get_mut(&id) else { return };
             if !socket.out.is_empty() {
                 return;
             }
-            let mut numbers = socket.associations.iter().copied();
-            let Some((number, message)) =
-                numbers.find_map(|number| Some((number, self.next_message(number)?)))
-            else {
-                break;
-            };
-            self.frame_message(id, number, &message);
+            let Some(number) = socket.line.pop_front() else { break };
+            self.hand_over(id, number);
         }
         // Everything was read, so the end may be told.
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.many || socket.ending == socket.told {
+            return;
+        }
+        // Nothing is told after the end, and whoever wants to know hears how the association ended.
+        if socket.ending == Ending::Reading && socket.options.wants(event::ASSOC_CHANGE) {
             return;
         }
         if socket.told == Ending::No {
@@ -45,14 +44,44 @@ impl Engine {
         self.flush(id);
     }
 
-    fn next_message(&self, number: u32) -> Option<ReceivedMessage> {
-        let association = self.associations.get(&number).filter(|a| !a.waiting)?;
-        self.raw.act(|core, now| core.recv(now, association.core))
+    /// An association may have something to read: it gets its turn, one message each time, so that
+    /// none waits for another one's flood.
+    pub(super) fn line_up(&mut self, number: u32) {
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        let socket = association.socket.and_then(|id| self.sockets.get_mut(&id));
+        let Some(socket) = socket.filter(|_| !association.waiting && !association.in_line) else {
+            return;
+        };
+        association.in_line = true;
+        socket.line.push_back(number);
+    }
+
+    /// Frames the next message of an association. Once there is none, all that was acknowledged has
+    /// been handed over, and what became of the association may be told.
+    fn hand_over(&mut self, id: u64, number: u32) {
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        association.in_line = false;
+        // It may have been peeled off since.
+        if association.waiting || association.socket != Some(id) {
+            return;
+        }
+        let core = association.core;
+        if let Some(message) = self.raw.act(|endpoint, now| endpoint.recv(now, core)) {
+            self.frame_message(id, number, &message);
+            return self.line_up(number);
+        }
+        let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
+        self.tell_waiting(id, number, &last_words);
+        if ended && self.sockets.get(&id).is_some_and(|socket| socket.many) {
+            self.forget(number);
+        }
     }
 
     fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage) {
         let Some(association) = self.associations.get_mut(&number) else { return };
         association.used = Instant::now();
+        self.delivered += 1;
+        association.heard = self.delivered;
         let peer = association.peer;
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let message = &received.message;
@@ -112,40 +141,30 @@ impl Engine {
         let kind = notification.event();
         if association.waiting {
             if association.held.len() < MAX_HELD {
-                association.held.push(Held::Notification(kind, notification.encode(number)));
+                association.held.push((kind, notification.encode(number)));
             }
+        } else if !association.last_words.is_empty() {
+            association.last_words.push((kind, notification.encode(number)));
         } else if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind)) {
             self.tell(id, number, &notification.encode(number));
             self.flush(id);
         }
     }
 
-    /// Queues what was held back while the association waited.
-    pub(super) fn tell_held(&mut self, id: u64, number: u32, held: &[Held]) {
-        for held in held {
-            match held {
-                Held::Message(message) => self.frame_message(id, number, message),
-                Held::Notification(kind, payload)
-                    if self.sockets.get(&id).is_some_and(|s| s.options.wants(*kind)) =>
-                {
-                    self.tell(id, number, payload);
-                }
-                Held::Notification(..) => {}
+    /// Queues what had to wait.
+    pub(super) fn tell_waiting(&mut self, id: u64, number: u32, waiting: &[Waiting]) {
+        for (kind, payload) in waiting {
+            if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(*kind)) {
+                self.tell(id, number, payload);
             }
         }
     }
 
-    /// Nothing more comes from the peer: what has come goes before what is told of that, to the
-    /// socket or to what waits with the association.
-    pub(super) fn take_last_messages(&mut self, id: u64, number: u32) {
+    /// Nothing more comes from the peer: that is told after all that has come.
+    pub(super) fn notify_last(&mut self, number: u32, notification: &Notification<'_>) {
         let Some(association) = self.associations.get_mut(&number) else { return };
-        if !association.waiting {
-            return self.pump(id);
-        }
-        let core = association.core;
-        while let Some(message) = self.raw.act(|endpoint, now| endpoint.recv(now, core)) {
-            association.held.push(Held::Message(message));
-        }
+        association.last_words.push((notification.event(), notification.encode(number)));
+        self.line_up(number);
     }
 
     fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {

@@ -17,16 +17,23 @@ impl Engine {
         {
             return self.admit(core, (outbound_streams, inbound_streams));
         }
-        let Some(&number) = self.by_core.get(&core) else { return };
+        let Some(&number) = self.by_core.get(&core) else {
+            // Nobody had listened.
+            if matches!(event, Event::Closed(_)) {
+                self.discard(core);
+            }
+            return;
+        };
         let socket = self.associations.get(&number).and_then(|association| association.socket);
         match (event, socket) {
             (Event::Connected { outbound_streams, inbound_streams, .. }, Some(id)) => {
                 self.connected(id, number, (outbound_streams, inbound_streams));
             }
-            (Event::Readable, Some(id)) => self.pump(id),
-            (Event::Readable, None) => {
-                self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
+            (Event::Readable, Some(id)) => {
+                self.line_up(number);
+                self.pump(id);
             }
+            (Event::Readable, None) => self.discard(core),
             (Event::Writable, Some(id)) => self.resume(id),
             (Event::SendFailed(failure) | Event::Expired(failure), Some(id)) => {
                 self.notify(id, number, &Notification::SendFailed(&failure));
@@ -46,8 +53,7 @@ impl Engine {
             }
             (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
             (Event::PeerShutdown, Some(id)) => {
-                self.take_last_messages(id, number);
-                self.notify(id, number, &Notification::Shutdown);
+                self.notify_last(number, &Notification::Shutdown);
                 let Some(association) = self.associations.get_mut(&number) else { return };
                 association.peer_is_done = true;
                 // A listener goes on when an association ends that waits in it.
@@ -61,6 +67,7 @@ impl Engine {
                 }
             }
             (Event::Restarted, Some(id)) => {
+                self.enter_names(number);
                 self.notify(
                     id,
                     number,
@@ -100,17 +107,22 @@ impl Engine {
             socket: Some(id),
             waiting: !many,
             held: Vec::new(),
+            last_words: Vec::new(),
+            in_line: false,
             peer_is_done: false,
             local_port: info.local_port,
             peer: SocketAddr::new(ip, info.remote_port),
+            names: Vec::new(),
             established: true,
             ended: false,
             streams,
             used: Instant::now(),
+            heard: 0,
         });
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.associations.insert(number);
         }
+        self.enter_names(number);
         if many {
             self.idle.notify_one();
         }
@@ -128,6 +140,7 @@ impl Engine {
             association.used = Instant::now();
         }
         self.idle.notify_one();
+        self.enter_names(number);
         self.notify(id, number, &Notification::Association(Change::Up, streams));
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.connecting = false;
@@ -156,26 +169,30 @@ impl Engine {
             (association.socket, association.waiting, association.established);
         ended.notify_waiters();
         let Some(id) = socket else { return self.forget(number) };
-        self.take_last_messages(id, number);
         let change = match reason {
             _ if !established => Change::CannotStart,
             CloseReason::Shutdown => Change::ShutdownComplete,
             _ => Change::Lost,
         };
         let streams = self.streams(number);
-        self.notify(id, number, &Notification::Association(change, streams));
+        let change = Notification::Association(change, streams);
+        if established {
+            self.notify_last(number, &change);
+        } else {
+            self.notify(id, number, &change);
+            self.forget(number);
+        }
         if waiting {
             // `accept` still gets it, and finds its end.
             return;
         }
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.many {
-            socket.associations.remove(&number);
             if socket.stalled.as_ref().is_some_and(|(header, _)| header.association == number) {
                 socket.stalled = None;
             }
             socket.conn.changed.notify_one();
-            self.forget(number);
+            self.pump(id);
             return self.take_frames(id);
         }
         socket.error = match reason {
@@ -188,10 +205,6 @@ impl Engine {
         socket.stalled = None;
         socket.connecting = false;
         socket.conn.changed.notify_one();
-        if !established {
-            socket.associations.remove(&number);
-            self.forget(number);
-        }
         self.take_frames(id);
         self.end_socket(id, if established { Ending::Both } else { Ending::Failed });
     }

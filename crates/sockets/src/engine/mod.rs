@@ -14,6 +14,7 @@ mod notification;
 mod option_names;
 mod options;
 mod options_get;
+mod peers;
 mod send;
 mod serve;
 mod socket;
@@ -27,11 +28,10 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tresse::{
-    AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint, ReceivedMessage,
-};
+use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
 
 use crate::abi::errno;
+use peers::{Name, Peers};
 use socket::Socket;
 
 pub use folder::Folder;
@@ -40,12 +40,8 @@ pub use serve::{Server, Settings, Stop};
 /// A failed call: its error number.
 type Fallible<T> = Result<T, i32>;
 
-/// What a program is told of an association once it has been accepted.
-enum Held {
-    /// A notification, with its type.
-    Notification(u16, Vec<u8>),
-    Message(ReceivedMessage),
-}
+/// A notification that waits until it may be told: its type, and what the program reads.
+type Waiting = (u16, Vec<u8>);
 
 /// What the engine knows of an association, besides what the core does.
 struct Association {
@@ -54,19 +50,28 @@ struct Association {
     socket: Option<u64>,
     /// It waits in the socket, a listener, to be accepted.
     waiting: bool,
-    /// What waits with it.
-    held: Vec<Held>,
+    /// What is told once it was accepted, before all messages.
+    held: Vec<Waiting>,
+    /// What is told after the last message.
+    last_words: Vec<Waiting>,
+    /// It stands in its socket's line of those that may have something to read.
+    in_line: bool,
     /// The peer sends no more.
     peer_is_done: bool,
     local_port: u16,
     /// The peer's primary address as it was when the association began, and its port.
     peer: SocketAddr,
+    /// Under which names `peers` has it.
+    names: Vec<Name>,
     established: bool,
+    /// The core has nothing of it any more but messages that were not read.
     ended: bool,
     /// Our streams, the peer's streams.
     streams: (u16, u16),
     /// When user data was last sent or received.
     used: Instant,
+    /// How many messages the engine had handed over when it handed over the last one of this peer.
+    heard: u64,
 }
 
 /// The stack and everything its clients have.
@@ -84,6 +89,9 @@ pub(crate) struct Engine {
     sockets: BTreeMap<u64, Socket>,
     associations: BTreeMap<u32, Association>,
     by_core: HashMap<AssociationId, u32>,
+    peers: Peers,
+    /// Messages handed over to programs.
+    delivered: u64,
     /// Ports that are open in the core.
     ports: BTreeSet<u16>,
     last_association: u32,
@@ -112,6 +120,8 @@ impl Engine {
             sockets: BTreeMap::new(),
             associations: BTreeMap::new(),
             by_core: HashMap::new(),
+            peers: Peers::default(),
+            delivered: 0,
             ports: BTreeSet::new(),
             last_association: 0,
             ended: Rc::default(),
@@ -129,24 +139,9 @@ impl Engine {
         let socket = self.sockets.get(&id)?;
         let number = if socket.many { number } else { *socket.associations.first()? };
         let association = self.associations.get(&number)?;
-        (association.socket == Some(id) && !association.waiting).then_some((number, association))
-    }
-
-    /// The association of a socket with a peer's address.
-    fn association_with(&self, id: u64, peer: SocketAddr) -> Option<u32> {
-        let socket = self.sockets.get(&id)?;
-        socket.associations.iter().copied().find(|number| {
-            self.associations.get(number).is_some_and(|association| {
-                !association.ended
-                    && association.peer.port() == peer.port()
-                    && (association.peer.ip() == peer.ip()
-                        || self.peer_addresses(association.core).contains(&peer.ip()))
-            })
-        })
-    }
-
-    fn peer_addresses(&self, core: AssociationId) -> Vec<IpAddr> {
-        self.raw.act(|endpoint, _| endpoint.path_stats(core)).iter().map(|p| p.remote).collect()
+        let here = association.socket == Some(id) && !association.waiting;
+        // That of a one-to-one socket is its own to the end of the socket.
+        (here && !(socket.many && association.ended)).then_some((number, association))
     }
 
     /// Opens a port in the core, or changes what it does.
@@ -204,12 +199,23 @@ impl Engine {
         }
     }
 
-    /// Forgets an association that has ended and that no socket has any more.
+    /// Forgets an association that has ended, with what nobody will read.
     fn forget(&mut self, number: u32) {
-        if let Some(association) = self.associations.remove(&number) {
-            self.by_core.remove(&association.core);
-            let _ = self.refresh_port(association.local_port);
+        self.drop_names(number);
+        let Some(association) = self.associations.remove(&number) else { return };
+        let core = association.core;
+        self.by_core.remove(&core);
+        if let Some(socket) = association.socket.and_then(|id| self.sockets.get_mut(&id)) {
+            socket.associations.remove(&number);
         }
+        self.discard(core);
+        let _ = self.refresh_port(association.local_port);
+    }
+
+    /// Throws away what has arrived and nobody will read. The core has an association that ended for
+    /// as long as there is something to read, and until its last packet has left.
+    fn discard(&self, core: AssociationId) {
+        self.raw.act(|endpoint, now| while endpoint.recv(now, core).is_some() {});
     }
 
     /// Opens an association from a bound socket.
@@ -247,15 +253,20 @@ impl Engine {
             socket: Some(id),
             waiting: false,
             held: Vec::new(),
+            last_words: Vec::new(),
+            in_line: false,
             peer_is_done: false,
             local_port: port,
             peer: SocketAddr::new(ips[0], first.port()),
+            names: Vec::new(),
             established: false,
             ended: false,
             streams,
             used: Instant::now(),
+            heard: 0,
         });
         self.socket(id)?.associations.insert(number);
+        self.enter_names(number);
         Ok(number)
     }
 }

@@ -104,6 +104,11 @@ impl Engine {
         let socket = self.socket(id)?;
         let many = socket.many;
         if many && let Some(address) = header.address.map(canonical) {
+            // The client names the one that it last heard from there, should there be several.
+            let named = header.association;
+            if self.is_peer(id, named, address) && self.association_of(id, named).is_some() {
+                return Ok(named);
+            }
             if let Some(number) = self.association_with(id, address) {
                 return Ok(number);
             }
@@ -123,7 +128,6 @@ impl Engine {
                 self.auto_bind(id)?;
                 self.associate(id, &[address])
             }
-            _ if many && header.association != 0 => Err(errno::EINVAL),
             _ => Err(errno::EPIPE),
         }
     }

@@ -86,7 +86,7 @@ pub struct Stop {
 
 /// An engine that is ready to serve.
 pub struct Server {
-    engine: Rc<RefCell<Engine>>,
+    pub(super) engine: Rc<RefCell<Engine>>,
     listener: AsyncFd<OwnedFd>,
     events: Events,
     driver: tresse::Driver,

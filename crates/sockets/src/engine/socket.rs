@@ -111,6 +111,8 @@ pub(crate) struct Socket {
     /// Listens, with so many associations waiting at most.
     pub(crate) backlog: Option<usize>,
     pub(crate) associations: BTreeSet<u32>,
+    /// Those that may have something to read, in turn.
+    pub(crate) line: VecDeque<u32>,
     /// `connect` was called and has not ended yet: the client's frames stay where they are.
     pub(crate) connecting: bool,
     /// Frames for which the connection had no room.
@@ -141,6 +143,7 @@ impl Socket {
             port: None,
             backlog: None,
             associations: BTreeSet::new(),
+            line: VecDeque::new(),
             connecting: false,
             out: VecDeque::new(),
             delivered: false,

@@ -1,5 +1,7 @@
 //! The engine through its protocol: each test plays the client by hand.
 
+mod unread;
+
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use rustix::net::{
     send, socket_with,
 };
 
+use super::Engine;
 use super::serve::{Server, Settings, Stop};
 use crate::abi::{AF_INET, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use crate::protocol::*;
@@ -34,6 +37,11 @@ fn bind_to_itself(path: &Path) -> Server {
 
 /// Runs an engine, and `client` on another thread.
 fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
+    with_watched_engine(|_| {}, client);
+}
+
+/// Runs an engine that `watch` looks at every few milliseconds, and `client` on another thread.
+fn with_watched_engine(watch: impl Fn(&Engine), client: impl FnOnce(&Path) + Send + 'static) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -50,9 +58,19 @@ fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
             result = stop.await.ok();
             Stop { close: false, patience: Duration::from_secs(5) }
         };
-        let run = server.run(stop);
+        let engine = std::rc::Rc::clone(&server.engine);
+        let watched = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                watch(&engine.borrow());
+            }
+        };
         // A socket whose message waits for ever would keep the engine from its end.
-        tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap();
+        let run = tokio::time::timeout(Duration::from_secs(60), server.run(stop));
+        tokio::select! {
+            ended = run => ended.expect("it ends").unwrap(),
+            () = watched => unreachable!(),
+        }
         result.unwrap().unwrap();
     });
 }
