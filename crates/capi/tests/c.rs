@@ -1,6 +1,9 @@
 //! C programs (`tests/c/`), each of them built three times: with the shared library, with the static
 //! one, and with the header of lksctp-tools to run under `tresse run`.
 
+#[cfg(target_os = "linux")]
+mod conformance;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -190,9 +190,18 @@ impl Guest {
     /// # Panics
     /// When it fails.
     pub fn run(&self, line: &str) -> Vec<String> {
-        let (status, said) = Peer::remote(self.ask(line)).exit(COMMAND_LIMIT);
+        let (status, said) = self.run_for(line, COMMAND_LIMIT);
         assert_eq!(status, "0", "{line} in the guest said: {said:?}");
         said
+    }
+
+    /// Runs a shell command in the guest, for `limit` at most, and gives its status and the lines that
+    /// it printed; the calling thread must be in the namespace.
+    ///
+    /// # Panics
+    /// When the limit passes.
+    pub fn run_for(&self, line: &str, limit: Duration) -> (String, Vec<String>) {
+        Peer::remote(self.ask(line)).exit(limit)
     }
 
     /// Sends one line to the agent.

@@ -1,0 +1,199 @@
+//! The conformance suite of the sockets API (`tests/c/conformance/`): the same program on the SCTP of a
+//! Linux kernel, in a guest, under `tresse run`, and with libtresse. The kernel is the referee: each
+//! verdict is the same, or stands with its reason in `differences.toml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tresse_interop::{Guest, free_udp_port, skipped};
+
+use super::{With, Workshop, check, program, run, sources};
+
+/// Cases at a time: they wait more than they compute.
+const JOBS: &str = "8";
+/// Seconds for one case. The suite's own limit is for quiet machines.
+const LIMIT: &str = "10";
+/// For all cases on one stack.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What a case ended with: nothing, or what went wrong.
+type Verdicts = BTreeMap<String, Option<String>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expectations {
+    #[serde(default)]
+    difference: Vec<Difference>,
+}
+
+/// Cases that end otherwise on Tresse than on the kernel, deliberately.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Difference {
+    /// Their names.
+    cases: Vec<String>,
+    /// What the kernel does.
+    kernel: String,
+    /// What Tresse does.
+    tresse: String,
+    reason: String,
+}
+
+/// Cases that are still to be mended, by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    to_be_mended: Vec<String>,
+}
+
+fn read<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let path = program("conformance").join(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn build(workshop: &Workshop, with: With) -> PathBuf {
+    let folder = program("conformance");
+    let mut files: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .filter(|path| path.ends_with(".c") && !path.ends_with("/suite.c"))
+        .collect();
+    files.sort();
+    let mut more: Vec<&str> = files.iter().map(String::as_str).collect();
+    more.push("-D_GNU_SOURCE");
+    if with == With::Preload {
+        more.push("-DSUITE_LKSCTP");
+    }
+    workshop.build(&folder.join("suite.c"), with, &more)
+}
+
+/// What the program printed.
+fn verdicts<'a>(lines: impl IntoIterator<Item = &'a str>) -> Verdicts {
+    let mut verdicts = Verdicts::new();
+    for line in lines {
+        let line = line.trim_end();
+        if let Some(name) = line.strip_prefix("ok ") {
+            verdicts.entry(name.to_owned()).or_default();
+        } else if let Some((name, what)) =
+            line.strip_prefix("FAIL ").and_then(|line| line.split_once(' '))
+        {
+            verdicts.insert(name.to_owned(), Some(what.to_owned()));
+        }
+    }
+    verdicts
+}
+
+fn on_the_kernel(suite: &Path) -> Option<Verdicts> {
+    let folder = tempfile::tempdir().unwrap();
+    let guest = match Guest::boot(folder.path(), 1, PATIENCE) {
+        Ok(guest) => guest,
+        Err(why) => {
+            skipped(&why);
+            return None;
+        }
+    };
+    guest.enter();
+    let line = format!("{} -j {JOBS} --limit {LIMIT}", suite.display());
+    let (_, said) = guest.run_for(&line, PATIENCE);
+    Some(verdicts(said.iter().map(String::as_str)))
+}
+
+fn here(mut command: Command, suite: &Path) -> Verdicts {
+    command.args(["-j", JOBS, "--limit", LIMIT]).env_remove("TRESSE_ENGINE");
+    let output = run(&mut command);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let verdicts = verdicts(said.lines());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!verdicts.is_empty(), "{}: {}: {errors}", suite.display(), output.status);
+    verdicts
+}
+
+fn under_tresse_run(workshop: &Workshop, suite: &Path) -> Verdicts {
+    let local = ["127.0.0.1", "127.0.0.2", "::1"];
+    let mut command = workshop.tresse_run(&local, free_udp_port().unwrap());
+    command.arg(suite);
+    here(command, suite)
+}
+
+/// What is not as it is expected to be, if anything is: whether a case fails is a deliberate difference.
+fn surprise(name: &str, verdicts: &Verdicts, deliberate: bool) -> Option<String> {
+    match (verdicts.get(name), deliberate) {
+        (None, _) => Some(format!("{name}: no verdict")),
+        (Some(Some(what)), false) => Some(format!("{name}: {what}")),
+        (Some(None), true) => Some(format!("{name}: the difference has gone")),
+        (Some(Some(_)), true) | (Some(None), false) => None,
+    }
+}
+
+#[test]
+fn one_program_one_verdict() {
+    let Some(workshop) = Workshop::get() else { return };
+    let expected: Expectations = read("differences.toml");
+    let known: Known = read("known.toml");
+    let library = build(workshop, With::Shared);
+    let listed = check(Command::new(&library).arg("--list"));
+    let all: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
+    assert_eq!(all.len(), listed.lines().count(), "two cases have the same name");
+    let deliberate = expected.difference.iter().flat_map(|difference| &difference.cases);
+    let deliberate: BTreeSet<&str> = deliberate.map(String::as_str).collect();
+    let to_be_mended: BTreeSet<&str> = known.to_be_mended.iter().map(String::as_str).collect();
+    let unknown: Vec<_> =
+        deliberate.iter().chain(&to_be_mended).filter(|name| !all.contains(**name)).collect();
+    assert!(unknown.is_empty(), "there are no such cases: {unknown:?}");
+    let twice: Vec<_> = deliberate.intersection(&to_be_mended).collect();
+    assert!(twice.is_empty(), "both deliberate and to be mended: {twice:?}");
+
+    let kernels = workshop.lksctp.as_ref().map(|()| build(workshop, With::Preload));
+    let stacks = thread::scope(|scope| {
+        let kernels = kernels.as_deref().map_err(|why| skipped(why)).ok();
+        let kernel = kernels.map(|suite| scope.spawn(|| on_the_kernel(suite)));
+        let run = kernels.map(|suite| scope.spawn(|| under_tresse_run(workshop, suite)));
+        let library = here(Command::new(&library), &library);
+        [
+            ("the kernel", kernel.and_then(|thread| thread.join().unwrap())),
+            ("tresse run", run.map(|thread| thread.join().unwrap())),
+            ("libtresse", Some(library)),
+        ]
+    });
+    println!("{} cases, {} deliberate differences", all.len(), deliberate.len());
+    let mut wrong = Vec::new();
+    for (who, verdicts) in &stacks {
+        let Some(verdicts) = verdicts else { continue };
+        let passed = verdicts.values().filter(|verdict| verdict.is_none()).count();
+        println!("{who}: {passed} of {} passed", verdicts.len());
+        for name in all.iter().filter(|name| !to_be_mended.contains(name.as_str())) {
+            let deliberate = *who != "the kernel" && deliberate.contains(name.as_str());
+            wrong.extend(surprise(name, verdicts, deliberate).map(|what| format!("{who}: {what}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} surprises:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// `docs/sockets.md` has the differences as they are in `differences.toml`.
+#[test]
+fn differences_are_documented() {
+    const BEGIN: &str = "<!-- differences.toml: begin -->\n";
+    const END: &str = "<!-- differences.toml: end -->\n";
+    let expected: Expectations = read("differences.toml");
+    let mut table = String::from("\n| cases | the kernel | Tresse | why |\n|---|---|---|---|\n");
+    for Difference { cases, kernel, tresse, reason } in &expected.difference {
+        let cases: Vec<String> = cases.iter().map(|name| format!("`{name}`")).collect();
+        let row = [cases.join(" "), kernel.clone(), tresse.clone(), reason.clone()];
+        let row = row.map(|cell| cell.split_whitespace().collect::<Vec<_>>().join(" "));
+        table += &format!("| {} |\n", row.join(" | "));
+    }
+    table.push('\n');
+    let path = sources().join("../../docs/sockets.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page has the marks");
+    let (there, after) = rest.split_once(END).expect("the page has the marks");
+    if there != table {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+        panic!("docs/sockets.md was behind differences.toml; it is rewritten: commit it");
+    }
+}
