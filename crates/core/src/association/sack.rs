@@ -128,6 +128,7 @@ impl Association {
             //= RFC 9260 8.1-5
             // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
             self.errors = 0;
+            self.note_progress();
         }
         self.sender.zero_window.answered = true;
         let cumulative = self.sender.board.cumulative();

@@ -35,9 +35,6 @@ impl Association {
 
     pub(super) fn begin_shutdown(&mut self, now: Time) {
         self.state = State::ShutdownPending;
-        let profile = self.profile();
-        let guard = profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max);
-        self.shutdown.t5 = Some(now + guard);
         self.opportunity(); // What Nagle held back is last now.
         self.shutdown_progress(now);
     }
@@ -51,6 +48,10 @@ impl Association {
             //= RFC 9260 9.2-1 9.2-20
             State::ShutdownPending => {
                 self.state = State::ShutdownSent;
+                // §9.2: "The sender of the SHUTDOWN chunk MAY also start an overall guard timer
+                // T5-shutdown-guard". What takes time before is the delivery of data.
+                self.shutdown.t5 = None;
+                self.start_guard(now);
                 self.send_shutdown(now, Control::Shutdown);
             }
             //= RFC 9260 3.3.9-1 4-11 9.2-13
@@ -60,6 +61,28 @@ impl Association {
                 self.send_shutdown(now, Control::ShutdownAck);
             }
             _ => {}
+        }
+    }
+
+    /// Starts T5-shutdown-guard, unless it runs.
+    fn start_guard(&mut self, now: Time) {
+        let profile = self.profile();
+        let guard = profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max);
+        self.shutdown.t5.get_or_insert(now + guard);
+    }
+
+    /// A window that stays closed is no error (§6.1 A), so nothing else would ever end the wait of
+    /// SHUTDOWN-PENDING for a peer that answers and reads no more. Linux starts T5 there as well.
+    pub(super) fn guard_closed_window(&mut self, now: Time) {
+        if self.state == State::ShutdownPending {
+            self.start_guard(now);
+        }
+    }
+
+    /// Data was acknowledged: SHUTDOWN-PENDING may take as long as it takes.
+    pub(super) fn note_progress(&mut self) {
+        if self.state == State::ShutdownPending {
+            self.shutdown.t5 = None;
         }
     }
 
@@ -115,6 +138,7 @@ impl Association {
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
                 if self.state != State::ShutdownReceived {
                     self.state = State::ShutdownReceived;
+                    self.shutdown.t5 = None; // The guard is the peer's now.
                     self.journal.event(Event::PeerShutdown);
                 }
                 self.on_cumulative_ack(now, cumulative);

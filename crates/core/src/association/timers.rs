@@ -131,7 +131,9 @@ impl Association {
             self.paths[path].one_packet = profile.congestion.one_packet_after_timeout;
             self.trace_window(now, path, WindowCause::Timeout);
         }
-        if !(probe_answered || closed) {
+        if probe_answered || closed {
+            self.guard_closed_window(now);
+        } else {
             if self.paths[path].count_error(&profile) {
                 self.path_changed(path);
                 self.probe_failed(now, path);

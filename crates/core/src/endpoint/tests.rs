@@ -77,10 +77,10 @@ fn bursty() -> AssociationConfig {
     AssociationConfig { no_delay: true, ..profile("rfc9260", "[limits]\nmax_burst = 0") }
 }
 
-fn ms(n: u64) -> Duration {
+const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn secs(n: u64) -> Duration {
+const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }

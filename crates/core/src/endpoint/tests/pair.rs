@@ -1,7 +1,9 @@
 //! Two endpoints in one test, joined by a wire with a fixed delay.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::rc::Rc;
 
 use super::*;
 
@@ -79,6 +81,24 @@ impl Pair {
         let mut pair = Pair::new(config, addresses_each);
         let (a, z) = pair.connect(config);
         (pair, a, z)
+    }
+
+    /// Gives the wire from A to Z so many bits per second, and a queue that is so long in time.
+    pub(crate) fn narrow(&mut self, rate: u64, queue: Duration) {
+        let full = Rc::new(Cell::new(false));
+        let dropped = Rc::clone(&full);
+        let mut free = Time::ZERO;
+        // A packet is asked for its detour first.
+        self.detour = Box::new(move |p| {
+            full.set(p.from == Side::A && free.since(p.at) > queue);
+            if p.from == Side::Z || full.get() {
+                return Duration::ZERO;
+            }
+            let nanos = (p.bytes.len() as u64 + 20) * 8_000_000_000 / rate;
+            free = free.max(p.at) + Duration::from_nanos(nanos);
+            free.since(p.at)
+        });
+        self.drop = Box::new(move |p| p.from == Side::A && dropped.get());
     }
 
     pub(crate) fn end(&mut self, side: Side) -> &mut Endpoint {

@@ -5,6 +5,7 @@ use crate::SendError;
 use script::{PEER_TAG, PEER_TSN};
 use sent::{only, types};
 
+const ABORT: ChunkType = ChunkType::ABORT;
 const SHUTDOWN_STATES: [State; 4] =
     [State::ShutdownPending, State::ShutdownSent, State::ShutdownReceived, State::ShutdownAckSent];
 
@@ -150,20 +151,100 @@ fn t2_repeats_shutdown_with_the_current_tsn_and_then_gives_up() {
     }
 }
 
+/// T5-shutdown-guard, 5 times RTO.Max by default.
+const GUARD: Duration = secs(300);
+
 //= RFC 9260 9.2-11 9.2-12
 #[test]
 fn t5_aborts_a_shutdown_that_takes_too_long() {
     // "At the expiration of this timer, the sender SHOULD abort the association by sending an
     // ABORT chunk"; recommended: 5 times RTO.Max.
+    let mut script = Script::in_state(State::ShutdownSent);
+    let start = script.now;
+    while script.now.since(start) < GUARD {
+        assert_eq!(script.state(), State::ShutdownSent);
+        script.data(10); // This peer never ends: T2 starts anew each time.
+        script.wait(ms(500));
+    }
+    assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+    let mut script = Script::in_state(State::ShutdownSent);
+    let end = script.now + GUARD;
+    let sent = script.wait(GUARD);
+    assert_eq!((sent.last().unwrap().types(), sent.last().unwrap().at), (vec![ABORT], end));
+    assert_eq!(sent.last().unwrap().tag(), PEER_TAG);
+}
+
+#[test]
+fn t5_does_not_run_while_data_is_delivered() {
+    // "The sender of the SHUTDOWN chunk MAY also start an overall guard timer": before it is sent,
+    // SHUTDOWN-PENDING lasts "until all outstanding data has been acknowledged".
+    let mut script = Script::connected(&standard());
+    for _ in 0..800 {
+        script.try_send(0, 1000, SendOptions::default()).unwrap();
+    }
+    script.poll();
+    script.shutdown();
+    for n in 1..800 {
+        script.wait(ms(600));
+        script.sack(n, &[]);
+        assert_eq!(script.state(), State::ShutdownPending, "{n}");
+    }
+    script.sack(800, &[]);
+    assert_eq!(script.state(), State::ShutdownSent);
+    script.wait(GUARD - ms(1));
+    assert_eq!(script.state(), State::ShutdownSent, "it begins with the SHUTDOWN");
+    script.wait(ms(1));
+    assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+}
+
+#[test]
+fn a_dead_peer_ends_a_pending_shutdown_by_its_errors() {
     let mut script = Script::connected(&profile("rfc9260", "[heartbeat]\nenabled = false"));
     script.send(100);
     script.shutdown();
-    script.wait(secs(299));
+    script.wait(GUARD + secs(50));
     assert_eq!(script.state(), State::ShutdownPending);
-    let sent = script.wait(secs(1));
-    assert_eq!(sent.last().unwrap().types(), [ChunkType::ABORT]);
-    assert_eq!(sent.last().unwrap().tag(), PEER_TAG);
+    script.wait(secs(50));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable), "after 363 s (§8.1)");
+}
+
+#[test]
+fn a_window_that_stays_closed_ends_a_pending_shutdown() {
+    // §6.1 A: probes that are answered are no errors; only T5 can end that. A window that opens, if
+    // only for a while, stops it.
+    let mut script = Script::connected(&standard());
+    script.send(1000);
+    script.sack_with(1, &[], 0);
+    script.send(1000);
+    script.shutdown();
+    let close = |script: &mut Script, span: u64| {
+        for _ in 0..span * 10 {
+            if script.wait(ms(100)).iter().any(|p| p.carries(ChunkType::DATA)) {
+                script.sack_with(1, &[], 0);
+            }
+        }
+    };
+    close(&mut script, 250);
+    assert_eq!(script.state(), State::ShutdownPending);
+    close(&mut script, 100);
     assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+}
+
+#[test]
+fn sixteen_mebibytes_over_256_kbit_per_second_are_delivered() {
+    const RATE: u64 = 256_000;
+    const QUEUE: Duration = ms(500);
+    let config = AssociationConfig { send_buffer: 32 << 20, ..profile("tresse", "") };
+    let (mut pair, a, z) = Pair::connected(&config, 1);
+    pair.narrow(RATE, QUEUE);
+    pair.send(Side::A, a, 0, vec![5; 16 << 20]);
+    pair.shutdown(Side::A, a);
+    pair.run(secs(640));
+    let messages = pair.recv_all(Side::Z, z);
+    assert_eq!(messages.iter().map(|m| m.message.payload.len()).sum::<usize>(), 16 << 20);
+    for side in [Side::A, Side::Z] {
+        assert_eq!(pair.closed(side), Some(&CloseReason::Shutdown));
+    }
 }
 
 //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
