@@ -32,7 +32,7 @@ pub use event::{
     CloseReason, Event, LossCause, Message, ReceivedMessage, SendFailure, SendOptions,
     SpuriousCause, TraceEvent, WindowCause,
 };
-pub use path::{PathId, PathState};
+pub use path::{PathId, PathSettings, PathState};
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
 pub use stats::{

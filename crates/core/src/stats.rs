@@ -5,7 +5,7 @@ use std::time::Duration;
 use tresse_wire::VerificationTag;
 
 use crate::event::LossCause;
-use crate::path::{PathId, PathState};
+use crate::path::{PathId, PathSettings, PathState};
 
 /// Counters and gauges of one association.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -250,6 +250,8 @@ pub struct PathStats {
     pub min_rtt: Option<Duration>,
     /// Consecutive errors (RFC 9260 §8.2).
     pub errors: u32,
+    /// What is set for it.
+    pub settings: PathSettings,
     /// Path MTU: bytes of the largest IP packet that is sent, headers included.
     pub mtu: usize,
     /// T3-rtx expirations.

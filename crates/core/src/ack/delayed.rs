@@ -55,10 +55,14 @@ impl DelayedAck {
         }
     }
 
-    /// Takes other parameters; what is pending stays.
-    pub(crate) fn reconfigure(&mut self, parameters: &SackParameters) {
+    /// Takes other parameters; they hold for what waits already.
+    pub(crate) fn reconfigure(&mut self, now: Time, parameters: &SackParameters) {
         let new = DelayedAck::new(parameters);
         (self.delay, self.every) = (new.delay, new.every);
+        self.no_delay.set_mode(parameters.no_delay);
+        // RFC 9260 §6.2: SACK.Delay after the arrival of any unacknowledged chunk, at the latest.
+        self.deadline = self.deadline.map(|deadline| deadline.min(now + new.delay));
+        self.due |= self.packets >= self.every;
     }
 
     //= RFC 9260 5.1-18 5.1-19 5.1.5-6 6.2-1 6.2-7 6.2-8 6.2-9 6.2-10 6.7-1 7.2.4-1

@@ -24,6 +24,11 @@ impl NoDelayRule {
         NoDelayRule { mode, last: None }
     }
 
+    /// Takes another mode.
+    pub(super) fn set_mode(&mut self, mode: NoDelay) {
+        self.mode = mode;
+    }
+
     /// Whether the packet that came at `now` is acknowledged at once.
     pub(super) fn applies(&mut self, now: Time, delay: Duration) -> bool {
         let last = self.last.replace(now);

@@ -8,6 +8,7 @@ use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
+use crate::recovery::timer::thin_rto_min;
 use crate::stats::{AssociationInfo, AssociationState};
 use crate::time::Time;
 
@@ -98,17 +99,30 @@ impl Association {
     }
 
     //= RFC 9260 3.3.2-10 3.3.3-10
-    /// Takes other settings, as far as they can still change.
-    pub(crate) fn reconfigure(&mut self, config: AssociationConfig) {
-        for path in self.paths.iter_mut() {
-            path.rtt.reconfigure(&config.profile.rto);
-            path.pf_max_retrans = config.profile.limits.pf_max_retrans;
+    /// Takes other settings, as far as they can still change. They hold at once: no timer runs longer
+    /// than it would if it began now.
+    pub(crate) fn reconfigure(&mut self, now: Time, config: AssociationConfig) {
+        let thin = self.sender.is_thin();
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            let min = thin_rto_min::rto_min(&config.profile, config.profile.rto.min(), thin);
+            let p = &mut self.paths[path];
+            p.rtt.reconfigure(&config.profile.rto, min);
+            let latest = now + p.rto();
+            p.t3 = p.t3.map(|at| at.min(latest));
+            let own = self.paths[path].settings;
+            self.configure_path(now, path, own.follow(self.profile(), &config.profile));
         }
+        let rto = |path: PathId| now + self.paths[path].rto();
+        self.setup.t1 = self.setup.t1.map(|at| at.min(rto(self.setup.path)));
+        self.shutdown.t2 = self.shutdown.t2.map(|at| at.min(rto(self.shutdown.path)));
         if let Some(receiver) = &mut self.receiver {
-            receiver.delayed.reconfigure(&config.profile.sack);
+            receiver.delayed.reconfigure(now, &config.profile.sack);
         }
         self.sender.limit = config.send_buffer;
         self.config = config;
+        let guard = now + self.guard();
+        self.shutdown.t5 = self.shutdown.t5.map(|at| at.min(guard));
         // What Nagle held back may leave.
         self.opportunity();
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Association, Control, State};
-use crate::path::{HeartbeatInfo, PathId, PathState, heartbeat_interval};
+use crate::path::{HeartbeatInfo, PathId, PathSettings, PathState, heartbeat_interval};
 use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
@@ -20,7 +20,7 @@ impl Association {
             let path = PathId(i as u8);
             let rto = self.paths[path].rto();
             self.paths[path].heartbeat.next = if self.paths[path].confirmed {
-                self.profile().heartbeat.enabled.then(|| now + self.heartbeat_wait(path))
+                self.paths[path].settings.heartbeats.then(|| now + self.heartbeat_wait(path))
             } else {
                 let round = unconfirmed / burst;
                 unconfirmed += 1;
@@ -29,10 +29,35 @@ impl Association {
         }
     }
 
+    /// §8.3: from ESTABLISHED on; "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
+    /// chunk".
+    fn is_monitored(&self) -> bool {
+        matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
+    }
+
+    /// §8.3 A to C: other settings of a path hold at once, those of its heartbeats included.
+    pub(crate) fn configure_path(&mut self, now: Time, path: PathId, settings: PathSettings) {
+        let p = &mut self.paths[path];
+        let before = std::mem::replace(&mut p.settings, settings);
+        let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
+        // The answer to a heartbeat is waited for in any case, and so is a confirmation.
+        let waits = !p.confirmed || p.heartbeat.outstanding.is_some();
+        if self.is_monitored() && !waits && beats(before) != beats(settings) {
+            self.plan_heartbeat(now, path);
+        }
+    }
+
+    /// The idle period of a path begins now.
+    fn plan_heartbeat(&mut self, now: Time, path: PathId) {
+        let wait = self.heartbeat_wait(path);
+        let p = &mut self.paths[path];
+        p.heartbeat.next = p.settings.heartbeats.then(|| now + wait);
+    }
+
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
         let probing = self.is_probing(path);
-        let rto = self.paths[path].rto();
-        heartbeat_interval(&self.config.profile, rto, probing, &mut self.rng)
+        let p = &self.paths[path];
+        heartbeat_interval(p.settings.heartbeat_interval, p.rto(), probing, &mut self.rng)
     }
 
     //= RFC 7829 3.2-11 3.2-12
@@ -54,12 +79,8 @@ impl Association {
         let alone = self.paths.len() == 1;
         let p = &mut self.paths[path];
         let failed = p.state() == PathState::PotentiallyFailed;
-        if failed
-            && !alone
-            //= RFC 7829 3.2-13
-            && self.config.profile.heartbeat.enabled
-            && p.heartbeat.outstanding.is_none()
-        {
+        //= RFC 7829 3.2-13
+        if failed && !alone && p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
             p.heartbeat.next = Some(now);
         }
     }
@@ -67,11 +88,7 @@ impl Association {
     //= RFC 9260 3.3.5-1 8.3-1 8.3-14
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
-        // §8.3: discontinued after sending SHUTDOWN or SHUTDOWN ACK.
-        let monitored = matches!(
-            self.state,
-            State::Established | State::ShutdownPending | State::ShutdownReceived
-        );
+        let monitored = self.is_monitored();
         self.paths[path].heartbeat.next = None;
         self.raise_path_mtu(now, path);
         if !monitored {
@@ -84,7 +101,7 @@ impl Association {
                 return;
             }
         }
-        if self.paths[path].confirmed && !self.config.profile.heartbeat.enabled {
+        if self.paths[path].confirmed && !self.paths[path].settings.heartbeats {
             return;
         }
         // §5.4: an active unconfirmed address is probed once per RTO, which has passed.
@@ -120,7 +137,7 @@ impl Association {
         let p = &mut self.paths[path];
         let confirmed = p.confirmed;
         p.rtt.back_off(&profile);
-        if p.count_error(&profile) {
+        if p.count_error() {
             self.path_changed(path);
         }
         //= RFC 9260 8.1-2
@@ -160,8 +177,7 @@ impl Association {
         if self.sender.board.is_empty() {
             self.errors = 0;
         }
-        let wait = self.heartbeat_wait(path);
-        self.paths[path].heartbeat.next = self.config.profile.heartbeat.enabled.then(|| now + wait);
+        self.plan_heartbeat(now, path);
     }
 
     /// Takes a round-trip time sample.

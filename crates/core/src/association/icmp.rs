@@ -49,12 +49,11 @@ impl Association {
             // ICMP9: "MAY ... increment the path error counter": once per RTO, whatever the number of
             // packets that were lost.
             IcmpKind::Unreachable => {
-                let profile = std::sync::Arc::clone(&self.config.profile);
                 let p = &mut self.paths[path];
                 let recent = p.unreachable_at.is_some_and(|at| now.since(at) < p.rto());
                 if !recent && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
                     p.unreachable_at = Some(now);
-                    if p.count_error(&profile) {
+                    if p.count_error() {
                         self.path_changed(path);
                         self.probe_failed(now, path);
                     }

@@ -94,11 +94,12 @@ impl Paths {
         self.list.iter().any(|p| p.fast_recovery_exit.is_some())
     }
 
-    /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation stays.
+    /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation and settings
+    /// stay.
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         for path in &mut self.list {
             let fresh = Path::new(path.id, path.remote, path.local, path.encapsulation, config);
-            *path = Path { confirmed: path.confirmed, ..fresh };
+            *path = Path { confirmed: path.confirmed, settings: path.settings, ..fresh };
         }
     }
 

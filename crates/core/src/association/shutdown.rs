@@ -1,5 +1,7 @@
 //! Ending gracefully: SHUTDOWN, SHUTDOWN ACK, SHUTDOWN COMPLETE, T2 and T5 (RFC 9260 §9.2).
 
+use std::time::Duration;
+
 use tresse_wire::Tsn;
 
 use super::{Association, Control, State};
@@ -18,7 +20,7 @@ pub(super) struct Shutdown {
     /// T5-shutdown-guard.
     pub(super) t5: Option<Time>,
     /// Where SHUTDOWN or SHUTDOWN ACK was sent last.
-    path: PathId,
+    pub(super) path: PathId,
 }
 
 impl Association {
@@ -64,10 +66,15 @@ impl Association {
         }
     }
 
+    /// How long T5-shutdown-guard runs.
+    pub(super) fn guard(&self) -> Duration {
+        let profile = self.profile();
+        profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max)
+    }
+
     /// Starts T5-shutdown-guard, unless it runs.
     fn start_guard(&mut self, now: Time) {
-        let profile = self.profile();
-        let guard = profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max);
+        let guard = self.guard();
         self.shutdown.t5.get_or_insert(now + guard);
     }
 
@@ -109,7 +116,7 @@ impl Association {
         let last = self.shutdown.path;
         //= RFC 9260 9.2-3
         self.paths[last].rtt.back_off(&profile);
-        if self.paths[last].count_error(&profile) {
+        if self.paths[last].count_error() {
             self.path_changed(last);
         }
         let control = match self.state {

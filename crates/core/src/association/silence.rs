@@ -15,7 +15,6 @@ impl Association {
         self.may_send_data()
             && self.is_concurrent()
             && self.profile().multipath.silent_path
-            && self.profile().heartbeat.enabled
             && !self.is_window_closed()
     }
 
@@ -32,7 +31,13 @@ impl Association {
 
     fn silence_deadline_of(&self, path: PathId) -> Option<Time> {
         let delay = self.profile().tail_loss_probe.max_sack_delay();
-        if self.paths[path].silent { None } else { self.silence_facts(path).deadline(delay) }
+        // Only its HEARTBEAT can bring it back.
+        let p = &self.paths[path];
+        if p.silent || !p.settings.heartbeats {
+            None
+        } else {
+            self.silence_facts(path).deadline(delay)
+        }
     }
 
     /// When the next path will have been silent for too long.

@@ -134,7 +134,7 @@ impl Association {
         if probe_answered || closed {
             self.guard_closed_window(now);
         } else {
-            if self.paths[path].count_error(&profile) {
+            if self.paths[path].count_error() {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }

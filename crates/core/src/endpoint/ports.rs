@@ -7,6 +7,7 @@ use super::{AssociationId, Endpoint};
 use crate::association::Identity;
 use crate::config::{AssociationConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError};
+use crate::path::{PathId, PathSettings};
 use crate::profile::LimitParameters;
 use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
@@ -74,10 +75,29 @@ impl Endpoint {
         id: AssociationId,
         config: AssociationConfig,
     ) -> Result<(), AssociationError> {
-        let _ = now;
         config.check().map_err(|e| AssociationError::Config(e.to_string()))?;
         self.with(now, id, |a| {
-            a.reconfigure(config);
+            a.reconfigure(now, config);
+            Ok(())
+        })
+    }
+
+    /// Gives one path of an association other settings (RFC 9260 §8.3 A to C): they hold at once. A
+    /// later [`reconfigure`](Self::reconfigure) changes of them what it changes in the profile.
+    ///
+    /// # Errors
+    /// [`AssociationError::NoAssociation`], `NoPath`, and `Config` for a setting out of range.
+    pub fn configure_path(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        path: PathId,
+        settings: PathSettings,
+    ) -> Result<(), AssociationError> {
+        settings.check()?;
+        self.with(now, id, |a| {
+            a.paths.get(path).ok_or(AssociationError::NoPath)?;
+            a.configure_path(now, path, settings);
             Ok(())
         })
     }

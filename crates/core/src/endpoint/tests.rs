@@ -24,6 +24,7 @@ mod ootb;
 mod ports;
 mod potentially_failed;
 mod restart;
+mod run_time;
 mod setup;
 mod shutdown;
 mod tags;

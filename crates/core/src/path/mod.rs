@@ -6,6 +6,7 @@ pub(crate) mod queue_limit;
 mod rtt;
 pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
+mod settings;
 pub(crate) mod source;
 
 use std::net::IpAddr;
@@ -16,13 +17,13 @@ use tresse_wire::COMMON_HEADER_LEN;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
-use crate::profile::Profile;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
 pub(crate) use rtt::{RoundTrip, RttEstimator};
+pub use settings::PathSettings;
 
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -85,8 +86,7 @@ pub(crate) struct Path {
     /// Not beyond Path.Max.Retrans.
     pub(crate) active: bool,
     pub(crate) errors: u32,
-    /// PotentiallyFailed.Max.Retrans.
-    pub(crate) pf_max_retrans: u32,
+    pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
     pub(crate) control: Controller,
     /// Path MTU: bytes of the largest IP packet.
@@ -160,7 +160,7 @@ impl Path {
             confirmed: false,
             active: true,
             errors: 0,
-            pf_max_retrans: config.profile.limits.pf_max_retrans,
+            settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
             //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
@@ -256,7 +256,9 @@ impl Path {
             (false, _) => PathState::Inactive,
             (true, false) => PathState::Unconfirmed,
             //= RFC 7829 3.2-2
-            (true, true) if self.errors > self.pf_max_retrans => PathState::PotentiallyFailed,
+            (true, true) if self.errors > self.settings.pf_max_retrans => {
+                PathState::PotentiallyFailed
+            }
             (true, true) => PathState::Active,
         }
     }
@@ -265,13 +267,13 @@ impl Path {
     /// Counts one more consecutive error; `true` if that changed the state.
     ///
     /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
-    pub(crate) fn count_error(&mut self, profile: &Profile) -> bool {
+    pub(crate) fn count_error(&mut self) -> bool {
         let before = self.state();
         //= RFC 9260 8.3-5
         // §8.3: on an inactive address the counter SHOULD stop increasing.
         if self.active {
             self.errors += 1;
-            if self.errors > profile.limits.path_max_retrans {
+            if self.errors > self.settings.max_retrans {
                 self.active = false;
             }
         }
@@ -306,6 +308,7 @@ impl Path {
             last_rtt: self.rtt.last(),
             min_rtt: self.rtt.least(),
             errors: self.errors,
+            settings: self.settings,
             mtu: self.mtu,
             timeouts: self.timeouts,
             heartbeats_sent: self.heartbeat.sent,

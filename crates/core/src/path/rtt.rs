@@ -35,25 +35,39 @@ pub(crate) struct RttEstimator {
 
 impl RttEstimator {
     pub(crate) fn new(parameters: &RtoParameters) -> RttEstimator {
-        RttEstimator {
+        let mut rtt = RttEstimator {
             parameters: parameters.clone(),
             srtt: None,
             rttvar: Duration::ZERO,
             last: None,
             least: None,
-            // C1: until a measurement has been made, RTO is RTO.Initial.
-            rto: parameters.initial().min(parameters.max()),
+            rto: Duration::ZERO,
             min: parameters.min(),
-        }
+        };
+        rtt.rto = rtt.unbacked();
+        rtt
     }
 
-    /// Takes other parameters, for the next measurement; before the first one, RTO.Initial too.
-    pub(crate) fn reconfigure(&mut self, parameters: &RtoParameters) {
+    /// Takes other parameters, with RTO.Min as it is now: RTO follows at once. One that was backed off
+    /// stays so, within the new bounds.
+    pub(crate) fn reconfigure(&mut self, parameters: &RtoParameters, min: Duration) {
+        let before = self.unbacked();
         self.parameters = parameters.clone();
-        self.min = parameters.min();
-        if self.last.is_none() {
-            self.rto = parameters.initial().min(parameters.max());
-        }
+        self.min = min;
+        let max = parameters.max();
+        self.rto = if self.rto == before {
+            self.unbacked()
+        } else {
+            self.rto.clamp(self.min.min(max), max)
+        };
+    }
+
+    /// RTO without any backoff.
+    fn unbacked(&self) -> Duration {
+        let max = self.parameters.max();
+        // C1: until a measurement has been made, RTO is RTO.Initial.
+        let Some(srtt) = self.srtt else { return self.parameters.initial().min(max) };
+        (srtt + 4 * self.rttvar).clamp(self.min.min(max), max)
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
@@ -97,9 +111,8 @@ impl RttEstimator {
 
     /// C6, C7: RTO from the estimate, within its bounds. Ends any backoff (§6.3.3).
     pub(crate) fn bound(&mut self) {
-        if let Some(srtt) = self.srtt {
-            let max = self.parameters.max();
-            self.rto = (srtt + 4 * self.rttvar).clamp(self.min.min(max), max);
+        if self.srtt.is_some() {
+            self.rto = self.unbacked();
         }
     }
 

@@ -1,7 +1,7 @@
 //! Heartbeats and path verification (RFC 9260 §8.3, §5.4).
 
 use super::*;
-use crate::PathState;
+use crate::{PathSettings, PathState};
 use sent::only;
 
 /// Destination and time of the heartbeats among packets.
@@ -237,4 +237,112 @@ fn heartbeats_can_be_switched_off_but_unconfirmed_addresses_are_probed() {
     let (mut script, _) = unconfirmed(&config, 2);
     let sent = script.wait(secs(10));
     assert!(beats(&sent).iter().all(|b| b.0 == 1) && !sent.is_empty());
+}
+
+/// Other settings for a path of a script.
+fn configure(script: &mut Script, path: u8, change: impl FnOnce(&mut PathSettings)) {
+    let mut settings = script.path(path).settings;
+    change(&mut settings);
+    script.end.configure_path(script.now, script.id, PathId(path), settings).unwrap();
+}
+
+/// Answers the heartbeats that leave within `span`, and returns them.
+fn answer(script: &mut Script, span: Duration) -> Vec<(u8, Time)> {
+    let end = script.now + span;
+    let mut all = Vec::new();
+    while script.now < end {
+        let sent = script.wait(ms(50));
+        all.extend(beats(&sent));
+        for info in sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT)).map(info) {
+            script.give(|w| w.heartbeat_ack(&info));
+        }
+    }
+    all
+}
+
+#[test]
+fn another_interval_holds_at_once() {
+    // §8.3 B: the period that runs ends with the new interval.
+    let mut script = Script::connected(&standard());
+    script.wait(secs(5));
+    let change = script.now;
+    configure(&mut script, 0, |s| s.heartbeat_interval = ms(500));
+    let beats = answer(&mut script, secs(10));
+    let first = beats[0].1.since(change).as_millis();
+    assert!((1000..=2000).contains(&first), "500 ms and RTO +- 50 %: {first} ms");
+    assert!((5..=10).contains(&beats.len()), "{}", beats.len());
+    configure(&mut script, 0, |s| s.heartbeat_interval = secs(1000));
+    assert_eq!(answer(&mut script, secs(900)), []);
+    // What changes nothing does not put the next one off.
+    let mut script = Script::connected(&standard());
+    let mut beats = Vec::new();
+    for _ in 0..40 {
+        configure(&mut script, 0, |s| s.max_retrans = 7);
+        beats.extend(answer(&mut script, secs(1)));
+    }
+    assert_eq!(beats.len(), 1);
+}
+
+#[test]
+fn heartbeats_that_were_disabled_come_back_when_enabled() {
+    // §8.3 C, also when the period in which they were disabled has passed.
+    let mut script = Script::connected(&standard());
+    configure(&mut script, 0, |s| s.heartbeats = false);
+    assert_eq!(answer(&mut script, secs(100)), []);
+    let change = script.now;
+    configure(&mut script, 0, |s| s.heartbeats = true);
+    let beats = answer(&mut script, secs(100));
+    let first = beats[0].1.since(change);
+    assert!(first >= ms(30_500) && first <= ms(31_500), "{first:?}");
+    assert_eq!(beats.len(), 3);
+    // The same for the whole association.
+    let mut script = Script::connected(&standard());
+    let off = profile("rfc9260", "[heartbeat]\nenabled = false");
+    script.end.reconfigure(script.now, script.id, off).unwrap();
+    assert_eq!(answer(&mut script, secs(100)), []);
+    script.end.reconfigure(script.now, script.id, standard()).unwrap();
+    assert_eq!(answer(&mut script, secs(100)).len(), 3);
+}
+
+#[test]
+fn each_address_has_settings_of_its_own() {
+    // §8.3: "on a specific destination transport address of a given association".
+    let mut script = Script::multihomed(&standard(), 3);
+    configure(&mut script, 0, |s| s.heartbeats = false);
+    configure(&mut script, 1, |s| s.heartbeat_interval = secs(4));
+    let beats = answer(&mut script, secs(60));
+    let of = |path| beats.iter().filter(|b| b.0 == path).count();
+    assert_eq!((of(0), of(2)), (0, 1));
+    assert!((10..=15).contains(&of(1)), "{}", of(1));
+    // A setting of the association that changes goes to all of them, the others stay.
+    let all = profile("rfc9260", "[heartbeat]\ninterval_ms = 10000");
+    script.end.reconfigure(script.now, script.id, all).unwrap();
+    let settings = |path| script.path(path).settings;
+    assert_eq!([0, 1, 2].map(|p| settings(p).heartbeat_interval), [secs(10); 3]);
+    assert_eq!([0, 1, 2].map(|p| settings(p).heartbeats), [false, true, true]);
+    let good = settings(0);
+    let wrong = PathSettings { heartbeat_interval: secs(3601), ..good };
+    assert!(script.end.configure_path(script.now, script.id, PathId(0), wrong).is_err());
+    assert!(script.end.configure_path(script.now, script.id, PathId(3), good).is_err());
+}
+
+#[test]
+fn a_heartbeat_on_demand_is_one_alone_where_they_are_disabled() {
+    // §8.3 D; the answer is waited for, and its lack is an error.
+    let mut script = Script::multihomed(&standard(), 2);
+    configure(&mut script, 1, |s| s.heartbeats = false);
+    script.end.request_heartbeat(script.now, script.id, PathId(1)).unwrap();
+    let sent = script.wait(secs(20));
+    assert_eq!(beats(&sent).len(), 1);
+    assert_eq!((script.path(1).errors, script.path(0).errors), (1, 0));
+}
+
+#[test]
+fn settings_of_a_path_hold_through_the_setup() {
+    let mut script = Script::connecting_to(&standard(), &addresses(Side::Z, 2));
+    configure(&mut script, 1, |s| s.heartbeats = false);
+    script.init_ack();
+    script.cookie_ack();
+    let beats = answer(&mut script, secs(60));
+    assert_eq!(beats.iter().map(|b| b.0).collect::<Vec<_>>(), [0]);
 }

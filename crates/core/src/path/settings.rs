@@ -1,0 +1,78 @@
+//! What can be set for one address of the peer (RFC 9260 §8.3 A to C; RFC 6458 §8.1.12).
+
+use std::time::Duration;
+
+use crate::error::AssociationError;
+use crate::profile::Profile;
+
+/// Settings of one path. An association begins with those of its profile; see
+/// [`Endpoint::configure_path`](crate::Endpoint::configure_path).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSettings {
+    /// Whether the path is probed while it is idle (RFC 9260 §8.3). Default: `heartbeat.enabled` of
+    /// the profile. Without, nobody notices the failure of a path that carries nothing. An address
+    /// that is not confirmed yet is probed in any case (§5.4).
+    pub heartbeats: bool,
+    /// HB.interval, to which RTO is added; at most one hour. Default: `heartbeat.interval_ms`.
+    pub heartbeat_interval: Duration,
+    /// Path.Max.Retrans. Default: `limits.path_max_retrans`.
+    pub max_retrans: u32,
+    /// PotentiallyFailed.Max.Retrans (RFC 7829). Default: `limits.pf_max_retrans`.
+    pub pf_max_retrans: u32,
+}
+
+impl PathSettings {
+    /// Those of `profile`.
+    pub(crate) fn of(profile: &Profile) -> PathSettings {
+        PathSettings {
+            heartbeats: profile.heartbeat.enabled,
+            heartbeat_interval: profile.heartbeat.interval(),
+            max_retrans: profile.limits.path_max_retrans,
+            pf_max_retrans: profile.limits.pf_max_retrans,
+        }
+    }
+
+    /// These, with what differs between two profiles taken from the `new` one: who changes one
+    /// parameter of an association leaves what was set for a path alone otherwise.
+    pub(crate) fn follow(self, old: &Profile, new: &Profile) -> PathSettings {
+        fn follow<T: PartialEq>(own: T, old: T, new: T) -> T {
+            if old == new { own } else { new }
+        }
+        let (old, new) = (PathSettings::of(old), PathSettings::of(new));
+        PathSettings {
+            heartbeats: follow(self.heartbeats, old.heartbeats, new.heartbeats),
+            heartbeat_interval: follow(
+                self.heartbeat_interval,
+                old.heartbeat_interval,
+                new.heartbeat_interval,
+            ),
+            max_retrans: follow(self.max_retrans, old.max_retrans, new.max_retrans),
+            pf_max_retrans: follow(self.pf_max_retrans, old.pf_max_retrans, new.pf_max_retrans),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), AssociationError> {
+        if self.heartbeat_interval > Duration::from_secs(3600) {
+            let what =
+                format!("heartbeat_interval is {:?}, not in 0 to 1 h", self.heartbeat_interval);
+            return Err(AssociationError::Config(what));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_follows_what_changes_and_keeps_its_own() {
+        let old = Profile::default();
+        let mut new = old.clone();
+        new.heartbeat.interval_ms = 5000.0;
+        let own = PathSettings { heartbeats: false, max_retrans: 1, ..PathSettings::of(&old) };
+        let expected = PathSettings { heartbeat_interval: Duration::from_secs(5), ..own };
+        assert_eq!(own.follow(&old, &new), expected);
+        assert_eq!(own.follow(&old, &old), own);
+    }
+}
