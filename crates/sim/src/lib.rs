@@ -60,5 +60,5 @@ pub use node::{Node, NodeContext};
 pub use packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
 pub use route::Route;
 pub use rules::LinkRules;
-pub use simulation::{HostId, LinkId, Simulation, SimulationStats, StopReason};
+pub use simulation::{HostId, LinkId, Passage, Simulation, SimulationStats, StopReason};
 pub use tresse_netem::{ConfigError, DropCause, LinkConfig, LinkStats, LossStage};

@@ -87,6 +87,15 @@ fn packets_take_the_interface_and_arrive_where_the_address_is() {
 }
 
 #[test]
+fn a_router_keeps_link_local_packets_on_their_link() {
+    let stacks = [stack(&[&["fe80::1/64", "fd00:1::1/64"]]), stack(&[&["fd00:3::1/64"]])];
+    let pair = pair(stacks, 1, &["fd00:3::1"], AssociationConfig::default());
+    let (sim, [a, b]) = (&pair.sim, pair.hosts);
+    assert_eq!(sim.reaches(a, ip("fe80::1"), ip("fd00:3::1")), None);
+    assert_eq!(sim.reaches(a, ip("fd00:1::1"), ip("fd00:3::1")), Some(b));
+}
+
+#[test]
 fn an_address_that_has_gone_is_no_source_and_no_destination() {
     let stacks = [stack(&[&["10.1.0.1/24", "10.1.0.2/24"]]), stack(&[&["10.3.0.1/24"]])];
     let mut pair = pair(stacks, 1, &["10.3.0.1"], AssociationConfig::default());

@@ -133,14 +133,15 @@ impl Node for Nat {
         }
     }
 
-    /// As if somebody inside had just sent to whoever sends now.
+    /// As if whoever inside was the last to send, or else the host whose address the network was given
+    /// with, had just sent to whoever sends now.
     fn forwards(&self, packet: Packet) -> Option<Packet> {
         if self.inside.contains(&packet.source) {
             return Some(Packet { source: self.outside, ..packet });
         }
-        let inside = self.mappings.iter().max_by_key(|m| m.used)?;
-        (packet.destination == self.outside)
-            .then_some(Packet { destination: inside.address, ..packet })
+        let last = self.mappings.iter().max_by_key(|m| m.used);
+        let destination = last.map_or(self.inside.addr(), |m| m.address);
+        (packet.destination == self.outside).then_some(Packet { destination, ..packet })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A router: forwards every packet to the link whose route matches.
 
+use crate::interface::Scope;
 use crate::node::{Node, NodeContext};
 use crate::packet::Packet;
 
@@ -16,7 +17,7 @@ impl Router {
         Router::default()
     }
 
-    /// Packets forwarded, or without a route to be forwarded on.
+    /// Packets forwarded, or that could not be: without a route, or with a link-local address.
     pub const fn forwarded(&self) -> u64 {
         self.forwarded
     }
@@ -25,10 +26,15 @@ impl Router {
 impl Node for Router {
     fn on_packet(&mut self, cx: &mut NodeContext<'_>, packet: Packet) {
         self.forwarded += 1;
-        cx.send(packet);
+        if let Some(packet) = self.forwards(packet) {
+            cx.send(packet);
+        }
     }
 
+    /// RFC 4291 §2.5.6: "Routers must not forward any packets with Link-Local source or destination
+    /// addresses to other links."
     fn forwards(&self, packet: Packet) -> Option<Packet> {
-        Some(packet)
+        let on_link = |address| Scope::of(address) == Scope::Link;
+        (!on_link(packet.source) && !on_link(packet.destination)).then_some(packet)
     }
 }

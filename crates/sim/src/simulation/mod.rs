@@ -18,6 +18,8 @@ use crate::node::Node;
 use crate::route::Route;
 use crate::world::{World, nanos};
 
+pub use network::Passage;
+
 /// A host of a [`Simulation`], numbered from 0 in the order of adding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostId(pub(crate) u32);

@@ -11,11 +11,28 @@ use crate::change::Change;
 use crate::host::{IpStack, Kind};
 use crate::packet::Packet;
 use crate::route::Route;
+use crate::rules::LinkRules;
 
 /// More hops than that are a loop.
 const MAX_HOPS: usize = 16;
 
+/// How a packet gets where it goes, see [`Simulation::passage`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The host where it arrives.
+    pub host: HostId,
+    /// The source that it has then, which a NAT may have changed.
+    pub source: IpAddr,
+    /// The links that it takes.
+    pub links: Vec<LinkId>,
+}
+
 impl Simulation {
+    /// The rules of a link.
+    pub fn link_rules(&self, link: LinkId) -> &LinkRules {
+        &self.world.wires[link.index()].rules
+    }
+
     /// Gives a host interfaces and a routing table. From now on its packets take the interface and
     /// the source address that a kernel would choose, and only packets to its addresses reach it.
     /// Its endpoint is told of these at the start and whenever they change; whether it uses them all
@@ -70,25 +87,57 @@ impl Simulation {
         self.world.wires[link.index()].routes.push(route);
     }
 
+    /// Joins an interface of one host with one of another by a cable: the link from `a` to `b`, and the
+    /// one back.
+    ///
+    /// # Errors
+    /// The first fault of the settings.
+    ///
+    /// # Panics
+    /// When one of the hosts has no such interface.
+    pub fn cable(
+        &mut self,
+        (a, a_interface): (HostId, usize),
+        (b, b_interface): (HostId, usize),
+        there: LinkConfig,
+        back: LinkConfig,
+    ) -> Result<(LinkId, LinkId), ConfigError> {
+        let there = self.add_link(a, b, Route::any(), there)?;
+        let back = self.add_link(b, a, Route::any(), back)?;
+        self.world.plugged[a.index()][a_interface] = Some(there.0);
+        self.world.plugged[b.index()][b_interface] = Some(back.0);
+        self.world.wires[there.index()].arrives_at = Some(b_interface);
+        self.world.wires[back.index()].arrives_at = Some(a_interface);
+        Ok((there, back))
+    }
+
     /// Whether a packet of `host` from `source` to `destination` would arrive now if it were small and
     /// not lost by chance, and at which host. Links that are down, firewalls, missing addresses and
     /// routes are reasons why not.
     pub fn reaches(&self, host: HostId, source: IpAddr, destination: IpAddr) -> Option<HostId> {
+        Some(self.passage(host, source, destination)?.host)
+    }
+
+    /// The way of a packet that [`reaches`](Self::reaches) its destination.
+    pub fn passage(&self, host: HostId, source: IpAddr, destination: IpAddr) -> Option<Passage> {
+        let mut links = Vec::new();
         let payload = Bytes::new();
         let mut packet = Packet { source, destination, udp: None, payload, fragment: false };
         let mut at = host;
         for _ in 0..MAX_HOPS {
             let way = self.world.way(at, &[], Some(packet.source), packet.destination);
-            let wire = &self.world.wires[way.ok()?.0];
+            let (index, _) = way.ok()?;
+            let wire = &self.world.wires[index];
             let open = wire.link.config().up && !wire.rules.block(&packet);
             at = wire.to;
+            links.push(LinkId(index as u32));
             match &self.hosts[at.index()].kind {
                 _ if !open => return None,
                 Kind::Node(node) => packet = node.forwards(packet)?,
                 Kind::Endpoint(_) => {
                     let stack = self.world.stacks[at.index()].as_ref().zip(wire.arrives_at);
                     let taken = stack.is_none_or(|(s, i)| s.accepts(i, packet.destination));
-                    return taken.then_some(at);
+                    return taken.then_some(Passage { host: at, source: packet.source, links });
                 }
             }
         }
@@ -106,7 +155,10 @@ impl Simulation {
         match change {
             Change::Interface(_, number, up) => stack.interfaces[*number].up = *up,
             Change::AddAddress(_, number, address) => {
-                stack.interfaces[*number].addresses.push(*address);
+                let addresses = &mut stack.interfaces[*number].addresses;
+                if !addresses.contains(address) {
+                    addresses.push(*address);
+                }
             }
             Change::RemoveAddress(_, address) => {
                 let keep = |net: &IpNet| net.addr() != *address;

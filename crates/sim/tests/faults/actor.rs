@@ -23,7 +23,8 @@ const SEND: u64 = 1;
 const READ: u64 = 2;
 const END: u64 = 3;
 const CURFEW: u64 = 4;
-const CALL: u64 = 5;
+const GIVE_UP: u64 = 5;
+const CALL: u64 = 6;
 
 /// How a dishonest application falsifies what it received, to see that the ledger notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,6 +274,9 @@ impl Actor {
         if self.lie == Some(Lie::NeverReads) || local.read_at.is_some() {
             return;
         }
+        if matches!(self.plan.reading, Reading::Never(_)) && !local.closed {
+            return;
+        }
         let allowed = self.plan.reading.allowed_at(now);
         if allowed > now {
             local.read_at = Some(allowed);
@@ -452,6 +456,9 @@ impl Application for Actor {
             self.set_timer(cx, at, END);
         }
         cx.set_simulation_timer(self.curfew, CURFEW);
+        if let Reading::Never(patience) = self.plan.reading {
+            cx.set_simulation_timer(self.curfew + patience, GIVE_UP);
+        }
         for (index, (at, _)) in self.plan.calls.iter().enumerate() {
             self.set_timer(cx, *at, CALL + index as u64);
         }
@@ -565,6 +572,13 @@ impl Application for Actor {
                 }
                 for id in self.locals.keys().copied().collect::<Vec<_>>() {
                     self.shutdown(cx, id);
+                }
+            }
+            GIVE_UP => {
+                for id in self.locals.keys().copied().collect::<Vec<_>>() {
+                    // It may be gone already.
+                    let result = cx.abort(id, b"nobody reads");
+                    self.note(cx, || format!("abort {id:?}: {result:?}"));
                 }
             }
             index => self.call(cx, (index - CALL) as usize),

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Unfinished,
     /// Under mild conditions an association did not end gracefully, or not everything arrived.
     NotGraceful,
+    /// An association ended, or lost data, although one pair of addresses worked.
+    Unhealthy,
     /// More packets than the work and the time can explain.
     Chatter,
     /// Too much happened at one instant, or altogether.
@@ -270,7 +272,8 @@ impl Ledger {
     /// first one is stale (§5.2.6). In both cases what was not acknowledged is sent to the new
     /// association of the peer, which cannot know what was read from the old one.
     fn takes_the_place(&self, end: usize, flow: usize) -> bool {
-        let Some(receiver) = self.flows[flow].receiver else { return false };
+        let receiver = self.flows[flow].receiver.filter(|receiver| *receiver != end);
+        let Some(receiver) = receiver else { return false };
         let (old, new) = (&self.ends[receiver], &self.ends[end]);
         let sender = &self.ends[self.flows[flow].end];
         let lost = match &old.closed {

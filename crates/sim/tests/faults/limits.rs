@@ -119,7 +119,9 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
     let mut packets = 300 + if faulty { 300 } else { 30 } * chunks;
     for (host, plan) in scenario.hosts.iter().enumerate() {
         let profile = &plan.config.profile;
-        let paths = scenario.hosts[1 - host].addresses.len() as f64;
+        let peer = &scenario.hosts[1 - host];
+        let addresses = peer.stack.as_ref().map_or(peer.addresses.len(), |s| s.addresses().len());
+        let paths = (addresses + plan.remotes.len()).min(16) as f64;
         let rto = least_rto(profile).as_secs_f64();
         packets += (2.0 * (paths + 1.0) * span.as_secs_f64() / rto) as u64;
     }

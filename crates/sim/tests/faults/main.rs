@@ -1,16 +1,17 @@
 //! Simulated faults: two hosts, a bad network, and everything that must hold nevertheless.
 //!
-//! One number, the seed, decides all of a scenario: protocol profiles, addresses, links, what the
-//! applications send and how they read, who connects and shuts down when, and what goes wrong.
-//! Whatever it is, the invariants of [`ledger::Kind`] hold.
+//! One number, the seed, decides all of a scenario: protocol profiles, interfaces, addresses, routes,
+//! links, what the applications send and how they read, who connects and shuts down when, and what goes
+//! wrong. Whatever it is, the invariants of [`ledger::Kind`] hold.
 //!
 //! - `cargo test -p tresse-sim --test faults` runs 20 000 seeds.
-//! - `TRESSE_SEEDS=20000..900000` runs others.
+//! - `TRESSE_SEEDS=20000..900000` runs others, and says how far it is and where to go on.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
 mod actor;
 mod draw;
+mod health;
 mod ledger;
 mod limits;
 mod replay;
@@ -18,6 +19,7 @@ mod run;
 mod scenario;
 mod seeds;
 mod self_test;
+mod stage;
 
 use run::Options;
 

@@ -46,9 +46,18 @@ fn describe(scenario: &Scenario) -> String {
         let config = &plan.config;
         let _ = writeln!(
             text,
-            "host {host}: {:?}, accepts {}, connects {:?} to {:?}, epoch {}",
-            plan.addresses, plan.accept, plan.connect_at, plan.remotes, plan.epoch
+            "host {host}: {:?} (wildcard {}), accepts {}, connects {:?} to {:?}, epoch {}",
+            plan.addresses, plan.wildcard, plan.accept, plan.connect_at, plan.remotes, plan.epoch
         );
+        if let Some(stack) = &plan.stack {
+            let _ = writeln!(text, "  {:?}", stack.model);
+            for i in &stack.interfaces {
+                let _ = writeln!(text, "  {} mtu {}: {:?}", i.name, i.mtu, i.addresses);
+            }
+            for route in &stack.routes {
+                let _ = writeln!(text, "  {route:?}");
+            }
+        }
         let _ = writeln!(
             text,
             "  early {}, reconnects {}, ending {:?}, reading {:?}, calls {:?}",
@@ -80,7 +89,7 @@ fn describe(scenario: &Scenario) -> String {
     }
     for (i, link) in scenario.links.iter().enumerate() {
         let config = format!("{:?}", link.config);
-        let _ = writeln!(text, "link {i}: host {} to {}: {config}", link.from, link.to_address);
+        let _ = writeln!(text, "link {i}: host {} by {:?}: {config}", link.from, link.place);
     }
     for (at, fault) in &scenario.faults {
         let _ = writeln!(text, "fault at {at:?}: {fault:?}");

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use tresse_core::profile::NrSackMode;
 use tresse_core::{CloseReason, EndpointConfig, Time};
-use tresse_sim::{Capture, CaptureBuffer, Change, HostId, LinkId, Route, Simulation, StopReason};
+use tresse_sim::{Capture, CaptureBuffer, Change, HostId, Simulation, StopReason};
 
 use crate::actor::{Actor, Lie};
+use crate::health::{self, Health};
 use crate::ledger::{Kind, Ledger, Violation};
 use crate::limits;
 use crate::scenario::{Fault, PORT, Scenario};
+use crate::stage;
 
 /// What to do besides running.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +70,7 @@ struct Run {
     sim: Simulation,
     hosts: [HostId; 2],
     ledger: Rc<RefCell<Ledger>>,
+    health: Rc<RefCell<Health>>,
 }
 
 /// Runs a scenario.
@@ -113,7 +116,7 @@ impl Run {
                 .map(|(_, lie)| lie);
             let config = EndpointConfig {
                 local_port: PORT,
-                local_addresses: plan.addresses.clone(),
+                local_addresses: if plan.wildcard { Vec::new() } else { plan.addresses.clone() },
                 accept: plan.accept,
                 association: plan.config.clone(),
                 ..EndpointConfig::default()
@@ -124,21 +127,25 @@ impl Run {
         for (host, plan) in hosts.into_iter().zip(&scenario.hosts) {
             sim.apply(Change::ClockJump(host, plan.epoch)).expect("no settings");
         }
-        let links: Vec<LinkId> = scenario
-            .links
-            .iter()
-            .map(|plan| {
-                let route = Route::to(plan.to_address).default_source(plan.default_source);
-                let (from, to) = (hosts[plan.from], hosts[1 - plan.from]);
-                sim.add_link(from, to, route, plan.config.clone()).expect("values are in range")
-            })
-            .collect();
+        let stage = stage::build(&mut sim, hosts, scenario);
+        let health = Rc::new(RefCell::new(Health::default()));
+        let watched = scenario.steady.then(|| Rc::new(scenario.clone()));
+        if watched.is_some() {
+            health.borrow_mut().observe(&sim, hosts, scenario);
+        }
         for (at, fault) in &scenario.faults {
-            for change in changes(fault, &hosts, &links) {
+            for change in stage.changes(fault) {
                 sim.at(*at, change).expect("values are in range");
             }
+            if let Some(scenario) = watched.clone() {
+                let health = Rc::clone(&health);
+                let look = move |sim: &mut Simulation| {
+                    health.borrow_mut().observe(sim, hosts, &scenario);
+                };
+                sim.at(*at, Change::Call(Box::new(look))).expect("no settings");
+            }
         }
-        Run { sim, hosts, ledger }
+        Run { sim, hosts, ledger, health }
     }
 
     /// Runs until nothing is left to happen, with looks at the state in between.
@@ -208,6 +215,9 @@ impl Run {
         if scenario.mild {
             judge_mild(scenario, ledger);
         }
+        if scenario.steady {
+            health::judge(scenario, &self.health.borrow(), ledger);
+        }
     }
 
     /// Whether each host is down at the end.
@@ -271,16 +281,5 @@ pub(crate) fn judge_mild(scenario: &Scenario, ledger: &mut Ledger) {
     }
     for text in texts {
         ledger.violate(Kind::NotGraceful, text);
-    }
-}
-
-fn changes(fault: &Fault, hosts: &[HostId; 2], links: &[LinkId]) -> Vec<Change> {
-    match fault {
-        Fault::Down(down) => down.iter().map(|i| Change::LinkDown(links[*i])).collect(),
-        Fault::Up(up) => up.iter().map(|i| Change::LinkUp(links[*i])).collect(),
-        Fault::Relink(link, config) => vec![Change::Link(links[*link], config.clone())],
-        Fault::Jump(host, by) => vec![Change::ClockJump(hosts[*host], *by)],
-        Fault::Crash(host) => vec![Change::Crash(hosts[*host])],
-        Fault::Restart(host) => vec![Change::Restart(hosts[*host])],
     }
 }

@@ -16,8 +16,11 @@ use crate::scenario::Scenario;
 
 /// Seeds that every test run covers.
 const DEFAULT: Range<u64> = 0..20_000;
-/// A run that fails collects so many failing seeds.
+/// A run that fails collects so many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;
+const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;
+/// How often a campaign says how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
 /// A scenario takes milliseconds; one that takes so long will not end.
 const HANG: Duration = Duration::from_secs(120);
 
@@ -38,6 +41,11 @@ pub(crate) fn range() -> Range<u64> {
     let parse = |part: &str| part.trim().parse().ok();
     let range = text.split_once("..").and_then(|(a, b)| Some(parse(a)?..parse(b)?));
     range.unwrap_or_else(|| panic!("TRESSE_SEEDS={text} is not like 0..10000"))
+}
+
+/// Whether somebody asked for these seeds, and wants to hear how far they are.
+fn is_campaign() -> bool {
+    env::var_os("TRESSE_SEEDS").is_some()
 }
 
 /// How to see what a seed does.
@@ -122,6 +130,8 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
     let threads = thread::available_parallelism().map_or(1, |n| n.get());
     let (next, done) = (AtomicU64::new(range.start), AtomicBool::new(false));
     let summary = Mutex::new(Summary::default());
+    let campaign = is_campaign();
+    let most = if campaign { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES };
     let started = Instant::now();
     let idle = || Worker { seed: AtomicU64::new(0), since_ms: AtomicU64::new(u64::MAX) };
     let workers: Vec<Worker> = (0..threads).map(|_| idle()).collect();
@@ -136,7 +146,11 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
             let (scenario, report) = run_seed(seed, &Options::default());
             let mut summary = summary.lock().expect("nobody panics while holding it");
             summary.add(seed, &scenario, report);
-            if summary.failures.len() >= MAX_FAILURES {
+            if campaign {
+                // What fails is known at once, however the campaign ends.
+                tell(&summary, seed);
+            }
+            if summary.failures.len() >= most {
                 break;
             }
         }
@@ -144,6 +158,9 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
     };
     thread::scope(|scope| {
         scope.spawn(|| watch(&workers, started, &done));
+        if campaign {
+            scope.spawn(|| progress(&workers, &range, &next, &summary, started, &done));
+        }
         let running: Vec<_> = workers.iter().map(|worker| scope.spawn(|| work(worker))).collect();
         for thread in running {
             thread.join().expect("panics are caught");
@@ -151,6 +168,41 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
         done.store(true, Ordering::Relaxed);
     });
     summary.into_inner().expect("nobody panics while holding it")
+}
+
+/// Says what a seed violates.
+fn tell(summary: &Summary, seed: u64) {
+    for violation in summary.failures.get(&seed).into_iter().flatten() {
+        eprintln!("seed {seed}: {violation}");
+    }
+}
+
+/// Says how far a campaign is, and where it can go on: all seeds below that are done.
+fn progress(
+    workers: &[Worker],
+    range: &Range<u64>,
+    next: &AtomicU64,
+    summary: &Mutex<Summary>,
+    started: Instant,
+    done: &AtomicBool,
+) {
+    let mut told = Instant::now();
+    while !done.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(100));
+        if told.elapsed() < PROGRESS {
+            continue;
+        }
+        told = Instant::now();
+        let busy = workers.iter().filter(|w| w.since_ms.load(Ordering::Relaxed) != u64::MAX);
+        let lowest = busy.map(|w| w.seed.load(Ordering::Relaxed)).min();
+        let below = lowest.unwrap_or(next.load(Ordering::Relaxed)).min(range.end);
+        let failures = summary.lock().expect("nobody panics while holding it").failures.len();
+        let rate = (below - range.start) as f64 / started.elapsed().as_secs_f64();
+        eprintln!(
+            "{failures} failures, {rate:.0} seeds/s; go on with TRESSE_SEEDS={below}..{}",
+            range.end
+        );
+    }
 }
 
 /// Ends the test when a seed hangs: a thread cannot be stopped from outside.

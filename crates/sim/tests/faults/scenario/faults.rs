@@ -1,10 +1,12 @@
 //! What goes wrong besides the loss of single packets.
 
+mod hosts;
+
 use std::time::Duration;
 
 use tresse_core::Time;
 
-use super::{Ending, Fault, Scenario, network};
+use super::{Ending, Fault, Place, Scenario, network};
 use crate::draw::Draw;
 
 const HOUR: i64 = 3_600_000_000_000;
@@ -12,21 +14,29 @@ const HOUR: i64 = 3_600_000_000_000;
 pub(super) fn draw(draw: &mut Draw, scenario: &mut Scenario) {
     let count = if scenario.mild { 0 } else { draw.pick(&[0, 1, 1, 1, 2, 3]) };
     for _ in 0..count {
-        one(draw, scenario);
+        if scenario.steady || (scenario.hosts[0].stack.is_some() && draw.chance(0.5)) {
+            hosts::draw(draw, scenario);
+        } else {
+            one(draw, scenario);
+        }
     }
     scenario.faults.sort_by_key(|(at, _)| *at);
     let last = scenario.faults.last().map_or(Time::ZERO, |(at, _)| *at);
     scenario.curfew = last + Duration::from_millis(draw.log_whole(8_000, 60_000));
 }
 
-fn one(draw: &mut Draw, scenario: &mut Scenario) {
-    // Mostly while something is going on.
+/// Mostly while something is going on.
+fn moment(draw: &mut Draw) -> Time {
     let at = if draw.chance(0.5) {
         draw.log_whole(1_000, 6_000_000)
     } else {
         draw.between(100_000, 2_000_000)
     };
-    let at = Time::from_micros(at);
+    Time::from_micros(at)
+}
+
+fn one(draw: &mut Draw, scenario: &mut Scenario) {
+    let at = moment(draw);
     let links = scenario.links.len();
     match draw.between(0, 9) {
         0 | 1 => {
@@ -69,8 +79,14 @@ fn one(draw: &mut Draw, scenario: &mut Scenario) {
 
 fn number_of(scenario: &Scenario, link: usize) -> usize {
     let plan = &scenario.links[link];
-    let addresses = &scenario.hosts[1 - plan.from].addresses;
-    addresses.iter().position(|a| *a == plan.to_address).unwrap_or(0)
+    match plan.place {
+        Place::Path { to_address, .. } => {
+            let addresses = &scenario.hosts[1 - plan.from].addresses;
+            addresses.iter().position(|a| *a == to_address).unwrap_or(0)
+        }
+        Place::Cable { interface } => interface,
+        Place::Out { host, interface } | Place::In { host, interface } => 4 * host + interface,
+    }
 }
 
 fn outage(

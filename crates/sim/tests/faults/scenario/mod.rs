@@ -4,16 +4,19 @@ mod faults;
 mod network;
 mod profiles;
 mod traffic;
+mod world;
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use tresse_core::{AssociationConfig, Time};
-use tresse_sim::LinkConfig;
+use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use crate::draw::Draw;
 
 pub(crate) use traffic::{PlannedMessage, Reading};
+pub(crate) use world::global;
 
 /// SCTP port of both hosts.
 pub(crate) const PORT: u16 = 5000;
@@ -25,6 +28,10 @@ pub(crate) struct Scenario {
     /// Nothing worse than some loss and reordering happens: everything must be delivered and
     /// every association must end gracefully.
     pub(crate) mild: bool,
+    /// Addresses, links and NATs fail, but programs and settings are sound: as long as one pair of
+    /// addresses works, nothing may be lost (`health.rs`).
+    pub(crate) steady: bool,
+    pub(crate) nat: Option<NatPlan>,
     pub(crate) hosts: [HostPlan; 2],
     pub(crate) links: Vec<LinkPlan>,
     /// In the order of time.
@@ -38,7 +45,12 @@ pub(crate) struct Scenario {
 /// What one host is and does.
 #[derive(Clone, Debug)]
 pub(crate) struct HostPlan {
+    /// The addresses that it is bound to; those that it has at the beginning if it is bound to a
+    /// wildcard.
     pub(crate) addresses: Vec<IpAddr>,
+    pub(crate) wildcard: bool,
+    /// Its interfaces, if it has any; otherwise links know which source they take.
+    pub(crate) stack: Option<IpStack>,
     pub(crate) accept: bool,
     pub(crate) profile: String,
     pub(crate) overrides: String,
@@ -81,14 +93,35 @@ pub(crate) enum Call {
     RequestHeartbeat(u8),
 }
 
-/// One direction of the network: packets of a host to one address of the other.
+/// One direction of a link that carries what host `from` sends.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkPlan {
     pub(crate) from: usize,
-    pub(crate) to_address: IpAddr,
-    pub(crate) default_source: IpAddr,
+    pub(crate) place: Place,
     pub(crate) config: LinkConfig,
 }
+
+/// Where a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Between hosts without interfaces: what goes to one address of the other.
+    Path { to_address: IpAddr, default_source: IpAddr },
+    /// From the interface of one host to that of the other with the same number.
+    Cable { interface: usize },
+    /// From an interface to the router that all others are plugged into.
+    Out { host: usize, interface: usize },
+    /// From the router to an interface.
+    In { host: usize, interface: usize },
+}
+
+/// A NAT before host 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NatPlan {
+    pub(crate) timeout: Duration,
+}
+
+/// What host 1 sees of host 0 behind a NAT.
+pub(crate) const NAT_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 
 /// What goes wrong.
 #[derive(Clone, Debug)]
@@ -99,6 +132,16 @@ pub(crate) enum Fault {
     Up(Vec<usize>),
     /// A link changes.
     Relink(usize, Box<LinkConfig>),
+    /// A link gets a firewall or an MTU.
+    Rules(usize, LinkRules),
+    /// An interface of a host goes down or comes up.
+    Interface(usize, usize, bool),
+    /// An interface of a host gets an address.
+    AddAddress(usize, usize, IpNet),
+    /// A host loses an address.
+    RemoveAddress(usize, IpAddr),
+    /// The NAT forgets its mappings.
+    Rebind,
     /// The clock of a host jumps by so many nanoseconds.
     Jump(usize, i64),
     /// A host stops.
@@ -108,13 +151,35 @@ pub(crate) enum Fault {
 }
 
 impl Scenario {
+    /// Programs and settings are sound.
+    pub(crate) const fn calm(&self) -> bool {
+        self.mild || self.steady
+    }
+
     pub(crate) fn draw(seed: u64) -> Scenario {
         let mut draw = Draw::new(seed ^ 0x5eed_0f7e_55e5_ce1e);
-        let mild = draw.chance(0.4);
+        let worldly = draw.chance(0.6);
+        let calm = draw.chance(if worldly { 0.6 } else { 0.4 });
+        let (mild, steady) = (calm && !worldly, calm && worldly);
         let mut features = BTreeSet::new();
-        features.insert(if mild { "mild" } else { "harsh" });
-        let network = network::draw(&mut draw, mild, &mut features);
+        features.insert(match (mild, steady) {
+            (true, _) => "mild",
+            (_, true) => "steady",
+            _ => "harsh",
+        });
+        let mut network = if worldly {
+            world::draw(&mut draw, calm, &mut features)
+        } else {
+            network::draw(&mut draw, calm, &mut features)
+        };
+        let mut stacks = network.stacks.take().map_or([None, None], |stacks| stacks.map(Some));
+        let mut host = 0;
         let mut hosts = network.addresses.map(|addresses| HostPlan {
+            wildcard: false,
+            stack: {
+                host += 1;
+                stacks[host - 1].take()
+            },
             accept: true,
             profile: String::new(),
             overrides: String::new(),
@@ -131,22 +196,29 @@ impl Scenario {
             addresses,
         });
         for host in 0..2 {
-            let shared = (host == 1 && draw.chance(0.6)).then(|| hosts[0].clone());
-            profiles::draw(&mut draw, mild, shared.as_ref(), &mut hosts[host], &mut features);
-            settings(&mut draw, mild, &mut hosts[host], &mut features);
+            let shared = (host == 1 && draw.chance(0.4)).then(|| hosts[0].clone());
+            profiles::draw(&mut draw, calm, shared.as_ref(), &mut hosts[host], &mut features);
+            settings(&mut draw, calm, &mut hosts[host], &mut features);
+        }
+        if worldly {
+            let nat = network.nat.is_some();
+            world::bind(&mut draw, calm, &mut hosts, nat, &mut features);
         }
         // Both sides speak in UDP or neither does.
-        let encapsulation = draw.chance(0.2).then_some(tresse_sim::ENCAPSULATION_PORT);
+        let in_udp = if network.nat.is_some() { 0.8 } else { 0.2 };
+        let encapsulation = draw.chance(in_udp).then_some(tresse_sim::ENCAPSULATION_PORT);
         for host in &mut hosts {
             host.config.encapsulation = encapsulation;
         }
         if encapsulation.is_some() {
             features.insert("udp encapsulation");
         }
-        traffic::draw(&mut draw, mild, network.slowest_kbps, &mut hosts, &mut features);
+        traffic::draw(&mut draw, mild, calm, network.slowest_kbps, &mut hosts, &mut features);
         let mut scenario = Scenario {
             seed,
             mild,
+            steady,
+            nat: network.nat,
             hosts,
             links: network.links,
             faults: Vec::new(),
@@ -162,13 +234,15 @@ impl Scenario {
     /// Who connects, and when.
     fn setup(&mut self, draw: &mut Draw, round_trip_ms: f64) {
         for host in 0..2 {
-            let known = draw.between(1, self.hosts[1 - host].addresses.len() as u64) as usize;
-            self.hosts[host].remotes = self.hosts[1 - host].addresses[..known].to_vec();
+            if self.hosts[host].stack.is_none() {
+                let known = draw.between(1, self.hosts[1 - host].addresses.len() as u64) as usize;
+                self.hosts[host].remotes = self.hosts[1 - host].addresses[..known].to_vec();
+            }
             self.hosts[host].early = draw.chance(0.15);
             if self.hosts[host].early {
                 self.features.insert("sends before it is up");
             }
-            if !self.mild && draw.chance(0.1) {
+            if !self.calm() && draw.chance(0.1) {
                 self.hosts[host].reconnects = draw.between(1, 2) as u32;
                 self.features.insert("reconnects");
             }
@@ -176,12 +250,13 @@ impl Scenario {
         let first = Time::from_micros(draw.between(0, 100_000));
         self.hosts[0].connect_at = Some(first);
         match draw.between(0, 19) {
-            0..=4 => {
+            // Nobody outside calls somebody behind a NAT, unless all goes wrong anyway.
+            0..=4 if self.nat.is_none() || !self.calm() => {
                 // Setup crossing: from the same instant to more than a round trip later.
                 let apart = draw.unit() * 1.5 * round_trip_ms * 1e6;
                 let apart = if draw.chance(0.3) { 0 } else { apart as u64 };
                 self.hosts[1].connect_at = Some(Time::from_nanos(first.as_nanos() + apart));
-                if !self.mild && draw.chance(0.3) {
+                if !self.calm() && draw.chance(0.3) {
                     self.hosts[0].accept = draw.chance(0.5);
                     self.hosts[1].accept = draw.chance(0.5);
                 }
@@ -191,7 +266,7 @@ impl Scenario {
                 self.hosts[0].connect_at = Some(Time::from_millis(draw.between(100, 5000)));
                 self.features.insert("connects late");
             }
-            7 if !self.mild => {
+            7 if !self.calm() => {
                 self.hosts[1].accept = false;
                 self.features.insert("not accepted");
             }
@@ -206,7 +281,7 @@ impl Scenario {
                 0..=8 => Ending::WhenDone(if draw.chance(0.5) { 0 } else { draw.between(1, 2000) }),
                 9 | 10 => Ending::At(moment(draw)),
                 11 => Ending::AtOnce,
-                12 if !self.mild => Ending::AbortAt(moment(draw)),
+                12 if !self.calm() => Ending::AbortAt(moment(draw)),
                 _ => Ending::Never,
             };
             self.hosts[host].ending = ending;
@@ -261,14 +336,21 @@ fn settings(
         }
     };
     config.outbound_streams = draw.log_whole(1, 50) as u16;
+    if draw.chance(0.02) {
+        config.outbound_streams = u16::MAX;
+        note(true, "all streams");
+    }
     if !mild && draw.chance(0.1) {
         config.inbound_streams = draw.log_whole(1, 50) as u16;
         note(true, "few inbound streams");
     }
-    config.send_buffer = draw.log_whole(500, 1 << 20) as usize;
+    config.send_buffer = draw.log_whole(500, 1 << 22) as usize;
     note(config.send_buffer < 4_000, "small send buffer");
-    config.receive_buffer =
-        if draw.chance(0.4) { draw.log_whole(4096, 20_000) } else { 1 << 20 } as u32;
+    config.receive_buffer = match draw.between(0, 9) {
+        0..=3 => draw.log_whole(4096, 20_000),
+        4 => draw.log_whole(20_000, 1 << 26),
+        _ => 1 << 20,
+    } as u32;
     note(config.receive_buffer < 20_000, "small receive buffer");
     config.mtu = draw.pick(&[512, 576, 1280, 1500, 1500, 1500, 9000]);
     if !mild && draw.chance(0.03) {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use tresse_sim::{LinkConfig, LossStage};
+use tresse_sim::{IpStack, LinkConfig, LossStage};
 
-use super::LinkPlan;
+use super::{LinkPlan, NatPlan, Place};
 use crate::draw::Draw;
 
 pub(super) struct Network {
@@ -13,6 +13,8 @@ pub(super) struct Network {
     pub(super) links: Vec<LinkPlan>,
     pub(super) slowest_kbps: f64,
     pub(super) round_trip_ms: f64,
+    pub(super) stacks: Option<[IpStack; 2]>,
+    pub(super) nat: Option<NatPlan>,
 }
 
 fn address(path: usize, host: usize, ipv6: bool) -> IpAddr {
@@ -44,7 +46,7 @@ pub(super) fn draw(draw: &mut Draw, mild: bool, features: &mut BTreeSet<&'static
     }
     let addresses =
         [0, 1].map(|host| (0..counts[host]).map(|p| address(p, host, ipv6[p])).collect::<Vec<_>>());
-    let fastest = draw.log(100.0, 1_000_000.0);
+    let fastest = fastest(draw, features);
     let mut links = Vec::new();
     let (mut slowest_kbps, mut delays) = (f64::INFINITY, [f64::INFINITY; 2]);
     for from in 0..2 {
@@ -54,10 +56,21 @@ pub(super) fn draw(draw: &mut Draw, mild: bool, features: &mut BTreeSet<&'static
             delays[from] = delays[from].min(config.delay_ms);
             let mine = &addresses[from];
             let default_source = mine[i.min(mine.len() - 1)];
-            links.push(LinkPlan { from, to_address: *to_address, default_source, config });
+            let place = Place::Path { to_address: *to_address, default_source };
+            links.push(LinkPlan { from, place, config });
         }
     }
-    Network { addresses, links, slowest_kbps, round_trip_ms: delays[0] + delays[1] }
+    let round_trip_ms = delays[0] + delays[1];
+    Network { addresses, links, slowest_kbps, round_trip_ms, stacks: None, nat: None }
+}
+
+/// The rate in kbit/s that no link exceeds: from the slowest modem to 10 Gbit/s.
+pub(super) fn fastest(draw: &mut Draw, features: &mut BTreeSet<&'static str>) -> f64 {
+    if draw.chance(0.08) {
+        features.insert("narrow links");
+        return draw.log(8.0, 100.0);
+    }
+    draw.log(100.0, 10_000_000.0)
 }
 
 /// One direction of a path.
@@ -74,13 +87,16 @@ pub(super) fn link(
         condition
     };
     let mut link = LinkConfig {
-        bandwidth_kbps: Some((fastest_kbps * draw.log(0.2, 1.0)).max(100.0)),
+        bandwidth_kbps: Some((fastest_kbps * draw.log(0.2, 1.0)).max(8.0)),
         delay_ms: if draw.chance(0.1) { 0.0 } else { draw.log(0.05, 200.0) },
         ..LinkConfig::default()
     };
     if note(draw.chance(0.04), "instantaneous link") {
         link.bandwidth_kbps = None;
         link.delay_ms = 0.0;
+    }
+    if note(draw.chance(0.04), "seconds of delay") {
+        link.delay_ms = draw.log(200.0, 3_000.0);
     }
     match draw.between(0, 5) {
         0 | 1 => link.queue_packets = Some(draw.log_whole(3, 100) as u32),

@@ -28,6 +28,8 @@ pub(crate) enum Reading {
     Eager,
     /// Not at all between these moments, otherwise everything at once.
     Pauses(Vec<(Time, Time)>),
+    /// Not at all; so long after the curfew the application aborts.
+    Never(Duration),
     /// So many messages each time, with so much time between.
     Trickle(u32, Duration),
 }
@@ -47,6 +49,7 @@ impl Reading {
     pub(crate) fn slowness(&self, messages: usize) -> Duration {
         match self {
             Reading::Eager => Duration::ZERO,
+            Reading::Never(patience) => *patience,
             Reading::Pauses(pauses) => pauses.iter().map(|(from, to)| to.since(*from)).sum(),
             Reading::Trickle(count, every) => *every * (messages as u32 / *count + 1),
         }
@@ -56,6 +59,7 @@ impl Reading {
 pub(super) fn draw(
     draw: &mut Draw,
     mild: bool,
+    calm: bool,
     slowest_kbps: f64,
     hosts: &mut [HostPlan; 2],
     features: &mut BTreeSet<&'static str>,
@@ -77,12 +81,12 @@ pub(super) fn draw(
         }
         let streams = plan.config.outbound_streams;
         // Now and then a stream that does not exist.
-        let streams = if !mild && draw.chance(0.03) { streams + 3 } else { streams };
+        let streams = if !calm && draw.chance(0.03) { streams.saturating_add(3) } else { streams };
         plan.traffic = messages(draw, budget, streams, features);
     }
     let incoming = [1, 0].map(|peer: usize| hosts[peer].traffic.len());
     for (plan, incoming) in hosts.iter_mut().zip(incoming) {
-        plan.reading = reading(draw, incoming, features);
+        plan.reading = reading(draw, mild, incoming, features);
     }
 }
 
@@ -141,7 +145,16 @@ fn messages(
     plan
 }
 
-fn reading(draw: &mut Draw, incoming: usize, features: &mut BTreeSet<&'static str>) -> Reading {
+fn reading(
+    draw: &mut Draw,
+    mild: bool,
+    incoming: usize,
+    features: &mut BTreeSet<&'static str>,
+) -> Reading {
+    if !mild && draw.chance(0.03) {
+        features.insert("never reads");
+        return Reading::Never(Duration::from_millis(draw.log_whole(100, 20_000)));
+    }
     match draw.between(0, 5) {
         0 => {
             features.insert("reader pauses");

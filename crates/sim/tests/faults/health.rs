@@ -1,0 +1,195 @@
+//! Which pairs of addresses work when, and whether an association had to survive.
+//!
+//! A pair (an address of host 0, one of host 1) works at a moment if a packet from either to the other
+//! takes, as both hosts and the network route it then, only links that are up, have no firewall against
+//! it, lose hardly anything, and take packets of the sender's size or tell it of smaller ones by ICMP.
+//!
+//! An association is **healthy** if there is one pair of addresses that both ends know, that works while
+//! it is set up and from then until the end, except for [`BUDGET`] in all. RFC 9260's timers
+//! (RTO.Initial 1 s, doubled up to 60 s) and Association.Max.Retrans 10 bridge some six minutes on one
+//! path, and a minute when four paths die together and each counts its own errors (§8.1).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tresse_core::{CloseReason, Time};
+use tresse_sim::{HostId, LinkId, Simulation};
+
+use crate::ledger::{End, Kind, Ledger};
+use crate::limits;
+use crate::scenario::{Reading, Scenario, global};
+
+/// How long the pair may be dead in all.
+const BUDGET: Duration = Duration::from_secs(30);
+/// Addresses of a peer that are believed.
+const BELIEVED: usize = 16;
+/// So many addresses given to `connect` are tried for certain (Max.Init.Retransmits is 8).
+const TRIED: usize = 4;
+/// A link that loses more is not one that works.
+const MOST_LOSS: f64 = 0.05;
+/// Until associations pin their sources (some 3 % of the seeds), what is unhealthy is counted only.
+const COUNTED_ONLY: bool = true;
+
+type Pair = (IpAddr, IpAddr);
+
+/// What worked from a moment on.
+#[derive(Debug)]
+struct Moment {
+    at: Time,
+    /// What each host was bound to and had.
+    addresses: [Vec<IpAddr>; 2],
+    pairs: Vec<Pair>,
+}
+
+/// All moments at which something changed.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    moments: Vec<Moment>,
+}
+
+impl Health {
+    /// Looks at the network after a change.
+    pub(crate) fn observe(&mut self, sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario) {
+        let addresses = [0, 1].map(|host: usize| {
+            let plan = &scenario.hosts[host];
+            match sim.stack(hosts[host]) {
+                Some(stack) if plan.wildcard => global(stack),
+                Some(stack) => {
+                    let has = |a: &&IpAddr| stack.interface_of(**a).is_some();
+                    plan.addresses.iter().filter(has).copied().collect()
+                }
+                None => plan.addresses.clone(),
+            }
+        });
+        let mut pairs = Vec::new();
+        for a in &addresses[0] {
+            for b in addresses[1].iter().filter(|b| b.is_ipv4() == a.is_ipv4()) {
+                if works(sim, hosts, scenario, (*a, *b)) {
+                    pairs.push((*a, *b));
+                }
+            }
+        }
+        self.moments.push(Moment { at: sim.now(), addresses, pairs });
+    }
+
+    /// Moments that matter between two times, each with the time that it lasts there.
+    fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (&Moment, Duration)> {
+        let ends = self.moments.iter().skip(1).map(|m| m.at).chain([Time::FAR_FUTURE]);
+        self.moments.iter().zip(ends).filter_map(move |(moment, end)| {
+            let (begin, end) = (moment.at.max(from), end.min(to));
+            (begin < end || (begin == end && begin == from)).then(|| (moment, end.since(begin)))
+        })
+    }
+
+    /// The shortest time for which some pair of these did not work.
+    fn least_dead(&self, pairs: &[Pair], from: Time, to: Time) -> Option<Duration> {
+        let dead = |pair: &Pair| {
+            let broken = self.between(from, to).filter(|(m, _)| !m.pairs.contains(pair));
+            broken.map(|(_, time)| time).sum()
+        };
+        pairs.iter().map(dead).min()
+    }
+
+    /// Pairs of addresses that both hosts had all the time between two moments, and that worked.
+    fn known(&self, from: Time, to: Time) -> Vec<Pair> {
+        let lists = [0, 1].map(|host: usize| {
+            let mut lists = self.between(from, to).map(|(m, _)| &m.addresses[host]);
+            let first = lists.next().cloned().unwrap_or_default();
+            let first: Vec<IpAddr> = first.into_iter().take(BELIEVED).collect();
+            lists.fold(first, |kept, list| kept.into_iter().filter(|a| list.contains(a)).collect())
+        });
+        let pair = |a: &IpAddr| lists[1].iter().map(|b| (*a, *b)).collect::<Vec<_>>();
+        let worked = |pair: &Pair| self.between(from, to).all(|(m, _)| m.pairs.contains(pair));
+        lists[0].iter().flat_map(pair).filter(worked).collect()
+    }
+
+    /// Whether the setup by `end` had to succeed: one of the first addresses that it called was
+    /// reached from every address that the host could choose as source.
+    fn setup_is_healthy(&self, scenario: &Scenario, end: &End) -> bool {
+        let (host, to) = (end.host, end.connected.unwrap_or(Time::FAR_FUTURE));
+        scenario.hosts[host].remotes.iter().take(TRIED).any(|remote| {
+            self.between(end.opened, to).all(|(moment, _)| {
+                let own = &moment.addresses[host];
+                let mut own = own.iter().filter(|a| a.is_ipv4() == remote.is_ipv4()).peekable();
+                let pair = |a: IpAddr| if host == 0 { (a, *remote) } else { (*remote, a) };
+                own.peek().is_some() && own.all(|a| moment.pairs.contains(&pair(*a)))
+            })
+        })
+    }
+}
+
+/// Whether packets of both get through with this pair.
+fn works(sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario, (a, b): Pair) -> bool {
+    let good = |host: usize, links: &[LinkId]| {
+        let mtu = scenario.hosts[host].config.mtu;
+        links.iter().all(|link| {
+            let (config, rules) = (sim.link_config(*link), sim.link_rules(*link));
+            let small = rules.mtu.is_some_and(|limit| limit < mtu);
+            // A NAT swallows what ICMP says.
+            let told = rules.reports && scenario.nat.is_none();
+            let sound = config.loss <= MOST_LOSS && config.corrupt <= MOST_LOSS;
+            let held = config.reorder_after.is_some() && config.reorder_hold_ms.is_none();
+            sound && !held && (!small || told)
+        })
+    };
+    let Some(there) = sim.passage(hosts[0], a, b) else { return false };
+    let Some(back) = sim.passage(hosts[1], b, there.source) else { return false };
+    let arrive = there.host == hosts[1] && back.host == hosts[0];
+    arrive && good(0, &there.links) && good(1, &back.links)
+}
+
+/// A healthy association is set up, ends gracefully, and loses nothing.
+pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
+    let mut texts = Vec::new();
+    let mut all_healthy = !ledger.ends.is_empty();
+    let opened = ledger.ends.iter().map(|end| end.opened);
+    let (first, last) = (opened.clone().min(), opened.max());
+    let (Some(first), Some(last)) = (first, last) else { return };
+    for end in &ledger.ends {
+        let calls = scenario.hosts[end.host].connect_at == Some(end.opened);
+        let mut healthy = !calls || health.setup_is_healthy(scenario, end);
+        if end.connected.is_some() {
+            let over = end.closed.as_ref().map_or(Time::FAR_FUTURE, |(at, _)| *at);
+            let dead = health.least_dead(&health.known(first, last), first, over);
+            healthy = dead.is_some_and(|dead| dead <= BUDGET) && heard_through_nat(scenario);
+        }
+        all_healthy &= healthy;
+        if healthy && !ended_well(scenario, end) {
+            texts.push(format!("{}: {:?}", end.name, end.closed));
+        }
+    }
+    let (accepted, delivered, failed) = ledger.totals();
+    if all_healthy && delivered + failed < accepted {
+        texts.push(format!("{accepted} accepted, {delivered} delivered, {failed} failed"));
+    }
+    let seen = if all_healthy { "healthy throughout" } else { "not healthy throughout" };
+    ledger.seen.insert(seen);
+    if all_healthy && !scenario.faults.is_empty() {
+        ledger.seen.insert("healthy in spite of faults");
+    }
+    for text in texts {
+        if COUNTED_ONLY {
+            ledger.seen.insert("unhealthy");
+        } else {
+            ledger.violate(Kind::Unhealthy, text);
+        }
+    }
+}
+
+/// A server finds a client behind a NAT again when the client speaks: heartbeats see to that.
+fn heard_through_nat(scenario: &Scenario) -> bool {
+    scenario.nat.is_none() || scenario.hosts[0].config.profile.heartbeat.enabled
+}
+
+fn ended_well(scenario: &Scenario, end: &End) -> bool {
+    let Some((at, reason)) = &end.closed else { return true }; // That is another violation.
+    let abort = scenario.hosts.iter().any(|host| matches!(host.reading, Reading::Never(_)));
+    match reason {
+        CloseReason::Shutdown => true,
+        // An application that never reads aborts at last.
+        CloseReason::Aborted | CloseReason::PeerAborted { .. } => abort && *at >= scenario.curfew,
+        // The other one may be gone by then, with its ABORT lost.
+        CloseReason::ProtocolViolation(what) => *what == limits::TOO_LONG,
+        _ => false,
+    }
+}
