@@ -1,0 +1,470 @@
+/* Addresses: of sockets and associations, several of them, both families, mapped ones. */
+#include "suite.h"
+
+/* Two loopback addresses with one port. */
+static struct sockaddr *two(int port, struct sockaddr_in at[2])
+{
+	address(&at[0], "127.0.0.1", port);
+	address(&at[1], "127.0.0.2", port);
+	return (struct sockaddr *)at;
+}
+
+static int bound_twice(enum kind kind)
+{
+	struct sockaddr_in at[2];
+	int fd = new_socket(kind);
+	WORKS(sctp_bindx(fd, two(0, at), 1, SCTP_BINDX_ADD_ADDR));
+	address(&at[1], "127.0.0.2", port(fd));
+	WORKS(sctp_bindx(fd, (struct sockaddr *)&at[1], 1, SCTP_BINDX_ADD_ADDR));
+	return fd;
+}
+
+static int addresses_of(int fd, sctp_assoc_t id, bool peer)
+{
+	struct sockaddr *list = NULL;
+	int count = peer ? sctp_getpaddrs(fd, id, &list) : sctp_getladdrs(fd, id, &list);
+	if (count > 0)
+		peer ? sctp_freepaddrs(list) : sctp_freeladdrs(list);
+	return count;
+}
+
+EACH(bindx_several, both_kinds)
+{
+	int fd = bound_twice(row->kind);
+	SAME(addresses_of(fd, 0, false), 2);
+}
+
+CASE(bindx_with_a_port)
+{
+	struct sockaddr_in at[2];
+	int free_one = bound(ONE), number = port(free_one), fd = new_socket(ONE);
+	close(free_one);
+	WORKS(sctp_bindx(fd, two(number, at), 2, SCTP_BINDX_ADD_ADDR));
+	SAME(port(fd), number);
+	SAME(addresses_of(fd, 0, false), 2);
+}
+
+CASE(bindx_two_ports)
+{
+	struct sockaddr_in at[2];
+	int fd = new_socket(ONE);
+	two(20001, at);
+	at[1].sin_port = htons(20002);
+	FAILS(sctp_bindx(fd, (struct sockaddr *)at, 2, SCTP_BINDX_ADD_ADDR), EINVAL);
+}
+
+CASE(bindx_another_port_later)
+{
+	struct sockaddr_in at[2];
+	int fd = bound(ONE);
+	two(port(fd) == 20001 ? 20002 : 20001, at);
+	FAILS(sctp_bindx(fd, (struct sockaddr *)&at[1], 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+}
+
+CASE(bindx_removes)
+{
+	struct sockaddr_in at[2];
+	int fd = bound_twice(ONE);
+	two(port(fd), at);
+	WORKS(sctp_bindx(fd, (struct sockaddr *)&at[1], 1, SCTP_BINDX_REM_ADDR));
+	SAME(addresses_of(fd, 0, false), 1);
+}
+
+CASE(bindx_removes_the_last)
+{
+	struct sockaddr_in at[2];
+	int fd = bound(ONE);
+	two(port(fd), at);
+	FAILS(sctp_bindx(fd, (struct sockaddr *)at, 1, SCTP_BINDX_REM_ADDR), EBUSY);
+}
+
+CASE(bindx_removes_a_stranger)
+{
+	struct sockaddr_in at;
+	int fd = bound_twice(ONE);
+	address(&at, "127.0.0.3", port(fd));
+	FAILS(sctp_bindx(fd, (struct sockaddr *)&at, 1, SCTP_BINDX_REM_ADDR), EINVAL);
+}
+
+CASE(bindx_removes_from_an_unbound_socket)
+{
+	struct sockaddr_in at;
+	address(&at, "127.0.0.1", 20003);
+	FAILS(sctp_bindx(new_socket(ONE), (struct sockaddr *)&at, 1, SCTP_BINDX_REM_ADDR), EBUSY);
+}
+
+CASE(bindx_twice_the_same)
+{
+	struct sockaddr_in at;
+	int fd = bound(ONE);
+	address(&at, "127.0.0.1", port(fd));
+	FAILS(sctp_bindx(fd, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+}
+
+static const struct wrong_bindx {
+	const char *label;
+	const char *text;
+	int count, flags, number;
+} wrong_bindxs[] = {
+	{ "foreign", "192.0.2.1", 1, SCTP_BINDX_ADD_ADDR, EADDRNOTAVAIL },
+	{ "no_flag", "127.0.0.1", 1, 0, EINVAL },
+	{ "unknown_flag", "127.0.0.1", 1, 77, EINVAL },
+	{ "none", "127.0.0.1", 0, SCTP_BINDX_ADD_ADDR, EINVAL },
+	{ "v6_on_v4", "::1", 1, SCTP_BINDX_ADD_ADDR, EINVAL },
+};
+
+EACH(bindx_wrong, wrong_bindxs)
+{
+	struct sockaddr_storage at;
+	address(&at, row->text, 0);
+	FAILS(sctp_bindx(new_socket(ONE), (struct sockaddr *)&at, row->count, row->flags),
+	      row->number);
+}
+
+CASE(bindx_in_use)
+{
+	struct sockaddr_in at;
+	address(&at, "127.0.0.1", port(bound(ONE)));
+	FAILS(sctp_bindx(new_socket(ONE), (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR),
+	      EADDRINUSE);
+}
+
+CASE(bindx_a_peeled_off_socket_its_own_address)
+{
+	struct pair pair = paired(PEELED);
+	struct sockaddr_in at;
+	address(&at, "127.0.0.1", port(pair.client));
+	FAILS(sctp_bindx(pair.client, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+}
+
+CASE(bindx_an_accepted_socket_its_own_address)
+{
+	struct pair pair = paired(ONE);
+	struct sockaddr_in at;
+	address(&at, "127.0.0.1", port(pair.server));
+	FAILS(sctp_bindx(pair.server, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR), EINVAL);
+}
+
+EACH(connectx_several, both_kinds)
+{
+	struct sockaddr_in at[2];
+	int listener = bound_twice(row->kind), fd = new_socket(row->kind);
+	sctp_assoc_t id = -1;
+	WORKS(listen(listener, 5));
+	WORKS(sctp_connectx(fd, two(port(listener), at), 2, &id));
+	CHECK(id > 0);
+	SAME(addresses_of(fd, row->kind == MANY ? id : 0, true), 2);
+}
+
+CASE(connectx_first_address_is_silent)
+{
+	struct sockaddr_in at[2];
+	int listener = listening(ONE), fd = new_socket(ONE);
+	two(port(listener), at);
+	WORKS(sctp_connectx(fd, (struct sockaddr *)at, 1, NULL));
+}
+
+CASE(connectx_without_id)
+{
+	struct sockaddr_in at[2];
+	int fd = new_socket(ONE);
+	WORKS(sctp_connectx(fd, two(port(listening(ONE)), at), 1, NULL));
+}
+
+CASE(connectx_nonblocking)
+{
+	struct sockaddr_in at[2];
+	int fd = new_socket(ONE);
+	sctp_assoc_t id = -1;
+	nonblocking(fd);
+	FAILS(sctp_connectx(fd, two(port(listening(ONE)), at), 1, &id), EINPROGRESS);
+	CHECK(wait_for(fd, POLLOUT) & POLLOUT);
+}
+
+CASE(connectx_refused)
+{
+	struct sockaddr_in at[2];
+	int nobody = bound(ONE), number = port(nobody);
+	close(nobody);
+	FAILS(sctp_connectx(new_socket(ONE), two(number, at), 1, NULL), ECONNREFUSED);
+}
+
+CASE(connectx_two_ports)
+{
+	struct sockaddr_in at[2];
+	two(20001, at);
+	at[1].sin_port = htons(20002);
+	FAILS(sctp_connectx(new_socket(ONE), (struct sockaddr *)at, 2, NULL), EINVAL);
+}
+
+CASE(connectx_to_none)
+{
+	struct sockaddr_in at[2];
+	FAILS(sctp_connectx(new_socket(ONE), two(20001, at), 0, NULL), EINVAL);
+}
+
+CASE(connectx_connected)
+{
+	struct pair pair = paired(ONE);
+	struct sockaddr_in at[2];
+	FAILS(sctp_connectx(pair.client, two(port(pair.listener), at), 1, NULL), EISCONN);
+}
+
+CASE(connectx_to_the_same_peer)
+{
+	struct pair pair = paired(MANY);
+	struct sockaddr_in at[2];
+	FAILS(sctp_connectx(pair.client, two(port(pair.listener), at), 1, NULL), EISCONN);
+}
+
+EACH(getpaddrs_of_an_association, all_kinds)
+{
+	struct pair pair = paired(row->kind);
+	struct sockaddr *list;
+	SAME(sctp_getpaddrs(pair.client, pair.client_id, &list), 1);
+	SAME(list->sa_family, AF_INET);
+	SAME(port_of(list), port(pair.listener));
+	sctp_freepaddrs(list);
+}
+
+EACH(getladdrs_of_an_association, all_kinds)
+{
+	struct pair pair = paired(row->kind);
+	struct sockaddr *list;
+	SAME(sctp_getladdrs(pair.client, pair.client_id, &list), 1);
+	SAME(port_of(list), port(pair.client));
+	sctp_freeladdrs(list);
+}
+
+CASE(getpaddrs_of_nobody)
+{
+	struct sockaddr *list;
+	struct pair pair = paired(MANY);
+	FAILS(sctp_getpaddrs(new_socket(ONE), 0, &list), EINVAL);
+	FAILS(sctp_getpaddrs(pair.client, pair.client_id + 1000, &list), EINVAL);
+	FAILS(sctp_getpaddrs(pair.client, 0, &list), EINVAL);
+}
+
+CASE(getladdrs_of_nobody)
+{
+	struct sockaddr *list;
+	struct pair pair = paired(MANY);
+	FAILS(sctp_getladdrs(pair.client, pair.client_id + 1000, &list), EINVAL);
+}
+
+CASE(getladdrs_of_an_unbound_socket)
+{
+	struct sockaddr *list;
+	SAME(sctp_getladdrs(new_socket(ONE), 0, &list), 0);
+}
+
+EACH(getsockname_unbound, families)
+{
+	struct sockaddr_storage at = { .ss_family = 77 };
+	socklen_t len = sizeof at;
+	family = row->family;
+	WORKS(getsockname(new_socket(ONE), (struct sockaddr *)&at, &len));
+	SAME(at.ss_family, row->family);
+	SAME(port_of(&at), 0);
+}
+
+EACH(getsockname_cut, both_kinds)
+{
+	struct sockaddr_storage at = { .ss_family = 0 };
+	socklen_t len = 4;
+	WORKS(getsockname(bound(row->kind), (struct sockaddr *)&at, &len));
+	SAME(len, sizeof(struct sockaddr_in));
+	SAME(at.ss_family, AF_INET);
+}
+
+CASE(getsockname_negative_length)
+{
+	struct sockaddr_storage at;
+	socklen_t len = (socklen_t)-1;
+	FAILS(getsockname(bound(ONE), (struct sockaddr *)&at, &len), EINVAL);
+}
+
+static const struct peer_name {
+	const char *label;
+	enum kind kind;
+	int number;
+} peer_names[] = { { "one", ONE, 0 }, { "many", MANY, ENOTCONN }, { "peeled", PEELED, 0 } };
+
+EACH(getpeername_connected, peer_names)
+{
+	struct pair pair = paired(row->kind);
+	struct sockaddr_storage at;
+	socklen_t len = sizeof at;
+	FAILS(getpeername(pair.client, (struct sockaddr *)&at, &len), row->number);
+	if (row->number == 0)
+		SAME(port_of(&at), port(pair.listener));
+}
+
+EACH(getpeername_of_nobody, both_kinds)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof at;
+	FAILS(getpeername(new_socket(row->kind), (struct sockaddr *)&at, &len), ENOTCONN);
+	FAILS(getpeername(listening(row->kind), (struct sockaddr *)&at, &len), ENOTCONN);
+}
+
+CASE(getpeername_after_the_peers_close)
+{
+	struct pair pair = paired(ONE);
+	struct sockaddr_storage at;
+	socklen_t len = sizeof at;
+	close(pair.server);
+	SAME(receive(pair.client, 0)->len, 0);
+	WORKS(getpeername(pair.client, (struct sockaddr *)&at, &len));
+	SAME(port_of(&at), port(pair.listener));
+}
+
+/* An IPv6 socket serves IPv4 peers, whose addresses it shows as mapped ones. */
+CASE(v4_peer_of_a_v6_socket)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct sockaddr_in to;
+	struct sockaddr_storage at;
+	socklen_t len = sizeof at;
+	family = AF_INET6;
+	int listener = new_socket(ONE);
+	WORKS(bind(listener, (struct sockaddr *)&any, sizeof any));
+	WORKS(listen(listener, 5));
+	family = AF_INET;
+	int client = new_socket(ONE);
+	socklen_t to_len = address(&to, "127.0.0.1", port(listener));
+	WORKS(connect(client, (struct sockaddr *)&to, to_len));
+	int server = accept(listener, (struct sockaddr *)&at, &len);
+	CHECK(server >= 0);
+	SAME(at.ss_family, AF_INET6);
+	CHECK(IN6_IS_ADDR_V4MAPPED(&((struct sockaddr_in6 *)&at)->sin6_addr));
+	SENDS(client, "x");
+	struct message *got = receive(server, 0);
+	SAME(got->len, 1);
+	SAME(got->from.ss_family, AF_INET6);
+}
+
+CASE(v4_peer_unmapped)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct sockaddr_in to;
+	struct sockaddr_storage at;
+	socklen_t len = sizeof at;
+	family = AF_INET6;
+	int listener = new_socket(ONE);
+	WORKS(set_int(listener, IPPROTO_SCTP, SCTP_I_WANT_MAPPED_V4_ADDR, 0));
+	WORKS(bind(listener, (struct sockaddr *)&any, sizeof any));
+	WORKS(listen(listener, 5));
+	family = AF_INET;
+	int client = new_socket(ONE);
+	socklen_t to_len = address(&to, "127.0.0.1", port(listener));
+	WORKS(connect(client, (struct sockaddr *)&to, to_len));
+	CHECK(accept(listener, (struct sockaddr *)&at, &len) >= 0);
+	SAME(at.ss_family, AF_INET);
+}
+
+CASE(v4_peer_of_a_v6only_socket)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+	struct sockaddr_in to;
+	family = AF_INET6;
+	int listener = new_socket(ONE);
+	WORKS(set_int(listener, IPPROTO_IPV6, IPV6_V6ONLY, 1));
+	WORKS(bind(listener, (struct sockaddr *)&any, sizeof any));
+	WORKS(listen(listener, 5));
+	family = AF_INET;
+	socklen_t len = address(&to, "127.0.0.1", port(listener));
+	FAILS(connect(new_socket(ONE), (struct sockaddr *)&to, len), ECONNREFUSED);
+}
+
+CASE(connect_a_v6_socket_to_a_mapped_address)
+{
+	struct sockaddr_in6 to;
+	int listener = listening(ONE);
+	family = AF_INET6;
+	socklen_t len = address(&to, "::ffff:127.0.0.1", port(listener));
+	int fd = new_socket(ONE);
+	WORKS(connect(fd, (struct sockaddr *)&to, len));
+	SENDS(fd, "x");
+}
+
+CASE(connect_a_v6_socket_to_a_v4_address)
+{
+	struct sockaddr_in to;
+	int listener = listening(ONE);
+	socklen_t len = address(&to, "127.0.0.1", port(listener));
+	family = AF_INET6;
+	WORKS(connect(new_socket(ONE), (struct sockaddr *)&to, len));
+}
+
+CASE(connect_a_v6only_socket_to_a_mapped_address)
+{
+	struct sockaddr_in6 to;
+	int listener = listening(ONE);
+	family = AF_INET6;
+	socklen_t len = address(&to, "::ffff:127.0.0.1", port(listener));
+	int fd = new_socket(ONE);
+	WORKS(set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1));
+	FAILS(connect(fd, (struct sockaddr *)&to, len), EINVAL);
+}
+
+CASE(v6only_after_bind)
+{
+	family = AF_INET6;
+	FAILS(set_int(bound(ONE), IPPROTO_IPV6, IPV6_V6ONLY, 1), EINVAL);
+}
+
+EACH(reuse_address, both_kinds)
+{
+	struct sockaddr_in at;
+	int first = new_socket(row->kind), second = new_socket(row->kind);
+	socklen_t len = address(&at, loopback(), 0);
+	WORKS(set_int(first, SOL_SOCKET, SO_REUSEADDR, 1));
+	WORKS(set_int(second, SOL_SOCKET, SO_REUSEADDR, 1));
+	WORKS(bind(first, (struct sockaddr *)&at, len));
+	address(&at, loopback(), port(first));
+	WORKS(bind(second, (struct sockaddr *)&at, len));
+}
+
+CASE(reuse_address_of_a_listener)
+{
+	struct sockaddr_in at;
+	int first = new_socket(ONE), second = new_socket(ONE);
+	socklen_t len = address(&at, loopback(), 0);
+	WORKS(set_int(first, SOL_SOCKET, SO_REUSEADDR, 1));
+	WORKS(set_int(second, SOL_SOCKET, SO_REUSEADDR, 1));
+	WORKS(bind(first, (struct sockaddr *)&at, len));
+	WORKS(listen(first, 5));
+	address(&at, loopback(), port(first));
+	FAILS(bind(second, (struct sockaddr *)&at, len), EADDRINUSE);
+}
+
+CASE(port_of_a_closed_listener_is_free)
+{
+	struct sockaddr_in at;
+	int first = listening(ONE), second = new_socket(ONE);
+	socklen_t len = address(&at, loopback(), port(first));
+	close(first);
+	WORKS(bind(second, (struct sockaddr *)&at, len));
+}
+
+CASE(port_of_an_accepted_socket_is_taken)
+{
+	struct pair pair = paired(ONE);
+	struct sockaddr_in at;
+	socklen_t len = address(&at, loopback(), port(pair.listener));
+	close(pair.listener);
+	FAILS(bind(new_socket(ONE), (struct sockaddr *)&at, len), EADDRINUSE);
+}
+
+CASE(primary_address_is_a_peers)
+{
+	struct pair pair = paired(ONE);
+	struct {
+		sctp_assoc_t id;
+		char at[128];
+	} primary = { 0 };
+	address(primary.at, "127.0.0.9", port(pair.listener));
+	FAILS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof primary),
+	      EINVAL);
+}
