@@ -220,4 +220,51 @@ mod queue {
             ready
         }
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        //= RFC 9260 10-2
+        //= RFC 6951 5.5-3 5.5-4 5.5-5
+        #[test]
+        fn icmp_messages_are_told_apart() {
+            const ICMP: (u8, u8) = (SO_EE_ORIGIN_ICMP, SO_EE_ORIGIN_ICMP6);
+            let what = |(origin, kind, code): (u8, u8, u8), encapsulated| {
+                let error = sock_extended_err {
+                    ee_errno: 0,
+                    ee_origin: origin,
+                    ee_type: kind,
+                    ee_code: code,
+                    ee_pad: 0,
+                    ee_info: 1000,
+                    ee_data: 0,
+                };
+                classify(&error, encapsulated).map(|(kind, _)| kind)
+            };
+            let too_big = Some(IcmpKind::TooBig { mtu: 1000 });
+            for (message, expected) in [
+                // Fragmentation Needed, Packet Too Big.
+                ((ICMP.0, 3, 4), too_big),
+                ((ICMP.1, 2, 0), too_big),
+                // Protocol Unreachable, Unrecognized Next Header Type Encountered.
+                ((ICMP.0, 3, 2), Some(IcmpKind::NoSctp)),
+                ((ICMP.1, 4, 1), Some(IcmpKind::NoSctp)),
+                // Host Unreachable, No Route to Destination.
+                ((ICMP.0, 3, 1), Some(IcmpKind::Unreachable)),
+                ((ICMP.1, 1, 0), Some(IcmpKind::Unreachable)),
+                // Time Exceeded.
+                ((ICMP.0, 11, 0), None),
+            ] {
+                assert_eq!(what(message, false), expected, "{message:?}");
+                assert_eq!(what(message, true), expected, "{message:?} in UDP");
+            }
+            // RFC 9260 §10, ICMP3: "SHOULD ignore any ICMP messages where the code indicates 'Port
+            // Unreachable'"; RFC 6951 §5.5: of encapsulated packets it says that there is no SCTP.
+            for port_unreachable in [(ICMP.0, 3, 3), (ICMP.1, 1, 4)] {
+                assert_eq!(what(port_unreachable, false), None);
+                assert_eq!(what(port_unreachable, true), Some(IcmpKind::NoSctp));
+            }
+        }
+    }
 }

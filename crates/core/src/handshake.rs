@@ -170,6 +170,7 @@ pub(crate) fn read_init<'a>(
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
+            //= RFC 9260 3.3.2.1.5-1 5.1.2-8 5.1.2-9 5.1.2-10 5.1.2-11
             Parameter::SupportedAddressTypes(_)
             | Parameter::EcnCapable
             | Parameter::HeartbeatInfo(_)
@@ -190,6 +191,7 @@ pub(crate) fn read_init<'a>(
 }
 
 impl PeerInit<'_> {
+    //= RFC 9260 5.1.2-4
     fn add_address(&mut self, address: IpAddr, source: IpAddr) {
         // §3.3.2.1.2: "MUST NOT use an IPv4-mapped IPv6 address".
         let unusable = !is_usable(address);

@@ -256,6 +256,7 @@ async fn an_abort_tells_why() {
     assert_eq!(a.next_event().await, None);
 }
 
+//= RFC 9260 9-1
 #[tokio::test]
 async fn dropping_the_last_handle_still_delivers() {
     let (a, b) = pair().await;

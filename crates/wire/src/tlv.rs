@@ -140,6 +140,14 @@ mod tests {
         assert_eq!(without_final_padding(&malformed), &malformed);
     }
 
+    //= RFC 9260 3.2.1-3
+    #[test]
+    fn padding_is_ignored() {
+        let list = [0, 1, 0, 5, 9, 0xff, 0xff, 0xff, 0, 2, 0, 4];
+        let kinds: Vec<_> = Tlvs(&list).map_while(Result::ok).map(|t| (t.kind, t.value)).collect();
+        assert_eq!(kinds, [(1, &[9][..]), (2, &[])]);
+    }
+
     //= RFC 9260 3.2.1-1 3.2.1-2
     #[test]
     fn push_keeps_to_its_limit() {

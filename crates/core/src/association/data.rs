@@ -79,7 +79,7 @@ impl Association {
             //= RFC 9260 6.5-2
             // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
             let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
-            self.push_control(incoming.path, Control::Error(causes));
+            self.reply(incoming, incoming.path, Control::Error(causes));
         }
         match result {
             Ok(()) => {}

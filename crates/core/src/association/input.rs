@@ -32,6 +32,8 @@ pub(super) struct Incoming<'a> {
     pub(super) retransmission: bool,
     /// Its TIMESTAMP chunk, if timestamps were agreed on.
     pub(super) timestamp: Option<Timestamp>,
+    /// Where the chunks that answer it go, and how many bytes they have.
+    replies: Option<(PathId, usize)>,
 }
 
 impl Incoming<'_> {
@@ -61,10 +63,10 @@ impl Association {
             path.counters.packets_received += 1;
             path.counters.bytes_received += bytes.len() as u64;
             //= RFC 6951 5.4-1 5.4-2
-            // RFC 6951 §5.4: the peer's port may change, for example by a NAT; only now, with
-            // the tag checked.
-            if encapsulation.is_some() && path.encapsulation != encapsulation {
-                path.encapsulation = encapsulation;
+            // RFC 6951 §5.4: the peer's port may change, for example by a NAT, or it leaves UDP; only
+            // now, with the tag checked.
+            if path.encapsulation != encapsulation {
+                path.encapsulate(encapsulation);
                 self.moved = true;
             }
         }
@@ -83,6 +85,7 @@ impl Association {
             lowest: None,
             retransmission: false,
             timestamp: None,
+            replies: None,
         };
         if let Some(receiver) = &mut self.receiver {
             receiver.inbound.begin_packet(bytes.len());
@@ -142,7 +145,7 @@ impl Association {
                 // copied unchanged.
                 if self.state != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
-                    self.push_control(incoming.arrival, Control::HeartbeatAck(echo));
+                    self.reply(incoming, incoming.arrival, Control::HeartbeatAck(echo));
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info),
@@ -170,7 +173,18 @@ impl Association {
         true
     }
 
-    //= RFC 9260 9.1-6
+    //= RFC 9260 9.1-6 12.4-2
+    /// Answers a chunk of `incoming`. RFC 9260 §12.4: all answers to one packet fit one packet; those
+    /// that do not are left out.
+    pub(super) fn reply(&mut self, incoming: &mut Incoming<'_>, path: PathId, control: Control) {
+        let (to, bytes) = incoming.replies.unwrap_or((path, 0));
+        let len = control.len_bound();
+        if to == path && (bytes == 0 || bytes + len <= self.paths[path].pmdcs()) {
+            incoming.replies = Some((path, bytes + len));
+            self.push_control(path, control);
+        }
+    }
+
     fn on_abort(&mut self, abort: Abort<'_>) {
         // §8.4 rule 8: the T bit says that the peer has no association (any more). Once it sent
         // SHUTDOWN and all data of both sides was acknowledged, this means that our SHUTDOWN ACK
@@ -185,14 +199,19 @@ impl Association {
     }
 
     /// RFC 9260 §3.2, Table 2: the highest two bits say what to do.
-    fn on_unknown_chunk(&mut self, kind: ChunkType, bytes: &[u8], incoming: &Incoming<'_>) -> bool {
+    fn on_unknown_chunk(
+        &mut self,
+        kind: ChunkType,
+        bytes: &[u8],
+        incoming: &mut Incoming<'_>,
+    ) -> bool {
         let action = kind.unknown_action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport)
             && !matches!(self.state, State::CookieWait | State::CookieEchoed)
         {
             let reported = &bytes[..bytes.len().min(MAX_REPORTED_CHUNK)];
             let causes = CauseWriter::new().unrecognized_chunk_type(reported).finish();
-            self.push_control(incoming.path, Control::Error(causes));
+            self.reply(incoming, incoming.path, Control::Error(causes));
         }
         matches!(action, UnknownAction::Skip | UnknownAction::SkipAndReport)
     }

@@ -229,7 +229,6 @@ impl Association {
         self.state == State::Closed
     }
 
-    //= RFC 9260 12.4-2
     /// Queues a control chunk; replies beyond the limit are dropped.
     fn push_control(&mut self, path: PathId, control: Control) {
         if self.outbox.len() >= MAX_OUTBOX {

@@ -84,8 +84,13 @@ impl Paths {
         let others = || (1..n).map(|i| &self.list[(start + i) % n]);
         let preferred = others().find(|p| p.preferred());
         let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.errors);
+        //= RFC 7829 4.1-4
+        // RFC 7829 §4.1: where all are inactive, "the sender MUST choose one"; in turn, for all have
+        // failed as often.
+        let dormant = || others().find(|p| p.confirmed && !self[last].usable());
         preferred
             .or_else(fewest)
+            .or_else(dormant)
             .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
     }
 

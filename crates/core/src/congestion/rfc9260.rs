@@ -225,6 +225,13 @@ mod tests {
         assert_eq!(c.cwnd(), 5404 + PMDCS, "in fast recovery");
     }
 
+    //= RFC 9260 7.2.1-3
+    #[test]
+    fn ssthresh_is_high_at_first() {
+        // Higher than any window that a SACK can advertise.
+        assert!(control().ssthresh() > u32::MAX as usize);
+    }
+
     //= RFC 9260 7.2-1 7.2-2 7.2.2-1 7.2.2-2 7.2.2-3
     #[test]
     fn congestion_avoidance_adds_one_pmdcs_per_window() {

@@ -195,6 +195,12 @@ impl Path {
         }
     }
 
+    /// Sends to another UDP port of the peer, or on raw IP, from now on.
+    pub(crate) fn encapsulate(&mut self, port: Option<u16>) {
+        self.encapsulation = port;
+        self.max_packet = max_packet(self.mtu, self.remote, port.is_some());
+    }
+
     /// Bytes that may be in flight: the congestion window, or less to keep the queue short.
     pub(crate) fn window(&self) -> usize {
         let limit = self.queue_limit.as_ref().map_or(usize::MAX, QueueLimit::bytes);

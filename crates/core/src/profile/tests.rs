@@ -63,3 +63,10 @@ fn mistakes_are_named() {
         assert!(!error.contains('\n'), "{error}");
     }
 }
+
+//= RFC 7829 3.2-1 6-1
+#[test]
+fn the_default_profile_fails_over_as_rfc_7829_recommends() {
+    // RFC 7829 §6: PFMR is 0.
+    assert_eq!(Profile::tresse().limits.pf_max_retrans, 0);
+}

@@ -17,10 +17,10 @@ pub enum SackFault {
     /// Its Cumulative TSN Ack is behind the Cumulative TSN Ack Point: it came late.
     #[error("out of order")]
     Stale,
-    /// Its Cumulative TSN Ack was never sent.
+    /// Its Cumulative TSN Ack, or what a Gap Ack Block covers, was never sent.
     #[error("acknowledges TSNs that were not sent")]
     Unsent,
-    /// A Gap Ack Block is reversed, begins at the Cumulative TSN Ack or covers unsent TSNs.
+    /// A Gap Ack Block is reversed or begins at the Cumulative TSN Ack.
     #[error("malformed gap ack block")]
     MalformedGap,
 }
@@ -206,7 +206,7 @@ impl Scoreboard {
             let run =
                 Range::new(cumulative + u64::from(block.start), cumulative + u64::from(block.end));
             if run.end >= next {
-                return Err(SackFault::MalformedGap);
+                return Err(SackFault::Unsent);
             }
             match self.new_runs.last_mut() {
                 Some(last) if run.start == last.end + 1 => last.end = run.end,

@@ -408,11 +408,14 @@ fn late_and_impossible_sacks_change_nothing() {
         board.on_sack(Tsn(103 + (1 << 31)), none(), &mut outcome, |_| {}),
         Err(SackFault::Stale)
     );
-    for (start, end) in [(0, 1), (2, 1), (2, 3), (1, u16::MAX)] {
+    let (malformed, unsent) = (SackFault::MalformedGap, SackFault::Unsent);
+    for (start, end, fault) in
+        [(0, 1, malformed), (2, 1, malformed), (2, 3, unsent), (1, u16::MAX, unsent)]
+    {
         let block = bytes(&[GapAckBlock { start, end }]);
         assert_eq!(
             board.on_sack(Tsn(101), GapAckBlocks::new(&block), &mut outcome, |_| {}),
-            Err(SackFault::MalformedGap),
+            Err(fault),
             "{start}-{end}"
         );
     }
@@ -428,4 +431,16 @@ fn drain_returns_everything_and_leaves_a_usable_board() {
     assert!(harness.board.is_empty());
     assert_eq!(harness.board.next_seq(), next);
     assert_eq!(harness.board.total_flight(), 0);
+}
+
+//= RFC 9260 5.1-20
+#[test]
+fn it_begins_one_before_the_initial_tsn() {
+    // RFC 9260 §5.1: "each endpoint MUST set its internal Cumulative TSN Ack Point to the value of
+    // its transmitted Initial TSN minus one".
+    for first in [0, 1, 77, u32::MAX] {
+        let board = Scoreboard::new(Tsn(first));
+        assert_eq!(Scoreboard::tsn(board.cumulative()), Tsn(first.wrapping_sub(1)));
+        assert_eq!(Scoreboard::tsn(board.next_seq()), Tsn(first));
+    }
 }

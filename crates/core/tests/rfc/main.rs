@@ -23,9 +23,9 @@ use sentences::{Id, Sentence, Status};
 const RFCS: [u16; 3] = [9260, 6951, 7829];
 
 /// Sentences with MUST, and with SHOULD, that nobody claims or explains as yet.
-const OPEN: usize = 98;
+const OPEN: usize = 5;
 /// At least so many of a hundred SHOULDs that concern this stack are done and tested.
-const SHOULDS: f64 = 0.0;
+const SHOULDS: f64 = 95.0;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap().to_path_buf()

@@ -100,6 +100,7 @@ impl Engine {
                 && !accepted
                 && overlap((ips, !socket.options.v6_only), (&other.bound, !other.options.v6_only))
         });
+        //= RFC 9260 1.3-3
         if taken { Err(errno::EADDRINUSE) } else { Ok(()) }
     }
 

@@ -236,6 +236,7 @@ impl Engine {
         }
     }
 
+    //= RFC 9260 9-1
     /// The program has closed a socket, or died.
     pub(crate) fn close(&mut self, id: u64, unread: bool) {
         let Some(socket) = self.sockets.remove(&id) else { return };

@@ -229,6 +229,7 @@ fn a_listener_is_told_of_associations_only() {
     });
 }
 
+//= RFC 9260 1.3-3
 #[test]
 fn calls_fail_as_those_of_the_kernel() {
     with_engine(|path| {
@@ -295,6 +296,7 @@ fn one_to_many_sockets_open_associations_by_sending_and_tell_of_them() {
     });
 }
 
+//= RFC 9260 9-1
 #[test]
 fn whoever_dies_with_data_unread_aborts() {
     with_engine(|path| {

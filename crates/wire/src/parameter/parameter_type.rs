@@ -94,6 +94,16 @@ mod tests {
         assert_eq!(forward.unknown_action(), UnknownAction::SkipAndReport);
     }
 
+    //= RFC 9260 3.2.1-4 3.2.1-5
+    #[test]
+    fn numbers_are_unique() {
+        let named: Vec<_> = (0..=u16::MAX).filter_map(|n| ParameterType(n).name()).collect();
+        // As many numbers as names, and 5 is an IPv4 address (RFC 9260 §3.2.1).
+        let distinct: std::collections::BTreeSet<_> = named.iter().collect();
+        assert_eq!((named.len(), distinct.len()), (13, 13));
+        assert_eq!(ParameterType(5), ParameterType::IPV4_ADDRESS);
+    }
+
     #[test]
     fn types_are_shown_by_name() {
         assert_eq!(ParameterType::STATE_COOKIE.to_string(), "State Cookie");

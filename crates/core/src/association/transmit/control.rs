@@ -2,7 +2,7 @@
 
 use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
-use super::super::receiver::MAX_DUPLICATES;
+use super::super::receiver::{MAX_DUPLICATES, Receiver};
 use super::super::{Association, Control, State};
 use super::{Carried, DataPacket};
 use crate::ack::dac::CmtDelayedAck;
@@ -74,6 +74,10 @@ impl Association {
             if self.sender.board.first_lost().is_none() {
                 self.write_new(&mut packet);
             }
+        } else if !ends && self.sack_belongs(path) {
+            // What answers one packet stays together (§12.4).
+            self.write_timestamp(now, &mut packet.writer, path);
+            self.write_sack(&mut packet.writer, path);
         }
         self.finish_data(packet);
         Some(path)
@@ -101,6 +105,13 @@ impl Association {
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }
+    }
+
+    /// A SACK may leave, and goes to `path`.
+    fn sack_belongs(&self, path: PathId) -> bool {
+        let wanted = |r: &Receiver| r.delayed.pending() || r.delayed.due();
+        self.may_send_data()
+            && self.receiver.as_ref().is_some_and(|r| r.ack_path == path && wanted(r))
     }
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
@@ -168,7 +179,7 @@ impl Association {
 
 impl Control {
     /// An upper bound of the bytes that it takes.
-    fn len_bound(&self) -> usize {
+    pub(in crate::association) fn len_bound(&self) -> usize {
         8 + match self {
             Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),

@@ -162,6 +162,7 @@ fn the_udp_port_of_the_peer_follows_only_a_valid_tag() {
     assert_eq!(script.send(10)[0].to.encapsulation, Some(9899));
     let answer = script.give_datagram(from(4500, packet(script.tag, |w| w.heartbeat(b"info"))));
     assert_eq!(only(&answer).to.encapsulation, Some(4500));
+    script.encapsulation = Some(4500);
     script.sack(2, &[]);
     assert_eq!(script.send(10)[0].to.encapsulation, Some(4500));
 }

@@ -24,6 +24,8 @@ pub(super) struct Script {
     /// TSN of the next DATA from the peer.
     pub(super) next: Tsn,
     pub(super) events: Vec<Event>,
+    /// The UDP port that the peer sends from.
+    pub(super) encapsulation: Option<u16>,
     counts: u64,
 }
 
@@ -62,6 +64,7 @@ impl Script {
             first: Tsn(0),
             next: PEER_TSN,
             events: Vec::new(),
+            encapsulation: None,
             counts: 0,
         }
     }
@@ -84,6 +87,7 @@ impl Script {
 
     pub(super) fn connect(&mut self, config: &AssociationConfig, remotes: &[IpAddr]) -> Vec<Sent> {
         self.id = self.end.connect(self.now, remotes, PORT, config.clone()).unwrap();
+        self.encapsulation = config.encapsulation;
         let sent = self.poll();
         self.learn(&sent[0].init().0);
         sent
@@ -267,7 +271,7 @@ impl Script {
         self.give_datagram(Datagram {
             source,
             destination: addresses(Side::A, 1)[0],
-            encapsulation: None,
+            encapsulation: self.encapsulation,
             packet: packet.into(),
         })
     }

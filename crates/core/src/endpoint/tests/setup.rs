@@ -199,6 +199,7 @@ fn an_init_ack_never_offers_more_streams_than_the_init_accepts() {
     assert_eq!(only(&ack).init().0.outbound_streams, 3);
 }
 
+//= RFC 9260 5.1.2-4
 #[test]
 fn an_init_ack_may_come_from_another_address() {
     // RFC 9260 §5.1.2 C: the source address of an INIT ACK is one of the peer's addresses.
