@@ -73,6 +73,7 @@ impl Paths {
         preferred.or_else(usable).map_or(self.primary, |p| p.id)
     }
 
+    //= RFC 9260 6.4.1-2
     //= RFC 7829 3.2-5
     /// Where a chunk that timed out on `last` goes.
     ///

@@ -122,6 +122,7 @@ impl Rfc9260 {
     }
 
     //= RFC 9260 7.2.1-2 7.2.3-2
+    //= RFC 7829 3.2-15
     /// T3-rtx expired; `again` as in [`CongestionControl::on_timeout`].
     pub(super) fn restart(&mut self, again: bool, ssthresh: usize) {
         if !again || self.parameters.halve_at_every_timeout {
@@ -164,7 +165,6 @@ impl CongestionControl for Rfc9260 {
     }
 
     //= RFC 9260 7.1-1 7.2.1-10 7.2.1-11 7.2.2-4
-    //= RFC 7829 3.2-15
     fn on_idle(&mut self) {
         if !self.parameters.idle_decay {
             return;

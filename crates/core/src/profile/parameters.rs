@@ -23,7 +23,7 @@ parameters! {
     RtoParameters {
         /// RTO.Initial in milliseconds: before the first measurement. Default 1000.
         initial_ms: f64 = 1000.0,
-        //= RFC 9260 16-2
+        //= RFC 9260 16-1 16-2
         /// RTO.Min in milliseconds. Default 1000. Lower recovers sooner, and risks spurious
         /// timeouts when the peer delays SACKs.
         min_ms: f64 = 1000.0,

@@ -12,7 +12,6 @@ fn every_built_in_profile_loads_and_round_trips() {
     }
 }
 
-//= RFC 9260 16-1 16-2
 #[test]
 fn rfc9260_is_the_default_and_follows_section_16() {
     let standard = Profile::named("rfc9260").unwrap();
@@ -69,4 +68,18 @@ fn mistakes_are_named() {
 fn the_default_profile_fails_over_as_rfc_7829_recommends() {
     // RFC 7829 §6: PFMR is 0.
     assert_eq!(Profile::tresse().limits.pf_max_retrans, 0);
+}
+
+//= RFC 9260 16-1 16-2
+#[test]
+fn the_numbers_of_rfc_9260_section_16() {
+    let p = Profile::standard();
+    assert_eq!((p.rto.initial_ms, p.rto.min_ms, p.rto.max_ms), (1000.0, 1000.0, 60_000.0));
+    assert_eq!((p.rto.alpha, p.rto.beta), (1.0 / 8.0, 1.0 / 4.0));
+    let limits = &p.limits;
+    assert_eq!((limits.max_burst, limits.cookie_life_ms), (4, 60_000.0));
+    assert_eq!((limits.association_max_retrans, limits.path_max_retrans), (10, 5));
+    assert_eq!(limits.max_init_retransmits, 8);
+    assert_eq!((p.heartbeat.interval_ms, p.heartbeat.max_burst), (30_000.0, 1));
+    assert_eq!(p.sack.delay_ms, 200.0);
 }

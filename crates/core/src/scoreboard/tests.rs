@@ -381,7 +381,7 @@ impl Harness {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
-    //= RFC 9260 6.7-3 6.7-4 6.7-5
+    //= RFC 9260 6.7-3 6.7-4 6.7-5 7.2-4
     #[test]
     fn behaves_like_the_model(
         initial in prop_oneof![any::<u32>(), u32::MAX - 20..=u32::MAX],

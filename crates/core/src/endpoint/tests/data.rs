@@ -223,7 +223,8 @@ fn at_most_max_burst_packets_leave_at_once() {
 #[test]
 fn cwnd_is_exceeded_by_one_packet_at_most() {
     // RFC 9260 §6.1 B: "The breach of cwnd MUST constitute one packet only."
-    for len in [100, 700, FULL] {
+    // Padding counts (§7.2).
+    for len in [97, 701, FULL] {
         let config = profile("rfc9260", "[limits]\nmax_burst = 0");
         let mut script = Script::connected(&AssociationConfig { no_delay: true, ..config });
         let cwnd = script.path(0).cwnd;

@@ -148,3 +148,22 @@ fn nothing_is_dropped_while_there_is_room() {
     }
     assert_eq!(known.len(), 299);
 }
+
+//= RFC 9260 6.4.1-2
+#[test]
+fn what_timed_out_takes_another_pair_of_addresses() {
+    // §6.4.1: "the endpoint SHOULD attempt to pick the most divergent source-destination pair from
+    // the original source-destination pair".
+    let (mut pair, a, z) = Pair::connected(&standard(), 2);
+    pair.run(secs(2));
+    let before = pair.log.len();
+    let lost = addresses(Side::Z, 1)[0];
+    pair.drop = Box::new(move |p| p.to.destination == lost && p.carries(ChunkType::DATA));
+    pair.send(Side::A, a, 0, vec![1; 100]);
+    pair.run(secs(3));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    let data = pair.log[before..].iter().filter(|p| p.carries(ChunkType::DATA));
+    let pairs: Vec<_> = data.map(|p| (p.to.source, p.to.destination)).collect();
+    let (ours, theirs) = (addresses(Side::A, 2), addresses(Side::Z, 2));
+    assert_eq!(pairs, [(Some(ours[0]), theirs[0]), (Some(ours[1]), theirs[1])]);
+}

@@ -26,7 +26,7 @@ fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>)
     (script, sent)
 }
 
-//= RFC 9260 3.3.6-1 3.3.6-2 8.3-2 8.3-8
+//= RFC 9260 3.3.6-1 3.3.6-2 6.4-2 8.3-2 8.3-8
 #[test]
 fn a_heartbeat_is_returned_unchanged_to_where_it_came_from() {
     // §8.3: "that contains the Heartbeat Information TLV, together with any other received TLVs,
