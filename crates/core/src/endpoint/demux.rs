@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use tresse_wire::{Cause, Causes, Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
+use tresse_wire::{
+    Cause, Causes, Chunk, ChunkError, ChunkType, CommonHeader, Packet, RawChunk, VerificationTag,
+};
 
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{PeerKey, State};
@@ -15,6 +17,8 @@ struct Survey<'a> {
     init: Option<Chunk<'a>>,
     cookie: Option<&'a [u8]>,
     abort: Option<bool>,
+    /// There is an ABORT, well-formed or not.
+    has_abort: bool,
     shutdown_complete: Option<bool>,
     shutdown_ack: bool,
     /// INIT ACK or SHUTDOWN COMPLETE.
@@ -29,6 +33,7 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         init: None,
         cookie: None,
         abort: None,
+        has_abort: packet.chunks().any(is_abort),
         shutdown_complete: None,
         shutdown_ack: false,
         loner: false,
@@ -57,6 +62,17 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         }
     }
     survey
+}
+
+fn is_abort(raw: Result<RawChunk<'_>, ChunkError>) -> bool {
+    match raw {
+        Ok(RawChunk { chunk_type, .. })
+        | Err(
+            ChunkError::LengthTooSmall { chunk_type, .. }
+            | ChunkError::LengthBeyondEnd { chunk_type, .. },
+        ) => chunk_type == ChunkType::ABORT,
+        Err(_) => false,
+    }
 }
 
 fn has_stale_cookie(causes: Causes<'_>) -> bool {
@@ -114,7 +130,7 @@ impl Endpoint {
         let id = self.find(datagram, header);
         //= RFC 9260 8.4-5
         // §8.4: rule 2 comes before rule 4.
-        if let Some(cookie) = survey.cookie.filter(|_| survey.abort.is_none()) {
+        if let Some(cookie) = survey.cookie.filter(|_| !survey.has_abort) {
             let Some(id) = self.on_cookie_echo(now, datagram, header, cookie, id) else { return };
             // Chunks bundled behind the COOKIE ECHO are processed as usual (§5.1.5 rule 7).
             self.deliver(now, id, datagram, &packet);
@@ -222,8 +238,10 @@ impl Endpoint {
         self.stats.out_of_the_blue += 1;
         //= RFC 9260 3.3.7-3 3.3.7-4 8.4-2 8.4-8 8.4-9 9.1-4
         // Rule 2: a packet with ABORT; rule 6: SHUTDOWN COMPLETE; rule 7: Stale Cookie, COOKIE ACK.
-        let silent = survey.abort.is_some() || survey.shutdown_complete.is_some() || survey.silent;
-        if survey.abort.is_some() {
+        // §3.3.7: "under any circumstances, an endpoint that receives an ABORT chunk MUST NOT respond
+        // to that ABORT chunk by sending an ABORT chunk of its own", malformed as it may be.
+        let silent = survey.shutdown_complete.is_some() || survey.silent;
+        if survey.has_abort {
             return;
         }
         if survey.shutdown_ack {

@@ -181,3 +181,29 @@ fn the_reply_goes_back_the_way_the_packet_came() {
     };
     assert_eq!(only(&sent).to, expected);
 }
+
+//= RFC 9260 3.3.7-3 3.3.7-4
+#[test]
+fn a_malformed_abort_is_no_reason_for_an_abort() {
+    // §3.3.7: "If an endpoint receives an ABORT chunk with a format error or no TCB is found, it MUST
+    // silently discard it", and "under any circumstances" MUST NOT answer it by an ABORT.
+    let aborts: [&[u8]; 5] = [
+        &[6, 0, 0, 8, 0, 12, 0, 99], // A cause that is longer than the chunk,
+        &[6, 1, 0, 6, 0, 12, 0, 0],  // half a cause, reflected,
+        &[6, 0, 0, 3],               // a chunk shorter than its header,
+        &[6, 1, 0, 200],             // and longer than the packet.
+        &[11, 0, 0, 4, 6, 0, 0, 2],  // Behind another chunk.
+    ];
+    let mut listening = Script::listening(&standard());
+    for bytes in aborts {
+        assert!(listening.give_bytes(packet(STRANGE, |w| w.raw(bytes))).is_empty(), "{bytes:?}");
+        for state in Script::STATES {
+            let mut script = Script::in_state(state);
+            for tag in [script.tag, PEER_TAG, STRANGE] {
+                let sent = script.give_bytes(packet(tag, |w| w.raw(bytes)));
+                assert!(!sent.iter().any(|p| p.carries(ChunkType::ABORT)), "{state:?} {bytes:?}");
+            }
+            assert_ne!(script.state(), State::Closed, "{state:?} {bytes:?}");
+        }
+    }
+}
