@@ -260,6 +260,11 @@ impl Association {
             return false;
         }
         let queue = &self.sender.queue;
+        // The tail of a message of which the rest has left makes no tinygram of its own: one larger
+        // than a packet leaves whole, as Minshall has it for TCP.
+        if queue.mid_message() {
+            return false;
+        }
         queue.bytes() + queue.messages() * DATA_HEADER_LEN < self.max_payload()
     }
 

@@ -193,6 +193,16 @@ fn nagle_holds_back_small_packets_while_data_is_in_flight() {
 }
 
 #[test]
+fn nagle_lets_a_message_larger_than_a_packet_leave_whole() {
+    // Its tail would wait for the peer's SACK, which waits 200 ms for another packet.
+    let mut script = Script::connected(&nagle());
+    let sent = script.send(FULL + 48);
+    assert_eq!(script.numbers(&sent), [[0], [1]]);
+    assert!(script.send(48).is_empty(), "what follows it waits");
+    assert_eq!(script.sack(2, &[]).len(), 1);
+}
+
+#[test]
 fn nagle_does_not_hold_back_what_is_last() {
     // Nothing can be added to it any more.
     let mut script = Script::connected(&nagle());
