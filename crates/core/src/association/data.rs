@@ -7,6 +7,7 @@ use super::{Association, Control, State};
 use crate::ack::received::Arrival;
 use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::profile::NrSackMode;
+use crate::streams::charge;
 use crate::streams::inbound::{InChunk, InboundError};
 use crate::time::Time;
 
@@ -94,17 +95,23 @@ impl Association {
 
     /// The next message for the application; opens the window.
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
-        let message = self.retained.pop_front().or_else(|| {
-            let receiver = self.receiver.as_mut()?;
-            let message = receiver.inbound.pop()?;
+        let receiver = self.receiver.as_mut();
+        let message = if let Some(message) = self.retained.pop_front() {
+            if let Some(receiver) = receiver {
+                receiver.past -= charge(message.message.payload.len());
+            }
+            message
+        } else {
+            receiver?.inbound.pop()?
+        };
+        if let Some(receiver) = &mut self.receiver {
             //= RFC 9260 6.2-11 6.2-22
             // §6.2: additional SACKs SHOULD be sent when the window opens up.
             let pmdcs = self.paths.amdcs();
             if receiver.window.update_due(receiver.occupied(), pmdcs) {
                 receiver.delayed.request();
             }
-            Some(message)
-        })?;
+        }
         self.journal.stats.messages_received += 1;
         self.journal.stats.user_bytes_received += message.message.payload.len() as u64;
         Some(message)
@@ -133,7 +140,7 @@ impl super::receiver::Receiver {
         // The application has read everything, and the next thing it gets begins with this chunk:
         // if it does not fit now it never will, for example a fragment larger than half the buffer
         // of a message larger than the buffer (§6.9).
-        let starved = self.inbound.ready() == 0 && seq == self.received.cumulative_seq() + 1;
+        let starved = self.is_read() && seq == self.received.cumulative_seq() + 1;
         let hard_limit = HARD_LIMIT * self.buffer;
         let mut occupied = self.occupied();
         loop {

@@ -28,6 +28,8 @@ pub(super) struct Receiver {
     pub(super) window: ReceiveWindow,
     /// Size of the receive buffer in bytes.
     pub(super) buffer: usize,
+    /// Bytes of messages from before a restart of the peer that the application has not read.
+    pub(super) past: usize,
     /// User bytes accepted since the association began.
     pub(super) received_bytes: u64,
     /// The right edge of the widest window ever advertised, counted as `received_bytes`: up to
@@ -50,10 +52,12 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
+    /// `past` bytes of the receive buffer are taken by messages of the peer's past lives.
     pub(super) fn new(
         peer_initial_tsn: Tsn,
         streams: u16,
         extensions: Extensions,
+        past: usize,
         config: &AssociationConfig,
     ) -> Receiver {
         let received = ReceivedTsns::new(peer_initial_tsn);
@@ -71,8 +75,9 @@ impl Receiver {
             delayed: DelayedAck::new(&config.profile.sack),
             window: ReceiveWindow::new(config.receive_buffer),
             buffer: config.receive_buffer as usize,
+            past,
             received_bytes: 0,
-            promised_bytes: u64::from(config.receive_buffer),
+            promised_bytes: (config.receive_buffer as usize).saturating_sub(past) as u64,
             streams,
             ack_path: PathId(0),
             timestamps: TimestampEcho::new(first - 1),
@@ -108,12 +113,18 @@ impl Receiver {
     }
 
     pub(super) fn buffered(&self) -> usize {
-        self.inbound.buffered()
+        self.past + self.inbound.buffered()
     }
 
     /// Bytes that count against the window.
     pub(super) fn occupied(&self) -> usize {
-        self.inbound.occupied(self.buffer)
+        // With something left to read the application is not waiting for the rest of a message.
+        if self.past > 0 { self.buffered() } else { self.inbound.occupied(self.buffer) }
+    }
+
+    /// The application has read everything.
+    pub(super) fn is_read(&self) -> bool {
+        self.past == 0 && self.inbound.ready() == 0
     }
 
     /// Remembers what a SACK that leaves now advertises.

@@ -13,6 +13,7 @@ use super::{Abort, Association, Blueprint, Control, Identity, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{Path, PathId};
+use crate::streams::charge;
 use crate::time::Time;
 
 /// State of the handshake.
@@ -279,7 +280,8 @@ impl Association {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(self.profile()).and(peer.extensions);
-        let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, &self.config);
+        let past = self.retained.iter().map(|m| charge(m.message.payload.len())).sum();
+        let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
         self.receiver = Some(receiver);
         self.sender.agree(extensions, &self.config);
         let encapsulation = self.paths[PathId(0)].encapsulation;
@@ -403,7 +405,8 @@ impl Association {
         self.setup = Setup { accepted: self.setup.accepted, ..Setup::new(cookie.initial_tsn) };
         let writer_waits = self.sender.writer_waits;
         self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
-        // Messages that were complete stay readable: DATA MAY be retained.
+        // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
+        // receive buffer, or each restart would cost another one.
         if let Some(mut receiver) = self.receiver.take() {
             self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
         }

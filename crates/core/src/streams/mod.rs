@@ -20,6 +20,6 @@ mod tests;
 const MIN_CHARGE: usize = 64;
 
 /// What `len` bytes of user data in one piece count as held.
-fn charge(len: usize) -> usize {
+pub(crate) fn charge(len: usize) -> usize {
     len.max(MIN_CHARGE)
 }

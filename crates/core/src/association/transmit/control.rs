@@ -134,7 +134,7 @@ impl Association {
         let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
         let packets = receiver.dac.as_mut().map_or(0, CmtDelayedAck::take);
         let flags = SackFlags { retransmission, packets };
-        let a_rwnd = receiver.window.advertised(receiver.inbound.occupied(receiver.buffer));
+        let a_rwnd = receiver.window.advertised(receiver.occupied());
         let gaps = receiver.report.gaps.iter().copied();
         if receiver.nr_sack == NrSackMode::Off {
             writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);

@@ -181,3 +181,42 @@ fn a_restart_can_be_repeated_and_replayed() {
     assert_eq!(script.events, [Event::Restarted]);
     assert_eq!(script.end.index.len(), 1);
 }
+
+#[test]
+fn what_is_retained_fills_the_receive_buffer() {
+    // A peer that fills the window, restarts and does so again costs no more than one buffer; what was
+    // acknowledged is never lost, and the window opens as the application reads.
+    let config = AssociationConfig { receive_buffer: 8192, ..standard() };
+    let mut script = Script::connected(&config);
+    let (mut accepted, mut sent_in_all) = (0, 0);
+    for life in 0..5u32 {
+        let mut acked = 0;
+        for n in 1..=20 {
+            let sent = script.data(1000);
+            let edge = script.next.wrapping_sub(1);
+            let later = script.wait(ms(200));
+            let mut sacks = sent.iter().chain(&later).filter_map(Sent::sack);
+            if sacks.any(|sack| sack.cumulative_tsn_ack == edge) {
+                acked = n;
+            }
+        }
+        sent_in_all += 20;
+        accepted += acked;
+        assert!(script.stats().receive_buffered <= 2 * 8192, "life {life}");
+        let tag = VerificationTag(100 + life);
+        let fields =
+            InitFields { initiate_tag: tag, initial_tsn: Tsn(1000 * (life + 1)), ..peer_fields() };
+        let ack = script.give_bytes(init_packet(&fields, &[]));
+        let (ours, cookie) = (only(&ack).init().0.initiate_tag, only(&ack).cookie());
+        script.give_bytes(packet(ours, |w| w.cookie_echo(&cookie)));
+        (script.tag, script.next) = (ours, fields.initial_tsn);
+    }
+    assert!((8..=16).contains(&accepted), "{accepted} of {sent_in_all}");
+    let full = script.data(1000);
+    assert!(only(&full).sack().unwrap().a_rwnd < 1000, "no room");
+    let read = std::iter::from_fn(|| script.recv()).count();
+    assert_eq!(read, accepted, "nothing that was acknowledged is lost");
+    let update = script.poll();
+    assert_eq!(only(&update).sack().unwrap().a_rwnd, 8192, "and the window is open again");
+    assert_eq!(script.stats().receive_buffered, 0);
+}
