@@ -50,6 +50,7 @@ impl Scoreboard {
         chunk.last_sent = now;
         chunk.transmissions += 1;
         let moved = old_path != path;
+        chunk.one_path &= !moved;
         let repeat = eligibility == Eligibility::Repeat;
         let misses = chunk.misses;
         if let Eligibility::Multipath { smart, same_path } = eligibility {

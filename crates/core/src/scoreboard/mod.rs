@@ -74,6 +74,8 @@ pub struct Outstanding {
     pub last_sent: Time,
     /// How often it was sent.
     pub transmissions: u32,
+    /// All transmissions took the same path.
+    pub one_path: bool,
     /// Where it is now.
     pub state: ChunkState,
     /// Why it was last declared lost, if ever.
@@ -372,6 +374,7 @@ impl Scoreboard {
             first_sent: now,
             last_sent: now,
             transmissions: 1,
+            one_path: true,
             state: ChunkState::InFlight,
             cause: None,
             misses: 0,

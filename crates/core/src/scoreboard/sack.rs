@@ -47,7 +47,7 @@ pub struct PathAck {
     pub earliest: bool,
     /// Bytes in flight before the SACK.
     pub flight_before: usize,
-    /// At least one of the chunks was sent once only: the ack belongs to this path surely.
+    /// At least one of the chunks was sent on this path only: the ack belongs to it surely.
     pub unambiguous: bool,
     /// Of the chunks acknowledged for the first time, the one sent last.
     pub latest: Option<LatestAck>,
@@ -99,7 +99,7 @@ impl AckOutcome {
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
         let path = &mut self.paths[usize::from(chunk.path.0)];
-        path.unambiguous |= chunk.transmissions == 1;
+        path.unambiguous |= chunk.one_path;
         if !chunk.ever_acked {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
             path.bytes += chunk.size();

@@ -192,3 +192,22 @@ fn a_transfer_survives_the_loss_of_its_path_and_comes_back() {
     pair.run(ms(1));
     assert_eq!(pair.log[before].to.destination, dead);
 }
+
+//= RFC 9260 8.2-3
+//= RFC 7829 3.2-17 3.2-18
+#[test]
+fn an_acknowledged_retransmission_on_the_same_path_clears_its_counter() {
+    // RFC 7829 §3.2 rule 10: "data chunks that have been transmitted to one destination address only".
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.wait(secs(3)); // Sent again twice, with nowhere else to go.
+    assert_eq!(script.path(0).errors, 2);
+    script.sack(1, &[]);
+    assert_eq!(script.path(0).errors, 0);
+    // Rule 9: what was sent on two paths says nothing of either.
+    let mut script = two_paths("");
+    script.send(100);
+    script.wait(secs(1));
+    script.sack(1, &[]);
+    assert_eq!((script.path(0).errors, script.path(1).errors), (1, 0));
+}
