@@ -54,10 +54,17 @@ impl Association {
         p.heartbeat.next = p.settings.heartbeats.then(|| now + wait);
     }
 
+    /// A path that is to be found again quickly is asked at the pace of the mechanisms, any other one
+    /// at that of RFC 9260.
+    fn heartbeat_rto(&self, path: PathId) -> Duration {
+        if self.is_probing(path) { self.paths[path].rto() } else { self.error_rto(path) }
+    }
+
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
         let probing = self.is_probing(path);
-        let p = &self.paths[path];
-        heartbeat_interval(p.settings.heartbeat_interval, p.rto(), probing, &mut self.rng)
+        let rto = self.heartbeat_rto(path);
+        let interval = self.paths[path].settings.heartbeat_interval;
+        heartbeat_interval(interval, rto, probing, &mut self.rng)
     }
 
     //= RFC 7829 3.2-11 3.2-12
@@ -95,8 +102,8 @@ impl Association {
             return;
         }
         let lost = self.paths[path].heartbeat.outstanding.take();
-        if lost.is_some() {
-            self.heartbeat_lost(path);
+        if let Some(lost) = lost {
+            self.heartbeat_lost(path, now.since(lost.sent));
             if self.is_closed() {
                 return;
             }
@@ -122,7 +129,7 @@ impl Association {
     /// Sends a heartbeat; the timer then waits one RTO for the answer.
     pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        let rto = self.paths[path].rto();
+        let rto = self.heartbeat_rto(path);
         let heartbeat = &mut self.paths[path].heartbeat;
         heartbeat.outstanding = Some(info);
         heartbeat.sent += 1;
@@ -131,19 +138,26 @@ impl Association {
     }
 
     //= RFC 9260 8.3-3
-    /// §8.3: not acknowledged within one RTO.
-    fn heartbeat_lost(&mut self, path: PathId) {
+    /// §8.3: not acknowledged within one RTO, `waited`.
+    fn heartbeat_lost(&mut self, path: PathId, waited: Duration) {
         let profile = std::sync::Arc::clone(&self.config.profile);
+        let patient = profile.limits.patience;
+        let error = !patient || waited >= self.error_rto(path);
+        // RFC 9260 would not have sent this one yet.
+        let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
         let confirmed = p.confirmed;
         p.rtt.back_off(&profile);
-        if p.count_error() {
+        if error {
+            p.rtt.lose_patience(&profile);
+        }
+        if p.count_failure(error) {
             self.path_changed(path);
         }
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
-        if confirmed && path == self.paths.data_path() {
+        if confirmed && error && !early && path == self.paths.data_path() {
             self.count_error();
         }
     }

@@ -49,11 +49,12 @@ impl Association {
             // ICMP9: "MAY ... increment the path error counter": once per RTO, whatever the number of
             // packets that were lost.
             IcmpKind::Unreachable => {
+                let rto = self.error_rto(path);
                 let p = &mut self.paths[path];
-                let recent = p.unreachable_at.is_some_and(|at| now.since(at) < p.rto());
+                let recent = p.unreachable_at.is_some_and(|at| now.since(at) < rto);
                 if !recent && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
                     p.unreachable_at = Some(now);
-                    if p.count_error() {
+                    if p.count_failure(true) {
                         self.path_changed(path);
                         self.probe_failed(now, path);
                     }

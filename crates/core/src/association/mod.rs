@@ -13,6 +13,7 @@ mod lifetime;
 mod loss;
 mod multipath;
 mod paths;
+mod patience;
 mod receiver;
 mod sack;
 mod sender;
@@ -36,6 +37,7 @@ use crate::rng::Rng;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 pub(crate) use paths::{MAX_PATHS, Paths};
+use patience::Patience;
 use receiver::Receiver;
 use sender::Sender;
 pub(crate) use setup::AcceptedCookie;
@@ -159,6 +161,7 @@ pub(crate) struct Association {
     pub(crate) journal: Journal,
     /// Consecutive errors on the whole association (RFC 9260 §8.1).
     errors: u32,
+    patience: Patience,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
     /// The peer's UDP port has changed since.
@@ -213,6 +216,7 @@ impl Association {
             outbox: VecDeque::new(),
             journal: Journal { tracing: config.trace, ..Journal::default() },
             errors: 0,
+            patience: Patience::default(),
             indexed: Vec::new(),
             moved: false,
             queued: false,
@@ -279,6 +283,7 @@ impl Association {
         self.setup.t1 = None;
         self.shutdown = Shutdown::default();
         self.sender.zero_window.probe_at = None;
+        self.patience.stop();
         for path in self.paths.iter_mut() {
             path.t3 = None;
             path.heartbeat.next = None;

@@ -68,7 +68,7 @@ impl Paths {
         let preferred = self.list.iter().find(|p| p.preferred());
         let usable = || {
             let usable = self.list.iter().filter(|p| p.usable());
-            usable.min_by_key(|p| (p.errors, p.id != self.primary))
+            usable.min_by_key(|p| (p.failures, p.id != self.primary))
         };
         preferred.or_else(usable).map_or(self.primary, |p| p.id)
     }
@@ -84,11 +84,14 @@ impl Paths {
         let start = usize::from(last.0);
         let others = || (1..n).map(|i| &self.list[(start + i) % n]);
         let preferred = others().find(|p| p.preferred());
-        let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.errors);
+        let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.failures);
         //= RFC 7829 4.1-4
-        // RFC 7829 §4.1: where all are inactive, "the sender MUST choose one"; in turn, for all have
-        // failed as often.
-        let dormant = || others().find(|p| p.confirmed && !self[last].usable());
+        // RFC 7829 §4.1: where all are inactive, "the sender MUST choose one", of those with the "fewest
+        // consecutive timeouts" the next in turn.
+        let dormant = || {
+            let inactive = others().filter(|p| p.confirmed && !self[last].usable());
+            inactive.min_by_key(|p| p.failures)
+        };
         preferred
             .or_else(fewest)
             .or_else(dormant)

@@ -128,6 +128,7 @@ impl Association {
             //= RFC 9260 8.1-5
             // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
             self.errors = 0;
+            self.renew_patience(now);
             self.note_progress();
         }
         self.sender.zero_window.answered = true;
@@ -142,7 +143,9 @@ impl Association {
                 self.paths[path].one_packet = false;
                 self.paths[path].timeouts_in_a_row = 0;
                 //= RFC 7829 3.2-17 3.2-18
-                // §8.2: the ack of a retransmission may belong to another path: it does not count.
+                // §8.2: the ack of what was sent again on another path may belong to either: it
+                // does not count. RFC 7829 §3.2 rule 10: chunks "that have been transmitted to one
+                // destination address only MUST clear the error counter".
                 if ack.unambiguous {
                     self.path_answered(path);
                 }
@@ -283,6 +286,8 @@ impl Association {
             // §6.1 A: the probe interval increases exponentially.
             let doublings = self.sender.zero_window.probes.saturating_sub(1).min(6);
             wait = (wait * (1 << doublings)).min(self.profile().rto.max());
+        } else {
+            wait = self.start_patience(now, path, wait);
         }
         let at = now + wait;
         self.paths[path].t3 = Some(at);

@@ -125,7 +125,14 @@ impl Association {
         self.setup.attempts = 0;
         self.setup.sent_once = Some(now);
         self.push_control(self.setup.path, Control::Init);
-        self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
+        self.start_t1(now);
+    }
+
+    /// Starts T1-init or T1-cookie.
+    fn start_t1(&mut self, now: Time) {
+        let path = self.setup.path;
+        let rto = self.paths[path].rto();
+        self.setup.t1 = Some(now + self.restart_patience(now, path, rto));
     }
 
     /// The INIT chunk, the same at each retransmission.
@@ -155,7 +162,7 @@ impl Association {
     //= RFC 9260 4-3 4-4 4-5 4-6 4-7 4-8 5.1.4-3
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
-        self.setup.attempts += 1;
+        self.setup.attempts += u32::from(self.is_error(now));
         self.setup.sent_once = None;
         let path = self.setup.path;
         if self.setup.attempts > self.profile().limits.max_init_retransmits {
@@ -177,7 +184,8 @@ impl Association {
             self.lose_all(now, LossCause::Timeout);
             self.push_control(path, Control::CookieEcho);
         }
-        self.setup.t1 = Some(now + self.paths[path].rto());
+        let rto = self.paths[path].rto();
+        self.setup.t1 = Some(now + self.start_patience(now, path, rto));
     }
 
     /// INIT ACK (§5.1 C), already checked to carry our tag.
@@ -230,7 +238,7 @@ impl Association {
         self.setup.cookie_sent = now;
         self.setup.sent_once = Some(now);
         self.push_control(self.setup.path, Control::CookieEcho);
-        self.setup.t1 = Some(now + self.paths[self.setup.path].rto());
+        self.start_t1(now);
         self.opportunity();
     }
 
@@ -309,6 +317,7 @@ impl Association {
     fn establish(&mut self, now: Time) {
         self.state = State::Established;
         self.setup.t1 = None;
+        self.patience.stop();
         self.setup.cookie = None;
         self.errors = 0;
         let inbound = self.receiver.as_ref().map_or(0, |r| r.streams);

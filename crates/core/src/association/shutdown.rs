@@ -100,13 +100,15 @@ impl Association {
         // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
         self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck));
         self.push_control(path, control);
-        self.shutdown.t2 = Some(now + self.paths[path].rto());
+        let rto = self.paths[path].rto();
+        self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
     }
 
     //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
-        self.shutdown.attempts += 1;
+        let error = self.is_error(now);
+        self.shutdown.attempts += u32::from(error);
         let limit = self.profile().limits.association_max_retrans;
         if self.shutdown.attempts > limit {
             self.close(CloseReason::Unreachable);
@@ -116,7 +118,7 @@ impl Association {
         let last = self.shutdown.path;
         //= RFC 9260 9.2-3
         self.paths[last].rtt.back_off(&profile);
-        if self.paths[last].count_error() {
+        if self.paths[last].count_failure(error) {
             self.path_changed(last);
         }
         let control = match self.state {
@@ -127,7 +129,8 @@ impl Association {
         let path = self.paths.alternate(last);
         self.shutdown.path = path;
         self.push_control(path, control);
-        self.shutdown.t2 = Some(now + self.paths[path].rto());
+        let rto = self.paths[path].rto();
+        self.shutdown.t2 = Some(now + self.start_patience(now, path, rto));
     }
 
     //= RFC 9260 9.2-11 9.2-12
@@ -192,7 +195,9 @@ impl Association {
         // The reception of any packet from the peer SHOULD clear the retransmission count and
         // restart T2.
         self.shutdown.attempts = 0;
-        self.shutdown.t2 = Some(now + self.paths[self.shutdown.path].rto());
+        let path = self.shutdown.path;
+        let rto = self.paths[path].rto();
+        self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
         if has_data {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.

@@ -119,6 +119,7 @@ impl Association {
                 p.rtt.back_off(&profile);
             }
         }
+        let error = self.is_error(now);
         let rto = self.paths[path].rto();
         self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
         if probe_answered {
@@ -132,13 +133,16 @@ impl Association {
             self.trace_window(now, path, WindowCause::Timeout);
         }
         if probe_answered || closed {
+            self.renew_patience(now);
             self.guard_closed_window(now);
         } else {
-            if self.paths[path].count_error() {
+            if self.paths[path].count_failure(error) {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
-            self.count_error();
+            if error {
+                self.count_error();
+            }
             if self.is_closed() {
                 return;
             }

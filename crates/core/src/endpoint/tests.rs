@@ -26,6 +26,7 @@ mod multipath;
 mod nr_sack;
 mod ootb;
 mod packets;
+mod patience;
 mod ports;
 mod potentially_failed;
 mod repeats;

@@ -86,6 +86,9 @@ pub(crate) struct Path {
     /// Not beyond Path.Max.Retrans.
     pub(crate) active: bool,
     pub(crate) errors: u32,
+    /// Consecutive expirations, errors or not: those that came too early for that, and those of an
+    /// inactive path (RFC 7829 §4.1 rule 3).
+    pub(crate) failures: u32,
     pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
     pub(crate) control: Controller,
@@ -160,6 +163,7 @@ impl Path {
             confirmed: false,
             active: true,
             errors: 0,
+            failures: 0,
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
             //= RFC 9260 7.2-3
@@ -262,22 +266,27 @@ impl Path {
             (false, _) => PathState::Inactive,
             (true, false) => PathState::Unconfirmed,
             //= RFC 7829 3.2-2
-            (true, true) if self.errors > self.settings.pf_max_retrans => {
-                PathState::PotentiallyFailed
-            }
+            (true, true) if self.potentially_failed() => PathState::PotentiallyFailed,
             (true, true) => PathState::Active,
         }
     }
 
     //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// Counts one more consecutive error; `true` if that changed the state.
+    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
+    fn potentially_failed(&self) -> bool {
+        let PathSettings { max_retrans, pf_max_retrans, .. } = self.settings;
+        pf_max_retrans < max_retrans && self.failures > pf_max_retrans
+    }
+
+    /// Something was not answered; `true` if that changed the state. Only an error makes it inactive.
     ///
     /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
-    pub(crate) fn count_error(&mut self) -> bool {
+    pub(crate) fn count_failure(&mut self, error: bool) -> bool {
         let before = self.state();
+        self.failures = self.failures.saturating_add(1);
         //= RFC 9260 8.3-5
         // §8.3: on an inactive address the counter SHOULD stop increasing.
-        if self.active {
+        if self.active && error {
             self.errors += 1;
             if self.errors > self.settings.max_retrans {
                 self.active = false;
@@ -292,6 +301,7 @@ impl Path {
     pub(crate) fn clear_errors(&mut self) -> bool {
         let before = self.state();
         self.errors = 0;
+        self.failures = 0;
         self.silent = false;
         self.active = true;
         before != self.state()

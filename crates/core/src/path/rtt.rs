@@ -31,6 +31,8 @@ pub(crate) struct RttEstimator {
     rto: Duration,
     /// RTO.Min as it is now: mechanisms may move it.
     min: Duration,
+    /// RTO as RFC 9260 would have it: no mechanism moves its RTO.Min, and it is backed off at each error.
+    patience: Duration,
 }
 
 impl RttEstimator {
@@ -43,31 +45,33 @@ impl RttEstimator {
             least: None,
             rto: Duration::ZERO,
             min: parameters.min(),
+            patience: Duration::ZERO,
         };
-        rtt.rto = rtt.unbacked();
+        (rtt.rto, rtt.patience) = (rtt.unbacked(rtt.min), rtt.unbacked(rtt.min));
         rtt
     }
 
     /// Takes other parameters, with RTO.Min as it is now: RTO follows at once. One that was backed off
     /// stays so, within the new bounds.
     pub(crate) fn reconfigure(&mut self, parameters: &RtoParameters, min: Duration) {
-        let before = self.unbacked();
+        let (least, max) = (parameters.min(), parameters.max());
+        let before = [self.unbacked(self.min), self.unbacked(self.parameters.min())];
         self.parameters = parameters.clone();
         self.min = min;
-        let max = parameters.max();
-        self.rto = if self.rto == before {
-            self.unbacked()
-        } else {
-            self.rto.clamp(self.min.min(max), max)
+        let follow = |rto: Duration, before: Duration, min: Duration| {
+            if rto == before { self.unbacked(min) } else { rto.clamp(min.min(max), max) }
         };
+        let rto = follow(self.rto, before[0], min);
+        self.patience = follow(self.patience, before[1], least);
+        self.rto = rto;
     }
 
     /// RTO without any backoff.
-    fn unbacked(&self) -> Duration {
+    fn unbacked(&self, min: Duration) -> Duration {
         let max = self.parameters.max();
         // C1: until a measurement has been made, RTO is RTO.Initial.
         let Some(srtt) = self.srtt else { return self.parameters.initial().min(max) };
-        (srtt + 4 * self.rttvar).clamp(self.min.min(max), max)
+        (srtt + 4 * self.rttvar).clamp(min.min(max), max)
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
@@ -112,7 +116,8 @@ impl RttEstimator {
     /// C6, C7: RTO from the estimate, within its bounds. Ends any backoff (§6.3.3).
     pub(crate) fn bound(&mut self) {
         if self.srtt.is_some() {
-            self.rto = self.unbacked();
+            self.rto = self.unbacked(self.min);
+            self.patience = self.unbacked(self.parameters.min());
         }
     }
 
@@ -144,6 +149,16 @@ impl RttEstimator {
         self.last = Some(r);
         self.least = Some(self.least.map_or(r, |least| least.min(r)));
         self.bound();
+    }
+
+    /// RTO by RFC 9260 alone, with its backoff.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Backs that off after an error (rule E2).
+    pub(crate) fn lose_patience(&mut self, profile: &Profile) {
+        self.patience = t3_rtx::back_off(profile, self.patience);
     }
 
     /// Backs off after an expiration (rule E2).

@@ -80,6 +80,10 @@ parameters! {
         /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.
         pf_max_retrans: u32 = 5,
+        /// Errors count at the pace of RFC 9260's own timers, whatever mechanisms let timers expire
+        /// sooner. Then an association and a path live through the same outage as without these
+        /// mechanisms, and a dead peer is noticed as late. Default false: every expiration counts.
+        patience: bool = false,
         /// Max.Init.Retransmits. Default 8.
         max_init_retransmits: u32 = 8,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.

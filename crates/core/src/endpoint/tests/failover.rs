@@ -18,6 +18,12 @@ fn data(sent: &[Sent]) -> Vec<u8> {
     data.map(|p| p.to.path.unwrap().0).collect()
 }
 
+/// So many things in a row were not answered on a path.
+fn set_errors(script: &mut Script, path: u8, errors: u32) {
+    let path = &mut script.end.associations[script.id].paths[PathId(path)];
+    (path.errors, path.failures) = (errors, errors);
+}
+
 /// State and errors of each path.
 fn health(script: &Script) -> Vec<(PathState, u32)> {
     script.end.path_stats(script.id).iter().map(|p| (p.state, p.errors)).collect()
@@ -43,16 +49,15 @@ fn the_one_with_the_fewest_errors_is_chosen_and_stays_as_it_is() {
     // §3.2 rule 4: "lowest error count"; "The sender MUST NOT change the state and the error
     // counter of any destination addresses as the result of the selection."
     let mut script = paths(3, "");
-    let associations = &mut script.end.associations;
     for (path, errors) in [(0, 2), (1, 1), (2, 2)] {
-        associations[script.id].paths[PathId(path)].errors = errors;
+        set_errors(&mut script, path, errors);
     }
     let before = health(&script);
     assert_eq!(before, [(PotentiallyFailed, 2), (PotentiallyFailed, 1), (PotentiallyFailed, 2)]);
     assert_eq!(data(&script.send(100)), [1]);
     assert_eq!(health(&script), before);
     // A retransmission takes the best of the others.
-    script.end.associations[script.id].paths[PathId(0)].errors = 1;
+    set_errors(&mut script, 0, 1);
     let sent = script.wait(secs(1));
     assert_eq!(data(&sent), [0]);
 }
@@ -63,7 +68,7 @@ fn being_chosen_clears_nothing() {
     // §3.2 rule 3: "In all cases, the sender MUST NOT change the state of the chosen destination
     // address ... and it MUST NOT clear the error counter".
     let mut script = paths(2, "");
-    script.end.associations[script.id].paths[PathId(0)].errors = 1;
+    set_errors(&mut script, 0, 1);
     let before = health(&script);
     assert_eq!(before, [(PotentiallyFailed, 1), (Active, 0)]);
     assert_eq!(data(&script.send(100)), [1]);
@@ -113,7 +118,7 @@ fn an_ambiguous_acknowledgement_clears_nothing() {
     script.sack(1, &[]);
     assert_eq!(health(&script)[0], (PotentiallyFailed, 1));
     // Rule 10: what went to one address only does.
-    script.end.associations[script.id].paths[PathId(1)].errors = 1;
+    set_errors(&mut script, 1, 1);
     assert_eq!(script.path(1).state, PotentiallyFailed);
     script.end.set_primary(script.now, script.id, PathId(1)).unwrap();
     assert_eq!(data(&script.send(100)), [1]);

@@ -1,0 +1,114 @@
+//! Patience: a peer is given up at the pace of RFC 9260's own timers.
+//!
+//! Idea: mechanisms that let a timer expire early, or leave RTO undoubled, make the next try sooner.
+//! But RFC 9260 counts expirations (§8.1, §8.2, §9.2, §5.1.4), and eleven of those are 363 s with its
+//! own timers and 26 s with a thin stream's. So an early expiration is a probe: it sends again and
+//! shows that a path has potentially failed (RFC 7829), but it is an error only if the timer of
+//! RFC 9260 would have expired by then, too. And a timer that has expired in vain runs no longer than
+//! that one, so that whatever RFC 9260 would have tried is tried.
+//!
+//! ```text
+//! due        = when the timer of RFC 9260 expires, for a single chunk that it sends round the paths
+//! RTO'       = SRTT + 4 RTTVAR within RTO.Min and RTO.Max (§6.3.1), of the path of that chunk;
+//!              RTO' <- min(2 RTO', RTO.Max) at each error (§6.3.3 E2), until RTT is measured
+//! expiration : error <=> now >= due; then the chunk takes another path (§6.4) and due += RTO'
+//! timer      = min(RTO, max(due - now, 2 SRTT)) once something has expired in vain
+//! ```
+//!
+//! RFC 7829 §4 has the same goal: "SCTP-PF shall provide the same level of disruption tolerance as a
+//! standard SCTP implementation". Errors come no sooner than RFC 9260 would count them, which may
+//! have several timers running where this follows one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Association;
+use crate::path::PathId;
+use crate::time::Time;
+
+/// The timer of RFC 9260 for what the peer owes: T1, T2 or T3-rtx, of which one runs at a time.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// When it expires; `None` while nothing is owed.
+    due: Option<Time>,
+    /// Where its chunk is.
+    path: PathId,
+    /// A timer has expired since the peer answered last.
+    tried: bool,
+}
+
+impl Patience {
+    pub(super) fn stop(&mut self) {
+        *self = Patience::default();
+    }
+
+    /// How long a timer runs that would run for `rto`.
+    fn wait(&self, now: Time, rto: Duration, srtt: Option<Duration>) -> Duration {
+        match self.due {
+            // What left just now has its chance of an answer.
+            Some(due) if self.tried => rto.min(due.since(now).max(2 * srtt.unwrap_or(rto))),
+            _ => rto,
+        }
+    }
+}
+
+impl Association {
+    fn is_patient(&self) -> bool {
+        self.profile().limits.patience
+    }
+
+    /// The RTO after which something that is not answered on `path` is an error.
+    pub(super) fn error_rto(&self, path: PathId) -> Duration {
+        let rtt = &self.paths[path].rtt;
+        if self.is_patient() { rtt.patience() } else { rtt.rto() }
+    }
+
+    /// A timer starts on `path`, with RTO: how long it runs.
+    pub(super) fn start_patience(&mut self, now: Time, path: PathId, rto: Duration) -> Duration {
+        if !self.is_patient() {
+            return rto;
+        }
+        if self.patience.due.is_none() {
+            let due = now + self.paths[path].rtt.patience();
+            self.patience = Patience { due: Some(due), path, tried: false };
+        }
+        self.patience.wait(now, rto, self.paths[path].rtt.srtt())
+    }
+
+    /// The same after an answer, or when something else begins.
+    pub(super) fn restart_patience(&mut self, now: Time, path: PathId, rto: Duration) -> Duration {
+        self.patience.stop();
+        self.start_patience(now, path, rto)
+    }
+
+    /// The peer has shown that it lives: what is outstanding still is owed from now on.
+    pub(super) fn renew_patience(&mut self, now: Time) {
+        self.patience.stop();
+        let board = &self.sender.board;
+        if let Some(path) = board.get(board.cumulative() + 1).map(|chunk| chunk.path) {
+            self.start_patience(now, path, Duration::ZERO);
+        }
+    }
+
+    //= RFC 7829 4-1
+    /// A timer expired: whether that is an error.
+    pub(super) fn is_error(&mut self, now: Time) -> bool {
+        if !self.is_patient() {
+            return true;
+        }
+        self.patience.tried = true;
+        let Some(due) = self.patience.due else { return true };
+        if due > now {
+            return false;
+        }
+        let profile = Arc::clone(&self.config.profile);
+        let last = self.patience.path;
+        self.paths[last].rtt.lose_patience(&profile);
+        let next = self.paths.alternate(last);
+        let rto = self.paths[next].rtt.patience();
+        // Who comes late does not make the next one late.
+        let due = if due + rto > now { due + rto } else { now + rto };
+        self.patience = Patience { due: Some(due), path: next, tried: true };
+        true
+    }
+}
