@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::goodput;
+use crate::hosts::{HostsArgs, run_hosts};
 use crate::matrix::{self, Cell, Lab, Outcome, Record, Report, Role, Settings, Stack, Subject};
 
 /// The guest goes by itself after this time at the latest.
@@ -28,6 +29,8 @@ struct Cli {
 enum Command {
     /// Run Tresse as client and as server against every peer, and print the matrix.
     Matrix(MatrixArgs),
+    /// Run Tresse against itself on real hosts whose interfaces come and go, and print the matrix.
+    Hosts(HostsArgs),
     /// Measure large transfers through 5 % loss and 50 ms, beside those of a peer to itself.
     Goodput(GoodputArgs),
 }
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let result = match command {
         Command::Matrix(args) => run_matrix(&args),
+        Command::Hosts(args) => run_hosts(&args),
         Command::Goodput(args) => run_goodput(&args),
     };
     result.unwrap_or_else(|message| {
@@ -89,7 +93,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Opens a file for writing, in a folder that may not exist yet; an old one goes on if `append`.
-fn open(path: &Path, append: bool) -> Result<File, String> {
+pub(crate) fn open(path: &Path, append: bool) -> Result<File, String> {
     let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(wrong)?;
@@ -115,7 +119,7 @@ fn run_goodput(args: &GoodputArgs) -> Result<ExitCode, String> {
 }
 
 /// All values, if none were given.
-fn chosen<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
+pub(crate) fn chosen<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
     let all = T::value_variants().iter().cloned();
     all.filter(|value| given.is_empty() || given.contains(value)).collect()
 }

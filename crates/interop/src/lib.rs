@@ -15,6 +15,8 @@ pub mod goodput;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
+pub mod hosts;
+#[cfg(target_os = "linux")]
 pub mod matrix;
 #[cfg(target_os = "linux")]
 mod namespace;

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Unavailable, Unsupported};
 pub use lab::Lab;
+pub(crate) use recorder::Recorder;
 pub use report::Report;
 use scene::Scene;
 
@@ -152,7 +153,7 @@ impl Cell {
 }
 
 /// A value as it stands on the command line.
-fn word(value: &impl ValueEnum) -> String {
+pub(crate) fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
@@ -168,6 +169,13 @@ pub enum Outcome {
     Unsupported(String),
     /// The peer is not on this machine.
     Skipped(String),
+}
+
+impl Outcome {
+    /// That of a cell whose thread panicked.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Outcome {
+        Stop::from_panic(panic).into()
+    }
 }
 
 /// A line of the results.
@@ -240,7 +248,7 @@ fn run_cell(cell: Cell, lab: &Lab, settings: &Settings) -> Record {
         match thread.join() {
             Ok(Ok(())) => Outcome::Pass,
             Ok(Err(stop)) => stop.into(),
-            Err(panic) => Stop::from_panic(panic.as_ref()).into(),
+            Err(panic) => Outcome::of_panic(panic.as_ref()),
         }
     });
     Record { cell, full: settings.full, outcome, seconds: start.elapsed().as_secs_f64() }
