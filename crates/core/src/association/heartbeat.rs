@@ -164,13 +164,14 @@ impl Association {
 
     /// HEARTBEAT ACK: the nonce must be the one sent to the path that it names (§5.4).
     pub(super) fn on_heartbeat_ack(&mut self, now: Time, info: &[u8]) {
-        let answered = HeartbeatInfo::decode(info).filter(|info| {
-            self.paths.get(info.path).is_some_and(|p| p.heartbeat.outstanding == Some(*info))
-        });
-        let Some(info) = answered else {
+        let Some(info) = HeartbeatInfo::decode(info) else {
             self.journal.stats.malformed_chunks += 1;
             return;
         };
+        // One that comes too late, as after an outage, is nothing to count.
+        if self.paths.get(info.path).is_none_or(|p| p.heartbeat.outstanding != Some(info)) {
+            return;
+        }
         let path = info.path;
         let p = &mut self.paths[path];
         p.heartbeat.outstanding = None;

@@ -109,6 +109,20 @@ fn an_unanswered_heartbeat_counts_an_error_after_one_rto_and_waits_for_the_next_
     assert!(gap >= secs(31) && gap <= secs(33), "HB.interval and 2 s +- 50 %: {gap:?}");
 }
 
+#[test]
+fn an_answer_that_comes_too_late_is_not_malformed() {
+    // As after an outage, where the system held the question back.
+    let mut script = Script::connected(&standard());
+    let sent = script.wait(secs(33));
+    let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("a probe");
+    let info = info(asked);
+    script.wait(secs(3));
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!((script.path(0).errors, script.stats().malformed_chunks), (1, 0));
+    script.give(|w| w.heartbeat_ack(&[0, 1, 0, 4]));
+    assert_eq!(script.stats().malformed_chunks, 1);
+}
+
 //= RFC 9260 8.1-2 8.2-2 8.3-4 8.3-5
 #[test]
 fn a_dead_idle_path_becomes_inactive_and_is_probed_on() {
