@@ -5,7 +5,7 @@ mod screen;
 mod table;
 
 use std::io::{self, IsTerminal, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::perf::parse_duration;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where metrics are served ([ADDR:]PORT), or "engine" for every `tresse run --metrics` of this
-    /// user on this host
+    /// user on this host; if there is none, port 9464 is tried
     #[arg(default_value = "engine", value_name = "[ADDR:]PORT|engine")]
     source: Where,
     /// Time between two looks
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     #[arg(long)]
     once: bool,
 }
+
+/// Where the documentation has programs serve metrics: what is tried without any other knowledge.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
 
 /// The argument of `tresse top`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +107,10 @@ fn engines() -> Vec<SocketAddr> {
 fn sources(place: &Where, known: Vec<Source>) -> Vec<Source> {
     let addresses = match place {
         Where::Address(address) => vec![*address],
-        Where::Engines => engines(),
+        Where::Engines => match engines() {
+            found if found.is_empty() => vec![USUAL],
+            found => found,
+        },
     };
     let mut known = known;
     let take = |address| match known.iter().position(|source| source.address == address) {
@@ -118,10 +124,12 @@ fn sources(place: &Where, known: Vec<Source>) -> Vec<Source> {
 pub(crate) fn run(args: &Args) -> ExitCode {
     let first = look(&args.source, Vec::new());
     let problem = match first.iter().find_map(|source| source.error.as_ref()) {
-        Some(error) if first.iter().all(|source| source.error.is_some()) => Some(error.clone()),
-        _ if first.is_empty() => Some(
-            "no engine with metrics is running: start one with `tresse run --metrics PORT`".into(),
+        Some(_) if args.source == Where::Engines && first.iter().all(|s| s.address == USUAL) => Some(
+            "nobody serves metrics: start `tresse run --metrics PORT`, or `tresse perf server --metrics \
+             PORT` and name the PORT to `tresse top`"
+                .into(),
         ),
+        Some(error) if first.iter().all(|source| source.error.is_some()) => Some(error.clone()),
         _ => None,
     };
     if let Some(problem) = problem {

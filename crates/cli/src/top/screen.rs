@@ -13,6 +13,8 @@ use ratatui::{DefaultTerminal, Frame};
 use super::{Source, Where, look, table};
 
 const HELP: &str = "arrows, page up/down: scroll   q: quit   times in ms, * primary path";
+/// Where there is no room for every column.
+const HELP_NARROW: &str = "arrows: scroll   q: quit   a wider terminal shows more columns";
 
 /// Shows until the user ends it.
 pub(super) fn run(place: &Where, interval: Duration, first: Vec<Source>) -> io::Result<()> {
@@ -68,31 +70,46 @@ fn scroll(state: &mut TableState, code: KeyCode) {
 fn draw(frame: &mut Frame<'_>, sources: &[Source], state: &mut TableState) {
     let headlines = table::headlines(sources);
     let rows = table::rows(sources);
-    let height = u16::try_from(headlines.len()).unwrap_or(u16::MAX).min(frame.area().height / 2);
+    let room = usize::from(frame.area().width).max(1);
+    let lines: usize = headlines.iter().map(|line| line.chars().count().div_ceil(room)).sum();
+    let height = u16::try_from(lines).unwrap_or(u16::MAX).min(frame.area().height / 2);
     let [top, middle, bottom] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(2), Constraint::Length(1)])
             .areas(frame.area());
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    frame.render_widget(Paragraph::new(headlines.join("\n")).style(bold), top);
-    frame.render_widget(Paragraph::new(HELP).style(Style::new().fg(Color::DarkGray)), bottom);
+    // Between any two letters, so that the number of lines is that of above.
+    let headline = headlines.iter().flat_map(|line| pieces(line, room)).collect::<Vec<_>>();
+    let headline = Paragraph::new(headline.join("\n"));
+    frame.render_widget(headline.style(bold), top);
+    let all = table::widths(&rows);
+    let (columns, space) = table::fitting(&all, room);
+    let help = if columns.len() == all.len() { HELP } else { HELP_NARROW };
+    frame.render_widget(Paragraph::new(help).style(Style::new().fg(Color::DarkGray)), bottom);
 
     // Scrolled past the end, the last row stays.
     *state.offset_mut() = state.offset().min(rows.len().saturating_sub(1));
-    let widths = table::widths(&rows)
-        .map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
+    let widths = columns
+        .iter()
+        .map(|column| Constraint::Length(u16::try_from(all[*column]).unwrap_or(u16::MAX)));
     let cell = |(i, text): (usize, &str)| {
         let side = if i < table::WORDS { Alignment::Left } else { Alignment::Right };
         Cell::new(Text::from(Line::from(text.to_owned()).alignment(side)))
     };
-    let header = Row::new(table::TITLES.into_iter().enumerate().map(cell));
+    let header = Row::new(columns.iter().map(|column| cell((*column, table::TITLES[*column]))));
     let header = header.style(Style::new().add_modifier(Modifier::REVERSED));
     let body = rows.iter().map(|row| {
-        let cells = row.cells.iter().map(String::as_str).enumerate().map(cell);
+        let cells = columns.iter().map(|column| cell((*column, row.cells[*column].as_str())));
         let style = if row.alarm { Style::new().fg(Color::Red) } else { Style::new() };
         Row::new(cells).style(style)
     });
-    let table = Table::new(body, widths).header(header).column_spacing(2);
+    let table = Table::new(body, widths).header(header).column_spacing(space);
     frame.render_stateful_widget(table, middle, state);
+}
+
+/// A line in pieces of so many characters.
+fn pieces(line: &str, length: usize) -> Vec<String> {
+    let letters: Vec<char> = line.chars().collect();
+    letters.chunks(length).map(|piece| piece.iter().collect()).collect()
 }
 
 #[cfg(test)]
@@ -113,6 +130,24 @@ mod tests {
             assert!(width < 100 || shown.contains("nobody is there"), "{shown}");
             assert!(width < 100 || shown.contains("QUEUE"), "{shown}");
             scroll(&mut state, KeyCode::PageDown);
+        }
+    }
+
+    #[test]
+    fn nothing_is_cut_off_where_it_is_narrow() {
+        let mut source = Source::new("127.0.0.1:9464".parse().unwrap());
+        source.now = Some(table::tests::snapshot(3.0, 2_000_000_000));
+        let sources = [source];
+        for (width, missing) in [(200, &[][..]), (80, &["SPURIOUS", "MIN"]), (60, &["RTO", "CWND"])]
+        {
+            let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
+            terminal.draw(|frame| draw(frame, &sources, &mut TableState::default())).unwrap();
+            let shown = terminal.backend().to_string();
+            for word in ["192.0.2.1", "SRTT", "32.5", "OUT/s", "5.33 Gbit", "IN/s", "dropped 0"] {
+                assert!(shown.contains(word), "{word}: {shown}");
+            }
+            assert!(!missing.iter().any(|title| shown.contains(title)), "{shown}");
+            assert_eq!(shown.contains("a wider terminal"), !missing.is_empty(), "{shown}");
         }
     }
 }

@@ -14,6 +14,10 @@ pub(super) const TITLES: [&str; 15] = [
     "IN/s", "LOST", "SPURIOUS", "T3",
 ];
 
+/// Columns that a narrow terminal goes without, the first ones first.
+const SPARE: [&str; 9] =
+    ["SPURIOUS", "MIN", "FLIGHT", "RTO", "CWND", "STATE", "QUEUE", "T3", "LOST"];
+
 /// Columns that are words, aligned to the left.
 pub(super) const WORDS: usize = 4;
 
@@ -158,6 +162,24 @@ pub(super) fn widths(rows: &[Row]) -> [usize; TITLES.len()] {
     widths
 }
 
+/// The columns that a terminal of so many characters has room for, and the space between them.
+pub(super) fn fitting(widths: &[usize; TITLES.len()], room: usize) -> (Vec<usize>, u16) {
+    let mut columns: Vec<usize> = (0..TITLES.len()).collect();
+    let need = |columns: &[usize], space: usize| {
+        columns.iter().map(|column| widths[*column] + space).sum::<usize>() - space
+    };
+    if need(&columns, 2) <= room {
+        return (columns, 2);
+    }
+    let mut spare = SPARE.iter();
+    while need(&columns, 1) > room
+        && let Some(title) = spare.next()
+    {
+        columns.retain(|column| TITLES[*column] != *title);
+    }
+    (columns, 1)
+}
+
 /// Everything as plain text.
 pub(super) fn text(sources: &[Source]) -> String {
     let rows = rows(sources);
@@ -178,10 +200,10 @@ pub(super) fn text(sources: &[Source]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn snapshot(uptime_s: f64, bytes: u64) -> Snapshot {
+    pub(in crate::top) fn snapshot(uptime_s: f64, bytes: u64) -> Snapshot {
         let counts = |list: &[(&str, u64)]| {
             list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
         };
