@@ -5,6 +5,10 @@
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 prefix=${PREFIX:-/usr/local}
+case $prefix in
+/*) ;;
+*) prefix=$PWD/$prefix ;;
+esac
 libdir=${LIBDIR:-$prefix/lib}
 destination=${DESTDIR:-}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../../Cargo.toml" | head -n 1)
@@ -30,3 +34,16 @@ pkg_config() {
 }
 pkg_config tresse '-L${libdir} -ltresse'
 pkg_config tresse-static "\${libdir}/libtresse.a $private"
+
+[ -z "$destination" ] || exit 0
+# A folder that the system's linker knows is looked through when it is told to.
+if [ "$(id -u)" = 0 ]; then
+    ldconfig 2>/dev/null || true
+fi
+case $prefix in
+/usr | /usr/local) ;;
+*)
+    echo "installed in $prefix; programs are built with"
+    echo "  export PKG_CONFIG_PATH=$libdir/pkgconfig, and the linker's option -Wl,-rpath,$libdir"
+    ;;
+esac

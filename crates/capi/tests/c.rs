@@ -380,6 +380,46 @@ fn examples_work() {
     assert!(!server.wait().unwrap().success());
 }
 
+/// What the README has a reader type, each terminal in an environment of its own.
+#[test]
+fn the_readme_is_right() {
+    let Some(workshop) = Workshop::get() else { return };
+    let readme = std::fs::read_to_string(sources().join("../../README.md")).unwrap();
+    let section = readme.split("## Use it in a C program").nth(1).expect("it has such a section");
+    let block = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next());
+    let (terminals, build): (Vec<&str>, Vec<&str>) =
+        block.expect("it has a block").lines().partition(|line| line.starts_with("./"));
+    let [server, client] = terminals[..] else { panic!("{terminals:?}") };
+    assert!(server.contains("# in one terminal") && client.contains("# in another"));
+
+    // A clone, but for what has been built already.
+    let clone = tempfile::tempdir().unwrap();
+    for name in ["crates", "examples", "Cargo.toml"] {
+        let place = sources().join("../..").join(name).canonicalize().unwrap();
+        std::os::unix::fs::symlink(place, clone.path().join(name)).unwrap();
+    }
+    let shell = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", script]).current_dir(clone.path());
+        for variable in ["PREFIX", "LIBDIR", "DESTDIR", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH"] {
+            shell.env_remove(variable);
+        }
+        shell
+    };
+    check(shell(&build.join("\n")).env("BUILD", &workshop.built));
+    // The ports of the example may be in use, but not in a network of its own.
+    let _network = tresse_interop::Namespace::new();
+    let mut server = shell(&format!("exec {server}")).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let first = lines.next().map(Result::unwrap);
+    let said = run(&mut shell(client));
+    let _ = server.kill();
+    server.wait().unwrap();
+    assert_eq!(first.as_deref(), Some("SCTP port 5000 in UDP port 9899"));
+    let expected: String = (0..5).map(|n| format!("stream {n}: message {n}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), expected, "{said:?}");
+}
+
 /// The header is what cbindgen makes of the sources.
 #[test]
 fn the_header_is_current() {
