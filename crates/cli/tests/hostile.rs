@@ -4,6 +4,7 @@
 
 mod processes;
 
+use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +35,7 @@ fn without_net_raw(arguments: &[&str]) -> Option<Output> {
         Err(error) => {
             let skipped = format!("skipped: setpriv (util-linux) cannot be run: {error}");
             assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none(), "{skipped}");
-            println!("{skipped}");
+            let _ = writeln!(std::io::stderr(), "{skipped}");
             None
         }
     }

@@ -2,6 +2,7 @@
 
 mod processes;
 
+use std::io::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -288,7 +289,10 @@ fn dissect(file: &Path, port: u16) {
         .arg(file)
         .output();
     let Ok(output) = output else {
-        println!("skipped: tshark is not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: tshark is not installed (apt-get install tshark)"
+        );
         return;
     };
     let lines = text(&output.stdout);

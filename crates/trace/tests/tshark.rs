@@ -1,5 +1,6 @@
 //! Counts agree with tshark's on captures of the simulator, of usrsctp and of the Linux kernel.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,7 +78,7 @@ fn counts_agree_with_tshark() {
         let Some(others) = theirs(&path) else {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some();
             assert!(!required, "tshark is missing: apt-get install tshark");
-            eprintln!("skipped: tshark is missing: apt-get install tshark");
+            let _ = writeln!(std::io::stderr(), "skipped: tshark is missing: apt-get install tshark");
             return;
         };
         assert_eq!(own, others, "{name}");

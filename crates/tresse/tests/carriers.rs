@@ -1,6 +1,7 @@
 //! Endpoints over every carrier, with one and with several local addresses, on loopback.
 
 use std::io::ErrorKind;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ fn bind(config: Config) -> Option<Endpoint> {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
             assert!(!required, "{e}, and TRESSE_REQUIRE_PEERS=1 forbids to skip");
-            eprintln!("skipped: {e}");
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
             None
         }
         Err(e) => panic!("{e}"),
@@ -75,7 +76,7 @@ async fn raw_ip_carries_an_association_from_handshake_to_shutdown() {
         [(v4(61), v4(62)), (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into())];
     for (i, (here, there)) in addresses.into_iter().enumerate() {
         if std::net::UdpSocket::bind((here, 0)).is_err() {
-            eprintln!("skipped: no IPv6 on this host");
+            let _ = writeln!(std::io::stderr(), "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)");
             continue;
         }
         let raw = |local| Carrier::RawIp { local: vec![local] };

@@ -1,5 +1,6 @@
 //! Endpoints that talk over real sockets on the loopback interface.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -393,7 +394,7 @@ async fn wrong_messages_are_refused_at_once() {
 async fn ipv6() {
     let v6: SocketAddr = "[::1]:0".parse().unwrap();
     let Ok(server) = Endpoint::bind(Config::server(v6, PORT)) else {
-        println!("skipped: no IPv6 loopback address on this host");
+        let _ = writeln!(std::io::stderr(), "skipped: no IPv6 loopback address on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)");
         return;
     };
     let client = Endpoint::bind(Config::client(v6)).unwrap();

@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
             assert!(!required, "{e}, and TRESSE_REQUIRE_PEERS=1 forbids to skip");
-            eprintln!("skipped: {e}");
+            let _ = writeln!(std::io::stderr(), "skipped: {e}");
             None
         }
         Err(e) => panic!("{e}"),
@@ -76,7 +77,10 @@ async fn packets_arrive_whole_with_their_addresses_and_marks() {
 async fn ipv6_passes_too() {
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
     if std::net::UdpSocket::bind((local, 0)).is_err() {
-        eprintln!("skipped: no IPv6 on this host");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+        );
         return;
     }
     let (Some(mut from), Some(mut any)) = (carrier(local), carrier(Ipv6Addr::UNSPECIFIED)) else {

@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
@@ -78,7 +79,10 @@ async fn a_dual_stack_socket_speaks_both_families() {
     let Ok(mut dual) =
         UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), SocketOptions::default())
     else {
-        println!("skipped: no IPv6 on this host");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+        );
         return;
     };
     let mut v4 = carrier("127.0.0.1:0");
@@ -92,7 +96,10 @@ async fn a_dual_stack_socket_speaks_both_families() {
 
     let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), SocketOptions::default())
     else {
-        println!("skipped: no IPv6 loopback address on this host");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no IPv6 loopback address on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+        );
         return;
     };
     v6.send(&[(to(&dual, Ipv6Addr::LOCALHOST), Bytes::from_static(b"six"))]).await;

@@ -1,5 +1,7 @@
 //! What a host may lack for a network of a test's own.
 
+use std::io::Write as _;
+
 /// Whether a command says that this host lacks a permission or a device; the test is then skipped, and
 /// says so in the words of the command, which name what to do.
 pub(crate) fn skipped(said: &str) -> bool {
@@ -9,6 +11,7 @@ pub(crate) fn skipped(said: &str) -> bool {
     let Some(why) = said.lines().find(lacks) else { return false };
     assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none_or(|value| value != "1"), "{why}");
     assert!(why.contains("run as root") || why.contains("modprobe tun"), "{why}");
-    eprintln!("skipped: {why}");
+    // Past the capture of the test harness.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
     true
 }
