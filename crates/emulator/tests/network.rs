@@ -146,7 +146,10 @@ fn a_full_disk_ends_the_captures_and_nothing_else() {
         .and_then(|()| mount(Some("x"), at, Some("tmpfs"), MsFlags::empty(), Some("size=64k")));
     if let Err(error) = mounted {
         assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none(), "no tmpfs: {error}");
-        let _ = writeln!(std::io::stderr(), "skipped: a file system cannot be mounted ({error}): run as root");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: a file system cannot be mounted ({error}): run as root"
+        );
         return;
     }
     static WARNED: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());

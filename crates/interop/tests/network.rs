@@ -2,19 +2,27 @@
 //! not have. Hosts are network namespaces; sockets stay in the one where they were opened.
 #![cfg(target_os = "linux")]
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tresse::{Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Profile};
 use tresse_interop::traffic::{BRIEF, BULK, LARGE, LIMIT, exchange, receive_all, run, send_all};
-use tresse_interop::{Namespace, Payload, command, skipped};
+use tresse_interop::{Namespace, Payload, Unavailable, command, skipped};
 
 const PORT: u16 = 5001;
 const UDP: u16 = 9899;
 
 /// New hosts, each in a namespace of its own; `None`, and a word on stderr, without the permission.
 fn hosts<const N: usize>() -> Option<[Namespace; N]> {
+    let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(132)));
+    if raw.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+        let how = "run as root, or with CAP_NET_RAW".to_owned();
+        skipped(&Unavailable { what: "permission for raw sockets".to_owned(), how });
+        return None;
+    }
     let mut hosts = Vec::new();
     for _ in 0..N {
         match Namespace::new() {

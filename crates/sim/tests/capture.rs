@@ -192,7 +192,8 @@ fn dissect(capture: &[u8], fields: &[&'static str]) -> Option<Vec<BTreeMap<&'sta
     }
     let output = match command.output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let _ = writeln!(std::io::stderr(), "skipped: tshark is not installed (apt-get install tshark)");
+            let _ =
+                writeln!(io::stderr(), "skipped: tshark is not installed (apt-get install tshark)");
             return None;
         }
         output => output.expect("tshark runs"),

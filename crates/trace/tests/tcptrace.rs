@@ -47,7 +47,8 @@ fn retransmissions_agree_with_tcptrace() {
     let Some(theirs) = tcptrace(&path) else {
         let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some();
         assert!(!required, "tcptrace is missing: apt-get install tcptrace");
-        let _ = writeln!(std::io::stderr(), "skipped: tcptrace is missing: apt-get install tcptrace");
+        let _ =
+            writeln!(std::io::stderr(), "skipped: tcptrace is missing: apt-get install tcptrace");
         return;
     };
     let check = |name: &str, own: &dyn Fn(&DirectionSummary) -> f64, tolerance: f64| {

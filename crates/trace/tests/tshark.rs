@@ -78,7 +78,8 @@ fn counts_agree_with_tshark() {
         let Some(others) = theirs(&path) else {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some();
             assert!(!required, "tshark is missing: apt-get install tshark");
-            let _ = writeln!(std::io::stderr(), "skipped: tshark is missing: apt-get install tshark");
+            let _ =
+                writeln!(std::io::stderr(), "skipped: tshark is missing: apt-get install tshark");
             return;
         };
         assert_eq!(own, others, "{name}");

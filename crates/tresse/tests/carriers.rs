@@ -76,7 +76,10 @@ async fn raw_ip_carries_an_association_from_handshake_to_shutdown() {
         [(v4(61), v4(62)), (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into())];
     for (i, (here, there)) in addresses.into_iter().enumerate() {
         if std::net::UdpSocket::bind((here, 0)).is_err() {
-            let _ = writeln!(std::io::stderr(), "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)");
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
+            );
             continue;
         }
         let raw = |local| Carrier::RawIp { local: vec![local] };

@@ -12,7 +12,7 @@ fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
             assert!(!required, "{e}, and TRESSE_REQUIRE_PEERS=1 forbids to skip");
-            let _ = writeln!(std::io::stderr(), "skipped: {e}");
+            let _ = writeln!(io::stderr(), "skipped: {e}");
             None
         }
         Err(e) => panic!("{e}"),
@@ -78,7 +78,7 @@ async fn ipv6_passes_too() {
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
     if std::net::UdpSocket::bind((local, 0)).is_err() {
         let _ = writeln!(
-            std::io::stderr(),
+            io::stderr(),
             "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
         );
         return;

@@ -80,7 +80,7 @@ async fn a_dual_stack_socket_speaks_both_families() {
         UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), SocketOptions::default())
     else {
         let _ = writeln!(
-            std::io::stderr(),
+            io::stderr(),
             "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
         );
         return;
@@ -97,7 +97,7 @@ async fn a_dual_stack_socket_speaks_both_families() {
     let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), SocketOptions::default())
     else {
         let _ = writeln!(
-            std::io::stderr(),
+            io::stderr(),
             "skipped: no IPv6 loopback address on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"
         );
         return;

@@ -6,11 +6,13 @@ use std::io::Write as _;
 /// says so in the words of the command, which name what to do.
 pub(crate) fn skipped(said: &str) -> bool {
     let lacks = |line: &&str| {
-        ["are not permitted", "no TAP interfaces"].iter().any(|lack| line.contains(lack))
+        let lacks = ["are not permitted", "no TAP interfaces", "CAP_NET_RAW"];
+        lacks.iter().any(|lack| line.contains(lack))
     };
     let Some(why) = said.lines().find(lacks) else { return false };
     assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none_or(|value| value != "1"), "{why}");
-    assert!(why.contains("run as root") || why.contains("modprobe tun"), "{why}");
+    let how = ["run as root", "modprobe tun", "CAP_NET_RAW"];
+    assert!(how.iter().any(|how| why.contains(how)), "{why}");
     // Past the capture of the test harness.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
     true
