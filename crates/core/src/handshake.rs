@@ -206,8 +206,9 @@ impl PeerInit<'_> {
 
     fn add_report(&mut self, parameter: &[u8]) {
         if self.report.len() + parameter.len() <= MAX_REPORT {
-            self.report.extend_from_slice(parameter);
+            // RFC 9260 §3.2: the padding of the last one is that of the cause, and not part of it.
             self.report.resize(tresse_wire::padded(self.report.len()), 0);
+            self.report.extend_from_slice(parameter);
         }
     }
 }

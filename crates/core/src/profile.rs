@@ -361,6 +361,7 @@ impl Profile {
         range("sack.delay_ms", self.sack.delay_ms, 0.0, 500.0, "0 to 500")?;
         range("sack.packets", f64::from(self.sack.packets), 1.0, 1000.0, "1 to 1000")?;
         range("heartbeat.interval_ms", self.heartbeat.interval_ms, 0.0, HOUR_MS, hour)?;
+        range("limits.max_init_rto_ms", self.limits.max_init_rto_ms, 0.0, HOUR_MS, hour)?;
         range("limits.cookie_life_ms", self.limits.cookie_life_ms, 1.0, HOUR_MS, hour)?;
         range(
             "limits.shutdown_guard_rto_max",

@@ -39,6 +39,7 @@ pub mod sinfo {
 /// Error numbers.
 #[allow(missing_docs, reason = "their names are their meaning")]
 pub mod errno {
+    pub const EPERM: i32 = 1;
     pub const ENOENT: i32 = 2;
     pub const EBADF: i32 = 9;
     pub const EAGAIN: i32 = 11;

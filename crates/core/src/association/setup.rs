@@ -2,6 +2,7 @@
 //! (RFC 9260 §5.1, §5.2).
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
@@ -131,8 +132,15 @@ impl Association {
     /// Starts T1-init or T1-cookie.
     fn start_t1(&mut self, now: Time) {
         let path = self.setup.path;
-        let rto = self.paths[path].rto();
+        let rto = self.init_rto(path);
         self.setup.t1 = Some(now + self.restart_patience(now, path, rto));
+    }
+
+    /// The RTO of T1-init and T1-cookie. RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or
+    /// RTO value (in milliseconds) to use in attempting an INIT".
+    fn init_rto(&self, path: PathId) -> Duration {
+        let rto = self.paths[path].rto();
+        self.profile().limits.max_init_rto().map_or(rto, |most| rto.min(most))
     }
 
     /// The INIT chunk, the same at each retransmission.
@@ -162,7 +170,9 @@ impl Association {
     //= RFC 9260 4-3 4-4 4-5 4-6 4-7 4-8 5.1.4-3
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
-        self.setup.attempts += u32::from(self.is_error(now));
+        // Who asked for a ceiling means so many attempts of that length.
+        let counts = self.is_error(now) || self.profile().limits.max_init_rto().is_some();
+        self.setup.attempts += u32::from(counts);
         self.setup.sent_once = None;
         let path = self.setup.path;
         if self.setup.attempts > self.profile().limits.max_init_retransmits {
@@ -184,7 +194,7 @@ impl Association {
             self.lose_all(now, LossCause::Timeout);
             self.push_control(path, Control::CookieEcho);
         }
-        let rto = self.paths[path].rto();
+        let rto = self.init_rto(path);
         self.setup.t1 = Some(now + self.start_patience(now, path, rto));
     }
 

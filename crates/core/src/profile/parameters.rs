@@ -86,6 +86,10 @@ parameters! {
         patience: bool = false,
         /// Max.Init.Retransmits. Default 8.
         max_init_retransmits: u32 = 8,
+        /// The longest that T1-init and T1-cookie wait, in milliseconds, should RTO.Max be more
+        /// (`sinit_max_init_timeo`, RFC 6458 §8.1.3); 0 is no limit. Default 0. Less gives a quicker
+        /// answer where nobody is, and less patience with a slow network.
+        max_init_rto_ms: f64 = 0.0,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.
         cookie_life_ms: f64 = 60_000.0,
         /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2).
@@ -201,6 +205,10 @@ impl HeartbeatParameters {
 }
 
 impl LimitParameters {
+    /// The longest wait of T1-init and T1-cookie, if there is such a limit.
+    pub fn max_init_rto(&self) -> Option<Duration> {
+        (self.max_init_rto_ms > 0.0).then(|| millis(self.max_init_rto_ms))
+    }
     /// Valid.Cookie.Life.
     pub fn cookie_life(&self) -> Duration {
         millis(self.cookie_life_ms)

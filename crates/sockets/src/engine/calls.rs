@@ -59,6 +59,7 @@ impl Engine {
         } else if peer_is_done {
             socket.ending = Ending::Reading;
         }
+        socket.limit_connection();
         let name = socket.for_program(peer);
         self.sockets.insert(request.socket, socket);
         self.enter_names(number);

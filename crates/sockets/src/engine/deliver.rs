@@ -7,7 +7,7 @@ use super::notification::{Notification, event};
 use super::socket::Ending;
 use super::{Engine, Waiting};
 use crate::abi::sinfo;
-use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, flag, kind};
+use crate::protocol::{RxHeader, flag, kind};
 
 /// Notifications that wait with an association at most.
 const MAX_HELD: usize = 64;
@@ -82,7 +82,7 @@ impl Engine {
         association.used = Instant::now();
         self.delivered += 1;
         association.heard = self.delivered;
-        let peer = association.peer;
+        let (peer, context) = (association.peer, association.context);
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let message = &received.message;
         let mut header = RxHeader {
@@ -93,13 +93,13 @@ impl Engine {
             sinfo_flags: if message.unordered { sinfo::UNORDERED } else { 0 },
             ppid: u32::from_ne_bytes(message.ppid.0.to_be_bytes()),
             tsn: received.tsn.0,
-            context: socket.options.context,
+            context,
             association: number,
             length: 0,
             address: Some(socket.for_program(peer)),
         };
         socket.delivered = true;
-        let pieces = message.payload.chunks(MAX_RX_PAYLOAD);
+        let pieces = message.payload.chunks(socket.largest_piece());
         let last = pieces.len() - 1;
         for (n, piece) in pieces.enumerate() {
             header.length = piece.len() as u32;

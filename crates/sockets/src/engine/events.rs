@@ -102,12 +102,15 @@ impl Engine {
             return;
         };
         let many = socket.many;
+        let (defaults, context) = (socket.options.defaults, socket.options.context);
         let number = self.adopt(Association {
             core,
             socket: Some(id),
             waiting: !many,
             held: Vec::new(),
             last_words: Vec::new(),
+            defaults,
+            context,
             in_line: false,
             peer_is_done: false,
             local_port: info.local_port,
@@ -174,8 +177,12 @@ impl Engine {
             CloseReason::Shutdown => Change::ShutdownComplete,
             _ => Change::Lost,
         };
-        let streams = self.streams(number);
-        let change = Notification::Association(change, streams);
+        let change = match reason {
+            CloseReason::PeerAborted { cause, value } => {
+                Notification::Ended { change, cause: *cause, value }
+            }
+            _ => Notification::Ended { change, cause: 0, value: &[] },
+        };
         if established {
             self.notify_last(number, &change);
         } else {

@@ -4,8 +4,8 @@ use super::notification::{Notification, event};
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
-use crate::abi::{Fields, Struct, errno};
-use crate::protocol::TxHeader;
+use crate::abi::{Fields, Struct, canonical, errno};
+use crate::protocol::{TxHeader, flag};
 
 impl Engine {
     /// `setsockopt`.
@@ -16,9 +16,6 @@ impl Engine {
         let f = Fields(value);
         match option {
             name::EVENTS => {
-                if value.is_empty() || value.len() > 64 {
-                    return Err(errno::EINVAL);
-                }
                 // Programs ask for all that there are; what they get, they can read back.
                 let known = value.iter().take(14).enumerate();
                 let asked: u16 = known.map(|(n, on)| u16::from(*on != 0) << n).sum();
@@ -38,29 +35,30 @@ impl Engine {
             }
             name::RECVRCVINFO => options.receive_info = at_least(value, 4)?.u32(0) != 0,
             name::RECVNXTINFO => options.next_info = at_least(value, 4)?.u32(0) != 0,
-            name::CONTEXT => options.context = at_least(value, 8)?.u32(4),
+            name::CONTEXT => {
+                let context = f.u32(4);
+                return self.set_defaults(id, f.u32(0), |own| *own.1 = context);
+            }
             name::DEFAULT_SEND_PARAM => {
-                at_least(value, 32)?;
-                options.defaults = TxHeader {
+                let defaults = TxHeader {
                     stream: f.u16(0),
                     sinfo_flags: f.u16(4),
                     ppid: f.u32(8),
                     context: f.u32(12),
                     lifetime: f.u32(16),
-                    association: f.u32(28),
                     ..TxHeader::default()
                 };
+                return self.set_defaults(id, f.u32(28), |own| *own.0 = defaults);
             }
             _ => {
-                at_least(value, 16)?;
-                options.defaults = TxHeader {
+                let defaults = TxHeader {
                     stream: f.u16(0),
                     sinfo_flags: f.u16(2),
                     ppid: f.u32(4),
                     context: f.u32(8),
-                    association: f.u32(12),
                     ..TxHeader::default()
                 };
+                return self.set_defaults(id, f.u32(12), |own| *own.0 = defaults);
             }
         }
         let new = options.events & !before;
@@ -68,6 +66,59 @@ impl Engine {
             self.report_dry(id, new & event::SENDER_DRY_BIT != 0)?;
         }
         Ok(())
+    }
+
+    /// Changes what holds for messages of one association, of those to come, or of both: whichever
+    /// the number means.
+    fn set_defaults(
+        &mut self,
+        id: u64,
+        number: u32,
+        change: impl Fn((&mut TxHeader, &mut u32)),
+    ) -> Fallible<()> {
+        let one = self.association_of(id, number).map(|(number, _)| number);
+        let socket = self.socket(id)?;
+        let (many, options) = (socket.many, &mut socket.options);
+        // SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC, SCTP_ALL_ASSOC.
+        if many && number > 2 && one.is_none() {
+            return Err(errno::EINVAL);
+        }
+        if one.is_none() && (!many || number != 1) {
+            change((&mut options.defaults, &mut options.context));
+        }
+        let chosen: Vec<u32> = match one {
+            Some(number) => vec![number],
+            None if many && number != 0 => socket.associations.iter().copied().collect(),
+            None => Vec::new(),
+        };
+        for number in chosen {
+            if let Some(association) = self.associations.get_mut(&number) {
+                change((&mut association.defaults, &mut association.context));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in what the program left to the defaults.
+    pub(super) fn complete(&self, id: u64, header: TxHeader) -> TxHeader {
+        let Some(socket) = self.sockets.get(&id) else { return header };
+        if header.flags & flag::DEFAULTS == 0 {
+            return header;
+        }
+        let number = match header.address.filter(|_| socket.many && header.association == 0) {
+            Some(address) => self.association_with(id, canonical(address)),
+            None => self.association_of(id, header.association).map(|(number, _)| number),
+        };
+        let association = number.and_then(|number| self.associations.get(&number));
+        let defaults = association.map_or(&socket.options.defaults, |a| &a.defaults);
+        TxHeader {
+            stream: defaults.stream,
+            sinfo_flags: defaults.sinfo_flags | header.sinfo_flags,
+            ppid: defaults.ppid,
+            context: defaults.context,
+            lifetime: defaults.lifetime,
+            ..header
+        }
     }
 
     /// SCTP_SENDER_DRY_EVENT was asked for, or is not wanted any more.
@@ -99,13 +150,27 @@ impl Engine {
         given: &[u8],
     ) -> Fallible<Vec<u8>> {
         let f = Fields(given);
-        let number = f.u32(0);
-        let o = &self.socket(id)?.options;
-        let d = &o.defaults;
+        // It stands last in what describes a message.
+        let number = f.u32(match option {
+            name::DEFAULT_SEND_PARAM => 28,
+            name::DEFAULT_SNDINFO => 12,
+            // It stands nowhere in `sctp_event_subscribe`.
+            name::EVENTS => usize::MAX,
+            _ => 0,
+        });
+        let one = self.association_of(id, number).map(|(number, _)| number);
+        if one.is_none() && number > 2 && self.socket(id)?.many {
+            return Err(errno::EINVAL);
+        }
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let (number, o) = (one.unwrap_or(number), &socket.options);
+        let association = one.and_then(|number| self.associations.get(&number));
+        let (d, context) =
+            association.map_or((&o.defaults, o.context), |a| (&a.defaults, a.context));
         let mut s = Struct::default();
         match option {
             name::CONTEXT => {
-                s.u32(number).u32(o.context);
+                s.u32(number).u32(context);
             }
             name::EVENTS => {
                 (0..14).for_each(|n| {
@@ -119,10 +184,10 @@ impl Engine {
             }
             name::DEFAULT_SEND_PARAM => {
                 s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);
-                s.u32(d.lifetime).u32(0).u32(0).u32(d.association);
+                s.u32(d.lifetime).u32(0).u32(0).u32(number);
             }
             _ => {
-                s.u16(d.stream).u16(d.sinfo_flags).u32(d.ppid).u32(d.context).u32(d.association);
+                s.u16(d.stream).u16(d.sinfo_flags).u32(d.ppid).u32(d.context).u32(number);
             }
         }
         Ok(s.0)

@@ -12,12 +12,14 @@ mod idle;
 mod message_options;
 mod notification;
 mod option_names;
+mod option_sizes;
 mod options;
 mod options_get;
 mod peers;
 mod send;
 mod serve;
 mod socket;
+mod socket_options;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ use tokio::time::Instant;
 use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
 
 use crate::abi::errno;
+use crate::protocol::TxHeader;
 use peers::{Name, Peers};
 use socket::Socket;
 
@@ -54,6 +57,10 @@ struct Association {
     held: Vec<Waiting>,
     /// What is told after the last message.
     last_words: Vec<Waiting>,
+    /// What a send without header information means.
+    defaults: TxHeader,
+    /// SCTP_CONTEXT.
+    context: u32,
     /// It stands in its socket's line of those that may have something to read.
     in_line: bool,
     /// The peer sends no more.
@@ -240,11 +247,14 @@ impl Engine {
         self.raw.learn_zone(first);
         let ips: Vec<IpAddr> = peers.iter().map(|peer| unspecified_is_local(peer.ip())).collect();
         let streams = (config.outbound_streams, 0);
+        let socket = self.socket(id)?;
+        let (defaults, context) = (socket.options.defaults, socket.options.context);
         let core = self
             .raw
             .act(|core, now| core.connect_from(now, port, &ips, first.port(), config))
             .map_err(|error| match error {
-                tresse::ConnectRefusal::Exists => errno::EADDRINUSE,
+                // As the kernel where the association was peeled off.
+                tresse::ConnectRefusal::Exists => errno::EADDRNOTAVAIL,
                 tresse::ConnectRefusal::TooManyAssociations => errno::ENOMEM,
                 _ => errno::EINVAL,
             })?;
@@ -254,6 +264,8 @@ impl Engine {
             waiting: false,
             held: Vec::new(),
             last_words: Vec::new(),
+            defaults,
+            context,
             in_line: false,
             peer_is_done: false,
             local_port: port,

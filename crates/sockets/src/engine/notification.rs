@@ -38,6 +38,9 @@ pub(crate) enum Change {
 pub(crate) enum Notification<'a> {
     /// SCTP_ASSOC_CHANGE, with our streams and the peer's.
     Association(Change, (u16, u16)),
+    /// SCTP_ASSOC_CHANGE at the end, with what the peer's ABORT says, if it sent one: code and value of
+    /// its cause; 0 if none.
+    Ended { change: Change, cause: u16, value: &'a [u8] },
     /// SCTP_PEER_ADDR_CHANGE.
     PathChanged { address: SocketAddr, state: PathState },
     /// SCTP_SEND_FAILED_EVENT.
@@ -57,7 +60,7 @@ pub(crate) enum Notification<'a> {
 impl Notification<'_> {
     pub(crate) fn event(&self) -> u16 {
         match self {
-            Notification::Association(..) => event::ASSOC_CHANGE,
+            Notification::Association(..) | Notification::Ended { .. } => event::ASSOC_CHANGE,
             Notification::PathChanged { .. } => event::PEER_ADDR_CHANGE,
             Notification::SendFailed(_) => event::SEND_FAILED_EVENT,
             Notification::OldSendFailed(_) => event::SEND_FAILED,
@@ -81,6 +84,17 @@ impl Notification<'_> {
         match self {
             Notification::Association(change, (outbound, inbound)) => {
                 s.u16(*change as u16).u16(0).u16(*outbound).u16(*inbound).u32(association);
+            }
+            Notification::Ended { change, cause, value } => {
+                // As Linux: the code in network byte order, and streams that are no more.
+                s.u16(*change as u16).u16(cause.to_be()).u16(0).u16(0).u32(association);
+                // RFC 6458 §6.1.1: "if the sac_state is SCTP_COMM_LOST and an ABORT chunk was received
+                // for this association, sac_info[] contains the entire ABORT chunk"; Linux leaves out
+                // the header of the chunk, and programs look for the cause where it has it.
+                if matches!(change, Change::Lost) && *cause != 0 {
+                    let len = 4 + value.len() as u16;
+                    s.bytes(&cause.to_be_bytes()).bytes(&len.to_be_bytes()).bytes(value);
+                }
             }
             Notification::PathChanged { address, state } => {
                 let state = match state {
@@ -132,6 +146,9 @@ mod tests {
         assert_eq!(up.len(), 20);
         let f = Fields(&up);
         assert_eq!((f.u16(0), f.u32(4), f.u16(12), f.u16(14), f.u32(16)), (0x8001, 20, 3, 4, 9));
+        let lost = Notification::Ended { change: Change::Lost, cause: 12, value: b"bye" }.encode(9);
+        assert_eq!((lost.len(), Fields(&lost).u16(10)), (27, 12u16.to_be()));
+        assert_eq!(lost[20..], *b"\0\x0c\0\x07bye");
         let address = "192.0.2.1:5".parse().unwrap();
         let path = Notification::PathChanged { address, state: PathState::Inactive }.encode(9);
         assert_eq!((path.len(), Fields(&path).u32(136), Fields(&path).u32(144)), (148, 1, 9));

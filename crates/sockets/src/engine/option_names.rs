@@ -12,12 +12,14 @@ pub(super) mod name {
     pub(crate) const SO_ACCEPTCONN: i32 = 30;
     pub(crate) const SO_PROTOCOL: i32 = 38;
     pub(crate) const SO_DOMAIN: i32 = 39;
+    pub(crate) const IP_TOS: i32 = 1;
     pub(crate) const IPV6_V6ONLY: i32 = 26;
     pub(crate) const RTOINFO: i32 = 0;
     pub(crate) const ASSOCINFO: i32 = 1;
     pub(crate) const INITMSG: i32 = 2;
     pub(crate) const NODELAY: i32 = 3;
     pub(crate) const AUTOCLOSE: i32 = 4;
+    pub(crate) const SET_PEER_PRIMARY_ADDR: i32 = 5;
     pub(crate) const PRIMARY_ADDR: i32 = 6;
     pub(crate) const ADAPTATION_LAYER: i32 = 7;
     pub(crate) const DISABLE_FRAGMENTS: i32 = 8;
@@ -34,6 +36,9 @@ pub(super) mod name {
     pub(crate) const PARTIAL_DELIVERY_POINT: i32 = 19;
     pub(crate) const MAX_BURST: i32 = 20;
     pub(crate) const AUTH_CHUNK: i32 = 21;
+    pub(crate) const HMAC_IDENT: i32 = 22;
+    pub(crate) const AUTH_DELETE_KEY: i32 = 25;
+    pub(crate) const PEER_AUTH_CHUNKS: i32 = 26;
     pub(crate) const LOCAL_AUTH_CHUNKS: i32 = 27;
     pub(crate) const ASSOC_NUMBER: i32 = 28;
     pub(crate) const ASSOC_ID_LIST: i32 = 29;
@@ -41,6 +46,7 @@ pub(super) mod name {
     pub(crate) const RECVRCVINFO: i32 = 32;
     pub(crate) const RECVNXTINFO: i32 = 33;
     pub(crate) const DEFAULT_SNDINFO: i32 = 34;
+    pub(crate) const AUTH_DEACTIVATE_KEY: i32 = 35;
     pub(crate) const REUSE_PORT: i32 = 36;
     pub(crate) const BINDX_ADD: i32 = 100;
     pub(crate) const BINDX_REM: i32 = 101;
@@ -62,6 +68,7 @@ pub(super) mod spp {
     pub(crate) const HB_ENABLE: u32 = 1;
     pub(crate) const HB_DISABLE: u32 = 2;
     pub(crate) const HB_DEMAND: u32 = 4;
+    pub(crate) const PMTUD_ENABLE: u32 = 8;
     pub(crate) const SACKDELAY_ENABLE: u32 = 32;
     pub(crate) const SACKDELAY_DISABLE: u32 = 64;
 }

@@ -1,5 +1,6 @@
 //! Options of a socket: what they are, and `setsockopt` (RFC 6458 §8).
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -7,9 +8,13 @@ use tresse::{AssociationConfig, PathId, Profile};
 
 use super::notification::event;
 use super::option_names::{name, spp};
+use super::option_sizes::{cannot_set, check_size};
 use super::{Engine, Fallible};
-use crate::abi::{Fields, SCTP, SOL_IPV6, SOL_SOCKET, canonical, errno, read_packed};
+use crate::abi::{Fields, SCTP, canonical, errno, read_packed};
 use crate::protocol::{TxHeader, flag};
+
+/// What SCTP_MAXSEG may be at least: so much of the least packet of Linux, 512 bytes, is left.
+const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;
 
 /// Options of one socket.
 #[derive(Clone)]
@@ -39,6 +44,12 @@ pub(crate) struct Options {
     /// Seconds of SO_LINGER, if on.
     pub(super) linger: Option<u32>,
     pub(super) peer_udp_port: Option<u16>,
+    /// SO_RCVBUF as it reads: the core has a larger one than the least.
+    pub(super) receive_buffer: u32,
+    /// `sinit_max_init_timeo` in milliseconds.
+    pub(super) max_init_timeout: u16,
+    /// Options without an effect, by level and name.
+    pub(super) kept: BTreeMap<(i32, i32), i32>,
 }
 
 impl Options {
@@ -50,6 +61,7 @@ impl Options {
             outbound_streams: 10,
             ..AssociationConfig::default()
         };
+        let receive_buffer = config.receive_buffer;
         Options {
             config,
             max_segment: 0,
@@ -68,6 +80,9 @@ impl Options {
             reuse_port: false,
             linger: None,
             peer_udp_port: None,
+            receive_buffer,
+            max_init_timeout: 60_000,
+            kept: BTreeMap::new(),
         }
     }
 
@@ -105,24 +120,6 @@ impl Options {
         flags
     }
 
-    /// Fills in what the program left to the defaults.
-    pub(super) fn complete(&self, header: TxHeader) -> TxHeader {
-        if header.flags & flag::DEFAULTS == 0 {
-            return header;
-        }
-        let association =
-            if header.association == 0 { self.defaults.association } else { header.association };
-        TxHeader {
-            stream: self.defaults.stream,
-            sinfo_flags: self.defaults.sinfo_flags | header.sinfo_flags,
-            ppid: self.defaults.ppid,
-            context: self.defaults.context,
-            lifetime: self.defaults.lifetime,
-            association,
-            ..header
-        }
-    }
-
     fn profile(&mut self) -> &mut Profile {
         Arc::make_mut(&mut self.config.profile)
     }
@@ -136,6 +133,9 @@ impl Engine {
     /// `setsockopt`.
     pub(super) fn set_option(&mut self, id: u64, option: (i32, i32), value: &[u8]) -> Fallible<()> {
         let (level, option) = option;
+        if level == SCTP {
+            check_size(option, value.len())?;
+        }
         match level {
             SCTP => match option {
                 name::BINDX_ADD | name::BINDX_REM => {
@@ -151,42 +151,7 @@ impl Engine {
                 | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),
                 _ => self.set_sctp(id, option, value),
             },
-            SOL_SOCKET => self.set_socket(id, option, value),
-            SOL_IPV6 if option == name::IPV6_V6ONLY => {
-                let on = at_least(value, 4)?.u32(0) != 0;
-                let socket = self.socket(id)?;
-                if socket.port.is_some() {
-                    return Err(errno::EINVAL);
-                }
-                socket.options.v6_only = on;
-                Ok(())
-            }
-            // Type of service, multicast and the like mean nothing to the carrier.
-            _ => Ok(()),
-        }
-    }
-
-    fn set_socket(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
-        let f = at_least(value, 4)?;
-        let options = &mut self.socket(id)?.options;
-        match option {
-            name::SO_REUSEADDR => options.reuse_address = f.u32(0) != 0,
-            name::SO_REUSEPORT => options.reuse_port = f.u32(0) != 0,
-            name::SO_LINGER => {
-                options.linger = (at_least(value, 8)?.u32(0) != 0).then(|| f.u32(4));
-            }
-            // Linux doubles what is asked for, to make room for its bookkeeping.
-            name::SO_SNDBUF => {
-                options.config.send_buffer = f.u32(0).clamp(4096, 1 << 28) as usize * 2;
-            }
-            name::SO_RCVBUF => options.config.receive_buffer = f.u32(0).clamp(4096, 1 << 28) * 2,
-            _ => {}
-        }
-        let port = self.socket(id)?.port;
-        match option {
-            name::SO_SNDBUF => self.reconfigure(id, 0, |_| {}),
-            name::SO_RCVBUF => self.refresh_open_port(port),
-            _ => Ok(()),
+            _ => self.set_other(id, (level, option), value),
         }
     }
 
@@ -210,7 +175,8 @@ impl Engine {
                     options.profile().limits.max_init_retransmits = u32::from(tries);
                 }
                 if timeout > 0 {
-                    options.profile().rto.initial_ms = f64::from(timeout);
+                    options.max_init_timeout = timeout;
+                    options.profile().limits.max_init_rto_ms = f64::from(timeout);
                 }
                 let port = self.socket(id)?.port;
                 return self.refresh_open_port(port);
@@ -234,7 +200,7 @@ impl Engine {
             name::MAXSEG => {
                 // An integer, or `sctp_assoc_value` with it behind the association.
                 let size = if value.len() >= 8 { f.u32(4) } else { at_least(value, 4)?.u32(0) };
-                if size > 65_535 || (size > 0 && size < 200) {
+                if size > 65_535 || (size > 0 && size < LEAST_SEGMENT) {
                     return Err(errno::EINVAL);
                 }
                 options.max_segment = size;
@@ -260,7 +226,7 @@ impl Engine {
                 let point = at_least(value, 4)?.u32(0);
                 // §8.1.21: "the call will fail if the user attempts to set this value larger than
                 // the socket receive buffer size".
-                if point > options.config.receive_buffer {
+                if point > options.receive_buffer {
                     return Err(errno::EINVAL);
                 }
                 options.partial_delivery = point;
@@ -288,9 +254,7 @@ impl Engine {
                     .act(|endpoint, now| endpoint.set_primary(now, core, path))
                     .map_err(|_| errno::EINVAL);
             }
-            // As a kernel where net.sctp.auth_enable is 0.
-            name::AUTH_CHUNK..=name::LOCAL_AUTH_CHUNKS => return Err(errno::EACCES),
-            _ => return Err(unsupported(option)),
+            _ => return Err(cannot_set(option)),
         }
         Ok(())
     }
@@ -450,14 +414,5 @@ impl Engine {
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(association.core));
         let path = paths.iter().find(|path| path.remote == ip).ok_or(errno::EINVAL)?;
         Ok((association.core, path.id))
-    }
-}
-
-/// What an option that cannot be set answers: known ones are not supported, others do not exist.
-pub(super) fn unsupported(option: i32) -> i32 {
-    if (0..=37).contains(&option) || (100..=134).contains(&option) {
-        errno::EOPNOTSUPP
-    } else {
-        errno::ENOPROTOOPT
     }
 }

@@ -6,15 +6,21 @@ use tresse::{AssociationState, PathState, PathStats};
 
 use super::calls::Answer;
 use super::option_names::{name, spp};
-use super::options::unsupported;
+use super::option_sizes::cannot_get;
 use super::{Engine, Fallible};
-use crate::abi::{
-    AF_INET, AF_INET6, Fields, SCTP, SOCK_SEQPACKET, SOCK_STREAM, SOL_IPV6, SOL_SOCKET, Struct,
-    canonical, errno, sockaddr,
-};
+use crate::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
 
 fn int(value: u32) -> Vec<u8> {
     value.to_ne_bytes().to_vec()
+}
+
+/// The value of an option that once was an integer and is `sctp_assoc_value` now.
+fn int_or_value(room: usize, number: u32, value: u32) -> Fallible<Vec<u8>> {
+    match room {
+        4 => Ok(int(value)),
+        8.. => Ok(Struct::default().u32(number).u32(value).0.clone()),
+        _ => Err(errno::EINVAL),
+    }
 }
 
 impl Engine {
@@ -22,36 +28,9 @@ impl Engine {
         let (level, option) = option;
         let value = match level {
             SCTP => self.get_sctp(id, option, given)?,
-            SOL_SOCKET => self.get_socket(id, option)?,
-            SOL_IPV6 if option == name::IPV6_V6ONLY => {
-                int(u32::from(self.socket(id)?.options.v6_only))
-            }
-            _ => int(0),
+            _ => self.get_other(id, (level, option))?,
         };
         Ok((0, value))
-    }
-
-    fn get_socket(&mut self, id: u64, option: i32) -> Fallible<Vec<u8>> {
-        if option == name::SO_ERROR {
-            return Ok(int(self.take_error(id)? as u32));
-        }
-        let socket = self.socket(id)?;
-        let options = &socket.options;
-        Ok(match option {
-            name::SO_TYPE => int(if socket.many { SOCK_SEQPACKET } else { SOCK_STREAM } as u32),
-            name::SO_PROTOCOL => int(SCTP as u32),
-            name::SO_DOMAIN => int(if socket.v6 { AF_INET6 } else { AF_INET } as u32),
-            name::SO_ACCEPTCONN => int(u32::from(socket.backlog.is_some())),
-            name::SO_REUSEADDR => int(u32::from(options.reuse_address)),
-            name::SO_REUSEPORT => int(u32::from(options.reuse_port)),
-            name::SO_SNDBUF => int(options.config.send_buffer as u32),
-            name::SO_RCVBUF => int(options.config.receive_buffer),
-            name::SO_LINGER => {
-                let (on, seconds) = (options.linger.is_some(), options.linger.unwrap_or(0));
-                Struct::default().u32(u32::from(on)).u32(seconds).0.clone()
-            }
-            _ => int(0),
-        })
     }
 
     fn get_sctp(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
@@ -73,10 +52,13 @@ impl Engine {
                     return Err(errno::EOPNOTSUPP);
                 }
                 let mut s = Struct::default();
-                s.u32(socket.associations.len() as u32);
+                let numbers = socket.associations.clone();
+                let alive = numbers.iter().filter(|n| self.association_of(id, **n).is_some());
+                let alive: Vec<u32> = alive.copied().collect();
+                s.u32(alive.len() as u32);
                 if option == name::ASSOC_ID_LIST {
-                    socket.associations.iter().for_each(|number| {
-                        s.u32(*number);
+                    alive.into_iter().for_each(|number| {
+                        s.u32(number);
                     });
                 }
                 return Ok(s.0);
@@ -92,7 +74,7 @@ impl Engine {
             | name::DEFAULT_SEND_PARAM
             | name::DEFAULT_SNDINFO => return self.message_option(id, option, given),
             name::AUTOCLOSE if !self.socket(id)?.many => return Err(errno::EOPNOTSUPP),
-            name::AUTH_CHUNK..=name::LOCAL_AUTH_CHUNKS => return Err(errno::EACCES),
+            name::MAXSEG => return self.max_segment(id, number, given.len()),
             _ => {}
         }
         let peer_udp_port = self.peer_udp_port;
@@ -103,7 +85,8 @@ impl Engine {
         match option {
             name::INITMSG => {
                 let tries = o.config.profile.limits.max_init_retransmits as u16;
-                s.u16(o.config.outbound_streams).u16(o.config.inbound_streams).u16(tries).u16(0);
+                s.u16(o.config.outbound_streams).u16(o.config.inbound_streams).u16(tries);
+                s.u16(o.max_init_timeout);
             }
             name::NODELAY => s.0 = flag(o.config.no_delay),
             name::DISABLE_FRAGMENTS => s.0 = flag(!o.config.fragmentation),
@@ -117,10 +100,6 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::MAXSEG if given.len() < 8 => s.0 = int(o.max_segment),
-            name::MAXSEG => {
-                s.u32(number).u32(o.max_segment);
-            }
             name::REMOTE_UDP_ENCAPS_PORT => {
                 let port = o.peer_udp_port.unwrap_or(peer_udp_port);
                 s.0 = given.to_vec();
@@ -135,7 +114,7 @@ impl Engine {
             | name::ECN_SUPPORTED => {
                 s.u32(number).u32(0);
             }
-            _ => return Err(unsupported(option)),
+            _ => return Err(cannot_get(option)),
         }
         Ok(s.0)
     }
@@ -171,16 +150,21 @@ impl Engine {
                 s.u32(stats.peer_rwnd as u32).u32(config.receive_buffer);
                 s.u32(ms(p.limits.cookie_life_ms));
             }
+            // As `sctp_assoc_value` without the number of packets.
+            name::DELAYED_ACK if given.len() == 8 => {
+                s.u32(number).u32(ms(p.sack.delay_ms));
+            }
+            name::DELAYED_ACK if given.len() < 12 => return Err(errno::EINVAL),
             name::DELAYED_ACK => {
                 s.u32(number).u32(ms(p.sack.delay_ms)).u32(p.sack.packets);
             }
-            name::MAX_BURST => {
-                s.u32(number).u32(p.limits.max_burst);
-            }
+            name::MAX_BURST => s.0 = int_or_value(given.len(), number, p.limits.max_burst)?,
             _ => {
                 let on = p.heartbeat.enabled;
+                let flags = if on { spp::HB_ENABLE } else { spp::HB_DISABLE } | spp::PMTUD_ENABLE;
+                let delayed = p.sack.delay_ms > 0.0;
                 let flags =
-                    if on { spp::HB_ENABLE } else { spp::HB_DISABLE } | spp::SACKDELAY_ENABLE;
+                    flags | if delayed { spp::SACKDELAY_ENABLE } else { spp::SACKDELAY_DISABLE };
                 s.0 = given.to_vec();
                 s.0.resize(132, 0);
                 s.u32(ms(p.heartbeat.interval_ms)).u16(p.limits.path_max_retrans as u16);
@@ -188,6 +172,17 @@ impl Engine {
             }
         }
         Ok(s.0)
+    }
+
+    /// SCTP_MAXSEG: of an association what fits into one packet, otherwise what was asked for.
+    fn max_segment(&mut self, id: u64, number: u32, room: usize) -> Fallible<Vec<u8>> {
+        let core = self.association_of(id, number).map(|(_, association)| association.core);
+        if self.socket(id)?.many && number > 2 && core.is_none() {
+            return Err(errno::EINVAL);
+        }
+        let info = core.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
+        let asked = self.socket(id)?.options.max_segment;
+        int_or_value(room, number, info.map_or(asked, |info| info.fragmentation_point as u32))
     }
 
     fn primary(&self, id: u64, number: u32) -> Fallible<(u32, PathStats)> {

@@ -95,7 +95,7 @@ impl Engine {
             socket.pieces.extend_from_slice(payload);
             std::mem::take(&mut socket.pieces).into()
         };
-        let header = socket.options.complete(header);
+        let header = self.complete(id, header);
         self.take_message(id, &header, payload)
     }
 
@@ -139,7 +139,7 @@ impl Engine {
         if pending != 0 {
             return Err(pending);
         }
-        let header = self.socket(id)?.options.complete(*header);
+        let header = self.complete(id, *header);
         let number = self.target(id, &header)?;
         let association = self.associations.get(&number).ok_or(errno::EPIPE)?;
         if header.stream >= association.streams.0 {

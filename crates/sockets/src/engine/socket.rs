@@ -8,12 +8,16 @@ use std::rc::Rc;
 use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
 use super::options::Options;
-use crate::protocol::TxHeader;
+use crate::protocol::{MAX_RX_PAYLOAD, SOCKET_BUFFER, TxHeader};
+
+/// Fits into a frame even when the connection has the least buffer that the kernel gives.
+const LEAST_PIECE: usize = 2048;
 
 /// Registers a descriptor with the runtime.
 #[expect(
@@ -155,6 +159,19 @@ impl Socket {
             told: Ending::No,
             write_shut: false,
         }
+    }
+
+    /// Has the connection hold no more unread data than half of SO_RCVBUF, and a frame: the rest
+    /// stays in the core, which tells the peer how much more there may be.
+    pub(crate) fn limit_connection(&self) {
+        let bytes = (self.options.receive_buffer as usize / 4).min(SOCKET_BUFFER);
+        // The kernel doubles it, and has a least one itself.
+        let _ = set_socket_send_buffer_size(self.conn.fd.get_ref(), bytes);
+    }
+
+    /// Payload bytes of the largest frame for the connection.
+    pub(crate) fn largest_piece(&self) -> usize {
+        (self.options.receive_buffer as usize / 4).clamp(LEAST_PIECE, MAX_RX_PAYLOAD)
     }
 
     /// Whether the client's frames are to be read.

@@ -1,5 +1,6 @@
 //! The engine through its protocol: each test plays the client by hand.
 
+mod options;
 mod unread;
 
 use std::net::SocketAddr;
@@ -125,6 +126,14 @@ impl Client {
     fn bind(&self, address: &str) -> Result<(), i32> {
         let list = encode_addresses(&[address.parse().unwrap()]);
         self.call(Op::Bind, 0, 0, &list).map(|_| ())
+    }
+
+    fn set(&self, option: (i32, i32), value: &[u8]) -> Result<(), i32> {
+        self.call(Op::SetOption, option.0.into(), option.1.into(), value).map(|_| ())
+    }
+
+    fn get(&self, option: (i32, i32), given: &[u8]) -> Result<Vec<u8>, i32> {
+        self.call(Op::GetOption, option.0.into(), option.1.into(), given).map(|(_, value)| value)
     }
 
     fn send(&self, header: TxHeader, payload: &[u8]) {

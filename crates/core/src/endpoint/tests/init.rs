@@ -176,14 +176,15 @@ fn unknown_parameters_of_an_init_ack_are_reported_behind_the_cookie_echo() {
         let mut script = Script::connecting(&standard());
         script.send(10);
         let mut parameters = ParameterWriter::new();
-        parameters.state_cookie(b"c").raw(kind, b"wxyz").ipv4([10, 1, 1, 1].into());
+        parameters.state_cookie(b"c").raw(kind, b"xyz").ipv4([10, 1, 1, 1].into());
         let sent = script.init_ack_with(&peer_fields(), &mut parameters);
         let behind = script.end.path_stats(script.id).len() == 2;
         (only(&sent).types(), only(&sent).causes(), behind)
     };
     let (echo, error, data) = (ChunkType::COOKIE_ECHO, ChunkType::ERROR, ChunkType::DATA);
     let cause = |kind: ParameterType| {
-        let value = [&kind.0.to_be_bytes(), &[0, 8], &b"wxyz"[..]].concat();
+        // Its padding is that of the cause.
+        let value = [&kind.0.to_be_bytes(), &[0, 7], &b"xyz"[..]].concat();
         vec![(CauseCode::UNRECOGNIZED_PARAMETERS, value)]
     };
     assert_eq!(report(STOP), (vec![echo, data], vec![], false));

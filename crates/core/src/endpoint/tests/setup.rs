@@ -59,6 +59,21 @@ fn nobody_answers() {
     assert_eq!(pair.log.len(), 4);
 }
 
+#[test]
+fn the_wait_for_an_answer_to_init_has_a_ceiling() {
+    // RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or RTO value (in milliseconds) to
+    // use in attempting an INIT".
+    let config = profile("rfc9260", "[limits]\nmax_init_retransmits = 3\nmax_init_rto_ms = 1500.0");
+    let mut pair = Pair::new(&config, 1);
+    pair.drop = Box::new(|_| true);
+    pair.open(Side::A, &config);
+    // 1 + 1.5 + 1.5 + 1.5 seconds.
+    pair.run(ms(5400));
+    assert_eq!((pair.closed(Side::A), pair.log.len()), (None, 4));
+    pair.run(ms(200));
+    assert_eq!(pair.closed(Side::A), Some(&CloseReason::SetupFailed));
+}
+
 //= RFC 9260 3.1-4 4-3 4-4 4-5 8.5.1-1 12.3-1
 #[test]
 fn an_init_is_alone_with_a_zero_tag_and_repeated_unchanged() {

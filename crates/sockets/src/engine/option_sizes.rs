@@ -1,0 +1,83 @@
+//! How long the values of SCTP's options are, as Linux takes them: most have one length, some more
+//! because they once were something else, and some may be longer than what is read.
+
+use super::Fallible;
+use super::option_names::name;
+use crate::abi::errno;
+
+/// The lengths that a value may have.
+enum Size {
+    /// One of these.
+    OneOf(&'static [usize]),
+    AtLeast(usize),
+    AtMost(usize),
+}
+
+/// The lengths that `setsockopt` takes, of options that can be set.
+fn size_to_set(option: i32) -> Option<Size> {
+    use Size::{AtLeast, AtMost, OneOf};
+    Some(match option {
+        name::RTOINFO => OneOf(&[16]),
+        name::ASSOCINFO => OneOf(&[20]),
+        name::INITMSG => OneOf(&[8]),
+        name::NODELAY
+        | name::DISABLE_FRAGMENTS
+        | name::MAPPED_V4
+        | name::AUTO_ASCONF
+        | name::RECVRCVINFO
+        | name::RECVNXTINFO
+        | name::REUSE_PORT => AtLeast(4),
+        name::AUTOCLOSE
+        | name::ADAPTATION_LAYER
+        | name::FRAGMENT_INTERLEAVE
+        | name::PARTIAL_DELIVERY_POINT => OneOf(&[4]),
+        name::PRIMARY_ADDR => OneOf(&[132]),
+        // With and without what was added to it.
+        name::PEER_ADDR_PARAMS => OneOf(&[152, 156]),
+        name::DEFAULT_SEND_PARAM => OneOf(&[32]),
+        name::DEFAULT_SNDINFO => OneOf(&[16]),
+        // `sctp_event_subscribe` has grown with the years.
+        name::EVENTS => AtMost(14),
+        name::EVENT => AtLeast(8),
+        name::CONTEXT => OneOf(&[8]),
+        // An integer, or `sctp_assoc_value`.
+        name::MAXSEG | name::MAX_BURST => OneOf(&[4, 8]),
+        // `sctp_assoc_value`, or `sctp_sack_info`.
+        name::DELAYED_ACK => OneOf(&[8, 12]),
+        name::REMOTE_UDP_ENCAPS_PORT => OneOf(&[144]),
+        _ => return None,
+    })
+}
+
+/// Fails if `setsockopt` takes no value of that length.
+pub(super) fn check_size(option: i32, len: usize) -> Fallible<()> {
+    let fits = match size_to_set(option) {
+        Some(Size::OneOf(sizes)) => sizes.contains(&len),
+        Some(Size::AtLeast(least)) => len >= least,
+        Some(Size::AtMost(most)) => len <= most,
+        None => true,
+    };
+    if fits { Ok(()) } else { Err(errno::EINVAL) }
+}
+
+/// Why an option cannot be set: it is of an extension that is not there, or there is none.
+pub(super) fn cannot_set(option: i32) -> i32 {
+    match option {
+        // Only with ASCONF.
+        name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
+        // As a kernel where net.sctp.auth_enable is 0.
+        name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
+        31 | 37 | 113 | 114 | 117..=121 | 123..=125 | 128..=131 | 133 => errno::EOPNOTSUPP,
+        _ => errno::ENOPROTOOPT,
+    }
+}
+
+/// Why an option cannot be read.
+pub(super) fn cannot_get(option: i32) -> i32 {
+    match option {
+        name::HMAC_IDENT | name::PEER_AUTH_CHUNKS | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
+        name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
+        31 | 37 | 114..=116 | 118 | 123 | 124 | 131 | 133 => errno::EOPNOTSUPP,
+        _ => errno::ENOPROTOOPT,
+    }
+}
