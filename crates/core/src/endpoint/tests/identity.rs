@@ -321,3 +321,27 @@ fn an_init_from_a_second_address_belongs_to_the_association() {
     let sent = script.give_from([10, 7, 7, 7].into(), init_packet(&again, &[]));
     assert_eq!(ties(&script, only(&sent)), (0, 0));
 }
+
+//= RFC 9260 5.2.2-8
+#[test]
+fn an_init_for_an_association_is_answered_with_its_own_settings() {
+    // §5.2.2: "Other parameters for the endpoint SHOULD be copied from the existing parameters of
+    // the association (e.g., number of outbound streams)": not those of the port.
+    let config = AssociationConfig {
+        outbound_streams: 9,
+        inbound_streams: 7,
+        receive_buffer: 70_000,
+        ..standard()
+    };
+    let mut script = Script::listening(&standard());
+    script.connect(&config, &addresses(Side::Z, 1));
+    script.init_ack();
+    script.cookie_ack();
+    let again = InitFields { initiate_tag: VerificationTag(77), ..peer_fields() };
+    let sent = script.give_bytes(init_packet(&again, &[]));
+    let fields = only(&sent).init().0;
+    let said = (fields.outbound_streams, fields.inbound_streams, fields.a_rwnd);
+    assert_eq!(said, (9, 7, 70_000));
+    let cookie = script.end.keys.open(&only(&sent).cookie()).unwrap();
+    assert_eq!((cookie.outbound_streams, cookie.inbound_streams), (9, 7));
+}
