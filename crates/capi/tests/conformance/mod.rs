@@ -34,7 +34,7 @@ struct Expectations {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Difference {
-    /// Their names; one that ends with `*` stands for all that begin so.
+    /// Their names; `*` stands for anything, once.
     cases: Vec<String>,
     /// What the kernel does.
     kernel: String,
@@ -132,8 +132,10 @@ fn surprise(name: &str, verdicts: &Verdicts, deliberate: bool) -> Option<String>
 
 /// The cases that a name stands for.
 fn named<'a>(name: &str, all: &'a BTreeSet<String>) -> Vec<&'a str> {
-    let chosen = |case: &&String| match name.strip_suffix('*') {
-        Some(beginning) => case.starts_with(beginning),
+    let chosen = |case: &&String| match name.split_once('*') {
+        Some((beginning, end)) => {
+            case.strip_prefix(beginning).is_some_and(|rest| rest.ends_with(end))
+        }
         None => *case == name,
     };
     let cases: Vec<&str> = all.iter().filter(chosen).map(String::as_str).collect();

@@ -45,12 +45,18 @@ impl Engine {
             (port, Some(bound)) if port != bound => return Err(errno::EINVAL),
             (port, _) => Some(port),
         };
+        if how == 1 && ips.iter().any(|ip| socket.bound.contains(ip)) {
+            return Err(errno::EINVAL);
+        }
         if !socket.associations.is_empty() {
             // Dynamic address reconfiguration (RFC 5061) is not there.
             return Err(errno::EOPNOTSUPP);
         }
         // A socket of the same address shows whether it is one of this host's.
         for ip in &ips {
+            if is_for_many(*ip) {
+                return Err(errno::EADDRNOTAVAIL);
+            }
             let zone = SocketAddr::new(*ip, 0);
             let zone = if ip.is_ipv6() && first.is_ipv6() { with_port_0(first, *ip) } else { zone };
             UdpSocket::bind(zone).map_err(|error| match error.raw_os_error() {
@@ -74,8 +80,12 @@ impl Engine {
 
     fn unbind(&mut self, id: u64, ips: &[IpAddr]) -> Fallible<()> {
         let socket = self.socket(id)?;
-        if !ips.iter().all(|ip| socket.bound.contains(ip)) || ips.len() >= socket.bound.len() {
+        // As the kernel: one by one, and one has to stay.
+        if socket.bound.len() > 1 && !ips.iter().all(|ip| socket.bound.contains(ip)) {
             return Err(errno::EINVAL);
+        }
+        if ips.len() >= socket.bound.len() {
+            return Err(errno::EBUSY);
         }
         if !socket.associations.is_empty() {
             return Err(errno::EOPNOTSUPP);
@@ -92,12 +102,9 @@ impl Engine {
                 || socket.options.reuse_address
                     && other.options.reuse_address
                     && other.backlog.is_none();
-            // Accepted sockets share the listener's port and are no obstacle by themselves.
-            let accepted = other.backlog.is_none() && !other.many && !other.associations.is_empty();
             *other_id != id
                 && other.port == Some(port)
                 && !shared
-                && !accepted
                 && overlap((ips, !socket.options.v6_only), (&other.bound, !other.options.v6_only))
         });
         //= RFC 9260 1.3-3
@@ -136,6 +143,9 @@ impl Engine {
     /// Our addresses as `getsockname` and `sctp_getladdrs` tell them.
     pub(super) fn local_names(&self, id: u64, number: u32) -> Fallible<Vec<SocketAddr>> {
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        if socket.many && number != 0 && self.association_of(id, number).is_none() {
+            return Err(errno::EINVAL);
+        }
         let port = socket.port.unwrap_or(0);
         let mut ips = socket.bound.clone();
         if let Some((_, association)) = self.association_of(id, number)
@@ -156,6 +166,11 @@ impl Engine {
         }
         Ok(ips.into_iter().map(|ip| socket.for_program(SocketAddr::new(ip, port))).collect())
     }
+}
+
+/// Whether an address is that of a group or a whole network, which no association can have.
+pub(super) fn is_for_many(ip: IpAddr) -> bool {
+    ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 fn with_port_0(like: SocketAddr, ip: IpAddr) -> SocketAddr {

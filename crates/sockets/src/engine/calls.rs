@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::bind::is_for_many;
 use super::options::Options;
 use super::socket::{Conn, Ending, Socket};
 use super::{Engine, Fallible};
@@ -91,10 +92,10 @@ impl Engine {
             Op::Name if request.a == 0 => Ok((0, encode_addresses(&self.local_names(id, 0)?[..1]))),
             Op::Name => {
                 let (_, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
-                let (peer, alive) =
-                    (association.peer, association.established && !association.ended);
+                // As the kernel, the peer's name outlives the association.
+                let (peer, known) = (association.peer, association.established);
                 let socket = self.socket(id)?;
-                if socket.many || !alive {
+                if socket.many || !known {
                     return Err(errno::ENOTCONN);
                 }
                 Ok((0, encode_addresses(&[socket.for_program(peer)])))
@@ -134,6 +135,13 @@ impl Engine {
         if socket.many && peers.iter().any(|peer| self.association_with(id, *peer).is_some()) {
             return Err(errno::EISCONN);
         }
+        if peers.iter().any(|peer| is_for_many(peer.ip())) {
+            return Err(errno::EINVAL);
+        }
+        // Nobody can listen there.
+        if peers.first().is_some_and(|peer| peer.port() == 0) {
+            return Err(errno::ECONNREFUSED);
+        }
         self.auto_bind(id)?;
         let number = self.associate(id, peers)?;
         let socket = self.socket(id)?;
@@ -148,8 +156,8 @@ impl Engine {
         if !socket.many && !socket.associations.is_empty() && socket.backlog.is_none() {
             return Err(errno::EINVAL);
         }
-        if backlog == 0 && socket.many {
-            // RFC 6458 §3.1.3: a backlog of 0 ends listening.
+        if backlog == 0 && (socket.many || socket.backlog.is_some()) {
+            // RFC 6458 §3.1.3: a backlog of 0 ends listening; in Linux that of a one-to-one socket, too.
             socket.backlog = None;
         } else {
             socket.backlog = Some(usize::try_from(backlog).unwrap_or(0).clamp(1, 4096));

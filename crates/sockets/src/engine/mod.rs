@@ -235,7 +235,7 @@ impl Engine {
         let socket = self.socket(id)?;
         let v6_only = socket.v6 && socket.options.v6_only;
         if peers.iter().any(|p| p.is_ipv6() && !socket.v6) || (v6_only && first.is_ipv4()) {
-            return Err(errno::EAFNOSUPPORT);
+            return Err(errno::EINVAL);
         }
         let port = socket.port.ok_or(errno::EINVAL)?;
         let mut config: AssociationConfig = socket.options.association();
