@@ -582,6 +582,17 @@ CASE(ssn_counts_in_each_stream)
 		SAME(receive(pair.server, 0)->rcv.rcv_ssn, n / 2);
 }
 
+/* Waits until two messages can be read. */
+static void wait_for_two(int fd)
+{
+	struct sctp_status status = { 0 };
+	long long until = clock_ms() + 1000;
+	do {
+		socklen_t len = sizeof status;
+		WORKS(getsockopt(fd, IPPROTO_SCTP, SCTP_STATUS, &status, &len));
+	} while (status.sstat_penddata < 2 && clock_ms() < until);
+}
+
 CASE(nxtinfo_tells_of_the_next_message)
 {
 	struct pair pair = paired(ONE);
@@ -589,12 +600,7 @@ CASE(nxtinfo_tells_of_the_next_message)
 	WORKS(set_int(pair.server, IPPROTO_SCTP, SCTP_RECVNXTINFO, 1));
 	SENDS(pair.client, "first");
 	SAME(send_with(pair.client, "second", SCTP_SNDINFO, &info, sizeof info), 6);
-	struct sctp_status status = { 0 };
-	long long until = clock_ms() + 1000;
-	do {
-		socklen_t len = sizeof status;
-		WORKS(getsockopt(pair.server, IPPROTO_SCTP, SCTP_STATUS, &status, &len));
-	} while (status.sstat_penddata < 2 && clock_ms() < until);
+	wait_for_two(pair.server);
 	struct message *got = receive(pair.server, 0);
 	CHECK(got->has_nxt);
 	SAME(got->nxt.nxt_sid, 4);
@@ -675,8 +681,7 @@ EACH(recvv_gives, recvv_types)
 	WORKS(set_int(pair.server, IPPROTO_SCTP, SCTP_RECVNXTINFO, row->nxt));
 	SENDS(pair.client, "x");
 	SENDS(pair.client, "y");
-	struct timespec rest = { .tv_nsec = 50000000 };
-	nanosleep(&rest, NULL);
+	wait_for_two(pair.server);
 	SAME(sctp_recvv(pair.server, &iov, 1, NULL, &from_len, info, &info_len, &type, &flags), 1);
 	SAME(type, row->type);
 	SAME(flags & MSG_EOR, MSG_EOR);
