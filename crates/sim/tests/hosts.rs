@@ -2,75 +2,15 @@
 
 mod common;
 
-use std::net::IpAddr;
 use std::time::Duration;
 
+use common::hosts::{END, endpoint, net, pair, stack};
 use common::{Script, data, ip, ms, packet};
-use tresse_core::{AssociationConfig, EndpointConfig, Time};
-use tresse_sim::apps::{Bulk, Nat, Plan, Router, Sender, Sink};
+use tresse_core::{AssociationConfig, EndpointConfig};
+use tresse_sim::apps::{Bulk, Nat, Plan, Sender, Sink};
 use tresse_sim::{
-    Change, HostId, HostModel, Interface, IpNet, IpStack, LinkConfig, LinkId, LinkRules, Route,
-    RouteEntry, Simulation, StopReason,
+    Change, HostModel, IpStack, LinkConfig, LinkRules, Route, Simulation, StopReason,
 };
-
-const END: Time = ms(3_600_000);
-
-fn net(text: &str) -> IpNet {
-    text.parse().expect("a network")
-}
-
-/// A stack with an interface for each list of addresses, and routes to everything by the first one.
-fn stack(interfaces: &[&[&str]]) -> IpStack {
-    let interfaces = interfaces.iter().enumerate().map(|(number, addresses)| {
-        let interface = Interface::new(&format!("eth{number}"));
-        addresses.iter().fold(interface, |i, address| i.address(net(address)))
-    });
-    let routes = ["0.0.0.0/0", "::/0"].map(|all| RouteEntry::new(net(all), 0)).to_vec();
-    IpStack { interfaces: interfaces.collect(), routes, ..IpStack::default() }
-}
-
-/// A client that sends `messages`, and a server, each plugged into a router with all interfaces.
-struct Pair {
-    sim: Simulation,
-    hosts: [HostId; 2],
-    /// Links of each host: out and back, by interface.
-    links: [Vec<(LinkId, LinkId)>; 2],
-}
-
-fn endpoint(addresses: &[&str], accept: bool) -> EndpointConfig {
-    let local_addresses = addresses.iter().map(|a| ip(a)).collect();
-    EndpointConfig { local_addresses, accept, ..EndpointConfig::default() }
-}
-
-fn pair(stacks: [IpStack; 2], messages: u64, remotes: &[&str], config: AssociationConfig) -> Pair {
-    let mut sim = Simulation::new(1);
-    let router = sim.add_node("router", Box::new(Router::new()));
-    let bulk = Bulk { messages: Some(messages), ..Bulk::of_size(1000) };
-    let remotes: Vec<IpAddr> = remotes.iter().map(|a| ip(a)).collect();
-    let sender = Sender::new(Plan::Bulk(bulk)).connect(remotes, 5000, config.clone());
-    let sender = Box::new(sender.shutdown_when_done());
-    let own =
-        |stack: &IpStack| stack.addresses().iter().map(ToString::to_string).collect::<Vec<_>>();
-    let [a, b] = [own(&stacks[0]), own(&stacks[1])];
-    let [a, b] = [&a, &b].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-    let server = EndpointConfig { association: config, ..endpoint(&b, true) };
-    let hosts = [
-        sim.add_host("a", endpoint(&a, false), sender),
-        sim.add_host("b", server, Box::new(Sink::new())),
-    ];
-    let mut links = [Vec::new(), Vec::new()];
-    for (side, stack) in stacks.into_iter().enumerate() {
-        let interfaces = stack.interfaces.len();
-        sim.set_stack(hosts[side], stack);
-        for interface in 0..interfaces {
-            let link = LinkConfig::new(10_000.0, 5.0);
-            let (there, back) = (link.clone(), link);
-            let plugged = sim.plug(hosts[side], interface, router, there, back);
-            links[side].push(plugged.expect("valid"));
-        }
-    }
-    Pair { sim, hosts, links }
-}
 
 #[test]
 fn packets_take_the_interface_and_arrive_where_the_address_is() {

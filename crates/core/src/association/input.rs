@@ -149,7 +149,9 @@ impl Association {
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info),
-            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative_tsn_ack),
+            Chunk::Shutdown(shutdown) => {
+                self.on_shutdown(now, incoming.path, shutdown.cumulative_tsn_ack);
+            }
             Chunk::ShutdownAck => self.on_shutdown_ack(incoming.path),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => {
@@ -255,7 +257,7 @@ impl Association {
         {
             receiver.timestamps.on_packet(timestamp.tsval, incoming.lowest);
         }
-        self.shutdown_after_packet(now, incoming.has_data);
+        self.shutdown_after_packet(now, incoming.path, incoming.has_data);
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Shutdown {
     attempts: u32,
     /// T5-shutdown-guard.
     pub(super) t5: Option<Time>,
-    /// Where SHUTDOWN or SHUTDOWN ACK was sent last.
+    /// Where SHUTDOWN or SHUTDOWN ACK was sent last, or where a SHUTDOWN came from.
     pub(super) path: PathId,
 }
 
@@ -54,13 +54,19 @@ impl Association {
                 // T5-shutdown-guard". What takes time before is the delivery of data.
                 self.shutdown.t5 = None;
                 self.start_guard(now);
-                self.send_shutdown(now, Control::Shutdown);
+                self.send_shutdown(now, self.paths.data_path(), Control::Shutdown);
             }
             //= RFC 9260 3.3.9-1 4-11 9.2-13
             State::ShutdownReceived => {
                 self.state = State::ShutdownAckSent;
                 self.shutdown.attempts = 0;
-                self.send_shutdown(now, Control::ShutdownAck);
+                // §6.4: "An endpoint SHOULD transmit reply chunks [...] to the same destination
+                // transport address from which it received the control chunk to which it is
+                // replying." The peer tries its addresses in turn; the primary may have gone.
+                let from = self.shutdown.path;
+                let preferred = self.paths[from].preferred();
+                let path = if preferred { from } else { self.paths.data_path() };
+                self.send_shutdown(now, path, Control::ShutdownAck);
             }
             _ => {}
         }
@@ -94,8 +100,7 @@ impl Association {
     }
 
     //= RFC 9260 3.3.8-1
-    fn send_shutdown(&mut self, now: Time, control: Control) {
-        let path = self.paths.data_path();
+    fn send_shutdown(&mut self, now: Time, path: PathId, control: Control) {
         self.shutdown.path = path;
         // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
         self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck));
@@ -139,8 +144,8 @@ impl Association {
         self.abort_with(Vec::new(), CloseReason::ShutdownTimeout);
     }
 
-    /// SHUTDOWN received.
-    pub(super) fn on_shutdown(&mut self, now: Time, cumulative: Tsn) {
+    /// SHUTDOWN received; answers go to `path`.
+    pub(super) fn on_shutdown(&mut self, now: Time, path: PathId, cumulative: Tsn) {
         match self.state {
             //= RFC 9260 9.2-24
             // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
@@ -151,6 +156,7 @@ impl Association {
                     self.shutdown.t5 = None; // The guard is the peer's now.
                     self.journal.event(Event::PeerShutdown);
                 }
+                self.shutdown.path = path;
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     self.opportunity();
@@ -161,10 +167,10 @@ impl Association {
             // Both sides shut down at once: answer at once, restart T2.
             State::ShutdownSent => {
                 self.state = State::ShutdownAckSent;
-                self.send_shutdown(now, Control::ShutdownAck);
+                self.send_shutdown(now, path, Control::ShutdownAck);
             }
             // Our SHUTDOWN ACK was lost.
-            State::ShutdownAckSent => self.send_shutdown(now, Control::ShutdownAck),
+            State::ShutdownAckSent => self.send_shutdown(now, path, Control::ShutdownAck),
         }
     }
 
@@ -187,7 +193,7 @@ impl Association {
     }
 
     /// What a packet means for a shutdown under way.
-    pub(super) fn shutdown_after_packet(&mut self, now: Time, has_data: bool) {
+    pub(super) fn shutdown_after_packet(&mut self, now: Time, path: PathId, has_data: bool) {
         if self.state != State::ShutdownSent {
             return;
         }
@@ -195,16 +201,16 @@ impl Association {
         // The reception of any packet from the peer SHOULD clear the retransmission count and
         // restart T2.
         self.shutdown.attempts = 0;
-        let path = self.shutdown.path;
-        let rto = self.paths[path].rto();
-        self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
+        let last = self.shutdown.path;
+        let rto = self.paths[last].rto();
+        self.shutdown.t2 = Some(now + self.restart_patience(now, last, rto));
         if has_data {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
             if let Some(receiver) = &mut self.receiver {
                 receiver.delayed.request();
             }
-            self.send_shutdown(now, Control::Shutdown);
+            self.send_shutdown(now, path, Control::Shutdown);
         }
     }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test uses its part.
 
+pub(crate) mod hosts;
+
 use std::net::IpAddr;
 
 use tresse_core::wire::{

@@ -9,6 +9,7 @@
 //! (RTO.Initial 1 s, doubled up to 60 s) and Association.Max.Retrans 10 bridge some six minutes on one
 //! path, and a minute when four paths die together and each counts its own errors (§8.1).
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -23,8 +24,10 @@ use crate::scenario::{Reading, Scenario, global};
 const BUDGET: Duration = Duration::from_secs(30);
 /// Addresses of a peer that are believed.
 const BELIEVED: usize = 16;
-/// So many addresses given to `connect` are tried for certain (Max.Init.Retransmits is 8).
-const TRIED: usize = 4;
+/// Max.Init.Retransmits, and the first transmission.
+const INITS: usize = 9;
+/// A setup that fails more seldom must succeed.
+const UNLUCKY: f64 = 1e-6;
 /// A link that loses more is not one that works.
 const MOST_LOSS: f64 = 0.05;
 /// Until associations pin their sources (some 3 % of the seeds), what is unhealthy is counted only.
@@ -38,7 +41,8 @@ struct Moment {
     at: Time,
     /// What each host was bound to and had.
     addresses: [Vec<IpAddr>; 2],
-    pairs: Vec<Pair>,
+    /// And how likely it is that a packet or its answer is lost.
+    pairs: BTreeMap<Pair, f64>,
 }
 
 /// All moments at which something changed.
@@ -61,11 +65,11 @@ impl Health {
                 None => plan.addresses.clone(),
             }
         });
-        let mut pairs = Vec::new();
+        let mut pairs = BTreeMap::new();
         for a in &addresses[0] {
             for b in addresses[1].iter().filter(|b| b.is_ipv4() == a.is_ipv4()) {
-                if works(sim, hosts, scenario, (*a, *b)) {
-                    pairs.push((*a, *b));
+                if let Some(loss) = loss(sim, hosts, scenario, (*a, *b)) {
+                    pairs.insert((*a, *b), loss);
                 }
             }
         }
@@ -84,7 +88,7 @@ impl Health {
     /// The shortest time for which some pair of these did not work.
     fn least_dead(&self, pairs: &[Pair], from: Time, to: Time) -> Option<Duration> {
         let dead = |pair: &Pair| {
-            let broken = self.between(from, to).filter(|(m, _)| !m.pairs.contains(pair));
+            let broken = self.between(from, to).filter(|(m, _)| !m.pairs.contains_key(pair));
             broken.map(|(_, time)| time).sum()
         };
         pairs.iter().map(dead).min()
@@ -99,43 +103,54 @@ impl Health {
             lists.fold(first, |kept, list| kept.into_iter().filter(|a| list.contains(a)).collect())
         });
         let pair = |a: &IpAddr| lists[1].iter().map(|b| (*a, *b)).collect::<Vec<_>>();
-        let worked = |pair: &Pair| self.between(from, to).all(|(m, _)| m.pairs.contains(pair));
+        let worked = |pair: &Pair| self.between(from, to).all(|(m, _)| m.pairs.contains_key(pair));
         lists[0].iter().flat_map(pair).filter(worked).collect()
     }
 
-    /// Whether the setup by `end` had to succeed: one of the first addresses that it called was
-    /// reached from every address that the host could choose as source.
+    /// Whether the setup by `end` had to succeed: one of the addresses that it called, which are tried in
+    /// turn, was reached from every address that the host could choose as source.
     fn setup_is_healthy(&self, scenario: &Scenario, end: &End) -> bool {
         let (host, to) = (end.host, end.connected.unwrap_or(Time::FAR_FUTURE));
-        scenario.hosts[host].remotes.iter().take(TRIED).any(|remote| {
+        let remotes = &scenario.hosts[host].remotes;
+        let tries = (INITS / remotes.len()) as i32;
+        remotes.iter().any(|remote| {
             self.between(end.opened, to).all(|(moment, _)| {
                 let own = &moment.addresses[host];
                 let mut own = own.iter().filter(|a| a.is_ipv4() == remote.is_ipv4()).peekable();
                 let pair = |a: IpAddr| if host == 0 { (a, *remote) } else { (*remote, a) };
-                own.peek().is_some() && own.all(|a| moment.pairs.contains(&pair(*a)))
+                let sure = |loss: &f64| loss.powi(tries) < UNLUCKY;
+                let good = |a: &IpAddr| moment.pairs.get(&pair(*a)).is_some_and(sure);
+                own.peek().is_some() && own.all(good)
             })
         })
     }
 }
 
-/// Whether packets of both get through with this pair.
-fn works(sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario, (a, b): Pair) -> bool {
+/// How likely it is that a packet or its answer is lost between this pair, if it works.
+fn loss(sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario, (a, b): Pair) -> Option<f64> {
     let good = |host: usize, links: &[LinkId]| {
         let mtu = scenario.hosts[host].config.mtu;
         links.iter().all(|link| {
             let (config, rules) = (sim.link_config(*link), sim.link_rules(*link));
             let small = rules.mtu.is_some_and(|limit| limit < mtu);
             // A NAT swallows what ICMP says.
-            let told = rules.reports && scenario.nat.is_none();
+            // Nor need IPv6 get by with less than 1280 bytes (RFC 8200 §5).
+            let enough = a.is_ipv4() || rules.mtu.is_none_or(|limit| limit >= 1280);
+            let told = rules.reports && scenario.nat.is_none() && enough;
             let sound = config.loss <= MOST_LOSS && config.corrupt <= MOST_LOSS;
             let held = config.reorder_after.is_some() && config.reorder_hold_ms.is_none();
             sound && !held && (!small || told)
         })
     };
-    let Some(there) = sim.passage(hosts[0], a, b) else { return false };
-    let Some(back) = sim.passage(hosts[1], b, there.source) else { return false };
+    let there = sim.passage(hosts[0], a, b)?;
+    let back = sim.passage(hosts[1], b, there.source)?;
     let arrive = there.host == hosts[1] && back.host == hosts[0];
-    arrive && good(0, &there.links) && good(1, &back.links)
+    let works = arrive && good(0, &there.links) && good(1, &back.links);
+    let loss = |link: &LinkId| {
+        let config = sim.link_config(*link);
+        config.loss + config.corrupt
+    };
+    works.then(|| there.links.iter().chain(&back.links).map(loss).sum())
 }
 
 /// A healthy association is set up, ends gracefully, and loses nothing.

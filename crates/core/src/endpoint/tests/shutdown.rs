@@ -367,3 +367,18 @@ fn an_abort_by_the_application_carries_its_reason() {
     let reason = CloseReason::PeerAborted { cause: 12, value: Bytes::from_static(b"you too") };
     assert_eq!(script.closed(), Some(&reason));
 }
+
+#[test]
+fn a_shutdown_is_answered_where_it_came_from() {
+    // RFC 9260 §6.4: "An endpoint SHOULD transmit reply chunks [...] to the same destination transport
+    // address from which it received the control chunk to which it is replying."
+    let remotes = addresses(Side::Z, 2);
+    let mut script = Script::multihomed(&standard(), 2);
+    let cumulative = script.first.wrapping_sub(1);
+    for remote in [remotes[1], remotes[0], remotes[1]] {
+        let packet = script::packet(script.tag, |w| w.shutdown(cumulative));
+        let sent = script.give_from(remote, packet);
+        assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+        assert_eq!(only(&sent).to.destination, remote);
+    }
+}

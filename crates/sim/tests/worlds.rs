@@ -1,0 +1,121 @@
+//! Associations between hosts whose addresses, routes and networks differ: what random worlds
+//! (`faults/`) once found, reduced to its cause. In each of them one pair of addresses works.
+
+mod common;
+
+use std::net::IpAddr;
+
+use common::hosts::{END, Pair, net, stack, talk};
+use common::{ip, ms};
+use tresse_core::{AssociationConfig, CloseReason};
+use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
+use tresse_sim::{Change, HostModel, IpStack, RouteEntry};
+
+/// A message each second.
+fn signalling(seconds: u64) -> Plan {
+    let message = |second| ScheduledMessage::from((ms(1000 * second), 0, 200, false));
+    Plan::Schedule((1..=seconds).map(message).collect())
+}
+
+/// Interfaces whose packets leave by the one that has their source, with an address in each network.
+fn multihomed(addresses: &[&str]) -> IpStack {
+    let lists: Vec<&[&str]> = addresses.iter().map(std::slice::from_ref).collect();
+    let mut stack = stack(&lists);
+    for (number, address) in addresses.iter().enumerate() {
+        let net = net(address);
+        let all = if net.addr().is_ipv4() { "0.0.0.0/0" } else { "::/0" };
+        let from = Some(net.trunc());
+        stack.routes.push(RouteEntry { from, ..RouteEntry::new(self::net(all), number) });
+    }
+    IpStack { model: HostModel::Strong, ..stack }
+}
+
+/// Everything arrives and both ends close gracefully.
+fn assert_well(mut pair: Pair, messages: u64, what: &str) {
+    pair.sim.run(END);
+    let sender = pair.sim.app::<Sender>(pair.hosts[0]);
+    assert_eq!(sender.closed(), Some(&CloseReason::Shutdown), "{what}");
+    assert_eq!(pair.sim.app::<Sink>(pair.hosts[1]).stats().messages, messages, "{what}");
+    for host in pair.hosts {
+        assert_eq!(pair.sim.endpoint(host).associations(), [], "{what}");
+    }
+}
+
+/// Bound to all addresses, or to a wildcard.
+fn bound(stack: &IpStack, wildcard: bool) -> Vec<IpAddr> {
+    if wildcard { Vec::new() } else { stack.addresses() }
+}
+
+const A: [&str; 2] = ["10.1.0.1/24", "10.2.0.1/24"];
+const B: [&str; 2] = ["10.3.0.2/24", "10.4.0.2/24"];
+
+#[test]
+fn wildcards_and_lists_work_with_each_other() {
+    for wild in [[false, false], [false, true], [true, false], [true, true]] {
+        let stacks = [multihomed(&A), multihomed(&B)];
+        let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild[side]));
+        let config = AssociationConfig::default();
+        let pair = talk(stacks, bound, signalling(100), &["10.3.0.2"], config);
+        assert_well(pair, 100, &format!("wildcards {wild:?}"));
+    }
+}
+
+#[test]
+fn a_dual_stack_client_of_a_server_with_one_family() {
+    for (server, call) in [("10.3.0.2/24", "10.3.0.2"), ("fd00:3::2/64", "fd00:3::2")] {
+        for wild in [false, true] {
+            let client = stack(&[&["10.1.0.1/24", "fd00:1::1/64", "fe80::1/64"]]);
+            let stacks = [client, stack(&[&[server]])];
+            let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild));
+            let config = AssociationConfig::default();
+            let pair = talk(stacks, bound, signalling(100), &[call], config);
+            assert_well(pair, 100, &format!("{server}, wildcard {wild}"));
+        }
+    }
+}
+
+#[test]
+fn addresses_that_vanish_and_return_are_replaced_meanwhile() {
+    for side in [0, 1] {
+        for wild in [false, true] {
+            let stacks = [multihomed(&A), multihomed(&B)];
+            let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild));
+            let config = AssociationConfig::default();
+            let remotes = ["10.3.0.2", "10.4.0.2"];
+            let mut pair = talk(stacks, bound, signalling(300), &remotes, config);
+            let host = pair.hosts[side];
+            // One interface goes after the other.
+            for (at, number, up) in [(10, 0, false), (80, 0, true), (160, 1, false), (240, 1, true)]
+            {
+                let change = Change::Interface(host, number, up);
+                pair.sim.at(ms(1000 * at), change).expect("valid");
+            }
+            assert_well(pair, 300, &format!("host {side}, wildcard {wild}"));
+        }
+    }
+}
+
+/// The peer's primary address is gone when it shuts down: what answers its SHUTDOWN must not go there.
+#[test]
+fn shutdown_ack_goes_where_the_shutdown_came_from() {
+    let stacks = [multihomed(&A), multihomed(&B)];
+    let bound = [0, 1].map(|side: usize| stacks[side].addresses());
+    let config = AssociationConfig::default();
+    let mut pair = talk(stacks, bound, signalling(5), &["10.3.0.2", "10.4.0.2"], config);
+    pair.sim.at(ms(4_900), Change::RemoveAddress(pair.hosts[0], ip("10.1.0.1"))).expect("valid");
+    pair.sim.run(ms(5_500));
+    let sender = pair.sim.app::<Sender>(pair.hosts[0]);
+    assert_eq!(sender.closed(), Some(&CloseReason::Shutdown), "without any timer");
+}
+
+#[test]
+fn strangers_in_the_list_that_was_called_do_no_harm() {
+    let strangers = ["192.0.2.1", "10.3.0.2", "2001:db8::1", "192.0.2.2"];
+    for wild in [false, true] {
+        let stacks = [multihomed(&A), multihomed(&B)];
+        let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild));
+        let config = AssociationConfig::default();
+        let pair = talk(stacks, bound, signalling(200), &strangers, config);
+        assert_well(pair, 200, &format!("wildcard {wild}"));
+    }
+}
