@@ -14,6 +14,8 @@ use crate::profile::{NrSackMode, Profile};
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
+/// So many addresses of a peer are looked at. How many get a path is up to the association.
+const MAX_ADDRESSES: usize = 4 * MAX_PATHS;
 /// Bytes of unrecognised parameters that are reported at most; a reply must stay small.
 const MAX_REPORT: usize = 256;
 
@@ -27,6 +29,8 @@ pub(crate) struct PeerParameters {
     pub(crate) inbound_streams: u16,
     /// The source address of the packet first, then those listed, without repetition.
     pub(crate) addresses: Vec<IpAddr>,
+    /// It has more addresses than those.
+    pub(crate) omitted: bool,
     pub(crate) extensions: Extensions,
     /// Adaptation Layer Indication.
     pub(crate) adaptation: Option<u32>,
@@ -139,6 +143,7 @@ pub(crate) fn read_init<'a>(
             inbound_streams: fields.inbound_streams,
             //= RFC 9260 3.3.2.1.2-2 3.3.3-20 5.1.2-1
             addresses: vec![source],
+            omitted: false,
             extensions: Extensions::default(),
             adaptation: None,
         },
@@ -197,9 +202,12 @@ impl PeerInit<'_> {
         let unusable = !is_usable(address);
         // A host elsewhere cannot be reached over our loopback interface (RFC 5062 §3).
         let foreign_loopback = address.is_loopback() && !source.is_loopback();
-        // A peer that lists more is believed for the first ones only.
-        let full = self.peer.addresses.len() >= MAX_PATHS;
-        if !(unusable || foreign_loopback || full || self.peer.addresses.contains(&address)) {
+        if unusable || foreign_loopback || self.peer.addresses.contains(&address) {
+            return;
+        }
+        if self.peer.addresses.len() >= MAX_ADDRESSES {
+            self.peer.omitted = true;
+        } else {
             self.peer.addresses.push(address);
         }
     }

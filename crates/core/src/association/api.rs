@@ -89,7 +89,7 @@ impl Association {
             local_tag: self.identity.local_tag,
             remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].encapsulation,
-            local_addresses: self.local_addresses.clone(),
+            local_addresses: self.sources.known().to_vec(),
             outbound_streams: self.sender.queue.streams(),
             inbound_streams: self.receiver.as_ref().map_or(0, |r| r.streams),
             unacknowledged_chunks: self.sender.board.len(),

@@ -1,5 +1,6 @@
 //! Heartbeats and path verification (RFC 9260 §8.3, §5.4).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -103,7 +104,7 @@ impl Association {
         }
         let lost = self.paths[path].heartbeat.outstanding.take();
         if let Some(lost) = lost {
-            self.heartbeat_lost(path, now.since(lost.sent));
+            self.heartbeat_lost(now, path, now.since(lost.sent));
             if self.is_closed() {
                 return;
             }
@@ -134,12 +135,12 @@ impl Association {
         heartbeat.outstanding = Some(info);
         heartbeat.sent += 1;
         heartbeat.next = Some(now + rto);
-        self.push_control(path, Control::Heartbeat(Bytes::copy_from_slice(&info.encode())));
+        self.push_control(path, Control::Heartbeat(Bytes::copy_from_slice(&info.encode()), None));
     }
 
     //= RFC 9260 8.3-3
     /// §8.3: not acknowledged within one RTO, `waited`.
-    fn heartbeat_lost(&mut self, path: PathId, waited: Duration) {
+    fn heartbeat_lost(&mut self, now: Time, path: PathId, waited: Duration) {
         let profile = std::sync::Arc::clone(&self.config.profile);
         let patient = profile.limits.patience;
         let error = !patient || waited >= self.error_rto(path);
@@ -154,6 +155,7 @@ impl Association {
         if p.count_failure(error) {
             self.path_changed(path);
         }
+        self.doubt_source(now, path);
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
@@ -163,16 +165,20 @@ impl Association {
     }
 
     /// HEARTBEAT ACK: the nonce must be the one sent to the path that it names (§5.4).
-    pub(super) fn on_heartbeat_ack(&mut self, now: Time, info: &[u8]) {
+    pub(super) fn on_heartbeat_ack(&mut self, now: Time, info: &[u8], local: IpAddr) {
         let Some(info) = HeartbeatInfo::decode(info) else {
             self.journal.stats.malformed_chunks += 1;
             return;
         };
-        // One that comes too late, as after an outage, is nothing to count.
-        if self.paths.get(info.path).is_none_or(|p| p.heartbeat.outstanding != Some(info)) {
+        let path = info.path;
+        if self.paths.get(path).is_some_and(|p| p.heartbeat.search == Some(info)) {
+            self.found_source(now, path, local);
             return;
         }
-        let path = info.path;
+        // One that comes too late, as after an outage, is nothing to count.
+        if self.paths.get(path).is_none_or(|p| p.heartbeat.outstanding != Some(info)) {
+            return;
+        }
         let p = &mut self.paths[path];
         p.heartbeat.outstanding = None;
         p.heartbeat.acked += 1;

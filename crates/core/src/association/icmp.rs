@@ -58,6 +58,7 @@ impl Association {
                         self.path_changed(path);
                         self.probe_failed(now, path);
                     }
+                    self.doubt_source(now, path);
                 }
             }
         }
@@ -100,12 +101,12 @@ impl Association {
         }
     }
 
-    /// Where a packet of so many bytes goes, and how.
-    pub(super) fn transmit_to(&self, path: PathId, len: usize) -> Transmit {
+    /// Where a packet of so many bytes goes, and how; from the source of the path unless from another.
+    pub(super) fn transmit_to(&self, path: PathId, source: Option<IpAddr>, len: usize) -> Transmit {
         let p = &self.paths[path];
         Transmit {
             destination: p.remote,
-            source: p.local,
+            source: source.or(p.local),
             encapsulation: p.encapsulation,
             path: Some(path),
             //= RFC 9260 6.9-6

@@ -19,6 +19,8 @@ pub(super) struct Incoming<'a> {
     /// Its bytes, for payloads that share them.
     pub(super) bytes: &'a Bytes,
     pub(super) source: IpAddr,
+    /// Our address that it was sent to.
+    pub(super) local: IpAddr,
     /// The path it came over; the data path if the address is not one of the peer's.
     arrival: PathId,
     /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
@@ -58,8 +60,8 @@ impl Association {
         self.journal.stats.bytes_received += bytes.len() as u64;
         let known = self.paths.find(source);
         if let Some(id) = known {
+            self.heard_at(id, local);
             let path = &mut self.paths[id];
-            path.local = Some(local);
             path.counters.packets_received += 1;
             path.counters.bytes_received += bytes.len() as u64;
             //= RFC 6951 5.4-1 5.4-2
@@ -78,6 +80,7 @@ impl Association {
         let mut incoming = Incoming {
             bytes,
             source,
+            local,
             arrival,
             path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
@@ -145,10 +148,12 @@ impl Association {
                 // copied unchanged.
                 if self.state != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
-                    self.reply(incoming, incoming.arrival, Control::HeartbeatAck(echo));
+                    // From where it arrived: the peer learns of that pair of addresses.
+                    let from = self.reply_source(incoming.arrival, incoming.local);
+                    self.reply(incoming, incoming.arrival, Control::HeartbeatAck(echo, from));
                 }
             }
-            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info),
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info, incoming.local),
             Chunk::Shutdown(shutdown) => {
                 self.on_shutdown(now, incoming.path, shutdown.cumulative_tsn_ack);
             }
@@ -239,9 +244,10 @@ impl Association {
 
     /// What the whole packet means, once all its chunks were processed.
     fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
-        if incoming.has_data
-            && let Some(receiver) = &mut self.receiver
-        {
+        if incoming.has_data {
+            let source = self.reply_source(incoming.path, incoming.local);
+            let Some(receiver) = &mut self.receiver else { return };
+            receiver.ack_source = source;
             let mut gap = incoming.facts.gap || receiver.received.has_gaps();
             if let Some(dac) = &mut receiver.dac {
                 dac.on_packet(incoming.arrival);

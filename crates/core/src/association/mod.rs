@@ -3,6 +3,7 @@
 //! The association is the only place where facts become actions: it feeds the scoreboard, the
 //! recovery algorithms, the congestion controllers and the paths, and applies what they decide.
 
+mod addresses;
 mod api;
 mod coupling;
 mod data;
@@ -31,6 +32,7 @@ use tresse_wire::{CauseWriter, Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event, ReceivedMessage, TraceEvent};
+use crate::path::source::Sources;
 use crate::path::{Path, PathId};
 use crate::profile::Profile;
 use crate::rng::Rng;
@@ -92,9 +94,10 @@ pub struct PeerKey {
 pub(crate) enum Control {
     Init,
     CookieEcho,
-    CookieAck,
-    Heartbeat(Bytes),
-    HeartbeatAck(Bytes),
+    /// With the source that it leaves from, if not the one of its path.
+    CookieAck(Option<IpAddr>),
+    Heartbeat(Bytes, Option<IpAddr>),
+    HeartbeatAck(Bytes, Option<IpAddr>),
     Shutdown,
     ShutdownAck,
     ShutdownComplete,
@@ -147,8 +150,12 @@ pub(crate) struct Association {
     pub(crate) state: State,
     pub(crate) config: AssociationConfig,
     pub(crate) paths: Paths,
-    /// Addresses that we offer to the peer.
-    local_addresses: Vec<IpAddr>,
+    /// Our addresses.
+    sources: Sources,
+    /// Some addresses of the peer have no path: we cannot reach them, or they were too many.
+    omits_addresses: bool,
+    /// Source of the packet being written, if not that of its path.
+    other_source: Option<IpAddr>,
     rng: Rng,
     pub(crate) setup: Setup,
     sender: Sender,
@@ -178,22 +185,15 @@ pub(crate) struct Blueprint {
     pub(crate) remote_port: u16,
     pub(crate) local_tag: VerificationTag,
     pub(crate) initial_tsn: Tsn,
-    pub(crate) local_addresses: Vec<IpAddr>,
+    pub(crate) sources: Sources,
     pub(crate) config: AssociationConfig,
     pub(crate) rng: Rng,
 }
 
 impl Association {
     fn new(blueprint: Blueprint, paths: Paths) -> Association {
-        let Blueprint {
-            local_port,
-            remote_port,
-            local_tag,
-            initial_tsn,
-            local_addresses,
-            config,
-            mut rng,
-        } = blueprint;
+        let Blueprint { local_port, remote_port, local_tag, initial_tsn, sources, config, mut rng } =
+            blueprint;
         let identity = Identity {
             local_port,
             remote_port,
@@ -206,7 +206,9 @@ impl Association {
             identity,
             state: State::CookieWait,
             paths,
-            local_addresses,
+            sources,
+            omits_addresses: false,
+            other_source: None,
             rng,
             setup: Setup::new(initial_tsn),
             sender: Sender::new(initial_tsn, &config),
@@ -241,7 +243,7 @@ impl Association {
         match control {
             //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
             // RFC 9260 §5.1: these MUST be the first chunk in the packet.
-            Control::CookieEcho | Control::CookieAck => self.outbox.push_front((path, control)),
+            Control::CookieEcho | Control::CookieAck(_) => self.outbox.push_front((path, control)),
             _ => self.outbox.push_back((path, control)),
         }
     }

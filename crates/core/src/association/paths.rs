@@ -22,12 +22,25 @@ impl Paths {
         Paths { list: vec![first], primary: PathId(0) }
     }
 
-    /// Adds a path unless its address is known or there are too many. `make` gets its number.
-    pub(crate) fn add(&mut self, remote: IpAddr, make: impl FnOnce(PathId) -> Path) {
-        if self.list.len() < MAX_PATHS && self.find(remote).is_none() {
-            let id = PathId(self.list.len() as u8);
-            self.list.push(make(id));
+    /// Leaves the paths to `remotes` only, one at least; `make` makes those that are new, from the number
+    /// and the ones there are. The others keep their order, but not their numbers.
+    pub(crate) fn become_those_to(
+        &mut self,
+        remotes: &[IpAddr],
+        mut make: impl FnMut(PathId, IpAddr, &[Path]) -> Path,
+    ) {
+        let primary = self[self.primary].remote;
+        self.list.retain(|p| remotes.contains(&p.remote));
+        for remote in remotes {
+            if self.list.len() < MAX_PATHS && self.find(*remote).is_none() {
+                let path = make(PathId(self.list.len() as u8), *remote, &self.list);
+                self.list.push(path);
+            }
         }
+        for (i, path) in self.list.iter_mut().enumerate() {
+            path.id = PathId(i as u8);
+        }
+        self.primary = self.find(primary).unwrap_or_default();
     }
 
     pub(crate) fn primary(&self) -> PathId {
@@ -44,6 +57,10 @@ impl Paths {
 
     pub(crate) fn len(&self) -> usize {
         self.list.len()
+    }
+
+    pub(crate) fn all(&self) -> &[Path] {
+        &self.list
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
@@ -108,7 +125,8 @@ impl Paths {
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         for path in &mut self.list {
             let fresh = Path::new(path.id, path.remote, path.local, path.encapsulation, config);
-            *path = Path { confirmed: path.confirmed, settings: path.settings, ..fresh };
+            let Path { confirmed, proven, settings, .. } = *path;
+            *path = Path { confirmed, proven, settings, ..fresh };
         }
     }
 

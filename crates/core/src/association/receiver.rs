@@ -1,5 +1,7 @@
 //! The receiving half: what arrived, what is held, and when to acknowledge.
 
+use std::net::IpAddr;
+
 use tresse_wire::Tsn;
 
 use crate::ack::dac::CmtDelayedAck;
@@ -39,6 +41,8 @@ pub(super) struct Receiver {
     pub(super) streams: u16,
     /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
     pub(super) ack_path: PathId,
+    /// Where it arrived: that way SACKs go back, whatever our own data's way is.
+    pub(super) ack_source: Option<IpAddr>,
     /// Timestamps of the peer (Ladha et al. §4).
     pub(super) timestamps: TimestampEcho,
     /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
@@ -80,6 +84,7 @@ impl Receiver {
             promised_bytes: (config.receive_buffer as usize).saturating_sub(past) as u64,
             streams,
             ack_path: PathId(0),
+            ack_source: None,
             timestamps: TimestampEcho::new(first - 1),
             retransmission: false,
             dac: (config.concurrent_transfer && config.profile.multipath.dac)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
+use super::addresses::source_beside;
 use super::input::Incoming;
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -72,18 +73,22 @@ impl Association {
     /// The initiator: sends INIT (RFC 9260 §5.1 A).
     pub(crate) fn connect(now: Time, blueprint: Blueprint, remotes: &[IpAddr]) -> Association {
         let config = blueprint.config.clone();
-        let local = |remote: IpAddr, i: usize| source_for(&blueprint.local_addresses, remote, i);
-        let make = |id: PathId, remote: IpAddr| {
-            let i = usize::from(id.0);
-            let mut path = Path::new(id, remote, local(remote, i), config.encapsulation, &config);
+        let sources = &blueprint.sources;
+        let make = |id: PathId, remote: IpAddr, others: &[Path]| {
+            let local = source_beside(sources, remote, others);
+            let mut path = Path::new(id, remote, local, config.encapsulation, &config);
             // §5.4 rule 1: addresses given by the upper layer are confirmed.
             path.confirmed = true;
             path
         };
-        let mut paths = Paths::new(make(PathId(0), remotes[0]));
-        for remote in &remotes[1..] {
-            paths.add(*remote, |id| make(id, *remote));
-        }
+        // Where no packet of ours could go there is no path, unless there would be none at all.
+        let reached = |r: &IpAddr| sources.reach(*r);
+        let remotes: Vec<IpAddr> = match remotes.iter().any(reached) {
+            true => remotes.iter().copied().filter(reached).collect(),
+            false => remotes.to_vec(),
+        };
+        let mut paths = Paths::new(make(PathId(0), remotes[0], &[]));
+        paths.become_those_to(&remotes, make);
         let mut association = Association::new(blueprint, paths);
         association.send_init(now);
         association
@@ -100,20 +105,23 @@ impl Association {
         let config = blueprint.config.clone();
         // §5.4 rule 2: confirmed is only the address that the INIT ACK was sent to.
         let confirmed = cookie.peer.addresses.first().copied().unwrap_or(source);
-        let mut first = Path::new(PathId(0), confirmed, Some(local), config.encapsulation, &config);
+        let mut first = Path::new(PathId(0), confirmed, None, config.encapsulation, &config);
         first.confirmed = true;
         let mut association = Association::new(blueprint, Paths::new(first));
         association.setup.accepted = true;
+        association.learn_source(PathId(0), local);
         association.adopt_peer(&cookie.peer);
         association.establish(now);
         let path = association.paths.find(source).unwrap_or_default();
-        association.send_cookie_ack(now, path);
+        association.send_cookie_ack(now, path, local);
         association
     }
 
-    /// Queues a COOKIE ACK for `path`.
-    fn send_cookie_ack(&mut self, now: Time, path: PathId) {
-        self.push_control(path, Control::CookieAck);
+    /// Queues a COOKIE ACK for `path`; the COOKIE ECHO arrived at `local`.
+    fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
+        self.heard_at(path, local);
+        let source = self.reply_source(path, local);
+        self.push_control(path, Control::CookieAck(source));
         //= RFC 9260 5.4-3
         // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk".
         if !self.paths[path].confirmed {
@@ -146,7 +154,7 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        PeerParameters::write_ours(&self.local_addresses, &self.config, &mut writer);
+        PeerParameters::write_ours(self.sources.known(), &self.config, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
         if self.setup.preservative_ms > 0 {
@@ -182,6 +190,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
+        self.doubt_source(now, path);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
         self.setup.path = self.paths.alternate(path);
@@ -236,10 +245,18 @@ impl Association {
         // §3.2.2: reported in an ERROR chunk bundled with the COOKIE ECHO.
         self.setup.error = (!report.is_empty())
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
+        // §5.1: it was sent to the address that our INIT came from.
+        self.sources.learn(incoming.local);
         self.adopt_peer(&peer);
         //= RFC 9260 5.4-5 5.4-6
-        if let Some(path) = self.paths.find(source).filter(|p| self.paths[*p].confirmed) {
-            self.setup.path = path;
+        if let Some(path) = self.paths.find(source) {
+            // An uncalled address may answer, for one that is none of the peer's: then it must do.
+            let alone = self.paths.iter().all(|p| !p.confirmed);
+            self.paths[path].confirmed |= alone;
+            if self.paths[path].confirmed {
+                self.setup.path = path;
+                self.learn_source(path, incoming.local);
+            }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
         self.state = State::CookieEchoed;
@@ -302,12 +319,8 @@ impl Association {
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
         self.receiver = Some(receiver);
         self.sender.agree(extensions, &self.config);
-        let encapsulation = self.paths[PathId(0)].encapsulation;
-        for (i, remote) in peer.addresses.iter().enumerate() {
-            let local = source_for(&self.local_addresses, *remote, i);
-            let config = &self.config;
-            self.paths.add(*remote, |id| Path::new(id, *remote, local, encapsulation, config));
-        }
+        self.omits_addresses |= peer.omitted;
+        self.adopt_addresses(&peer.addresses);
         self.notify_writer(); // What was refused for its stream left room.
     }
 
@@ -382,10 +395,17 @@ impl Association {
     //= RFC 9260 5.2.4-11
     /// A valid cookie for this association (§5.2.4, Table 12 B and D): the tags are adopted or
     /// the same, and the peer waits for a COOKIE ACK on `path`.
-    pub(crate) fn on_matching_cookie(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
+    pub(crate) fn on_matching_cookie(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
         let in_setup = matches!(self.state, State::CookieWait | State::CookieEchoed);
         if in_setup {
             self.outbox.clear();
+            self.sources.learn(local);
             self.adopt_peer(&cookie.peer);
             self.lose_all(now, LossCause::Timeout);
             self.establish(now);
@@ -393,7 +413,8 @@ impl Association {
         // B: the peer's tag MUST be updated from the cookie.
         self.identity.peer_tag = cookie.peer.tag;
         if self.state != State::Closed {
-            self.send_cookie_ack(now, path);
+            let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
+            self.send_cookie_ack(now, path, local);
         }
     }
 
@@ -407,8 +428,15 @@ impl Association {
     }
 
     //= RFC 9260 5.2.4-5
-    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on the same paths.
-    pub(crate) fn restart(&mut self, now: Time, cookie: &AcceptedCookie, path: PathId) {
+    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on those paths that it still
+    /// has.
+    pub(crate) fn restart(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
         // The application asked once and will not ask again.
         let shutdown = matches!(self.state, State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
@@ -437,7 +465,8 @@ impl Association {
         self.adopt_peer(&cookie.peer);
         self.tell_adaptation();
         self.start_heartbeats(now);
-        self.send_cookie_ack(now, path);
+        let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
+        self.send_cookie_ack(now, path, local);
         if shutdown {
             self.begin_shutdown(now);
         }
@@ -450,12 +479,4 @@ impl Association {
         let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
         self.push_control(path, Control::Error(causes));
     }
-}
-
-/// The local address to use towards `remote`, the `i`-th address of the peer: with several
-/// addresses of the same family, different paths get different ones.
-fn source_for(local: &[IpAddr], remote: IpAddr, i: usize) -> Option<IpAddr> {
-    let same: Vec<IpAddr> =
-        local.iter().copied().filter(|l| l.is_ipv4() == remote.is_ipv4()).collect();
-    (!same.is_empty()).then(|| same[i % same.len()])
 }

@@ -126,6 +126,7 @@ impl Association {
         if self.paths[last].count_failure(error) {
             self.path_changed(last);
         }
+        self.doubt_source(now, last);
         let control = match self.state {
             State::ShutdownSent => Control::Shutdown,
             State::ShutdownAckSent => Control::ShutdownAck,

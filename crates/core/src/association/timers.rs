@@ -140,6 +140,7 @@ impl Association {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
+            self.doubt_source(now, path);
             if error {
                 self.count_error();
             }

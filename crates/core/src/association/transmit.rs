@@ -58,6 +58,7 @@ impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.expire_messages(now);
+        self.other_source = None;
         for path in self.paths.iter_mut() {
             path.look_at_pacing(now);
         }
@@ -79,7 +80,7 @@ impl Association {
         let counters = &mut self.paths[path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
-        Some(self.transmit_to(path, buffer.len()))
+        Some(self.transmit_to(path, self.other_source, buffer.len()))
     }
 
     /// An opportunity to send came. Credit that is not used is taken back by `poll_transmit`;

@@ -18,7 +18,16 @@ impl Endpoint {
     /// has lost is not used until it is back, whether it was bound explicitly or by a wildcard. Without
     /// this call a wildcard offers nothing, and associations use the one address that their peer has seen.
     pub fn set_host_addresses(&mut self, now: Time, addresses: &[IpAddr]) {
-        let _ = now;
-        self.host = Arc::new(self.host.changed(addresses));
+        let host = self.host.changed(addresses);
+        if host == *self.host {
+            return;
+        }
+        self.host = Arc::new(host);
+        for id in self.associations() {
+            if let Some(a) = self.associations.get_mut(id).filter(|a| !a.is_closed()) {
+                a.on_host_change(now, &self.host);
+                self.settle(now, id);
+            }
+        }
     }
 }

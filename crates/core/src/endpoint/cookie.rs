@@ -4,7 +4,8 @@
 //! Layout, big-endian: version 1 byte, key number 1, ports 2 + 2, local tag 4, peer tag 4,
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
 //! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ns 8, extensions that the
-//! peer offers 1, whether it has an adaptation layer 1, its indication 4, number of addresses 1,
+//! peer offers 1, whether it has an adaptation layer (1) and more addresses (2) 1, the indication of
+//! the former 4, number of addresses 1,
 //! addresses (family 1, 4 or 16 bytes), HMAC-SHA-256 32 bytes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -20,7 +21,7 @@ use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 const MAC_LEN: usize = 32;
 //= RFC 9260 5.1.3-5 5.1.5-1
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
@@ -94,7 +95,7 @@ impl Cookie {
         let life = u64::try_from(self.life.as_nanos()).unwrap_or(u64::MAX);
         b.extend(life.to_be_bytes());
         b.push(p.extensions.to_bits());
-        b.push(u8::from(p.adaptation.is_some()));
+        b.push(u8::from(p.adaptation.is_some()) | u8::from(p.omitted) << 1);
         b.extend(p.adaptation.unwrap_or(0).to_be_bytes());
         let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
         b.push(addresses.len() as u8);
@@ -125,8 +126,8 @@ impl Cookie {
         let (outbound_streams, inbound_streams) = (r.u16()?, r.u16()?);
         let created = Time::from_nanos(u64::from_be_bytes(r.array()?));
         let life = Duration::from_nanos(u64::from_be_bytes(r.array()?));
-        let [extensions, adapted] = r.array()?;
-        let adaptation = Some(r.u32()?).filter(|_| adapted != 0);
+        let [extensions, flags] = r.array()?;
+        let adaptation = Some(r.u32()?).filter(|_| flags & 1 != 0);
         let [n] = r.array()?;
         let mut addresses = Vec::with_capacity(usize::from(n).min(MAX_PATHS));
         for _ in 0..n {
@@ -150,6 +151,7 @@ impl Cookie {
                 outbound_streams: peer_os,
                 inbound_streams: peer_mis,
                 addresses,
+                omitted: flags & 2 != 0,
                 extensions: Extensions::from_bits(extensions),
                 adaptation,
             },
@@ -260,6 +262,7 @@ mod tests {
                 a_rwnd: 65_536,
                 outbound_streams: 10,
                 inbound_streams: 20,
+                omitted: true,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
                 extensions: Extensions { timestamp: false, retransmit_bit: true, nr_sack: true },
                 adaptation: Some(9),

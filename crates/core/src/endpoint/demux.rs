@@ -158,6 +158,10 @@ impl Endpoint {
                     a.journal.stats.wrong_tag += 1;
                 }
             }
+            // The association is known, but the address is none of the peer's. An ABORT that reflects the
+            // tag would end it, although nothing is wrong with it: a host has sent from an address
+            // that it did not list.
+            None if self.tagged(header).is_some() => self.stats.out_of_the_blue += 1,
             None => self.out_of_the_blue(datagram, header, &survey),
         }
     }
@@ -180,15 +184,25 @@ impl Endpoint {
         matches!(state, Some(State::CookieWait | State::CookieEchoed))
     }
 
+    /// The association that a tag of ours names, if the ports agree with it.
+    fn tagged(&self, header: CommonHeader) -> Option<AssociationId> {
+        let ports = (header.destination_port, header.source_port);
+        self.index.of_tag(header.verification_tag.0).filter(|id| {
+            let identity = self.associations.get(*id).map(|a| a.identity);
+            identity.is_some_and(|identity| (identity.local_port, identity.remote_port) == ports)
+        })
+    }
+
     /// The association of a packet: by our tag if address and ports agree, else by those alone, for
-    /// what bears another tag or none. An INIT ACK may come from any address (§5.1.3).
+    /// what bears another tag or none. An INIT ACK may come from any address (§5.1.3); so may anything
+    /// from a peer of whose addresses some were left out.
     fn find(&self, datagram: &Datagram, header: CommonHeader) -> Option<AssociationId> {
         let (ours, theirs) = (header.destination_port, header.source_port);
-        let tagged = self.index.of_tag(header.verification_tag.0).filter(|id| {
+        let tagged = self.tagged(header).filter(|id| {
             self.associations.get(*id).is_some_and(|a| {
-                let identity = a.identity;
-                (identity.local_port, identity.remote_port) == (ours, theirs)
-                    && (a.state == State::CookieWait || a.paths.find(datagram.source).is_some())
+                a.state == State::CookieWait
+                    || a.omits_addresses()
+                    || a.paths.find(datagram.source).is_some()
             })
         });
         tagged.or_else(|| {

@@ -1,6 +1,7 @@
 //! The responder's half of the handshake: INIT and COOKIE ECHO (RFC 9260 §5.1, §5.2).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_wire::{
@@ -12,13 +13,18 @@ use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey, State};
 use crate::config::AssociationConfig;
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
+use crate::path::source::Sources;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// What the INIT ACK to an INIT says.
+/// What the INIT ACK to an INIT says, and where it goes.
 struct Answer {
     fields: InitFields,
     tie_tags: (u32, u32),
+    /// Our addresses, as far as the peer is told.
+    addresses: Vec<IpAddr>,
+    config: AssociationConfig,
+    to: IpAddr,
 }
 
 impl Endpoint {
@@ -32,7 +38,7 @@ impl Endpoint {
         fields: InitFields,
         parameters: Parameters<'_>,
     ) {
-        let init = match read_init(fields, parameters, datagram.source) {
+        let mut init = match read_init(fields, parameters, datagram.source) {
             Ok(init) => init,
             //= RFC 9260 3.3.2-7
             // §3.3.2: "the receiver MUST silently discard the packet".
@@ -51,8 +57,8 @@ impl Endpoint {
             }
         };
         let answer = match self.find_any(&init.peer.addresses, datagram, header) {
-            Some(id) => self.answer_known(now, id, datagram, header, &init),
-            None => self.answer_stranger(datagram, header, &init),
+            Some(id) => self.answer_known(now, id, datagram, header, &mut init),
+            None => self.answer_stranger(datagram, header, &mut init),
         };
         if let Some(mut answer) = answer {
             //= RFC 9260 3.3.3-11
@@ -86,7 +92,7 @@ impl Endpoint {
         &mut self,
         datagram: &Datagram,
         header: CommonHeader,
-        init: &PeerInit<'_>,
+        init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
         let full = self.index.len() >= self.max_associations;
         let port = self.ports.get(&header.destination_port).filter(|port| port.accept && !full);
@@ -99,8 +105,13 @@ impl Endpoint {
             self.replies.abort(datagram, header, init.peer.tag, false, &causes);
             return None;
         };
-        let AssociationConfig { receive_buffer, outbound_streams, inbound_streams, .. } =
-            port.association;
+        let config = port.association.clone();
+        let bound = port.local_addresses.clone();
+        let sources = self.sources(&bound, &init.peer.addresses, datagram.destination);
+        let usable = sources.usable_peers(&init.peer.addresses);
+        init.peer.omitted |= usable.len() < init.peer.addresses.len();
+        init.peer.addresses = usable;
+        let AssociationConfig { receive_buffer, outbound_streams, inbound_streams, .. } = config;
         let fields = InitFields {
             initiate_tag: self.fresh_tag(),
             a_rwnd: receive_buffer,
@@ -108,7 +119,16 @@ impl Endpoint {
             inbound_streams,
             initial_tsn: self.fresh_tsn(),
         };
-        Some(Answer { fields, tie_tags: (0, 0) })
+        let addresses = self.host.listed(&bound, &init.peer.addresses);
+        Some(Answer { fields, tie_tags: (0, 0), addresses, config, to: datagram.source })
+    }
+
+    /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
+    fn sources(&self, bound: &[IpAddr], remotes: &[IpAddr], local: IpAddr) -> Sources {
+        let listed = self.host.listed(bound, remotes);
+        let mut sources = Sources::new(listed, Arc::clone(&self.host));
+        sources.learn(local);
+        sources
     }
 
     //= RFC 9260 3.3.2-15 3.3.3-17
@@ -139,23 +159,38 @@ impl Endpoint {
         id: AssociationId,
         datagram: &Datagram,
         header: CommonHeader,
-        init: &PeerInit<'_>,
+        init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
         let a = self.associations.get_mut(id)?;
+        if a.omits_addresses() {
+            // It had more addresses than are remembered: they are no new ones, and left out again.
+            a.paths.find(datagram.source)?;
+            init.peer.addresses.retain(|x| a.paths.find(*x).is_some());
+            init.peer.omitted = true;
+        }
         let added: Vec<IpAddr> =
             init.peer.addresses.iter().copied().filter(|x| a.paths.find(*x).is_none()).collect();
         let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
+        // §5.2.1, §5.2.2: the parameters of the association, whatever those of the port are by now.
+        let answer = Answer {
+            fields: a.init_fields(),
+            tie_tags,
+            addresses: a.sources().known().to_vec(),
+            config: a.config.clone(),
+            to: datagram.source,
+        };
         match a.state {
             //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
-            // §5.2.1: the same parameters as in our INIT, only to an address that the upper
-            // layer gave.
+            // §5.2.1 rules 1 to 3: the INIT ACK goes only to an address that the upper layer gave and the
+            // INIT reports; to the source of the INIT, if that is one.
             State::CookieWait => {
-                a.paths.find(datagram.source)?;
-                return Some(Answer { fields: a.init_fields(), tie_tags: (0, 0) });
+                let called = |x: &&IpAddr| a.paths.find(**x).is_some();
+                let to = *init.peer.addresses.iter().find(called)?;
+                // §5.4 rule 2: the first one is confirmed, for there the INIT ACK goes.
+                init.peer.addresses.sort_by_key(|x| *x != to);
+                return Some(Answer { tie_tags: (0, 0), to, ..answer });
             }
-            State::CookieEchoed if added.is_empty() => {
-                return Some(Answer { fields: a.init_fields(), tie_tags });
-            }
+            State::CookieEchoed if added.is_empty() => return Some(answer),
             //= RFC 9260 9.2-22
             // §9.2: discard the INIT and send SHUTDOWN ACK again.
             State::ShutdownAckSent => {
@@ -181,9 +216,8 @@ impl Endpoint {
         }
         //= RFC 9260 5.2.2-1 5.2.2-5 5.2.2-6 5.2.2-7 5.2.2-8 5.2.2-9
         // §5.2.2: a new tag, the other parameters from the existing association.
-        let fields = a.init_fields();
         let (initiate_tag, initial_tsn) = (self.fresh_tag(), self.fresh_tsn());
-        Some(Answer { fields: InitFields { initiate_tag, initial_tsn, ..fields }, tie_tags })
+        Some(Answer { fields: InitFields { initiate_tag, initial_tsn, ..answer.fields }, ..answer })
     }
 
     fn send_init_ack(
@@ -195,7 +229,7 @@ impl Endpoint {
         answer: &Answer,
     ) {
         let Some(port) = self.ports.get(&header.destination_port) else { return };
-        let life = port.association.profile.limits.cookie_life();
+        let life = answer.config.profile.limits.cookie_life();
         // A longer life makes replay easier: it is at most doubled.
         let extension = Duration::from_millis(u64::from(init.preservative_ms));
         let life = (life + extension).min(port.longest_cookie_life());
@@ -216,15 +250,15 @@ impl Endpoint {
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
         let mut parameters = ParameterWriter::new();
         parameters.state_cookie(&sealed);
-        let ours = self.host.listed(&port.local_addresses, &cookie.peer.addresses);
-        PeerParameters::write_ours(&ours, &port.association, &mut parameters);
+        PeerParameters::write_ours(&answer.addresses, &answer.config, &mut parameters);
         //= RFC 9260 3.2.2-1 3.3.3.1.2-1
         // §3.2.2: unrecognised parameters are reported here.
         for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
             parameters.unrecognized(raw.bytes);
         }
         self.stats.inits_answered += 1;
-        self.replies.init_ack(datagram, header, peer_tag, &answer.fields, &parameters.finish());
+        let parameters = parameters.finish();
+        self.replies.init_ack(datagram, header, answer.to, peer_tag, &answer.fields, &parameters);
     }
 
     /// COOKIE ECHO (§5.1.5, §5.2.4). Returns the association that the rest of the packet is for.
@@ -289,8 +323,8 @@ impl Endpoint {
         tags: (bool, bool),
     ) -> Option<AssociationId> {
         let a = self.associations.get_mut(id)?;
-        let path = a.paths.find(datagram.source).unwrap_or_else(|| a.paths.data_path());
         let before = a.identity;
+        let (source, local) = (datagram.source, datagram.destination);
         let ties = cookie.local_tie_tag == a.identity.local_tie_tag
             && cookie.peer_tie_tag == a.identity.peer_tie_tag;
         // Table 12 takes this for B, where the tag of the peer is all that changes. But its TSNs
@@ -298,16 +332,17 @@ impl Endpoint {
         let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
         match tags {
             // B and D
-            (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), path),
+            (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), source, local),
             // A
             (_, false) if reborn || (ties && !tags.0) => {
                 if a.state == State::ShutdownAckSent {
+                    let path = a.paths.find(source).unwrap_or_else(|| a.paths.data_path());
                     a.refuse_restart(path);
                     self.settle(now, id);
                     return None;
                 }
                 self.index.remove_tag(a.identity.local_tag.0);
-                a.restart(now, &cookie.accepted(), path);
+                a.restart(now, &cookie.accepted(), source, local);
                 self.index.add_tag(cookie.local_tag.0, id);
             }
             // C, and everything that the table does not show.
@@ -340,13 +375,14 @@ impl Endpoint {
             inbound_streams: cookie.inbound_streams,
             ..port.association.clone()
         };
-        let local_addresses = self.host.listed(&port.local_addresses, &cookie.peer.addresses);
+        let bound = port.local_addresses.clone();
+        let sources = self.sources(&bound, &cookie.peer.addresses, datagram.destination);
         let blueprint = Blueprint {
             local_port: cookie.local_port,
             remote_port: cookie.remote_port,
             local_tag: cookie.local_tag,
             initial_tsn: cookie.initial_tsn,
-            local_addresses,
+            sources,
             config,
             rng: self.fork_rng(),
         };

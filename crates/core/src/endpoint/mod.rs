@@ -25,7 +25,7 @@ use crate::config::{AssociationConfig, EndpointConfig, PortConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
-use crate::path::source::Host;
+use crate::path::source::{Host, Sources};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
@@ -189,7 +189,8 @@ impl Endpoint {
             return Err(ConnectError::ZeroPort);
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
-        let local_addresses = self.host.listed(&port.local_addresses, remotes);
+        let listed = self.host.listed(&port.local_addresses, remotes);
+        let sources = Sources::new(listed, Arc::clone(&self.host));
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.index.of_peer(&key(*address)).is_some()) {
@@ -203,7 +204,7 @@ impl Endpoint {
             remote_port,
             local_tag: self.fresh_tag(),
             initial_tsn: self.fresh_tsn(),
-            local_addresses,
+            sources,
             config,
             rng: self.fork_rng(),
         };

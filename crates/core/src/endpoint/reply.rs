@@ -1,7 +1,9 @@
 //! Packets that belong to no association (RFC 9260 §8.4), and INIT ACK.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
+use bytes::Bytes;
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
 use super::{Datagram, Transmit};
@@ -23,7 +25,7 @@ impl Replies {
         Some(transmit)
     }
 
-    /// Answers `to` with a packet of `tag` that `write` fills.
+    /// Answers the sender of `to` with a packet of `tag` that `write` fills.
     fn push(
         &mut self,
         to: &Datagram,
@@ -46,7 +48,8 @@ impl Replies {
         let transmit = Transmit {
             //= RFC 9260 5.1-3 5.1-11 5.1.2-7 6.4-2
             destination: to.source,
-            source: Some(to.destination),
+            // It may have come from an address of the other family.
+            source: Some(to.destination).filter(|l| l.is_ipv4() == to.source.is_ipv4()),
             encapsulation: to.encapsulation,
             path: None,
             fragment: false,
@@ -56,13 +59,16 @@ impl Replies {
 
     pub(super) fn init_ack(
         &mut self,
-        to: &Datagram,
+        datagram: &Datagram,
         received: CommonHeader,
+        to: IpAddr,
         tag: VerificationTag,
         fields: &InitFields,
         parameters: &[u8],
     ) {
-        self.push(to, received, tag, |w| w.init_ack(fields, parameters));
+        // Only its addresses matter here.
+        let to = Datagram { source: to, packet: Bytes::new(), ..datagram.clone() };
+        self.push(&to, received, tag, |w| w.init_ack(fields, parameters));
     }
 
     //= RFC 9260 3.3.7-5 8.4-10 8.4-11 8.5.1-5

@@ -6,6 +6,7 @@ mod script;
 mod sent;
 
 mod acks;
+mod addresses;
 mod collision;
 mod concurrent;
 mod cookies;

@@ -46,6 +46,8 @@ impl HeartbeatInfo {
 pub(crate) struct HeartbeatState {
     /// The heartbeat that waits for its answer.
     pub(crate) outstanding: Option<HeartbeatInfo>,
+    /// The same, of those that were sent from other sources than that of the path.
+    pub(crate) search: Option<HeartbeatInfo>,
     /// When to look again: the answer is overdue, or the next one is due.
     pub(crate) next: Option<Time>,
     pub(crate) sent: u64,

@@ -76,8 +76,10 @@ pub(crate) struct RttProbe {
 pub(crate) struct Path {
     pub(crate) id: PathId,
     pub(crate) remote: IpAddr,
-    /// Our source address towards it; `None` leaves it to the carrier.
+    /// Our source address towards it, one that the peer knows of; `None` leaves it to the carrier.
     pub(crate) local: Option<IpAddr>,
+    /// The peer has answered what left from there.
+    pub(crate) proven: bool,
     //= RFC 6951 5.1-1
     /// The peer's UDP port (RFC 6951).
     pub(crate) encapsulation: Option<u16>,
@@ -159,6 +161,7 @@ impl Path {
             id,
             remote,
             local,
+            proven: false,
             encapsulation,
             confirmed: false,
             active: true,
@@ -237,6 +240,16 @@ impl Path {
         }
     }
 
+    /// Packets take another way from now on: nothing that was measured holds there.
+    pub(crate) fn begin_anew(&mut self, config: &AssociationConfig) {
+        let (pmdcs, ipv6) = (self.pmdcs(), self.remote.is_ipv6());
+        self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
+        self.rtt.begin_anew();
+        self.rtt_probe = None;
+        self.prr = None;
+        self.proven = false;
+    }
+
     /// Losses for each chunk that left here for the first time.
     pub(crate) fn loss_rate(&self) -> f64 {
         self.counters.lost_chunks as f64 / self.counters.data_chunks_sent.max(1) as f64
@@ -300,6 +313,7 @@ impl Path {
     /// The peer answered over this path; `true` if that changed the state.
     pub(crate) fn clear_errors(&mut self) -> bool {
         let before = self.state();
+        self.proven = true;
         self.errors = 0;
         self.failures = 0;
         self.silent = false;

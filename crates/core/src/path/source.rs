@@ -5,6 +5,9 @@
 //! from any other would be out of the blue there (§8.4).
 
 use std::net::IpAddr;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 /// So many of our addresses are listed at most: others believe no more of them either (RFC 5062 §3).
 const MAX_LISTED: usize = 16;
@@ -112,8 +115,108 @@ impl Host {
     }
 }
 
+/// So many addresses of ours are known to one peer at most: those listed, and those that it has used.
+const MAX_KNOWN: usize = 2 * MAX_LISTED;
+
+/// Our addresses as one association sees them.
+#[derive(Clone, Debug)]
+pub(crate) struct Sources {
+    /// What the peer was told, and where it sent packets of the handshake to.
+    known: Vec<IpAddr>,
+    host: Arc<Host>,
+}
+
+impl Sources {
+    pub(crate) fn new(listed: Vec<IpAddr>, host: Arc<Host>) -> Sources {
+        Sources { known: listed, host }
+    }
+
+    /// The addresses that the peer knows of; empty as long as the system chooses one unseen.
+    pub(crate) fn known(&self) -> &[IpAddr] {
+        &self.known
+    }
+
+    /// The peer sent a packet of the handshake to this address.
+    pub(crate) fn learn(&mut self, address: IpAddr) {
+        if is_usable(address) && !self.knows(address) && self.known.len() < MAX_KNOWN {
+            self.known.push(address);
+        }
+    }
+
+    pub(crate) fn knows(&self, address: IpAddr) -> bool {
+        self.known.contains(&address)
+    }
+
+    /// The host has other addresses now.
+    pub(crate) fn set_host(&mut self, host: Arc<Host>) {
+        self.host = host;
+    }
+
+    pub(crate) fn has_lost(&self, address: IpAddr) -> bool {
+        self.host.has_lost(address)
+    }
+
+    /// Whether there is a source for `remote`, now or when our host gets an address back.
+    pub(crate) fn reach(&self, remote: IpAddr) -> bool {
+        self.known.is_empty() || self.known.iter().any(|l| reaches(*l, remote))
+    }
+
+    /// Whether `remote` is an address of our own host, where a peer elsewhere cannot be: it listed one
+    /// that many hosts have, such as that of a bridge between containers.
+    pub(crate) fn is_own(&self, remote: IpAddr) -> bool {
+        self.host.present.contains(&remote)
+    }
+
+    /// The sources for `remote`, the best ones first; those that the host has lost only if there is
+    /// no other. What shares the longest prefix comes first (RFC 6724 §5 rule 8).
+    fn ranked(&self, remote: IpAddr) -> SmallVec<[IpAddr; 4]> {
+        let all = || self.known.iter().copied().filter(|l| reaches(*l, remote));
+        let mut here: SmallVec<[IpAddr; 4]> = all().filter(|l| !self.has_lost(*l)).collect();
+        if here.is_empty() {
+            here = all().collect();
+        }
+        here.sort_by_key(|l| std::cmp::Reverse(common_prefix(*l, remote)));
+        here
+    }
+
+    /// The source to begin with: of those that are equally near, the one that `used` counts least.
+    pub(crate) fn best(&self, remote: IpAddr, used: impl Fn(IpAddr) -> usize) -> Option<IpAddr> {
+        let ranked = self.ranked(remote);
+        let nearest = common_prefix(*ranked.first()?, remote);
+        let equal = ranked.into_iter().take_while(|l| common_prefix(*l, remote) == nearest);
+        equal.min_by_key(|l| used(*l))
+    }
+
+    /// The other sources, in the order in which to try them after `last` has failed.
+    pub(crate) fn others(&self, remote: IpAddr, last: Option<IpAddr>) -> SmallVec<[IpAddr; 4]> {
+        let mut others = self.ranked(remote);
+        if let Some(at) = others.iter().position(|l| Some(*l) == last) {
+            others.rotate_left(at);
+            others.remove(0);
+        }
+        others
+    }
+
+    /// The source to try after `last` has failed; `None` if there is no other.
+    pub(crate) fn next(&self, remote: IpAddr, last: Option<IpAddr>) -> Option<IpAddr> {
+        self.others(remote, last).first().copied()
+    }
+}
+
+/// How many bits two addresses of one family have in common from the beginning.
+fn common_prefix(a: IpAddr, b: IpAddr) -> u32 {
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros(),
+        // The rest names an interface, which says nothing of the way there (RFC 6724 §2.2).
+        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros().min(64),
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ips<const N: usize>(text: [&str; N]) -> Vec<IpAddr> {
@@ -174,6 +277,75 @@ mod tests {
         for (local, remote, expected) in pairs {
             let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
             assert_eq!(reaches(local, remote), expected, "{local} {remote}");
+        }
+    }
+
+    fn sources(known: &[&str]) -> Sources {
+        let known = known.iter().map(|a| a.parse().unwrap()).collect();
+        Sources::new(known, Arc::default())
+    }
+
+    #[test]
+    fn the_nearest_source_comes_first_and_equal_ones_share_the_paths() {
+        let s = sources(&["10.2.0.1", "10.1.0.1", "fd00:1::1", "fd00:1::2"]);
+        let best = |to: &str| s.best(to.parse().unwrap(), |_| 0).unwrap().to_string();
+        assert_eq!(best("10.1.0.2"), "10.1.0.1");
+        assert_eq!(best("10.2.0.2"), "10.2.0.1");
+        assert_eq!(best("192.0.2.1"), "10.2.0.1", "the first one, if none is nearer");
+        let taken = |l: IpAddr| usize::from(l == "fd00:1::1".parse::<IpAddr>().unwrap());
+        let second = s.best("fd00:1::9".parse().unwrap(), taken).unwrap();
+        assert_eq!(second.to_string(), "fd00:1::2");
+        assert_eq!(sources(&["10.0.0.1"]).best("::5".parse().unwrap(), |_| 0), None);
+    }
+
+    #[test]
+    fn sources_are_tried_in_turn_and_lost_ones_not_at_all() {
+        let mut s = sources(&["10.1.0.1", "10.2.0.1", "10.3.0.1", "::7"]);
+        let to = "10.2.0.2".parse().unwrap();
+        let mut tried = vec![s.best(to, |_| 0)];
+        for _ in 0..3 {
+            tried.push(s.next(to, *tried.last().unwrap()));
+        }
+        let tried: Vec<String> = tried.iter().map(|l| l.unwrap().to_string()).collect();
+        assert_eq!(tried, ["10.2.0.1", "10.3.0.1", "10.1.0.1", "10.2.0.1"]);
+        let host = Host::default().changed(&ips(["10.1.0.1", "10.2.0.1", "10.3.0.1"]));
+        s.set_host(Arc::new(host.changed(&ips(["10.1.0.1"]))));
+        let only = "10.1.0.1".parse().ok();
+        assert_eq!((s.best(to, |_| 0), s.next(to, only)), (only, None));
+        s.set_host(Arc::new(host.changed(&[])));
+        assert_eq!(s.best(to, |_| 0), "10.2.0.1".parse().ok(), "it may come back");
+        assert!(s.reach(to) && !s.reach("127.0.0.1".parse().unwrap()));
+    }
+
+    proptest! {
+        /// Whatever a peer is told it can reach, and whatever is chosen it was told.
+        #[test]
+        fn a_source_is_always_one_that_the_peer_knows(
+            host in prop::collection::vec(any::<IpAddr>(), 0..20),
+            lost in prop::collection::vec(any::<bool>(), 20),
+            remotes in prop::collection::vec(any::<IpAddr>(), 1..6),
+        ) {
+            let all = Host::default().changed(&host);
+            let listed = all.listed(&[], &remotes);
+            prop_assert!(listed.len() <= MAX_LISTED);
+            let left = host.iter().zip(lost).filter(|(_, lost)| !lost).map(|(a, _)| *a);
+            let now = all.changed(&left.collect::<Vec<_>>());
+            let s = Sources::new(listed.clone(), Arc::new(now.clone()));
+            for remote in remotes {
+                let first = s.best(remote, |_| 0);
+                prop_assert_eq!(first.is_some(), listed.iter().any(|l| reaches(*l, remote)));
+                // All are tried before one is tried again.
+                let mut tried = Vec::new();
+                let mut source = first;
+                while let Some(l) = source.filter(|l| !tried.contains(l)) {
+                    prop_assert!(listed.contains(&l) && reaches(l, remote));
+                    tried.push(l);
+                    source = s.next(remote, Some(l));
+                }
+                let here = |l: &&IpAddr| reaches(**l, remote) && !now.has_lost(**l);
+                let usable = listed.iter().filter(here).count();
+                prop_assert!(tried.len() == usable || usable == 0);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
+use std::net::IpAddr;
+
 use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
 use super::super::receiver::{MAX_DUPLICATES, Receiver};
@@ -28,6 +30,8 @@ impl Association {
             writer.finish();
             return Some(path);
         }
+        let source = first.source();
+        self.other_source = source;
         let tag = match &first {
             Control::Abort(abort) => abort.tag,
             _ => self.identity.peer_tag,
@@ -51,7 +55,7 @@ impl Association {
             let fits = writer.len() + next.len_bound() <= max;
             let bundles =
                 !matches!(next, Control::Init | Control::ShutdownComplete | Control::Abort(_));
-            if *next_path != path || !fits || !bundles || echo {
+            if *next_path != path || next.source() != source || !fits || !bundles || echo {
                 break;
             }
             let Some((_, next)) = self.outbox.pop_front() else { break };
@@ -61,6 +65,7 @@ impl Association {
         let data_fits = !ends
             && self.may_send_data()
             && path == self.paths.data_path()
+            && source.is_none()
             && !self.is_concurrent()
             && self.sender.board.first_lost().is_none();
         let mut packet = DataPacket { now, path, writer, carried: Carried::default() };
@@ -92,9 +97,9 @@ impl Association {
                     writer.error(causes);
                 }
             }
-            Control::CookieAck => writer.cookie_ack(),
-            Control::Heartbeat(info) => writer.heartbeat(&info),
-            Control::HeartbeatAck(parameters) => writer.heartbeat_ack(&parameters),
+            Control::CookieAck(_) => writer.cookie_ack(),
+            Control::Heartbeat(info, _) => writer.heartbeat(&info),
+            Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
             Control::Shutdown => {
                 if let Some(receiver) = &self.receiver {
                     writer.shutdown(receiver.received.cumulative());
@@ -168,6 +173,7 @@ impl Association {
             return None;
         }
         let path = receiver.ack_path;
+        self.other_source = receiver.ack_source;
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
@@ -178,10 +184,20 @@ impl Association {
 }
 
 impl Control {
+    /// The source that it must leave from.
+    fn source(&self) -> Option<IpAddr> {
+        match self {
+            Control::CookieAck(source)
+            | Control::Heartbeat(_, source)
+            | Control::HeartbeatAck(_, source) => *source,
+            _ => None,
+        }
+    }
+
     /// An upper bound of the bytes that it takes.
     pub(in crate::association) fn len_bound(&self) -> usize {
         8 + match self {
-            Control::Heartbeat(b) | Control::HeartbeatAck(b) => padded(b.len()) + 4,
+            Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
             _ => 0,
         }

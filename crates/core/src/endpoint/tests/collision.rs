@@ -84,14 +84,21 @@ fn an_init_during_setup_is_answered_with_the_parameters_of_our_init() {
 
 //= RFC 9260 5.2.1-3 5.2.1-4 5.2.1-5
 #[test]
-fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_not_answered() {
-    // RFC 9260 §5.2.1 rule 1: the INIT ACK "MUST only be sent to an address passed by the upper
-    // layer in the request to initialize the association".
+fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_answered_where_we_called() {
+    // RFC 9260 §5.2.1 rules 1 and 2: the INIT ACK "MUST only be sent to an address passed by the upper
+    // layer in the request to initialize the association" and "reported in the INIT chunk".
     let mut script = Script::connecting(&standard());
     let parameters = ParameterWriter::new().ipv4([10, 0, 0, 2].into()).finish();
     let sent = script.give_from([10, 5, 5, 5].into(), init_packet(&other_init(), &parameters));
-    assert!(sent.is_empty(), "{:?}", types(&sent));
+    assert_eq!(types(&sent), [[ChunkType::INIT_ACK]]);
+    assert_eq!(sent[0].to.destination, addresses(Side::Z, 1)[0]);
     assert_eq!(script.state(), State::CookieWait);
+    // What was called is the only confirmed address of the association that follows (§5.4 rule 2).
+    let echo = packet(script.tag, |w| w.cookie_echo(&sent[0].cookie()));
+    let sent = script.give_from([10, 5, 5, 5].into(), echo);
+    assert_eq!(types(&sent), [[ChunkType::COOKIE_ACK, ChunkType::HEARTBEAT]]);
+    assert_eq!(script.path(0).remote, addresses(Side::Z, 1)[0]);
+    let mut script = Script::connecting(&standard());
     // With addresses beside the one we called it is a collision like any other.
     let parameters = ParameterWriter::new().ipv4([10, 5, 5, 5].into()).finish();
     let sent = script.give_bytes(init_packet(&other_init(), &parameters));
@@ -177,6 +184,7 @@ fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Durat
         peer_tie_tag: pick(ties, identity.peer_tie_tag),
         initial_tsn: Tsn(77),
         peer: PeerParameters {
+            omitted: false,
             tag: VerificationTag(pick(peer, identity.peer_tag.0)),
             initial_tsn: PEER_TSN,
             a_rwnd: 100_000,

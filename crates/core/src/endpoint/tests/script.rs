@@ -50,12 +50,22 @@ pub(super) fn packet(tag: VerificationTag, write: impl FnOnce(&mut PacketWriter<
     bytes
 }
 
+/// Lists addresses as INIT and INIT ACK do.
+pub(super) fn write_addresses(parameters: &mut ParameterWriter, addresses: &[IpAddr]) {
+    for address in addresses {
+        match address {
+            IpAddr::V4(a) => parameters.ipv4(*a),
+            IpAddr::V6(a) => parameters.ipv6(*a),
+        };
+    }
+}
+
 pub(super) fn init_packet(fields: &InitFields, parameters: &[u8]) -> Vec<u8> {
     packet(VerificationTag(0), |w| w.init(fields, parameters))
 }
 
 impl Script {
-    fn with(end: Endpoint) -> Script {
+    pub(super) fn with_end(end: Endpoint) -> Script {
         Script {
             now: Time::from_millis(1000),
             end,
@@ -71,7 +81,7 @@ impl Script {
 
     /// The endpoint waits for peers.
     pub(super) fn listening(config: &AssociationConfig) -> Script {
-        Script::with(pair::endpoint(Side::A, 1, config))
+        Script::with_end(pair::endpoint(Side::A, 1, config))
     }
 
     /// The endpoint has sent INIT, and is in COOKIE-WAIT.
@@ -99,7 +109,13 @@ impl Script {
 
     /// Answers the INIT; the endpoint is then in COOKIE-ECHOED.
     pub(super) fn init_ack(&mut self) -> Vec<Sent> {
-        self.init_ack_with(&peer_fields(), ParameterWriter::new().state_cookie(b"cookie"))
+        // The peer has the addresses that were called.
+        let remotes: Vec<IpAddr> =
+            self.end.path_stats(self.id).iter().map(|path| path.remote).collect();
+        let mut parameters = ParameterWriter::new();
+        parameters.state_cookie(b"cookie");
+        write_addresses(&mut parameters, &remotes);
+        self.init_ack_with(&peer_fields(), &mut parameters)
     }
 
     pub(super) fn init_ack_with(

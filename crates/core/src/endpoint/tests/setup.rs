@@ -217,15 +217,39 @@ fn an_init_ack_never_offers_more_streams_than_the_init_accepts() {
 //= RFC 9260 5.1.2-4
 #[test]
 fn an_init_ack_may_come_from_another_address() {
-    // RFC 9260 §5.1.2 C: the source address of an INIT ACK is one of the peer's addresses.
+    // RFC 9260 §5.1.2 A: without a list, the source address of an INIT ACK is "the only destination
+    // transport address for this peer", whatever was called.
     let mut script = Script::connecting(&standard());
     let other = IpAddr::from([10, 9, 9, 9]);
     let parameters = ParameterWriter::new().state_cookie(b"c").finish();
     let ack = script::packet(script.tag, |w| w.init_ack(&peer_fields(), &parameters));
     let echo = script.give_from(other, ack);
     assert_eq!(only(&echo).types(), [ChunkType::COOKIE_ECHO]);
-    assert_eq!(only(&echo).to.destination, addresses(Side::Z, 1)[0]);
-    assert_eq!(script.path(1).remote, other);
+    assert_eq!(only(&echo).to.destination, other);
+    assert_eq!((script.path(0).remote, script.end.path_stats(script.id).len()), (other, 1));
+}
+
+#[test]
+fn called_addresses_that_the_init_ack_omits_are_given_up() {
+    // RFC 9260 §5.1.2 C, §3.3.3: "The receiver SHOULD use only these transport addresses".
+    let called = addresses(Side::Z, 4);
+    let mut script = Script::connecting_to(&standard(), &called);
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(b"c").ipv4([10, 0, 3, 2].into()).ipv4([10, 7, 7, 7].into());
+    let fields = peer_fields();
+    let parameters = parameters.finish();
+    let ack = script::packet(script.tag, |w| w.init_ack(&fields, &parameters));
+    let echo = script.give_from(called[1], ack);
+    assert_eq!(only(&echo).to.destination, called[1]);
+    script.give_from(called[1], script::packet(script.tag, |w| w.cookie_ack()));
+    let paths = script.end.path_stats(script.id);
+    let found: Vec<_> = paths.iter().map(|p| (p.remote, p.state)).collect();
+    let (active, unconfirmed) = (crate::PathState::Active, crate::PathState::Unconfirmed);
+    let added = IpAddr::from([10, 7, 7, 7]);
+    assert_eq!(found, [(called[1], active), (called[3], active), (added, unconfirmed)]);
+    assert!(paths[0].primary);
+    // What was given up may be another association's.
+    assert!(script.end.connect(script.now, &called[..1], PORT, standard()).is_ok());
 }
 
 //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1 5.2.5-1

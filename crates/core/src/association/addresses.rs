@@ -1,0 +1,184 @@
+//! Which addresses an association uses: those of the peer that we can reach (RFC 9260 §5.1.2), and for
+//! each of them one of ours that the peer knows of.
+//!
+//! A path keeps its source for as long as it is answered. When it is not, heartbeats ask whether another
+//! source is, and if that remains open, too, the sources are tried in turn: as long as one pair of
+//! addresses works, it will be found.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Association, Control, MAX_PATHS, State};
+use crate::path::source::{Host, Sources};
+use crate::path::{HeartbeatInfo, Path, PathId};
+use crate::time::Time;
+
+/// Errors in a row after which a source that has worked is left for another. One that never has is left
+/// at the first.
+const PATIENCE: u32 = 2;
+
+/// So many other sources are asked for at each error; then it is the turn of others.
+const SEARCHED: usize = 4;
+
+impl Sources {
+    /// Those addresses of a peer that get a path. The first one, from which it sent its INIT or INIT ACK,
+    /// always does.
+    pub(crate) fn usable_peers(&self, addresses: &[IpAddr]) -> Vec<IpAddr> {
+        let Some((first, others)) = addresses.split_first() else { return Vec::new() };
+        let beside_us = self.is_own(*first) || first.is_loopback();
+        let usable = |r: &&IpAddr| self.reach(**r) && (beside_us || !self.is_own(**r));
+        let others = others.iter().filter(usable);
+        std::iter::once(first).chain(others).take(MAX_PATHS).copied().collect()
+    }
+}
+
+/// The source to begin with on a path to `remote`: paths share those that are equally near.
+pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) -> Option<IpAddr> {
+    sources.best(remote, |l| others.iter().filter(|p| p.local == Some(l)).count())
+}
+
+impl Association {
+    /// The addresses of ours that the peer knows of.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Whether the peer has addresses without a path: we cannot reach them, or they were too many.
+    pub(crate) fn omits_addresses(&self) -> bool {
+        self.omits_addresses
+    }
+
+    /// The peer answered during the handshake, at this address of ours: so it knows it.
+    pub(super) fn learn_source(&mut self, path: PathId, local: IpAddr) {
+        self.sources.learn(local);
+        if self.sources.knows(local) {
+            self.paths[path].local = Some(local);
+            self.paths[path].proven = true;
+        }
+    }
+
+    /// Takes the peer's `addresses`, that of its INIT or INIT ACK first, as the only ones.
+    ///
+    /// RFC 9260 §5.1.2 C: "The receiver SHOULD use only these transport addresses"; §5.1.2 A: if none is
+    /// listed, the source address "as the only destination transport address for this peer".
+    pub(super) fn adopt_addresses(&mut self, addresses: &[IpAddr]) {
+        let usable = self.sources.usable_peers(addresses);
+        self.omits_addresses |= usable.len() < addresses.len();
+        let Association { sources, paths, config, setup, .. } = self;
+        let encapsulation = paths[PathId(0)].encapsulation;
+        // What is outstanding names its path. It was sent after the first answer of the peer, which has
+        // settled the addresses.
+        if !self.sender.board.is_empty() {
+            return;
+        }
+        let target = paths[setup.path].remote;
+        paths.become_those_to(&usable, |id, remote, others| {
+            Path::new(id, remote, source_beside(sources, remote, others), encapsulation, config)
+        });
+        setup.path = paths.find(target).unwrap_or_default();
+        self.moved = true;
+        self.pin_sources();
+    }
+
+    /// Gives every path a source that the peer knows of, if there is any.
+    pub(super) fn pin_sources(&mut self) {
+        for i in 0..self.paths.len() {
+            let p = &self.paths[PathId(i as u8)];
+            if p.local.is_none_or(|l| !self.sources.knows(l)) {
+                let local = source_beside(&self.sources, p.remote, self.paths.all());
+                self.paths[PathId(i as u8)].local = local;
+            }
+        }
+    }
+
+    /// A packet of the peer arrived at `local` on a path that has not shown to work: that way it may.
+    pub(super) fn heard_at(&mut self, path: PathId, local: IpAddr) {
+        let p = &self.paths[path];
+        let doubtful = p.failures > 0 || !p.proven;
+        if doubtful && p.local != Some(local) && self.may_leave_from(local) {
+            self.change_source(path, local);
+        }
+    }
+
+    /// Whether the peer would know a packet from `local`, and our host can send it.
+    fn may_leave_from(&self, local: IpAddr) -> bool {
+        self.sources.knows(local) && !self.sources.has_lost(local)
+    }
+
+    /// The source of an answer on `path` to what arrived at `local`: that address, so that the peer learns
+    /// of the pair of addresses that it has tried; `None` for the path's own source.
+    pub(super) fn reply_source(&self, path: PathId, local: IpAddr) -> Option<IpAddr> {
+        Some(local).filter(|l| self.may_leave_from(*l) && self.paths[path].local != Some(*l))
+    }
+
+    /// Something that was sent on `path` was not answered.
+    pub(super) fn doubt_source(&mut self, now: Time, path: PathId) {
+        let p = &self.paths[path];
+        if (!p.proven || p.failures >= PATIENCE)
+            && let Some(next) = self.sources.next(p.remote, p.local)
+        {
+            self.change_source(path, next);
+        }
+        // §8.3: no heartbeats before the association is established, or after SHUTDOWN.
+        if self.may_send_data() {
+            self.search_source(now, path);
+        }
+    }
+
+    /// Sends heartbeats from other sources than that of `path`.
+    fn search_source(&mut self, now: Time, path: PathId) {
+        let p = &self.paths[path];
+        let mut others = self.sources.others(p.remote, p.local);
+        others.truncate(SEARCHED);
+        if others.is_empty() {
+            return;
+        }
+        let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
+        self.paths[path].heartbeat.search = Some(info);
+        for source in others {
+            let info = Bytes::copy_from_slice(&info.encode());
+            self.push_control(path, Control::Heartbeat(info, Some(source)));
+        }
+    }
+
+    /// A heartbeat of such a search was answered at `local`: from there the path may work. That is for
+    /// data to show, or for the next heartbeat, which then leaves at once: a source that only large
+    /// packets do not get away from must not look healthy for ever.
+    pub(super) fn found_source(&mut self, now: Time, path: PathId, local: IpAddr) {
+        self.paths[path].heartbeat.search = None;
+        self.heard_at(path, local);
+        let p = &mut self.paths[path];
+        if !p.preferred() && p.heartbeat.outstanding.is_none() {
+            p.heartbeat.next = Some(now);
+        }
+    }
+
+    fn change_source(&mut self, path: PathId, local: IpAddr) {
+        let p = &mut self.paths[path];
+        p.local = Some(local);
+        // RFC 9260 §7.2.5.2: with "the selection of a different source address ... the congestion control
+        // parameters for the affected destination addresses MUST be reset to their initial values".
+        p.begin_anew(&self.config);
+    }
+
+    /// The addresses of our host have changed.
+    pub(crate) fn on_host_change(&mut self, now: Time, host: &Arc<Host>) {
+        self.sources.set_host(Arc::clone(host));
+        for i in 0..self.paths.len() {
+            let path = PathId(i as u8);
+            let p = &self.paths[path];
+            let lost = p.local.is_some_and(|l| self.sources.has_lost(l));
+            if lost && let Some(next) = self.sources.next(p.remote, p.local) {
+                self.change_source(path, next);
+            }
+            // What works now is known at once, and not a heartbeat interval later.
+            let p = &mut self.paths[path];
+            let monitored = self.state == State::Established && p.settings.heartbeats;
+            if monitored && !(p.proven && p.usable()) && p.heartbeat.outstanding.is_none() {
+                p.heartbeat.next = Some(now);
+            }
+        }
+    }
+}
