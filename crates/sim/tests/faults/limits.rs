@@ -57,8 +57,8 @@ pub(crate) fn check_path(
     let (initial, least) = (profile.rto.initial(), least_rto(profile));
     let least = if path.srtt.is_some() { least } else { least.min(initial) };
     let rto = (least..=profile.rto.max()).contains(&path.rto);
-    // §7.2.3: a window is never smaller than one PMDCS, which is more than half the MTU here.
-    let window = path.cwnd > config.mtu / 2;
+    // §7.2.3: a window is never smaller than one PMDCS, which is more than half the path MTU here.
+    let window = path.cwnd > path.mtu / 2;
     // §8.2: counting stops when the path is inactive.
     let errors = path.errors <= profile.limits.path_max_retrans + 1;
     if !(rto && window && errors) {
