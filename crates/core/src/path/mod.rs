@@ -240,12 +240,10 @@ impl Path {
         }
     }
 
-    /// Packets take another way from now on: nothing that was measured holds there.
+    /// Packets take another way from now on, whose capacity is unknown. RTO stays until it is measured.
     pub(crate) fn begin_anew(&mut self, config: &AssociationConfig) {
         let (pmdcs, ipv6) = (self.pmdcs(), self.remote.is_ipv6());
         self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
-        self.rtt.begin_anew();
-        self.rtt_probe = None;
         self.prr = None;
         self.proven = false;
     }
