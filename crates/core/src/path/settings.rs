@@ -35,7 +35,7 @@ impl PathSettings {
     /// These, with what differs between two profiles taken from the `new` one: who changes one
     /// parameter of an association leaves what was set for a path alone otherwise.
     pub(crate) fn follow(self, old: &Profile, new: &Profile) -> PathSettings {
-        fn follow<T: PartialEq>(own: T, old: T, new: T) -> T {
+        fn follow<T: Copy + PartialEq>(own: T, old: T, new: T) -> T {
             if old == new { own } else { new }
         }
         let (old, new) = (PathSettings::of(old), PathSettings::of(new));
