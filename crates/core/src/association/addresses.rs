@@ -59,6 +59,7 @@ impl Association {
         }
     }
 
+    //= RFC 9260 5.1.2-5
     /// Takes the peer's `addresses`, that of its INIT or INIT ACK first, as the only ones.
     ///
     /// RFC 9260 §5.1.2 C: "The receiver SHOULD use only these transport addresses"; §5.1.2 A: if none is
@@ -158,6 +159,7 @@ impl Association {
     fn change_source(&mut self, path: PathId, local: IpAddr) {
         let p = &mut self.paths[path];
         p.local = Some(local);
+        //= RFC 9260 7.2.5-1 7.2.5.2-1
         // RFC 9260 §7.2.5.2: with "the selection of a different source address ... the congestion control
         // parameters for the affected destination addresses MUST be reset to their initial values".
         p.begin_anew(&self.config);

@@ -257,6 +257,7 @@ fn as_long_as_one_pair_of_addresses_works_the_association_lives() {
     }
 }
 
+//= RFC 9260 7.2.5-1 7.2.5.2-1
 #[test]
 fn a_new_source_begins_with_a_new_window() {
     // RFC 9260 §7.2.5.2: "MUST be reset to their initial values".

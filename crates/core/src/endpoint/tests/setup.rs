@@ -214,7 +214,7 @@ fn an_init_ack_never_offers_more_streams_than_the_init_accepts() {
     assert_eq!(only(&ack).init().0.outbound_streams, 3);
 }
 
-//= RFC 9260 5.1.2-4
+//= RFC 9260 5.1.2-1 5.1.2-4
 #[test]
 fn an_init_ack_may_come_from_another_address() {
     // RFC 9260 §5.1.2 A: without a list, the source address of an INIT ACK is "the only destination
@@ -229,6 +229,7 @@ fn an_init_ack_may_come_from_another_address() {
     assert_eq!((script.path(0).remote, script.end.path_stats(script.id).len()), (other, 1));
 }
 
+//= RFC 9260 5.1.2-5
 #[test]
 fn called_addresses_that_the_init_ack_omits_are_given_up() {
     // RFC 9260 §5.1.2 C, §3.3.3: "The receiver SHOULD use only these transport addresses".
