@@ -13,7 +13,8 @@ pub struct PathSettings {
     /// the profile. Without, nobody notices the failure of a path that carries nothing. An address
     /// that is not confirmed yet is probed in any case (§5.4).
     pub heartbeats: bool,
-    /// HB.interval, to which RTO is added; at most one hour. Default: `heartbeat.interval_ms`.
+    /// HB.interval, to which RTO is added; at most 2^32 - 1 ms, some seven weeks. Default:
+    /// `heartbeat.interval_ms`.
     pub heartbeat_interval: Duration,
     /// Path.Max.Retrans. Default: `limits.path_max_retrans`.
     pub max_retrans: u32,
@@ -52,9 +53,10 @@ impl PathSettings {
     }
 
     pub(crate) fn check(&self) -> Result<(), AssociationError> {
-        if self.heartbeat_interval > Duration::from_secs(3600) {
-            let what =
-                format!("heartbeat_interval is {:?}, not in 0 to 1 h", self.heartbeat_interval);
+        let most = Duration::from_millis(u32::MAX.into());
+        let interval = self.heartbeat_interval;
+        if interval > most {
+            let what = format!("heartbeat_interval is {interval:?}, not in 0 to {most:?}");
             return Err(AssociationError::Config(what));
         }
         Ok(())

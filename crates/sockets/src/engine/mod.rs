@@ -15,6 +15,7 @@ mod option_names;
 mod option_sizes;
 mod options;
 mod options_get;
+mod path_options;
 mod peers;
 mod send;
 mod serve;

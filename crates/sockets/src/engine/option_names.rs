@@ -71,4 +71,5 @@ pub(super) mod spp {
     pub(crate) const PMTUD_ENABLE: u32 = 8;
     pub(crate) const SACKDELAY_ENABLE: u32 = 32;
     pub(crate) const SACKDELAY_DISABLE: u32 = 64;
+    pub(crate) const HB_TIME_IS_ZERO: u32 = 128;
 }

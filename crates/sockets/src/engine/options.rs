@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tresse::{AssociationConfig, PathId, Profile};
 
 use super::notification::event;
-use super::option_names::{name, spp};
+use super::option_names::name;
 use super::option_sizes::{cannot_set, check_size};
 use super::{Engine, Fallible};
 use crate::abi::{Fields, SCTP, canonical, errno, read_packed};
@@ -315,45 +315,6 @@ impl Engine {
                 Arc::make_mut(&mut config.profile).limits.max_burst = a;
             }),
         }
-    }
-
-    /// SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12). Other than there, the parameters of one address
-    /// become those of the whole association.
-    fn set_path(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
-        let f = at_least(value, 152)?;
-        let (number, interval, retrans) = (f.u32(0), f.u32(132), f.u16(136));
-        let (delay, flags) = (f.u32(142), f.u32(146));
-        if flags & spp::HB_ENABLE != 0 && flags & spp::HB_DISABLE != 0 || delay > 500 {
-            return Err(errno::EINVAL);
-        }
-        if flags & spp::HB_DEMAND != 0 {
-            let peer = f.storage(4).ok_or(errno::EINVAL)?;
-            let (core, path) = self.path_of(id, number, peer)?;
-            self.raw
-                .act(|endpoint, now| endpoint.request_heartbeat(now, core, path))
-                .map_err(|_| errno::EINVAL)?;
-        }
-        self.reconfigure(id, number, |config| {
-            let profile = Arc::make_mut(&mut config.profile);
-            if flags & spp::HB_ENABLE != 0 {
-                profile.heartbeat.enabled = true;
-                if interval > 0 {
-                    profile.heartbeat.interval_ms = f64::from(interval);
-                }
-            }
-            if flags & spp::HB_DISABLE != 0 {
-                profile.heartbeat.enabled = false;
-            }
-            if retrans > 0 {
-                profile.limits.path_max_retrans = u32::from(retrans);
-            }
-            if flags & spp::SACKDELAY_ENABLE != 0 && delay > 0 {
-                profile.sack.delay_ms = f64::from(delay);
-            }
-            if flags & spp::SACKDELAY_DISABLE != 0 {
-                profile.sack.delay_ms = 0.0;
-            }
-        })
     }
 
     /// Changes settings of an association, or of those to come: of a one-to-one socket both, of a

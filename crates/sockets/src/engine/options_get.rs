@@ -63,11 +63,10 @@ impl Engine {
                 }
                 return Ok(s.0);
             }
-            name::RTOINFO
-            | name::ASSOCINFO
-            | name::DELAYED_ACK
-            | name::MAX_BURST
-            | name::PEER_ADDR_PARAMS => return self.profile_option(id, option, given),
+            name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
+                return self.profile_option(id, option, given);
+            }
+            name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::EVENTS
             | name::EVENT
             | name::CONTEXT
@@ -120,7 +119,12 @@ impl Engine {
     }
 
     /// What comes from the profile of the association, or of the socket.
-    fn profile_option(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+    pub(super) fn profile_option(
+        &mut self,
+        id: u64,
+        option: i32,
+        given: &[u8],
+    ) -> Fallible<Vec<u8>> {
         let number = Fields(given).u32(0);
         let association = self.association_of(id, number).map(|(n, a)| (n, a.core));
         let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;

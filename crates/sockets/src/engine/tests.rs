@@ -1,6 +1,7 @@
 //! The engine through its protocol: each test plays the client by hand.
 
 mod options;
+mod paths;
 mod unread;
 
 use std::net::SocketAddr;

@@ -335,7 +335,7 @@ fn each_address_has_settings_of_its_own() {
     assert_eq!([0, 1, 2].map(|p| settings(p).heartbeat_interval), [secs(10); 3]);
     assert_eq!([0, 1, 2].map(|p| settings(p).heartbeats), [false, true, true]);
     let good = settings(0);
-    let wrong = PathSettings { heartbeat_interval: secs(3601), ..good };
+    let wrong = PathSettings { heartbeat_interval: secs(5_000_000), ..good };
     assert!(script.end.configure_path(script.now, script.id, PathId(0), wrong).is_err());
     assert!(script.end.configure_path(script.now, script.id, PathId(3), good).is_err());
 }

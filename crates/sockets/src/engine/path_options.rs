@@ -1,0 +1,169 @@
+//! SCTP_PEER_ADDR_PARAMS: heartbeats and limits of one address of the peer, or of all of them
+//! (RFC 6458 §8.1.12).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tresse::{AssociationConfig, PathSettings};
+
+use super::option_names::{name, spp};
+use super::options::at_least;
+use super::{Engine, Fallible};
+use crate::abi::{Fields, errno};
+
+/// Where the fields of `sctp_paddrparams` begin, which is packed.
+const ADDRESS: usize = 4;
+const INTERVAL: usize = 132;
+const MAX_RETRANS: usize = 136;
+const SACK_DELAY: usize = 142;
+const FLAGS: usize = 146;
+const SIZE: usize = 152;
+
+/// `None` stands for all addresses: "If a wildcard address is provided, it applies to all current and
+/// future paths."
+fn address(f: Fields<'_>) -> Option<SocketAddr> {
+    f.storage(ADDRESS).filter(|address| !address.ip().is_unspecified())
+}
+
+/// What a program wants changed.
+#[derive(Clone, Copy)]
+struct Change {
+    flags: u32,
+    interval: u32,
+    max_retrans: u16,
+    delay: u32,
+}
+
+impl Change {
+    fn read(f: Fields<'_>) -> Fallible<Change> {
+        let change = Change {
+            flags: f.u32(FLAGS),
+            interval: f.u32(INTERVAL),
+            max_retrans: f.u16(MAX_RETRANS),
+            delay: f.u32(SACK_DELAY),
+        };
+        let both = |a, b| change.has(a) && change.has(b);
+        if both(spp::HB_ENABLE, spp::HB_DISABLE)
+            || both(spp::SACKDELAY_ENABLE, spp::SACKDELAY_DISABLE)
+            || change.delay > 500
+        {
+            return Err(errno::EINVAL);
+        }
+        Ok(change)
+    }
+
+    fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// In milliseconds. "A value of zero indicates that the current setting should be left unchanged.
+    /// To set an actual value of zero, the SPP_HB_TIME_IS_ZERO flag should be used."
+    fn interval(&self) -> Option<u32> {
+        let zero = self.has(spp::HB_TIME_IS_ZERO);
+        (self.has(spp::HB_ENABLE) && (zero || self.interval > 0)).then_some(if zero {
+            0
+        } else {
+            self.interval
+        })
+    }
+
+    fn heartbeats(&self) -> Option<bool> {
+        let off = self.has(spp::HB_DISABLE).then_some(false);
+        self.has(spp::HB_ENABLE).then_some(true).or(off)
+    }
+
+    fn apply_to_path(&self, settings: &mut PathSettings) {
+        settings.heartbeats = self.heartbeats().unwrap_or(settings.heartbeats);
+        if let Some(interval) = self.interval() {
+            settings.heartbeat_interval = Duration::from_millis(interval.into());
+        }
+        if self.max_retrans > 0 {
+            settings.max_retrans = self.max_retrans.into();
+        }
+    }
+
+    /// SACKs are delayed alike for all addresses.
+    fn apply_to_sacks(&self, config: &mut AssociationConfig) {
+        let sack = &mut Arc::make_mut(&mut config.profile).sack;
+        if self.has(spp::SACKDELAY_ENABLE) && self.delay > 0 {
+            sack.delay_ms = f64::from(self.delay);
+        }
+        if self.has(spp::SACKDELAY_DISABLE) {
+            sack.delay_ms = 0.0;
+        }
+    }
+
+    fn apply_to_all(&self, config: &mut AssociationConfig) {
+        self.apply_to_sacks(config);
+        let profile = Arc::make_mut(&mut config.profile);
+        profile.heartbeat.enabled = self.heartbeats().unwrap_or(profile.heartbeat.enabled);
+        if let Some(interval) = self.interval() {
+            profile.heartbeat.interval_ms = f64::from(interval);
+        }
+        if self.max_retrans > 0 {
+            profile.limits.path_max_retrans = self.max_retrans.into();
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn set_path(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, SIZE)?;
+        let (number, change) = (f.u32(0), Change::read(f)?);
+        let Some(peer) = address(f) else {
+            // "This must not be used in conjunction with a wildcard address."
+            if change.has(spp::HB_DEMAND) {
+                return Err(errno::EINVAL);
+            }
+            self.reconfigure(id, number, |config| change.apply_to_all(config))?;
+            // Also where a path had a setting of its own.
+            if let Some((_, association)) = self.association_of(id, number) {
+                let core = association.core;
+                let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+                for path in paths {
+                    self.change_path(core, path.id, path.settings, change)?;
+                }
+            }
+            return Ok(());
+        };
+        let (core, path) = self.path_of(id, number, peer)?;
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+        let settings = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?.settings;
+        self.change_path(core, path, settings, change)?;
+        self.change_core(core, |config| change.apply_to_sacks(config))?;
+        if change.has(spp::HB_DEMAND) {
+            let demand = self.raw.act(|endpoint, now| endpoint.request_heartbeat(now, core, path));
+            demand.map_err(|_| errno::EINVAL)?;
+        }
+        Ok(())
+    }
+
+    fn change_path(
+        &self,
+        core: tresse::AssociationId,
+        path: tresse::PathId,
+        mut settings: PathSettings,
+        change: Change,
+    ) -> Fallible<()> {
+        change.apply_to_path(&mut settings);
+        let result = self.raw.act(|e, now| e.configure_path(now, core, path, settings));
+        result.map_err(|_| errno::EINVAL)
+    }
+
+    pub(super) fn get_path(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
+        let mut value = self.profile_option(id, name::PEER_ADDR_PARAMS, given)?;
+        let Some(peer) = address(Fields(given)) else { return Ok(value) };
+        let (core, path) = self.path_of(id, Fields(given).u32(0), peer)?;
+        let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+        let settings = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?.settings;
+        let beats = if settings.heartbeats { spp::HB_ENABLE } else { spp::HB_DISABLE };
+        let flags = Fields(&value).u32(FLAGS) & !(spp::HB_ENABLE | spp::HB_DISABLE) | beats;
+        let interval = settings.heartbeat_interval.as_millis() as u32;
+        let mut put = |at: usize, bytes: &[u8]| value[at..at + bytes.len()].copy_from_slice(bytes);
+        put(INTERVAL, &interval.to_ne_bytes());
+        put(MAX_RETRANS, &(settings.max_retrans as u16).to_ne_bytes());
+        put(FLAGS, &flags.to_ne_bytes());
+        Ok(value)
+    }
+}

@@ -1,0 +1,67 @@
+//! SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12).
+
+use super::*;
+use crate::abi::{Fields, Struct};
+
+const PORT: u16 = 7100;
+const PEER_ADDR_PARAMS: i64 = 9;
+const HB_ENABLE: u32 = 1;
+const HB_DISABLE: u32 = 2;
+const HB_DEMAND: u32 = 4;
+const HB_TIME_IS_ZERO: u32 = 128;
+
+fn params(peer: Option<&str>, interval: u32, retrans: u16, flags: u32) -> Vec<u8> {
+    let mut s = Struct::default();
+    match peer {
+        Some(peer) => s.u32(0).storage(peer.parse().unwrap()),
+        None => s.bytes(&[0; 132]),
+    };
+    s.u32(interval).u16(retrans).u32(0).u32(0).u32(flags).u32(0).u8(0).u8(0);
+    s.0
+}
+
+/// Interval, Path.Max.Retrans, and whether heartbeats are on.
+fn get(client: &Client, peer: Option<&str>) -> (u32, u16, bool) {
+    let given = params(peer, 0, 0, 0);
+    let (_, value) = client.call(Op::GetOption, SCTP.into(), PEER_ADDR_PARAMS, &given).unwrap();
+    let f = Fields(&value);
+    let flags = f.u32(146);
+    assert_ne!(flags & HB_ENABLE != 0, flags & HB_DISABLE != 0);
+    (f.u32(132), f.u16(136), flags & HB_ENABLE != 0)
+}
+
+#[test]
+fn an_address_has_settings_of_its_own_until_all_are_set() {
+    with_engine(|path| {
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7100").unwrap();
+        listener.call(Op::Listen, 10, 0, &[]).unwrap();
+        let client = Client::socket(path, SOCK_STREAM);
+        let to = encode_addresses(&[([127, 0, 0, 1], PORT).into()]);
+        client.call(Op::Connect, 0, 0, &to).unwrap();
+        let set = |peer, interval, retrans, flags| {
+            let value = params(peer, interval, retrans, flags);
+            client.call(Op::SetOption, SCTP.into(), PEER_ADDR_PARAMS, &value).map(|_| ())
+        };
+        let peer = Some("127.0.0.1:7100");
+        assert_eq!(get(&client, peer), (30_000, 5, true));
+        set(peer, 5000, 3, HB_ENABLE).unwrap();
+        assert_eq!(get(&client, peer), (5000, 3, true));
+        assert_eq!(get(&client, None), (30_000, 5, true), "the association's are as before");
+        set(peer, 1000, 0, HB_DISABLE).unwrap();
+        assert_eq!(get(&client, peer), (5000, 3, false), "the interval goes with SPP_HB_ENABLE");
+        set(peer, 0, 0, HB_ENABLE).unwrap();
+        assert_eq!(get(&client, peer), (5000, 3, true), "0 leaves it");
+        set(peer, 0, 0, HB_ENABLE | HB_TIME_IS_ZERO).unwrap();
+        assert_eq!(get(&client, peer), (0, 3, true));
+        set(Some("0.0.0.0:0"), 30_000, 0, HB_ENABLE).unwrap();
+        assert_eq!(get(&client, peer), (30_000, 3, true), "a wildcard means all paths");
+        set(None, 0, 7, HB_DISABLE).unwrap();
+        assert_eq!(get(&client, peer), (30_000, 7, false));
+        assert_eq!(get(&client, None), (30_000, 7, false));
+        assert_eq!(set(peer, 0, 0, HB_ENABLE | HB_DISABLE), Err(errno::EINVAL));
+        assert_eq!(set(None, 0, 0, HB_DEMAND), Err(errno::EINVAL));
+        assert_eq!(set(peer, 0, 0, HB_DEMAND), Ok(()));
+        assert_eq!(set(Some("127.0.0.9:7100"), 0, 1, 0), Err(errno::EINVAL));
+    });
+}
