@@ -102,6 +102,16 @@ pub(crate) struct Fate {
     pub(crate) ended: bool,
 }
 
+/// What ends the reading of a one-to-one socket: as [`take_error`], but where there is no association
+/// and no end that the peer has told of, that is the error.
+pub(crate) fn take_end(socket: u64) -> Fate {
+    match call(Op::TakeError, socket, (0, 0), Vec::new()) {
+        Ok((0, payload)) if payload == [2] => Fate { error: libc::ENOTCONN, ended: true },
+        Ok((error, payload)) => Fate { error: error as i32, ended: payload != [0] },
+        Err(_) => Fate { error: libc::ECONNRESET, ended: true },
+    }
+}
+
 /// Takes the pending error of a socket.
 pub(crate) fn take_error(socket: u64) -> Fate {
     match call(Op::TakeError, socket, (0, 0), Vec::new()) {

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
 use tresse_sockets::protocol::{HEADER, RxHeader, flag, kind};
 
-use crate::control::{Fate, take_error};
+use crate::control::{Fate, take_end};
 use crate::message::{incoming, total};
 use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
@@ -112,7 +112,7 @@ pub fn receive(
         let mut skipped = vec![0; *offset];
         let (header, there) = match look(fd, &mut head, &mut skipped, incoming(iov, 0))? {
             Front::Frame(header, there) => (header, there),
-            Front::End => match take_error(sock.inode) {
+            Front::End => match take_end(sock.inode) {
                 // The end of an attempt to connect, after which there was another one.
                 Fate { error: 0, ended: false } => {
                     drop_front(fd)?;

@@ -47,7 +47,8 @@ pub enum Op {
     SetOption = 8,
     /// Get an option: level, name. Payload: its value as given, and as answered.
     GetOption = 9,
-    /// Take the pending error. Value: its number. Payload: a byte, 0 if more may come from the peer.
+    /// Take the pending error. Value: its number. Payload: a byte, 0 if more may come from the peer,
+    /// 1 after its end, 2 if there is no association any more and the peer has not shut down.
     TakeError = 10,
     /// Whether the message of the payload, a `TxHeader`, may be sent; opens an association if it
     /// needs one. Value: how many streams may be used without asking again.

@@ -104,8 +104,7 @@ impl Engine {
             Op::GetOption => self.get_option(id, (level, name), &request.payload),
             Op::TakeError => {
                 let error = self.take_error(id)?;
-                let ended = self.socket(id)?.ending != Ending::No;
-                Ok((i64::from(error), vec![u8::from(ended)]))
+                Ok((i64::from(error), vec![self.end_seen(id)?]))
             }
             Op::CheckSend => {
                 let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
@@ -114,6 +113,19 @@ impl Engine {
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
             Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
         }
+    }
+
+    /// What a program finds behind the last message of a one-to-one socket: 0 nothing yet, 1 the end,
+    /// 2 the lack of an association. As in the kernel it is the end only if the peer has shut down,
+    /// or the program has shut down reading.
+    fn end_seen(&mut self, id: u64) -> Fallible<u8> {
+        let peer_is_done = self.association_of(id, 0).is_some_and(|(_, a)| a.peer_is_done);
+        let socket = self.socket(id)?;
+        Ok(match socket.ending {
+            Ending::No => 0,
+            Ending::Both if !peer_is_done && !socket.read_shut => 2,
+            _ => 1,
+        })
     }
 
     pub(super) fn take_error(&mut self, id: u64) -> Fallible<i32> {
@@ -171,14 +183,24 @@ impl Engine {
 
     /// `shutdown`: 0 reading, 1 writing, 2 both.
     fn shut_down(&mut self, id: u64, how: i64) -> Fallible<()> {
-        let (number, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
-        if self.sockets.get(&id).is_some_and(|socket| socket.many) {
-            return Err(errno::EOPNOTSUPP);
+        let socket = self.socket(id)?;
+        if socket.backlog.is_some() {
+            // As the kernel: a listener has nothing to write, and goes on listening.
+            return if how == 1 { Ok(()) } else { Err(errno::EOPNOTSUPP) };
         }
+        if socket.many {
+            return Err(errno::ENOTCONN);
+        }
+        let (number, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
         if !association.established || association.ended {
             return Err(errno::ENOTCONN);
         }
-        // RFC 6458 §4.1.7: SHUT_RD has no effect on the protocol.
+        if how != 1 {
+            // RFC 6458 §4.1.7: SHUT_RD "disables further receive operations. No SCTP protocol action
+            // is taken." What is here can still be read.
+            self.socket(id)?.read_shut = true;
+            self.end_socket(id, Ending::Reading);
+        }
         if how >= 1 {
             self.socket(id)?.write_shut = true;
             self.shut_association(number);

@@ -30,7 +30,8 @@ impl Engine {
             return;
         }
         // Nothing is told after the end, and whoever wants to know hears how the association ended.
-        if socket.ending == Ending::Reading && socket.options.wants(event::ASSOC_CHANGE) {
+        let hears_more = socket.options.wants(event::ASSOC_CHANGE) && !socket.read_shut;
+        if socket.ending == Ending::Reading && hears_more {
             return;
         }
         if socket.told == Ending::No {

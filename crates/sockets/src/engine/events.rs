@@ -29,6 +29,11 @@ impl Engine {
             (Event::Connected { outbound_streams, inbound_streams, .. }, Some(id)) => {
                 self.connected(id, number, (outbound_streams, inbound_streams));
             }
+            (Event::Readable, Some(id))
+                if self.sockets.get(&id).is_some_and(|s| s.read_shut && s.told != Ending::No) =>
+            {
+                self.discard(core);
+            }
             (Event::Readable, Some(id)) => {
                 self.line_up(number);
                 self.pump(id);
@@ -154,7 +159,7 @@ impl Engine {
         self.pump(id);
     }
 
-    fn end_socket(&mut self, id: u64, ending: Ending) {
+    pub(super) fn end_socket(&mut self, id: u64, ending: Ending) {
         if let Some(socket) = self.sockets.get_mut(&id)
             && !socket.many
             && socket.ending != Ending::Both

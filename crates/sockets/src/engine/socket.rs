@@ -135,6 +135,8 @@ pub(crate) struct Socket {
     pub(crate) told: Ending,
     /// The program shut the socket down for writing.
     pub(crate) write_shut: bool,
+    /// And for reading: what comes now is thrown away.
+    pub(crate) read_shut: bool,
 }
 
 impl Socket {
@@ -158,6 +160,7 @@ impl Socket {
             ending: Ending::No,
             told: Ending::No,
             write_shut: false,
+            read_shut: false,
         }
     }
 

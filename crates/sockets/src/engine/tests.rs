@@ -317,7 +317,43 @@ fn whoever_dies_with_data_unread_aborts() {
         recv(&server.fd, &mut byte[..], RecvFlags::PEEK).unwrap();
         drop(server);
         assert_eq!(client.receive().0.kind, kind::END);
-        assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNRESET.into(), vec![1])));
+        assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNRESET.into(), vec![2])));
+    });
+}
+
+#[test]
+fn each_direction_is_shut_as_in_the_kernel() {
+    with_engine(|path| {
+        let (listener, client, server) = pair(path);
+        let shut = |socket: &Client, how| socket.call(Op::Shutdown, how, 0, &[]).map(|_| ());
+        let seen = |socket: &Client| socket.call(Op::TakeError, 0, 0, &[]);
+        assert_eq!(shut(&listener, 1), Ok(()));
+        assert_eq!(shut(&listener, 0), Err(errno::EOPNOTSUPP));
+        assert_eq!(shut(&Client::socket(path, SOCK_SEQPACKET), 1), Err(errno::ENOTCONN));
+        // What had come can be read, then there is the end, and what comes later goes nowhere.
+        client.send(TxHeader::default(), b"before");
+        recv(&server.fd, &mut [0; 1][..], RecvFlags::PEEK).unwrap();
+        assert_eq!(shut(&server, 0), Ok(()));
+        assert_eq!(server.receive().1, b"before");
+        assert_eq!((server.receive().0.kind, seen(&server)), (kind::END, Ok((0, vec![1]))));
+        client.send(TxHeader::default(), b"after");
+        server.send(TxHeader::default(), b"still sent");
+        assert_eq!(client.receive().1, b"still sent");
+        // Whoever shuts down first is told of no end: the association is gone.
+        assert_eq!(shut(&client, 1), Ok(()));
+        assert_eq!((client.receive().0.kind, seen(&client)), (kind::END, Ok((0, vec![2]))));
+    });
+}
+
+#[test]
+fn the_last_notification_comes_before_the_end() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        client.set((SCTP, 11), &[0, 1]).unwrap();
+        drop(server);
+        let (header, body) = client.receive();
+        assert_eq!((header.kind, body[8]), (kind::NOTIFICATION, 3), "SCTP_SHUTDOWN_COMP");
+        assert_eq!(client.receive().0.kind, kind::END);
     });
 }
 
