@@ -146,9 +146,9 @@ static void refused(void)
 
 	memset(&prim, 0, sizeof prim);
 	memset(&status, 0, sizeof status);
-	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &prim, sizeof prim), EOPNOTSUPP);
+	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &prim, sizeof prim), EPERM);
 	/* Section 8.2: read-only. */
-	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_STATUS, &status, sizeof status), EOPNOTSUPP);
+	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_STATUS, &status, sizeof status), ENOPROTOOPT);
 	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_AUTH_CHUNK, &byte, 1), EACCES);
 	FAILS(on(fd, 999, 1), ENOPROTOOPT);
 	FAILS(setsockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &byte, 1), EINVAL);
