@@ -9,7 +9,7 @@ use common::hosts::{END, Pair, net, stack, talk};
 use common::{ip, ms};
 use tresse_core::{AssociationConfig, CloseReason};
 use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
-use tresse_sim::{Change, HostModel, IpStack, RouteEntry};
+use tresse_sim::{Change, HostModel, IpStack, LinkRules, RouteEntry};
 
 /// A message each second.
 fn signalling(seconds: u64) -> Plan {
@@ -70,6 +70,28 @@ fn a_dual_stack_client_of_a_server_with_one_family() {
             let config = AssociationConfig::default();
             let pair = talk(stacks, bound, signalling(100), &[call], config);
             assert_well(pair, 100, &format!("{server}, wildcard {wild}"));
+        }
+    }
+}
+
+#[test]
+fn an_association_lives_as_long_as_one_pair_of_addresses_works() {
+    for survivor in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        for wild in [false, true] {
+            let stacks = [multihomed(&A), multihomed(&B)];
+            let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild));
+            let config = AssociationConfig::default();
+            let mut pair = talk(stacks, bound, signalling(200), &["10.3.0.2", "10.4.0.2"], config);
+            // The others are blocked where they leave and where they arrive.
+            for (i, a) in A.iter().enumerate() {
+                let blocked = (0..2).filter(|j| (i, *j) != survivor).map(|j| net(B[j]).trunc());
+                let rules = LinkRules { blocks: blocked.collect(), ..LinkRules::default() };
+                let (out, back) = pair.links[0][i];
+                for link in [out, back] {
+                    pair.sim.at(ms(20_000), Change::Rules(link, rules.clone())).expect(a);
+                }
+            }
+            assert_well(pair, 200, &format!("{survivor:?}, wildcard {wild}"));
         }
     }
 }

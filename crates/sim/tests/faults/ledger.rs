@@ -43,8 +43,6 @@ pub(crate) enum Kind {
     Unfinished,
     /// Under mild conditions an association did not end gracefully, or not everything arrived.
     NotGraceful,
-    /// An association ended, or lost data, although one pair of addresses worked.
-    Unhealthy,
     /// More packets than the work and the time can explain.
     Chatter,
     /// Too much happened at one instant, or altogether.

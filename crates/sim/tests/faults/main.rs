@@ -23,6 +23,10 @@ mod stage;
 
 use run::Options;
 
+/// The most associations that end although a pair of addresses works, as a share of all seeds. To be
+/// lowered until there are none: see "What is open" in `docs/faults.md`.
+const OPEN: [(&str, f64); 2] = [(health::UNHEALTHY, 0.001), (health::UNHEALTHY_CONCURRENT, 0.008)];
+
 #[test]
 fn seeds_hold_every_invariant() {
     if let Some(seed) = seeds::to_replay() {
@@ -44,6 +48,11 @@ fn seeds_hold_every_invariant() {
         eprintln!("  replay: {}", seeds::replay_command(*seed));
     }
     assert!(summary.failures.is_empty(), "{} seeds of {range:?} fail", summary.failures.len());
+    for (name, share) in OPEN {
+        let count = summary.features.get(name).copied().unwrap_or(0);
+        let most = (share * summary.seeds as f64).max(5.0);
+        assert!(count as f64 <= most, "{name}: {count} of {} seeds", summary.seeds);
+    }
 }
 
 #[test]
