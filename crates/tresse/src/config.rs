@@ -12,7 +12,8 @@ use crate::metrics::AssociationMetrics;
 /// How packets travel, and from which local addresses.
 ///
 /// Several addresses make a multihomed endpoint: unless
-/// [`EndpointConfig::local_addresses`] says otherwise, they are all offered to peers.
+/// [`EndpointConfig::local_addresses`] says otherwise, those that a peer can reach are offered to it. So
+/// are, for a wildcard, the addresses of the host, which are looked at every few seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// In UDP datagrams (RFC 6951): needs no permission, passes NATs and kernels without SCTP.
@@ -43,18 +44,13 @@ impl Carrier {
         matches!(self, Carrier::Udp { .. })
     }
 
-    /// What a multihomed endpoint offers to its peers. A single address is known to them as the
-    /// source of our packets, after whatever a NAT made of it (RFC 6951 §5.7).
+    /// The addresses that the endpoint is bound to; none for a wildcard.
     pub(crate) fn offered(&self) -> Vec<IpAddr> {
         let local: Vec<IpAddr> = match self {
             Carrier::Udp { local } => local.iter().map(SocketAddr::ip).collect(),
             Carrier::RawIp { local } => local.clone(),
         };
-        if local.len() > 1 && !local.iter().any(IpAddr::is_unspecified) {
-            local
-        } else {
-            Vec::new()
-        }
+        if local.iter().any(IpAddr::is_unspecified) { Vec::new() } else { local }
     }
 }
 

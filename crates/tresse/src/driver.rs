@@ -13,6 +13,7 @@ use tresse_carrier::{Carrier, Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
+use crate::host;
 use crate::shared::{Shared, State, Told};
 use crate::team::Mail;
 
@@ -38,6 +39,8 @@ pub struct Driver {
     counted: bool,
     told: Vec<Told>,
     packet: Vec<u8>,
+    /// When to look at the addresses of the host again.
+    look_at: Time,
     sleep: Pin<Box<Sleep>>,
     /// When `sleep` fires, if it is armed. Never later than the core's deadline; often earlier,
     /// because deadlines mostly move away and re-arming for each packet would cost more.
@@ -87,6 +90,7 @@ impl Driver {
             counted: false,
             told: Vec::new(),
             packet: Vec::new(),
+            look_at: Time::ZERO + host::INTERVAL,
             sleep,
             armed: None,
         }
@@ -114,7 +118,8 @@ impl Driver {
             }
             self.told.push(told);
         }
-        let deadline = state.core.poll_timeout();
+        let core = state.core.poll_timeout();
+        let deadline = Some(core.map_or(self.look_at, |at| at.min(self.look_at)));
         state.carrier = self.carrier.stats();
         if state.driver.is_none() {
             state.driver = Some(cx.waker().clone());
@@ -156,6 +161,10 @@ impl Driver {
 
     /// Everything that needs the lock: packets and timers in, packets out to the carrier.
     fn handle(&mut self, state: &mut State, now: Time) {
+        if self.look_at <= now {
+            self.look_at = now + host::INTERVAL;
+            state.core.set_host_addresses(now, &host::addresses(&self.shared.local));
+        }
         for peer in state.zones.drain(..) {
             self.carrier.learn_zone(peer);
         }

@@ -15,6 +15,7 @@ use crate::association::Association;
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
+use crate::host;
 use crate::metrics::Monitor;
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership};
@@ -268,7 +269,7 @@ pub(crate) fn open(
     }
     let sctp_port = sctp.local_port;
     let accepted_send_buffer = sctp.association.send_buffer;
-    let (core, team) = match place {
+    let (mut core, team) = match place {
         Some(Place { core, member, incoming }) => (core, Some((member, incoming))),
         None => {
             let mut seed = [0; 32];
@@ -276,6 +277,8 @@ pub(crate) fn open(
             (tresse_core::Endpoint::new(sctp, seed), None)
         }
     };
+    let local = carrier.local_addrs();
+    core.set_host_addresses(Time::ZERO, &host::addresses(&local));
     let state = State {
         core,
         slots: SecondaryMap::new(),
@@ -290,7 +293,6 @@ pub(crate) fn open(
         inbox: Mail::default(),
         tap,
     };
-    let local = carrier.local_addrs();
     let shared = Arc::new(Shared::new(state, local, kind.is_encapsulated(), sctp_port, team));
     let driver = Driver::new(Arc::clone(&shared), carrier, observer);
     Ok((shared, driver))

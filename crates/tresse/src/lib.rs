@@ -65,6 +65,7 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod host;
 mod metrics;
 mod raw;
 mod sharded;
