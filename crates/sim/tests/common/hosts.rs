@@ -60,14 +60,14 @@ pub(crate) fn talk(
     let mut sim = Simulation::new(1);
     let router = sim.add_node("router", Box::new(Router::new()));
     let remotes: Vec<IpAddr> = remotes.iter().map(|a| ip(a)).collect();
-    let sender = Sender::new(plan).connect(remotes, 5000, config.clone());
-    let sender = Box::new(sender.shutdown_when_done());
     let [client, server] = bound.map(|local_addresses| EndpointConfig {
         local_addresses,
         accept: true,
         association: config.clone(),
         ..EndpointConfig::default()
     });
+    let sender = Sender::new(plan).connect(remotes, 5000, config);
+    let sender = Box::new(sender.shutdown_when_done());
     let hosts =
         [sim.add_host("a", client, sender), sim.add_host("b", server, Box::new(Sink::new()))];
     let mut links = [Vec::new(), Vec::new()];

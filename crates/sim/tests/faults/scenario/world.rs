@@ -163,8 +163,8 @@ fn links(
     let (mut slowest, mut delays) = (f64::INFINITY, [f64::INFINITY; 2]);
     let mut places = Vec::new();
     if internet {
-        for host in 0..2 {
-            for interface in 0..counts[host] {
+        for (host, count) in counts.into_iter().enumerate() {
+            for interface in 0..count {
                 places.push((host, Place::Out { host, interface }));
                 places.push((1 - host, Place::In { host, interface }));
             }
