@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libc::{iovec, sa_family_t, size_t, sockaddr, socklen_t, ssize_t};
 use tresse_client as client;
 use tresse_client::{Fallible, Outgoing, Received, Sock, give, give_int};
-use tresse_sockets::abi::{Fields, SCTP, canonical, sockaddr_len};
+use tresse_sockets::abi::{Fields, SCTP, sockaddr_len};
 use tresse_sockets::protocol::{TxHeader, flag};
 
 use crate::constants::*;
@@ -280,29 +280,17 @@ fn send(
     flags: c_int,
 ) -> Fallible<usize> {
     let sock = socket(sd)?;
-    if !peers.0.is_null() && peers.1 != 0 {
+    // With an identifier, the addresses are those of paths.
+    if !peers.0.is_null() && peers.1 != 0 && header.association == 0 {
         let list = client::read_list(peers.0.cast(), peers.1)?;
         // RFC 6458 §9.12: "This function will behave like calling sctp_connectx(), first using the
         // list of addresses and then calling sendmsg() with the given message and attributes".
-        match if header.association == 0 {
-            client::connect(sd, &sock, &list)
-        } else {
-            Ok((0, true))
-        } {
-            // There was an identifier already: the address is that of a path.
-            Ok((0, _)) => {}
-            Ok((_, false)) => return Err(libc::EINPROGRESS),
-            Ok((number, true)) => {
-                header.association = number as u32;
-                if let Some(place) = id {
-                    client::write_memory(place, &(number as sctp_assoc_t).to_ne_bytes())?;
-                }
-            }
-            Err(libc::EISCONN) => header.address = list.first().copied().map(canonical),
-            Err(error) => return Err(error),
+        header.association = client::associate(&sock, &header, &list)?;
+        if let Some(place) = id {
+            client::write_memory(place, &header.association.to_ne_bytes())?;
         }
     }
-    client::send(sd, &sock, &Outgoing { header, iov, flags })
+    client::send(sd, &sock, &Outgoing { header, iov, flags, more: &[] })
 }
 
 /// `sctp_sendv` (RFC 6458 §9.12): sends a message with what `info`, of the type `infotype`, says.
@@ -387,7 +375,11 @@ pub unsafe extern "C" fn tresse_sctp_sendmsg(
             address,
             ..said()
         };
-        client::send(sd, &sock, &Outgoing { header, iov: &client::one(msg, len), flags: 0 })
+        client::send(
+            sd,
+            &sock,
+            &Outgoing { header, iov: &client::one(msg, len), flags: 0, more: &[] },
+        )
     };
     give(run())
 }

@@ -239,6 +239,16 @@ fn error_numbers_over_ipv6() {
 }
 
 #[test]
+fn nothing_is_lost() {
+    everywhere("data.c", "4");
+}
+
+#[test]
+fn nothing_is_lost_over_ipv6() {
+    everywhere("data.c", "6");
+}
+
+#[test]
 fn processes_that_end() {
     everywhere("peers.c", "4");
 }

@@ -10,8 +10,10 @@ mod memory;
 mod message;
 mod names;
 mod options;
+mod processes;
 mod receive;
 mod send;
+mod system;
 mod table;
 mod transfer;
 
@@ -21,8 +23,9 @@ pub use memory::{read_memory, write_memory};
 pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo};
 pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, write_name};
 pub use options::{addresses, get_option, peel_off, set_option};
+pub use processes::share;
 pub use receive::{Received, readable_bytes, receive};
-pub use send::{Outgoing, send};
+pub use send::{Outgoing, associate, send};
 pub use table::{Sock, before_close, forget, is_listening, look_up_anew, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,

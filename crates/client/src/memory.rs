@@ -8,9 +8,9 @@ use std::ffi::{c_int, c_void};
 use crate::Fallible;
 
 /// Lowest address that a mapping has by default, and the end of the lower half: what lies outside
-/// cannot be memory of the program.
+/// cannot be memory of the program. How much of that half a program has depends on the machine.
 const LOWEST: usize = 4096;
-const HIGHEST: usize = 1 << 47;
+const HIGHEST: usize = 1 << (usize::BITS - 1);
 
 /// The smallest page of any system that we run on: a range no longer than it touches two at most.
 const PAGE: usize = 4096;

@@ -1,8 +1,8 @@
 //! Buffers and ancillary data of messages (RFC 6458 §5.3).
 
-use std::io::{IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 
+use libc::iovec;
 use tresse_sockets::abi::{Fields, SCTP, Struct};
 use tresse_sockets::protocol::{TxHeader, flag};
 
@@ -31,7 +31,7 @@ fn align(len: usize) -> usize {
 }
 
 /// Whether a range of the program can be a buffer.
-fn check(iov: &libc::iovec) -> Fallible<()> {
+fn check(iov: &iovec) -> Fallible<()> {
     if iov.iov_len > isize::MAX as usize {
         return Err(libc::EINVAL);
     }
@@ -39,53 +39,34 @@ fn check(iov: &libc::iovec) -> Fallible<()> {
 }
 
 /// Bytes of all buffers.
-pub(crate) fn total(iov: &[libc::iovec]) -> Fallible<usize> {
+pub(crate) fn total(iov: &[iovec]) -> Fallible<usize> {
     iov.iter().try_fold(0usize, |sum, iov| {
         check(iov)?;
         sum.checked_add(iov.iov_len).ok_or(libc::EINVAL)
     })
 }
 
-/// The program's buffers as slices, from byte `skip` on and at most `len` bytes.
-pub(crate) fn outgoing(iov: &[libc::iovec], mut skip: usize, mut len: usize) -> Vec<IoSlice<'_>> {
-    let mut slices = Vec::with_capacity(iov.len() + 1);
-    for iov in iov {
+/// The part of the program's buffers from byte `skip` on, at most `len` bytes.
+pub(crate) fn part(iov: &[iovec], mut skip: usize, mut len: usize) -> impl Iterator<Item = iovec> {
+    iov.iter().filter_map(move |iov| {
         let from = skip.min(iov.iov_len);
         let n = (iov.iov_len - from).min(len);
         skip -= from;
         len -= n;
-        if n > 0 {
-            // SAFETY: only the kernel reads it, and it refuses what is not the program's memory.
-            let slice =
-                unsafe { std::slice::from_raw_parts(iov.iov_base.cast::<u8>().add(from), n) };
-            slices.push(IoSlice::new(slice));
-        }
-    }
-    slices
+        let base = iov.iov_base.wrapping_byte_add(from);
+        (n > 0).then_some(iovec { iov_base: base, iov_len: n })
+    })
 }
 
-/// The program's buffers as slices, from byte `skip` on.
-pub(crate) fn incoming(iov: &[libc::iovec], mut skip: usize) -> Vec<IoSliceMut<'_>> {
-    let mut slices = Vec::with_capacity(iov.len());
-    for iov in iov {
-        let from = skip.min(iov.iov_len);
-        let n = iov.iov_len - from;
-        skip -= from;
-        if n > 0 {
-            let base = iov.iov_base.cast::<u8>();
-            // SAFETY: only the kernel writes it, and it refuses what is not the program's memory.
-            let slice = unsafe { std::slice::from_raw_parts_mut(base.add(from), n) };
-            slices.push(IoSliceMut::new(slice));
-        }
-    }
-    slices
-}
-
-/// Reads what goes with a message to send.
+/// Reads what goes with a message to send; `more` gets addresses besides that of the header.
 ///
 /// # Errors
 /// `EINVAL` for ancillary data that is cut short or cannot be honoured.
-pub(crate) fn read_control(mut control: &[u8], header: &mut TxHeader) -> Fallible<()> {
+pub(crate) fn read_control(
+    mut control: &[u8],
+    header: &mut TxHeader,
+    more: &mut Vec<SocketAddr>,
+) -> Fallible<()> {
     while control.len() >= CMSG_HEADER {
         let f = Fields(control);
         let mut len = [0; size_of::<usize>()];
@@ -98,14 +79,19 @@ pub(crate) fn read_control(mut control: &[u8], header: &mut TxHeader) -> Fallibl
             (f.u32(size_of::<usize>()) as i32, f.u32(size_of::<usize>() + 4) as i32);
         let data = &control[CMSG_HEADER..len];
         if level == SCTP {
-            read_one(kind, data, header)?;
+            read_one(kind, data, header, more)?;
         }
         control = &control[align(len).min(control.len())..];
     }
     Ok(())
 }
 
-fn read_one(kind: i32, data: &[u8], header: &mut TxHeader) -> Fallible<()> {
+fn read_one(
+    kind: i32,
+    data: &[u8],
+    header: &mut TxHeader,
+    more: &mut Vec<SocketAddr>,
+) -> Fallible<()> {
     let f = Fields(data);
     let needed = match kind {
         cmsg::SNDRCV => 32,
@@ -140,9 +126,12 @@ fn read_one(kind: i32, data: &[u8], header: &mut TxHeader) -> Fallible<()> {
                 Some(v6) if kind == cmsg::DSTADDRV6 => (*v6).into(),
                 _ => [data[0], data[1], data[2], data[3]].into(),
             };
-            // The port is that of the destination, or of the association.
-            let port = header.address.map_or(0, |address| address.port());
-            header.address = Some(SocketAddr::new(ip, port));
+            // RFC 6458 §5.3.9: the port is that of the destination. Further addresses are those of an
+            // association that the message opens.
+            match header.address {
+                Some(first) => more.push(SocketAddr::new(ip, first.port())),
+                None => header.address = Some(SocketAddr::new(ip, 0)),
+            }
         }
         cmsg::AUTHINFO => return Err(libc::EINVAL),
         _ => {}
@@ -248,16 +237,18 @@ mod tests {
         let mut control = control.bytes;
         let port = Some("[::]:80".parse().unwrap());
         let mut header = TxHeader { flags: flag::DEFAULTS, address: port, ..TxHeader::default() };
-        read_control(&control, &mut header).unwrap();
+        let mut more = Vec::new();
+        read_control(&control, &mut header, &mut more).unwrap();
         assert_eq!((header.stream, header.sinfo_flags, header.ppid), (7, 1, 0x0102));
         assert_eq!((header.context, header.association, header.flags), (5, 9, 0));
-        assert_eq!(header.address, Some("192.0.2.1:80".parse().unwrap()));
+        assert_eq!(header.address, port);
+        assert_eq!(more, ["192.0.2.1:80".parse().unwrap()]);
         for len in 1..control.len() {
             // Never a panic.
-            let _ = read_control(&control[..len], &mut header);
+            let _ = read_control(&control[..len], &mut header, &mut more);
         }
         control[0] = 3;
-        assert_eq!(read_control(&control, &mut header), Err(libc::EINVAL));
+        assert_eq!(read_control(&control, &mut header, &mut more), Err(libc::EINVAL));
     }
 
     #[test]

@@ -9,17 +9,17 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, recv, send};
+use rustix::net::{SendFlags, SocketFlags, send};
 use tresse_sockets::abi::{
     AF_INET6, Fields, SOCK_SEQPACKET, read_sockaddr, sockaddr, sockaddr_len,
 };
 use tresse_sockets::protocol::{
-    HEADER, Op, Request, RxHeader, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses,
-    kind,
+    HEADER, Op, Request, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses, kind,
 };
 
 use crate::control::{call, dial, exchange, take_error};
 use crate::memory::{read_memory, write_memory};
+use crate::receive::{Front, Reading, wait};
 use crate::table::{Sock, Stage, borrow, enter, inode_of};
 use crate::{Fallible, errno};
 
@@ -75,20 +75,24 @@ pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<
     if sock.many {
         return Err(libc::EOPNOTSUPP);
     }
-    if flags & !TYPE_FLAGS != 0 || sock.stage() == Stage::Fresh {
+    if flags & !TYPE_FLAGS != 0 || sock.stage() != Stage::Listening {
         return Err(libc::EINVAL);
     }
     loop {
-        let mut frame = [0; HEADER];
-        let (len, _) = recv(borrow(fd), &mut frame[..], RecvFlags::empty()).map_err(errno)?;
-        if len == 0 {
-            return Err(libc::ECONNRESET);
-        }
-        let header = RxHeader::decode(&frame[..len.min(HEADER)]);
-        let Some(header) = header.filter(|header| header.kind == kind::ACCEPT) else {
-            return Err(libc::EINVAL);
+        let mut reading = Reading::begin(fd, sock);
+        let number = match reading.look(&mut [], &[])? {
+            Front::Frame(header, _) if header.kind == kind::ACCEPT => header.association,
+            Front::Empty => {
+                drop(reading);
+                wait(fd, 0)?;
+                continue;
+            }
+            // It does not listen any more.
+            _ => return Err(libc::EINVAL),
         };
-        match take(sock, header.association.into(), flags) {
+        reading.remove()?;
+        drop(reading);
+        match take(sock, number.into(), flags) {
             // It has ended and was forgotten before anyone took it.
             Err(libc::ECONNABORTED) => {}
             result => return result,

@@ -74,6 +74,8 @@ pub fn set_option(
         sock.linger.store(seconds, Ordering::Relaxed);
     }
     call(Op::SetOption, sock.inode, (level.into(), option.into()), bytes)?;
+    // What can be sent without asking may be something else now.
+    sock.streams.store(0, Ordering::Relaxed);
     Ok(0)
 }
 

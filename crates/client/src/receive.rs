@@ -1,17 +1,20 @@
 //! Receiving.
 //!
 //! A frame is looked at (MSG_PEEK) and removed once all of it has been read, so that the descriptor
-//! stays readable as long as a rest is there.
+//! stays readable as long as a rest is there. How much of it was read, the kernel keeps with the
+//! socket, for all processes that have it.
 
-use std::io::IoSliceMut;
+use std::sync::MutexGuard;
 
+use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
+use rustix::net::{RecvFlags, recv};
 use tresse_sockets::protocol::{HEADER, RxHeader, flag, kind};
 
 use crate::control::{Fate, take_end};
-use crate::message::{incoming, total};
+use crate::message::{part, total};
+use crate::processes::shared;
+use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
 
@@ -45,45 +48,87 @@ impl Received {
 const MSG_NOTIFICATION: i32 = 0x8000;
 
 /// What looking at the front of the queue showed.
-enum Front {
+pub(crate) enum Front {
     Frame(RxHeader, usize),
     Empty,
     End,
 }
 
-fn look(
+/// The turn of a thread to read: nobody else removes the frame in front meanwhile, no thread of this
+/// process and no process that has the socket, too.
+pub(crate) struct Reading<'a> {
     fd: i32,
-    header: &mut [u8; HEADER],
-    skipped: &mut [u8],
-    rest: Vec<IoSliceMut<'_>>,
-) -> Fallible<Front> {
-    let mut slices = vec![IoSliceMut::new(header)];
-    if !skipped.is_empty() {
-        slices.push(IoSliceMut::new(skipped));
-    }
-    slices.extend(rest);
-    let mut none = RecvAncillaryBuffer::default();
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    match recvmsg(borrow(fd), &mut slices, &mut none, flags) {
-        // The engine died.
-        Ok(message) if message.bytes == 0 => Err(libc::ECONNRESET),
-        Ok(message) => {
-            let bytes = message.bytes;
-            drop(slices);
-            let header = RxHeader::decode(header).ok_or(libc::EPROTO)?;
-            if header.kind == kind::END {
-                return Ok(Front::End);
-            }
-            Ok(Front::Frame(header, bytes - HEADER))
+    shared: bool,
+    offset: MutexGuard<'a, usize>,
+}
+
+impl Reading<'_> {
+    pub(crate) fn begin(fd: i32, sock: &Sock) -> Reading<'_> {
+        let mut offset = lock(&sock.offset);
+        let shared = shared();
+        if shared {
+            system::lock(fd, Turn::Reading, true);
+            *offset = system::shared_number(fd);
         }
-        Err(Errno::AGAIN) => Ok(Front::Empty),
-        Err(error) => Err(errno(error)),
+        Reading { fd, shared, offset }
+    }
+
+    /// Bytes of the frame in front that were read already.
+    fn offset(&self) -> usize {
+        *self.offset
+    }
+
+    fn set_offset(&mut self, offset: usize) {
+        if *self.offset != offset {
+            *self.offset = offset;
+            system::set_shared_number(self.fd, offset);
+        }
+    }
+
+    /// Looks at the frame in front.
+    pub(crate) fn look(&self, skipped: &mut [u8], rest: &[iovec]) -> Fallible<Front> {
+        let mut head = [0; HEADER];
+        let mut iov = Vec::with_capacity(rest.len() + 2);
+        iov.push(system::buffer(&mut head));
+        if !skipped.is_empty() {
+            iov.push(system::buffer(skipped));
+        }
+        iov.extend_from_slice(rest);
+        match system::receive(self.fd, &iov, libc::MSG_PEEK | libc::MSG_DONTWAIT) {
+            // The engine died.
+            Ok(0) => Err(libc::ECONNRESET),
+            Ok(bytes) => {
+                let header = RxHeader::decode(&head).ok_or(libc::EPROTO)?;
+                if header.kind == kind::END {
+                    return Ok(Front::End);
+                }
+                Ok(Front::Frame(header, bytes - HEADER))
+            }
+            Err(libc::EAGAIN) => Ok(Front::Empty),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes the frame in front.
+    pub(crate) fn remove(&mut self) -> Fallible<()> {
+        let mut nothing = [0; 1];
+        system::receive(self.fd, &[system::buffer(&mut nothing)], libc::MSG_DONTWAIT)?;
+        self.set_offset(0);
+        Ok(())
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if self.shared {
+            system::lock(self.fd, Turn::Reading, false);
+        }
     }
 }
 
 /// Waits for a frame as the descriptor does: blocking or not, with its timeout, interrupted by
 /// signals.
-fn wait(fd: i32, flags: i32) -> Fallible<()> {
+pub(crate) fn wait(fd: i32, flags: i32) -> Fallible<()> {
     if flags & libc::MSG_DONTWAIT != 0 {
         return Err(libc::EAGAIN);
     }
@@ -96,39 +141,33 @@ fn wait(fd: i32, flags: i32) -> Fallible<()> {
 ///
 /// # Errors
 /// As `recvmsg`.
-pub fn receive(
-    fd: i32,
-    sock: &Sock,
-    iov: &[libc::iovec],
-    flags: i32,
-) -> Fallible<Option<Received>> {
+pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Option<Received>> {
     let room = total(iov)?;
     if !sock.many && sock.stage() != Stage::Busy {
         return Err(libc::ENOTCONN);
     }
     loop {
-        let mut offset = lock(&sock.offset);
-        let mut head = [0; HEADER];
-        let mut skipped = vec![0; *offset];
-        let (header, there) = match look(fd, &mut head, &mut skipped, incoming(iov, 0))? {
+        let mut reading = Reading::begin(fd, sock);
+        let mut skipped = vec![0; reading.offset()];
+        let (header, there) = match reading.look(&mut skipped, iov)? {
             Front::Frame(header, there) => (header, there),
             Front::End => match take_end(sock.inode) {
                 // The end of an attempt to connect, after which there was another one.
                 Fate { error: 0, ended: false } => {
-                    drop_front(fd)?;
+                    reading.remove()?;
                     continue;
                 }
                 Fate { error: 0, .. } => return Ok(None),
                 Fate { error, .. } => return Err(error),
             },
             Front::Empty => {
-                drop(offset);
+                drop(reading);
                 wait(fd, flags)?;
                 continue;
             }
         };
         let mut received = Received {
-            len: there.saturating_sub(*offset),
+            len: there.saturating_sub(reading.offset()),
             flags: sock.receive_flags(header.flags),
             end: false,
             next: None,
@@ -143,24 +182,22 @@ pub fn receive(
             let RxHeader { address, association, .. } = received.header;
             *lock(&sock.heard) = address.map(|address| (address, association));
         }
-        let whole = *offset + received.len >= header.length as usize;
+        let whole = reading.offset() + received.len >= header.length as usize;
         if flags & libc::MSG_PEEK != 0 {
             received.end = whole && header.flags & flag::END != 0;
             return Ok(Some(received));
         }
         if !whole {
-            *offset += received.len;
+            reading.set_offset(reading.offset() + received.len);
             return Ok(Some(received));
         }
-        *offset = 0;
-        drop_front(fd)?;
+        reading.remove()?;
         received.end = header.flags & flag::END != 0;
         if !received.end {
-            go_on(fd, iov, room, &mut received, &mut offset)?;
+            go_on(&mut reading, iov, room, &mut received)?;
         }
         if received.end && received.flags & flag::NXTINFO != 0 {
-            let mut head = [0; HEADER];
-            if let Ok(Front::Frame(next, _)) = look(fd, &mut head, &mut [], Vec::new()) {
+            if let Ok(Front::Frame(next, _)) = reading.look(&mut [], &[]) {
                 received.next = Some(next);
             }
         }
@@ -168,39 +205,30 @@ pub fn receive(
     }
 }
 
-/// Removes the frame in front.
-fn drop_front(fd: i32) -> Fallible<()> {
-    let mut nothing = [0; 1];
-    recv(borrow(fd), &mut nothing[..], RecvFlags::DONTWAIT).map_err(errno)?;
-    Ok(())
-}
-
 /// Reads the following frames of a long message, as far as there is room. The engine has all of
 /// them and writes as fast as they are read.
 fn go_on(
-    fd: i32,
-    iov: &[libc::iovec],
+    reading: &mut Reading<'_>,
+    iov: &[iovec],
     room: usize,
     received: &mut Received,
-    offset: &mut usize,
 ) -> Fallible<()> {
     while !received.end && received.len < room {
-        let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::IN)];
+        let mut fds = [PollFd::from_borrowed_fd(borrow(reading.fd), PollFlags::IN)];
         let patience = Timespec { tv_sec: 1, tv_nsec: 0 };
         if !matches!(poll(&mut fds, Some(&patience)), Ok(1)) {
             return Ok(());
         }
-        let mut head = [0; HEADER];
-        let rest = incoming(iov, received.len);
-        let Front::Frame(header, there) = look(fd, &mut head, &mut [], rest)? else {
+        let rest: Vec<iovec> = part(iov, received.len, usize::MAX).collect();
+        let Front::Frame(header, there) = reading.look(&mut [], &rest)? else {
             return Ok(());
         };
         received.len += there;
         if there < header.length as usize {
-            *offset = there;
+            reading.set_offset(there);
             return Ok(());
         }
-        drop_front(fd)?;
+        reading.remove()?;
         received.end = header.flags & flag::END != 0;
     }
     Ok(())
@@ -211,11 +239,10 @@ fn go_on(
 /// # Errors
 /// As `ioctl`.
 pub fn readable_bytes(fd: i32, sock: &Sock) -> Fallible<usize> {
-    let offset = lock(&sock.offset);
-    let mut head = [0; HEADER];
-    match look(fd, &mut head, &mut [], Vec::new())? {
+    let reading = Reading::begin(fd, sock);
+    match reading.look(&mut [], &[])? {
         Front::Frame(header, _) if header.kind != kind::ACCEPT => {
-            Ok((header.length as usize).saturating_sub(*offset))
+            Ok((header.length as usize).saturating_sub(reading.offset()))
         }
         _ => Ok(0),
     }

@@ -1,18 +1,19 @@
 //! Sending.
 
-use std::io::IoSlice;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
+use libc::iovec;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
-use rustix::process::{Signal, getpid, kill_process};
-use tresse_sockets::abi::sinfo;
-use tresse_sockets::protocol::{Op, TxHeader, flag, kind};
+use tresse_sockets::abi::{Fields, sinfo};
+use tresse_sockets::protocol::{Op, TxHeader, encode_addresses, flag, kind};
 
 use crate::control::{call, take_error};
-use crate::message::{outgoing, total};
-use crate::table::{Sock, borrow, lock};
+use crate::message::{part, total};
+use crate::processes::shared;
+use crate::system::{self, Turn};
+use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
 
 /// Payload bytes of one frame. A longer message takes several.
@@ -27,9 +28,11 @@ pub struct Outgoing<'a> {
     /// Stream, association, address, ...
     pub header: TxHeader,
     /// The program's buffers.
-    pub iov: &'a [libc::iovec],
+    pub iov: &'a [iovec],
     /// As given to `sendmsg`.
     pub flags: i32,
+    /// Addresses of the peer besides that of the header, if this is to open an association.
+    pub more: &'a [SocketAddr],
 }
 
 impl Outgoing<'_> {
@@ -47,7 +50,7 @@ impl Outgoing<'_> {
 pub fn send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     let result = try_send(fd, sock, out);
     if result == Err(libc::EPIPE) && out.flags & libc::MSG_NOSIGNAL == 0 {
-        let _ = kill_process(getpid(), Signal::PIPE);
+        system::broken_pipe();
     }
     result
 }
@@ -81,9 +84,9 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if len > MAX_MESSAGE {
         return Err(libc::EMSGSIZE);
     }
-    ask(sock, &header)?;
+    ask(sock, &header, out.more, len)?;
     let result = if len <= MAX_PIECE {
-        frame(fd, &header, outgoing(out.iov, 0, len), out.flags)
+        frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
         pieces(fd, sock, &header, out, len)
     };
@@ -98,8 +101,9 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
 }
 
 /// Asks the engine whether the message can be sent, unless it is like the one before.
-fn ask(sock: &Sock, header: &TxHeader) -> Fallible<()> {
-    let plain = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
+fn ask(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<()> {
+    let plain =
+        more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     let same = approved
@@ -110,33 +114,67 @@ fn ask(sock: &Sock, header: &TxHeader) -> Fallible<()> {
     if header.sinfo_flags & sinfo::SENDALL != 0 {
         return Ok(());
     }
-    let (streams, _) = call(Op::CheckSend, sock.inode, (0, 0), header.encode().to_vec())?;
+    let (streams, _) = check(sock, header, more, len)?;
     sock.streams.store(streams as u32, Ordering::Relaxed);
     *approved = plain.then_some(*header);
     Ok(())
 }
 
-fn frame(fd: i32, header: &TxHeader, payload: Vec<IoSlice<'_>>, flags: i32) -> Fallible<()> {
-    let head = header.encode();
-    let mut slices = vec![IoSlice::new(&head)];
-    slices.extend(payload);
-    let wait =
-        if flags & libc::MSG_DONTWAIT != 0 { SendFlags::DONTWAIT } else { SendFlags::empty() };
-    let mut none = SendAncillaryBuffer::default();
-    sendmsg(borrow(fd), &slices, &mut none, wait | SendFlags::NOSIGNAL).map_err(errno)?;
-    Ok(())
+/// Asks the engine: how many streams can be used without asking again, and the association.
+fn check(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<(i64, u32)> {
+    let question = [&header.encode()[..], &encode_addresses(more)].concat();
+    let (streams, answer) = call(Op::CheckSend, sock.inode, (len as i64, 0), question)?;
+    if !sock.many && header.address.is_some() {
+        // It has an association now.
+        sock.set_stage(Stage::Busy);
+    }
+    Ok((streams, Fields(&answer).u32(0)))
 }
 
-/// A long message. Once its first piece is written, the others follow, even if that takes a wait.
+/// The association that a message to these addresses is for, which is opened if there is none.
+///
+/// # Errors
+/// As `sendmsg`.
+pub fn associate(sock: &Sock, header: &TxHeader, peers: &[SocketAddr]) -> Fallible<u32> {
+    let (first, more) = peers.split_first().ok_or(libc::EINVAL)?;
+    let header = TxHeader { address: Some(*first), ..*header };
+    check(sock, &header, more, 0).map(|(_, number)| number)
+}
+
+fn frame(
+    fd: i32,
+    header: &TxHeader,
+    payload: impl Iterator<Item = iovec>,
+    flags: i32,
+) -> Fallible<()> {
+    let mut head = header.encode();
+    let iov: Vec<iovec> = std::iter::once(system::buffer(&mut head)).chain(payload).collect();
+    system::send(fd, &iov, flags & libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL).map(|_| ())
+}
+
+/// A long message, not mixed with another one: of this process or of one that has the socket, too.
 fn pieces(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
     let _order = lock(&sock.sending);
+    if !shared() {
+        return write_pieces(fd, header, out, len);
+    }
+    system::lock(fd, Turn::Writing, true);
+    let result = write_pieces(fd, header, out, len);
+    system::lock(fd, Turn::Writing, false);
+    result
+}
+
+/// Once its first piece is written, the others follow, even if that takes a wait.
+fn write_pieces(fd: i32, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
     let mut sent = 0;
     while sent < len {
         let n = MAX_PIECE.min(len - sent);
         let last = sent + n == len;
-        let flags = if last { header.flags | flag::END } else { header.flags & !flag::END };
+        let first = if sent == 0 { flag::FIRST } else { 0 };
+        let flags = header.flags | flag::PIECE | first;
+        let flags = if last { flags | flag::END } else { flags & !flag::END };
         let header = TxHeader { flags, ..*header };
-        match frame(fd, &header, outgoing(out.iov, sent, n), out.flags) {
+        match frame(fd, &header, part(out.iov, sent, n), out.flags) {
             Ok(()) => sent += n,
             Err(libc::EAGAIN | libc::EINTR) if sent > 0 => {
                 let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];

@@ -17,6 +17,7 @@ use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
 use tresse_sockets::protocol::{Op, TxHeader};
 
 use crate::control::{call, is_engine};
+use crate::processes::{is_own, share, shared, watch_forks};
 
 const UNKNOWN: u8 = 0;
 const FOREIGN: u8 = 1;
@@ -26,7 +27,7 @@ const OURS: u8 = 2;
 const NOTES: usize = 65_536;
 
 static TABLE: [AtomicU8; NOTES] = [const { AtomicU8::new(UNKNOWN) }; NOTES];
-static SOCKETS: RwLock<Option<HashMap<u64, Arc<Sock>>>> = RwLock::new(None);
+pub(crate) static SOCKETS: RwLock<Option<HashMap<u64, Arc<Sock>>>> = RwLock::new(None);
 
 /// What this process knows of one of its sockets. All of it can be lost without harm: the engine
 /// knows better.
@@ -50,7 +51,8 @@ pub struct Sock {
     /// Flags that a message is handed over with ([`tresse_sockets::protocol::flag`]) once the
     /// program has said so here, with the top bit set.
     pub(crate) flags: AtomicU8,
-    /// Bytes of the frame in front that were read already. Held while a frame is read.
+    /// Bytes of the frame in front that were read already, as far as this process knows. Held while a
+    /// frame is read.
     pub(crate) offset: Mutex<usize>,
     /// Held while a message of several frames is sent.
     pub(crate) sending: Mutex<()>,
@@ -88,12 +90,39 @@ impl Sock {
         }
     }
 
-    pub(crate) fn stage(&self) -> Stage {
+    /// The same, with locks that nobody holds.
+    pub(crate) fn unlocked_copy(&self) -> Sock {
+        let copy = Sock::new(self.inode, self.v6, self.many, self.noted_stage());
+        copy.streams.store(self.streams.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy.flags.store(self.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy.linger.store(self.linger.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy.descriptors.store(self.descriptors.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy
+    }
+
+    fn noted_stage(&self) -> Stage {
         match self.stage.load(Ordering::Relaxed) {
             0 => Stage::Fresh,
             1 => Stage::Listening,
             _ => Stage::Busy,
         }
+    }
+
+    /// How far it has come. What another process has done with it only the engine knows.
+    pub(crate) fn stage(&self) -> Stage {
+        let noted = self.noted_stage();
+        if noted != Stage::Fresh || !shared() {
+            return noted;
+        }
+        let stage = if listens(self.inode) {
+            Stage::Listening
+        } else if call(Op::Name, self.inode, (1, 0), Vec::new()).is_ok() {
+            Stage::Busy
+        } else {
+            return noted;
+        };
+        self.set_stage(stage);
+        stage
     }
 
     pub(crate) fn set_stage(&self, stage: Stage) {
@@ -163,10 +192,9 @@ pub fn look_up_anew(fd: i32) -> Option<Arc<Sock>> {
             _ => None,
         }
     });
-    if let Some(note) = note(fd)
-        && noted != if found.is_some() { OURS } else { FOREIGN }
-    {
-        note.store(if found.is_some() { OURS } else { FOREIGN }, Ordering::Relaxed);
+    let now = if found.is_some() { OURS } else { FOREIGN };
+    if let Some(note) = note(fd).filter(|_| noted != now && is_own()) {
+        note.store(now, Ordering::Relaxed);
         if let Some(sock) = &found {
             sock.descriptors.fetch_add(1, Ordering::Relaxed);
         }
@@ -184,16 +212,25 @@ fn is_ours(fd: i32) -> bool {
     peer.path().is_some_and(|path| is_engine(path.to_bytes()))
 }
 
+/// An option of a socket that is a number, as the engine has it.
+fn ask(inode: u64, name: i32) -> Option<i32> {
+    let (_, value) =
+        call(Op::GetOption, inode, (SOL_SOCKET.into(), name.into()), Vec::new()).ok()?;
+    Some(i32::from_ne_bytes(*value.first_chunk()?))
+}
+
+/// Whether a socket listens.
+pub(crate) fn listens(inode: u64) -> bool {
+    ask(inode, libc::SO_ACCEPTCONN) == Some(1)
+}
+
 /// A socket that came from another process: by `exec`, or passed on.
 fn learn(inode: u64) -> Arc<Sock> {
-    let ask = |name: i32| {
-        let (_, value) =
-            call(Op::GetOption, inode, (SOL_SOCKET.into(), name.into()), Vec::new()).ok()?;
-        Some(i32::from_ne_bytes(*value.first_chunk()?))
-    };
-    let many = ask(libc::SO_TYPE) == Some(SOCK_SEQPACKET);
-    let v6 = ask(libc::SO_DOMAIN) == Some(AF_INET6);
-    let sock = Sock::new(inode, v6, many, Stage::Busy);
+    share();
+    let many = ask(inode, libc::SO_TYPE) == Some(SOCK_SEQPACKET);
+    let v6 = ask(inode, libc::SO_DOMAIN) == Some(AF_INET6);
+    let stage = if !many && listens(inode) { Stage::Listening } else { Stage::Busy };
+    let sock = Sock::new(inode, v6, many, stage);
     let linger =
         call(Op::GetOption, inode, (SOL_SOCKET.into(), libc::SO_LINGER.into()), Vec::new());
     if let Ok((_, value)) = linger
@@ -205,6 +242,7 @@ fn learn(inode: u64) -> Arc<Sock> {
 }
 
 fn insert(sock: Sock) -> Arc<Sock> {
+    watch_forks();
     let sock = Arc::new(sock);
     let mut sockets = SOCKETS.write().unwrap_or_else(PoisonError::into_inner);
     sockets.get_or_insert_default().insert(sock.inode, Arc::clone(&sock));
@@ -224,6 +262,10 @@ pub(crate) fn enter(fd: i32, sock: Sock) -> Arc<Sock> {
 /// A descriptor has been closed, or means another file now.
 pub fn forget(fd: i32) {
     let Some(note) = note(fd) else { return };
+    // A child of `vfork` closes its own descriptors, not those of its parent, whose notes these are.
+    if note.load(Ordering::Relaxed) == OURS && !is_own() {
+        return;
+    }
     if note.swap(UNKNOWN, Ordering::Relaxed) != OURS {
         return;
     }
@@ -244,7 +286,10 @@ fn release(inode: u64) {
 
 /// Before a descriptor is closed: waits as SO_LINGER says, and forgets it.
 pub fn before_close(fd: i32) {
+    // Whether it is the last one of a socket that other processes may have, nobody can know.
     if note(fd).is_some_and(|note| note.load(Ordering::Relaxed) == OURS)
+        && !shared()
+        && is_own()
         && let Some(sock) = lookup(fd)
     {
         let seconds = sock.linger.load(Ordering::Relaxed);

@@ -53,7 +53,7 @@ pub fn send_to(
     if !address.is_null() {
         header.address = Some(read_name(address.cast(), address_len)?);
     }
-    send(fd, sock, &Outgoing { header, iov: &one(base, len), flags })
+    send(fd, sock, &Outgoing { header, iov: &one(base, len), flags, more: &[] })
 }
 
 /// `writev`.
@@ -62,7 +62,7 @@ pub fn send_to(
 /// As `writev`.
 pub fn write_vector(fd: c_int, sock: &Sock, iov: *const iovec, count: c_int) -> Fallible<usize> {
     let iov = counted(iov, count)?;
-    send(fd, sock, &Outgoing { header: Outgoing::plain(), iov: &iov, flags: 0 })
+    send(fd, sock, &Outgoing { header: Outgoing::plain(), iov: &iov, flags: 0, more: &[] })
 }
 
 /// `sendmsg`.
@@ -80,16 +80,17 @@ pub fn send_message(
     if !message.msg_name.is_null() && message.msg_namelen > 0 {
         header.address = Some(read_name(message.msg_name, message.msg_namelen)?);
     }
+    let mut more = Vec::new();
     if !message.msg_control.is_null() && message.msg_controllen > 0 {
         // The largest that is allowed by default (net.core.optmem_max).
         if message.msg_controllen > 128 * 1024 {
             return Err(libc::ENOBUFS);
         }
         let control = read_memory(message.msg_control, message.msg_controllen)?;
-        read_control(&control, &mut header)?;
+        read_control(&control, &mut header, &mut more)?;
     }
     let iov = buffers(message.msg_iov, message.msg_iovlen)?;
-    send(fd, sock, &Outgoing { header, iov: &iov, flags })
+    send(fd, sock, &Outgoing { header, iov: &iov, flags, more: &more })
 }
 
 /// `recvfrom`; with a null address `recv` or `read`.

@@ -52,6 +52,7 @@ pub mod errno {
     pub const EPIPE: i32 = 32;
     pub const ENOTSOCK: i32 = 88;
     pub const EMSGSIZE: i32 = 90;
+    pub const ESHUTDOWN: i32 = 108;
     pub const ENOPROTOOPT: i32 = 92;
     pub const EPROTO: i32 = 71;
     pub const EPROTONOSUPPORT: i32 = 93;

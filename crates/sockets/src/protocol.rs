@@ -50,8 +50,9 @@ pub enum Op {
     /// Take the pending error. Value: its number. Payload: a byte, 0 if more may come from the peer,
     /// 1 after its end, 2 if there is no association any more and the peer has not shut down.
     TakeError = 10,
-    /// Whether the message of the payload, a `TxHeader`, may be sent; opens an association if it
-    /// needs one. Value: how many streams may be used without asking again.
+    /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
+    /// of the peer; opens an association if it needs one. Value: how many streams may be used
+    /// without asking again. Payload: the association's number.
     CheckSend = 11,
     /// Detach the association `a` from a one-to-many socket, for `Accept`.
     PeelOff = 12,
@@ -160,10 +161,17 @@ pub mod flag {
     pub const NXTINFO: u8 = 8;
     /// `stream`, `sinfo_flags`, ... were not given: use the defaults of the socket.
     pub const DEFAULTS: u8 = 16;
+    /// The frame is a piece of a message of several frames; only to the engine.
+    pub const PIECE: u8 = 32;
+    /// It is the first piece.
+    pub const FIRST: u8 = 64;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].
 pub const HEADER: usize = 64;
+
+/// The last bytes of the head of each frame of a client.
+const MARK: [u8; 8] = *b"\xf7Tresse\x01";
 
 /// Before each message or fragment that a client sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,12 +208,17 @@ impl TxHeader {
             w.put(&n.to_le_bytes());
         }
         w.address(self.address);
+        w.0[HEADER - MARK.len()..].copy_from_slice(&MARK);
         w.0
     }
 
-    /// Reads the head of a frame.
+    /// Reads the head of a frame; `None` if it is no frame, but something that a program has written
+    /// past the C library.
     #[must_use]
     pub fn decode(frame: &[u8]) -> Option<TxHeader> {
+        if frame.get(HEADER - MARK.len()..HEADER)? != MARK {
+            return None;
+        }
         let mut r = Reader(frame.get(..HEADER)?);
         let [kind, flags] = r.u16()?.to_le_bytes();
         let (stream, sinfo_flags) = (r.u16()?, r.u16()?);

@@ -7,7 +7,7 @@ use super::options::Options;
 use super::socket::{Conn, Ending, Socket};
 use super::{Engine, Fallible};
 use crate::abi::{AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno};
-use crate::protocol::{Op, Request, TxHeader, decode_addresses, encode_addresses};
+use crate::protocol::{HEADER, Op, Request, TxHeader, decode_addresses, encode_addresses};
 
 /// What a call gives back: a value and bytes.
 pub(crate) type Answer = Fallible<(i64, Vec<u8>)>;
@@ -50,7 +50,9 @@ impl Engine {
         let (held, peer_is_done) =
             (std::mem::take(&mut association.held), association.peer_is_done);
         let parent = self.socket(from)?;
+        let full = !parent.many && !parent.has_room();
         parent.associations.remove(&number);
+        let port = parent.port;
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
         socket.bound.clone_from(&parent.bound);
         socket.port = parent.port;
@@ -61,11 +63,17 @@ impl Engine {
             socket.ending = Ending::Reading;
         }
         socket.limit_connection();
-        let name = socket.for_program(peer);
+        let (name, silent) = (socket.for_program(peer), socket.ending != Ending::No);
         self.sockets.insert(request.socket, socket);
         self.enter_names(number);
         self.tell_waiting(request.socket, number, &held);
         self.line_up(number);
+        if silent {
+            self.stop_reading(request.socket);
+        }
+        if full {
+            self.refresh_open_port(port)?;
+        }
         Ok((i64::from(streams), encode_addresses(&[name])))
     }
 
@@ -108,7 +116,11 @@ impl Engine {
             }
             Op::CheckSend => {
                 let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
-                self.check_send(id, &header).map(|streams| (i64::from(streams), Vec::new()))
+                let more = decode_addresses(&request.payload[HEADER..]).ok_or(errno::EINVAL)?;
+                let more: Vec<_> = more.into_iter().map(canonical).collect();
+                let len = usize::try_from(request.a).map_err(|_| errno::EINVAL)?;
+                self.check_send(id, &header, &more, len)
+                    .map(|(streams, number)| (streams.into(), number.to_le_bytes().to_vec()))
             }
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
             Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
@@ -202,10 +214,19 @@ impl Engine {
             self.end_socket(id, Ending::Reading);
         }
         if how >= 1 {
-            self.socket(id)?.write_shut = true;
-            self.shut_association(number);
+            self.finish(id, number);
         }
         Ok(())
+    }
+
+    /// Starts a graceful shutdown once all that the program has written is taken.
+    fn finish(&mut self, id: u64, number: u32) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if socket.drained {
+            return self.shut_association(number);
+        }
+        socket.write_shut = true;
+        self.stop_reading(id);
     }
 
     /// Starts a graceful shutdown.
@@ -246,7 +267,7 @@ impl Engine {
         if association.ended {
             return Ok(None);
         }
-        self.shut_association(number);
+        self.finish(id, number);
         Ok(Some(number))
     }
 
@@ -278,13 +299,15 @@ impl Engine {
             let Some(association) = self.associations.get_mut(&number) else { continue };
             association.socket = None;
             let (core, waiting, ended) = (association.core, association.waiting, association.ended);
+            // An attempt to connect that nothing depends on.
+            let futile = !association.established && !association.wrote;
             if ended {
                 self.forget(number);
                 continue;
             }
             let left = self.raw.act(|c, _| c.info(core)).is_some_and(|i| i.unread_messages > 0);
             // As the kernel does: whoever closes with data unread has lost it, and says so.
-            if abort || waiting || left {
+            if abort || waiting || left || futile {
                 self.abort_association(number, b"the socket was closed");
             } else {
                 self.shut_association(number);

@@ -7,7 +7,7 @@ use super::notification::{Notification, event};
 use super::socket::Ending;
 use super::{Engine, Waiting};
 use crate::abi::sinfo;
-use crate::protocol::{RxHeader, flag, kind};
+use crate::protocol::{RxHeader, kind};
 
 /// Notifications that wait with an association at most.
 const MAX_HELD: usize = 64;
@@ -37,9 +37,6 @@ impl Engine {
         if socket.told == Ending::No {
             let header = RxHeader { kind: kind::END, ..RxHeader::default() };
             socket.out.push_back(header.encode().to_vec());
-        }
-        if socket.ending == Ending::Both {
-            socket.conn.stop_reading();
         }
         socket.told = socket.ending;
         self.flush(id);
@@ -86,7 +83,7 @@ impl Engine {
         let (peer, context) = (association.peer, association.context);
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let message = &received.message;
-        let mut header = RxHeader {
+        let header = RxHeader {
             kind: kind::DATA,
             flags: socket.options.receive_flags(),
             stream: message.stream.0,
@@ -100,15 +97,7 @@ impl Engine {
             address: Some(socket.for_program(peer)),
         };
         socket.delivered = true;
-        let pieces = message.payload.chunks(socket.largest_piece());
-        let last = pieces.len() - 1;
-        for (n, piece) in pieces.enumerate() {
-            header.length = piece.len() as u32;
-            if n == last {
-                header.flags |= flag::END;
-            }
-            socket.out.push_back([&header.encode()[..], piece].concat());
-        }
+        socket.queue(header, &message.payload);
     }
 
     /// Writes the frames that wait.
@@ -173,13 +162,11 @@ impl Engine {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let header = RxHeader {
             kind: kind::NOTIFICATION,
-            flags: flag::END,
             association: number,
-            length: payload.len() as u32,
             address: peer.map(|peer| socket.for_program(peer)),
             ..RxHeader::default()
         };
-        socket.out.push_back([&header.encode()[..], payload].concat());
+        socket.queue(header, payload);
     }
 
     /// Tells a listener that an association waits.

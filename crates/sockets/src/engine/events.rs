@@ -63,6 +63,7 @@ impl Engine {
                 association.peer_is_done = true;
                 // A listener goes on when an association ends that waits in it.
                 if !association.waiting {
+                    self.stop_reading(id);
                     self.end_socket(id, Ending::Reading);
                 }
                 // RFC 9260 §9.2: nothing more is accepted. Who waits for room would wait for a peer that
@@ -98,9 +99,7 @@ impl Engine {
             let here = local.is_none_or(|local| {
                 socket.bound.iter().any(|bound| bound.is_unspecified() || *bound == local)
             });
-            let room =
-                socket.backlog.is_some_and(|most| socket.many || socket.associations.len() <= most);
-            socket.port == Some(info.local_port) && room && socket.serves(ip) && here
+            socket.port == Some(info.local_port) && socket.has_room() && socket.serves(ip) && here
         });
         let Some((&id, socket)) = listener else {
             let _ = self.raw.act(|endpoint, now| endpoint.abort(now, core, b"nobody listens"));
@@ -123,12 +122,18 @@ impl Engine {
             names: Vec::new(),
             established: true,
             ended: false,
+            wrote: false,
             streams,
             used: Instant::now(),
             heard: 0,
         });
-        if let Some(socket) = self.sockets.get_mut(&id) {
+        let full = self.sockets.get_mut(&id).is_some_and(|socket| {
             socket.associations.insert(number);
+            !socket.has_room()
+        });
+        if full {
+            // Who comes now is refused before it has an association.
+            let _ = self.refresh_port(info.local_port);
         }
         self.enter_names(number);
         if many {
@@ -157,6 +162,17 @@ impl Engine {
         // The filler in front of it makes the socket unwritable.
         self.take_frames(id);
         self.pump(id);
+    }
+
+    /// The program's writes fail from now on; what it has written before is taken.
+    pub(super) fn stop_reading(&mut self, id: u64) {
+        self.take_frames(id);
+        if let Some(socket) = self.sockets.get_mut(&id).filter(|s| !s.many && !s.deaf) {
+            socket.deaf = true;
+            socket.conn.stop_reading();
+            socket.conn.changed.notify_one();
+            self.take_frames(id);
+        }
     }
 
     pub(super) fn end_socket(&mut self, id: u64, ending: Ending) {
@@ -217,6 +233,9 @@ impl Engine {
         socket.stalled = None;
         socket.connecting = false;
         socket.conn.changed.notify_one();
+        if established {
+            self.stop_reading(id);
+        }
         self.take_frames(id);
         self.end_socket(id, if established { Ending::Both } else { Ending::Failed });
     }

@@ -74,6 +74,8 @@ struct Association {
     established: bool,
     /// The core has nothing of it any more but messages that were not read.
     ended: bool,
+    /// The program has sent something on it.
+    wrote: bool,
     /// Our streams, the peer's streams.
     streams: (u16, u16),
     /// When user data was last sent or received.
@@ -161,10 +163,12 @@ impl Engine {
 
     /// What the core is to do with a port, as its listeners say.
     fn refresh_port(&mut self, port: u16) -> Fallible<()> {
-        let listener = self
+        let mut listeners = self
             .sockets
             .values()
-            .find(|socket| socket.port == Some(port) && socket.backlog.is_some());
+            .filter(|socket| socket.port == Some(port) && socket.backlog.is_some());
+        let first = listeners.clone().next();
+        let listener = listeners.find(|socket| socket.has_room()).or(first);
         let any = listener.or_else(|| self.sockets.values().find(|s| s.port == Some(port)));
         let in_use = self.associations.values().any(|a| a.local_port == port && !a.ended);
         let config = match any {
@@ -172,7 +176,7 @@ impl Engine {
                 local_addresses: socket
                     .specific_addresses()
                     .unwrap_or_else(|| self.offered.clone()),
-                accept: listener.is_some(),
+                accept: listener.is_some_and(Socket::has_room),
                 association: socket.options.association(),
             },
             None if in_use => PortConfig::default(),
@@ -274,6 +278,7 @@ impl Engine {
             names: Vec::new(),
             established: false,
             ended: false,
+            wrote: false,
             streams,
             used: Instant::now(),
             heard: 0,

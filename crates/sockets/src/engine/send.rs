@@ -1,5 +1,6 @@
 //! From the program to the stack.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -42,6 +43,10 @@ impl Engine {
                 Received::Frame(_) if stalled => return false,
                 Received::Frame(_) => {}
                 Received::Nothing => return true,
+                Received::End(_) if self.sockets.get(&id).is_some_and(|s| s.deaf) => {
+                    self.drained(id);
+                    return true;
+                }
                 Received::End(unread) => {
                     // The mark of the end is never read.
                     let told = self.sockets.get(&id).is_some_and(|s| s.told != Ending::No);
@@ -49,6 +54,16 @@ impl Engine {
                     return true;
                 }
             }
+        }
+    }
+
+    /// All that the program wrote is taken, and nothing more can come.
+    fn drained(&mut self, id: u64) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.drained = true;
+        socket.conn.changed.notify_one();
+        if let Some(number) = socket.associations.first().copied().filter(|_| socket.write_shut) {
+            self.shut_association(number);
         }
     }
 
@@ -77,19 +92,26 @@ impl Engine {
     }
 
     fn take_frame(&mut self, id: u64, frame: &[u8]) -> Taken {
-        let Some(header) = TxHeader::decode(frame).filter(|header| header.kind == kind::DATA)
-        else {
+        let Some(header) = TxHeader::decode(frame) else {
+            self.refuse_frame(id);
             return Taken::Done;
         };
         let Some(socket) = self.sockets.get_mut(&id) else { return Taken::Done };
+        if header.kind != kind::DATA {
+            return Taken::Done;
+        }
         let payload = &frame[HEADER..];
+        if header.flags & flag::FIRST != 0 {
+            // Of a message that was never finished: its process died.
+            socket.pieces.clear();
+        }
         if header.flags & flag::END == 0 {
             if socket.pieces.len() + payload.len() <= socket.options.max_message() {
                 socket.pieces.extend_from_slice(payload);
             }
             return Taken::Done;
         }
-        let payload = if socket.pieces.is_empty() {
+        let payload = if header.flags & flag::PIECE == 0 {
             Bytes::copy_from_slice(payload)
         } else {
             socket.pieces.extend_from_slice(payload);
@@ -99,8 +121,19 @@ impl Engine {
         self.take_message(id, &header, payload)
     }
 
-    /// Which association a message is for, opening one if need be.
-    fn target(&mut self, id: u64, header: &TxHeader) -> Fallible<u32> {
+    /// Something was written past the C library, so its length and its place among the messages are
+    /// not known. It was said to be sent and cannot be: the association ends, and the next call says so.
+    fn refuse_frame(&mut self, id: u64) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.error = errno::EINVAL;
+        if let Some(number) = socket.associations.first().copied().filter(|_| !socket.many) {
+            self.abort_association(number, b"data was written past the sockets interface");
+        }
+    }
+
+    /// Which association a message is for, opening one if need be: to the address of the header, and
+    /// `more`.
+    fn target(&mut self, id: u64, header: &TxHeader, more: &[SocketAddr]) -> Fallible<u32> {
         let socket = self.socket(id)?;
         let many = socket.many;
         if many && let Some(address) = header.address.map(canonical) {
@@ -116,44 +149,64 @@ impl Engine {
                 return Err(errno::EINVAL);
             }
             self.auto_bind(id)?;
-            return self.associate(id, &[address]);
+            return self.associate(id, &[&[address], more].concat());
         }
         if let Some((number, association)) = self.association_of(id, header.association) {
-            let usable = !association.ended;
-            let shut = self.sockets.get(&id).is_some_and(|socket| socket.write_shut);
-            return if usable && !shut { Ok(number) } else { Err(errno::EPIPE) };
+            return if association.ended { Err(errno::EPIPE) } else { Ok(number) };
         }
         match header.address.map(canonical) {
             Some(address) if !many && self.socket(id)?.backlog.is_none() => {
                 self.auto_bind(id)?;
-                self.associate(id, &[address])
+                self.associate(id, &[&[address], more].concat())
             }
             _ => Err(errno::EPIPE),
         }
     }
 
-    /// Whether a message with this header would be taken; how many streams there are, if that is
-    /// known yet.
-    pub(super) fn check_send(&mut self, id: u64, header: &TxHeader) -> Fallible<u16> {
+    /// Whether a message with this header, of `len` bytes, would be taken; how many streams there
+    /// are, 0 if the client is to ask again, and the association.
+    pub(super) fn check_send(
+        &mut self,
+        id: u64,
+        header: &TxHeader,
+        more: &[SocketAddr],
+        len: usize,
+    ) -> Fallible<(u16, u32)> {
         let pending = self.take_error(id)?;
         if pending != 0 {
             return Err(pending);
         }
         let header = self.complete(id, *header);
-        let number = self.target(id, &header)?;
+        let number = self.target(id, &header, more)?;
+        let whole = !self.socket(id)?.options.config.fragmentation;
         let association = self.associations.get(&number).ok_or(errno::EPIPE)?;
         if header.stream >= association.streams.0 {
             return Err(errno::EINVAL);
         }
-        // How many the peer grants is not known before: the client has to ask again.
-        Ok(if association.established { association.streams.0 } else { 0 })
+        let shut = self.sockets.get(&id).is_some_and(|socket| socket.write_shut);
+        if association.peer_is_done || shut {
+            // As the kernel: §9.2 of RFC 9260 takes nothing more.
+            return Err(if self.socket(id)?.many { errno::ESHUTDOWN } else { errno::EPIPE });
+        }
+        let (core, established, streams) =
+            (association.core, association.established, association.streams.0);
+        if whole {
+            // RFC 6458 §8.1.11: "if a message has to be fragmented, the call to send() will fail with
+            // EMSGSIZE"; and the PMTU may change.
+            let info = self.raw.act(|endpoint, _| endpoint.info(core));
+            if info.is_some_and(|info| len > info.fragmentation_point) {
+                return Err(errno::EMSGSIZE);
+            }
+        }
+        // How many the peer grants is not known before.
+        Ok((if established && !whole { streams } else { 0 }, number))
     }
 
     fn take_message(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
         if header.sinfo_flags & sinfo::SENDALL != 0 {
             return self.send_to_all(id, header, &payload);
         }
-        let Ok(number) = self.target(id, header) else { return Taken::Done };
+        let Ok(number) = self.target(id, header, &[]) else { return Taken::Done };
         let header = TxHeader { association: number, address: None, ..*header };
         self.send_to(id, number, &header, payload)
     }
@@ -183,6 +236,7 @@ impl Engine {
         }
         let Some(association) = self.associations.get_mut(&number) else { return Taken::Done };
         association.used = Instant::now();
+        association.wrote = true;
         let core = association.core;
         if !payload.is_empty() {
             let options = SendOptions {
@@ -197,7 +251,9 @@ impl Engine {
             let offered = payload.clone();
             let result =
                 self.raw.act(|endpoint, now| endpoint.send(now, core, stream, offered, options));
-            if result == Err(SendRefusal::ShuttingDown) {
+            let refused =
+                matches!(result, Err(SendRefusal::ShuttingDown | SendRefusal::TooLarge { .. }));
+            if refused {
                 let message = Message {
                     stream,
                     ppid: options.ppid,
@@ -207,6 +263,11 @@ impl Engine {
                 let failure = SendFailure { message, context: options.context, sent: false };
                 self.notify(id, number, &Notification::SendFailed(&failure));
                 self.notify(id, number, &Notification::OldSendFailed(&failure));
+            }
+            if let (Err(SendRefusal::TooLarge { .. }), Some(socket)) =
+                (&result, self.sockets.get_mut(&id))
+            {
+                socket.error = errno::EMSGSIZE;
             }
             if result == Err(SendRefusal::WouldBlock) {
                 if let Some(socket) = self.sockets.get_mut(&id) {

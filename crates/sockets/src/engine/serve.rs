@@ -22,7 +22,7 @@ use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profi
 
 use super::Engine;
 use super::idle::watch_idle;
-use super::socket::{Conn, Ending, Received, watch};
+use super::socket::{Conn, Received, watch};
 use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
 
 /// What an engine is to be like.
@@ -331,7 +331,7 @@ async fn over(engine: &Shared, number: u32) {
 async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
     loop {
         let (reads, writes, stalled, over) = match engine.borrow().sockets.get(&id) {
-            Some(s) => (s.reads(), !s.out.is_empty(), s.stalled.is_some(), s.told == Ending::Both),
+            Some(s) => (s.reads(), !s.out.is_empty(), s.stalled.is_some(), s.drained),
             None => return,
         };
         tokio::select! {

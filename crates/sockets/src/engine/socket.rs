@@ -14,7 +14,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
 use super::options::Options;
-use crate::protocol::{MAX_RX_PAYLOAD, SOCKET_BUFFER, TxHeader};
+use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
 
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
@@ -137,6 +137,10 @@ pub(crate) struct Socket {
     pub(crate) write_shut: bool,
     /// And for reading: what comes now is thrown away.
     pub(crate) read_shut: bool,
+    /// The program's writes fail: nothing can be sent any more.
+    pub(crate) deaf: bool,
+    /// What it wrote before that is taken.
+    pub(crate) drained: bool,
 }
 
 impl Socket {
@@ -161,6 +165,21 @@ impl Socket {
             told: Ending::No,
             write_shut: false,
             read_shut: false,
+            deaf: false,
+            drained: false,
+        }
+    }
+
+    /// Queues a message or a notification for the program, in as many frames as it takes.
+    pub(crate) fn queue(&mut self, mut header: RxHeader, payload: &[u8]) {
+        let pieces = payload.chunks(self.largest_piece());
+        let last = pieces.len().saturating_sub(1);
+        for (n, piece) in pieces.enumerate() {
+            header.length = piece.len() as u32;
+            if n == last {
+                header.flags |= flag::END;
+            }
+            self.out.push_back([&header.encode()[..], piece].concat());
         }
     }
 
@@ -181,8 +200,14 @@ impl Socket {
     pub(crate) fn reads(&self) -> bool {
         self.stalled.is_none()
             && !self.connecting
-            && self.told != Ending::Both
+            && !self.drained
             && (self.backlog.is_none() || self.many)
+    }
+
+    /// Whether a listener has room for another association, as in the kernel: for one more than its
+    /// backlog says.
+    pub(crate) fn has_room(&self) -> bool {
+        self.backlog.is_some_and(|most| self.many || self.associations.len() <= most)
     }
 
     /// The local addresses that it is bound to; `None` for a wildcard.
