@@ -32,7 +32,7 @@ pub struct tresse_config {
     /// ("rfc9260+early-retransmit-packets"). Default: "tresse".
     pub profile: *const c_char,
     /// Local addresses, separated by commas ("192.0.2.1,198.51.100.1"). Several make every
-    /// association of a socket that is bound to none of them multihomed. Default: all IPv4
+    /// association of a socket that is bound to none of them multihomed. Default: all
     /// addresses.
     pub local: *const c_char,
     /// TRESSE_UDP or TRESSE_IP.
@@ -229,8 +229,11 @@ fn start(settings: Settings, exit: Duration) -> Result<bool, Failure> {
             Some((_, folder)) if client::set_engine(folder.engine()) == folder.engine() => {
                 folder.engine()
             }
-            // That of the environment.
-            _ => return Ok(false),
+            // That of the environment: processes that have it, too, may share sockets.
+            _ => {
+                client::share();
+                return Ok(false);
+            }
         }
     };
     static AT_EXIT: Once = Once::new();

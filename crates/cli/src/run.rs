@@ -18,6 +18,8 @@ use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
 use crate::observe::ObserveArgs;
 
+mod loader;
+
 /// File name of the library that is preloaded.
 const LIBRARY: &str = "libtresse_preload.so";
 
@@ -27,8 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Run a program whose SCTP sockets are Tresse's.
 ///
 /// Every socket that the program, or a child of it, opens for SCTP is served by this process; all
-/// other sockets stay as they are. Programs that are linked statically or make system calls by
-/// themselves (Go) cannot be served. The exit status is that of the program.
+/// other sockets stay as they are. Programs that are linked statically, gain privileges (set-user-ID)
+/// or make system calls by themselves (Go) cannot be served; the former two are not started. The exit
+/// status is that of the program, or 2.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// How associations recover from loss, as in `tresse perf`
@@ -42,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     udp_port: Option<u16>,
     /// Local address to send from and to receive on; several make every association of a socket
-    /// that is bound to none of them multihomed. Default: all IPv4 addresses
+    /// that is bound to none of them multihomed. Default: all addresses
     #[arg(long, value_name = "ADDR")]
     local: Vec<IpAddr>,
     /// UDP port of the peers that the program opens associations to
@@ -91,6 +94,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
 }
 
 fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
+    loader::check(&args.program[0])?;
     let profile = Profile::named(&args.profile).map_err(|error| error.to_string())?;
     if args.encap_port == 0 {
         return Err("--encap-port 0: peers cannot be reached at UDP port 0".into());

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -53,25 +53,35 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Over UDP, from all IPv4 addresses unless some are named; on the registered port, or a free
-    /// one if that is in use, unless one is named (0: a free one).
+    /// Over UDP, from all addresses unless some are named; on the registered port, or a free one if
+    /// that is in use, unless one is named (0: a free one).
     #[must_use]
     pub fn over_udp(local: &[IpAddr], port: Option<u16>) -> Settings {
-        let all = [Ipv4Addr::UNSPECIFIED.into()];
-        let local = if local.is_empty() { &all } else { local };
+        // `::` is all addresses of both families, on a host that has IPv6.
+        let all =
+            if has_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let local = if local.is_empty() { &[all] } else { local };
         let address = |ip: &IpAddr| SocketAddr::new(*ip, port.unwrap_or(DEFAULT_UDP_PORT));
         let carrier = Carrier::Udp { local: local.iter().map(address).collect() };
         Settings { carrier, any_port: port.is_none(), ..Settings::default() }
     }
 
-    /// Directly on IP, from all IPv4 addresses unless some are named.
+    /// Directly on IP, from all addresses unless some are named.
     #[must_use]
     pub fn over_ip(mut local: Vec<IpAddr>) -> Settings {
         if local.is_empty() {
             local.push(Ipv4Addr::UNSPECIFIED.into());
+            if has_ipv6() {
+                local.push(Ipv6Addr::UNSPECIFIED.into());
+            }
         }
         Settings { carrier: Carrier::RawIp { local }, ..Settings::default() }
     }
+}
+
+/// Whether this host has IPv6, as far as a socket shows.
+fn has_ipv6() -> bool {
+    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok()
 }
 
 /// How an engine ends.
