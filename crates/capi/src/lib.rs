@@ -12,6 +12,7 @@
 mod dispatch;
 mod constants;
 mod engine;
+mod files;
 mod sctp;
 mod transfer;
 mod types;
@@ -24,6 +25,7 @@ use tresse_client::{calls, give_int};
 
 pub use constants::*;
 pub use engine::*;
+pub use files::*;
 pub use sctp::*;
 pub use transfer::*;
 pub use types::*;

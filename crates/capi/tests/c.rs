@@ -5,9 +5,11 @@
 mod conformance;
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tresse_interop::{Unavailable, free_udp_port, skipped};
@@ -249,6 +251,11 @@ fn nothing_is_lost_over_ipv6() {
 }
 
 #[test]
+fn calls_on_descriptors() {
+    everywhere("files.c", "4");
+}
+
+#[test]
 fn processes_that_end() {
     everywhere("peers.c", "4");
 }
@@ -281,6 +288,7 @@ fn the_header_suits_every_dialect() {
         t.read = read; fd += t.read(fd, b, 3);\n\
         #endif\n\
         return (int)(read(fd, b, fd) + read(fd, b, 3) + socket(2, 1, 132) + close(fd)\n\
+        + recvfrom(fd, b, 9, 0, 0, 0) + sendfile(fd, fd, 0, 9)\n\
         + sctp_recvmsg(fd, b, 9, 0, 0, 0, 0)) + (t.read != 0); }\n";
     let source = workshop.folder.path().join("dialect.c");
     std::fs::write(&source, calls).unwrap();
@@ -295,6 +303,7 @@ fn the_header_suits_every_dialect() {
         &["-std=gnu17", "-O2"],
         &["-std=c89"],
         &["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"],
+        &["-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"],
     ];
     if compile(&["-x", "c++", "-DTRESSE_NO_SOCKET_NAMES"]).status.success() {
         dialects.extend([&["-x", "c++", "-std=c++98"][..], &["-x", "c++", "-std=c++20", "-O2"]]);
@@ -306,7 +315,14 @@ fn the_header_suits_every_dialect() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{flags:?}: {errors}");
         let symbols = check(Command::new("nm").arg("-u").arg(&object));
-        let wanted = ["tresse_read", "tresse_socket", "tresse_close", "tresse_sctp_recvmsg"];
+        let wanted = [
+            "tresse_read",
+            "tresse_recvfrom",
+            "tresse_socket",
+            "tresse_close",
+            "tresse_sendfile",
+            "tresse_sctp_recvmsg",
+        ];
         let found: Vec<&str> = symbols.split_whitespace().filter(|s| *s != "U").collect();
         assert!(wanted.iter().all(|name| found.contains(name)), "{flags:?}: {symbols}");
         assert!(!found.contains(&"read") && !found.contains(&"close"), "{flags:?}: {symbols}");
@@ -359,6 +375,69 @@ fn an_engine_that_is_killed() {
     let mut command = workshop.tresse_run(&["127.0.0.1"], port);
     check(command.arg("true").env("TMPDIR", temporary.path()));
     assert_eq!(folders(), 0);
+}
+
+/// What can never be served is not started.
+#[test]
+fn programs_that_load_no_libraries() {
+    let Some(workshop) = Workshop::get() else { return };
+    let source = workshop.folder.path().join("static.c");
+    std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let program = workshop.folder.path().join("static");
+    check(Command::new("cc").arg("-static").arg(&source).arg("-o").arg(&program));
+    let script = workshop.folder.path().join("script");
+    std::fs::write(&script, format!("#!{}\n", program.display())).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for path in [&program, &script] {
+        let mut command = workshop.tresse_run(&["127.0.0.1"], free_udp_port().unwrap());
+        let output = run(command.arg(path));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with(&format!("error: {}: it is linked statically", program.display())));
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+/// Nobody waits for an attempt to connect that its program has given up.
+#[test]
+fn a_pending_connect_keeps_nobody() {
+    let Some(workshop) = Workshop::get() else { return };
+    if let Err(why) = &workshop.lksctp {
+        return skipped(why);
+    }
+    // A peer that says nothing.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let peer = silent.local_addr().unwrap().port().to_string();
+    let program = workshop.build(&program("pending.c"), With::Preload, &[]);
+    let mut command = Command::new(workshop.built.join("tresse"));
+    command.arg("run").arg("--preload").arg(workshop.built.join("libtresse_preload.so"));
+    command.args(["--udp-port", "0", "--local", "127.0.0.1", "--encap-port", &peer, "--"]);
+    let begin = Instant::now();
+    check(command.arg(program).env_remove("TRESSE_ENGINE"));
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+/// Without a word about local addresses, both families are served.
+#[test]
+fn default_addresses_are_of_both_families() {
+    let Some(workshop) = Workshop::get() else { return };
+    if std::net::UdpSocket::bind("[::1]:0").is_err() {
+        return skipped(&unavailable("IPv6", "sysctl net.ipv6.conf.lo.disable_ipv6=0"));
+    }
+    let echo = workshop.build(&program("echo.c"), With::Shared, &[]);
+    let preloaded = workshop
+        .lksctp
+        .is_ok()
+        .then(|| workshop.build(&program("echo.c"), With::Preload, &[]));
+    for family in ["4", "6"] {
+        let port = free_udp_port().unwrap();
+        let mut command = Command::new(&echo);
+        command.env("TEST_UDP_PORT", port.to_string()).env_remove("TEST_LOCAL");
+        check(command.arg(family).env_remove("TRESSE_ENGINE"));
+        if let Some(preloaded) = &preloaded {
+            check(workshop.tresse_run(&[], port).arg(preloaded).arg(family));
+        }
+    }
 }
 
 /// The examples of the repository, one talking to the other.

@@ -6,6 +6,7 @@
 
 pub mod calls;
 mod control;
+mod files;
 mod memory;
 mod message;
 mod names;
@@ -13,19 +14,22 @@ mod options;
 mod processes;
 mod receive;
 mod send;
+mod stream;
 mod system;
 mod table;
 mod transfer;
 
 pub use calls::{is_native_option, is_sctp};
 pub use control::{engine_path, set_engine};
+pub use files::{is_ours_aio, is_ours_among, print, read_vector_at, send_file, write_vector_at};
 pub use memory::{read_memory, write_memory};
 pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo};
 pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, write_name};
 pub use options::{addresses, get_option, peel_off, set_option};
-pub use processes::share;
+pub use processes::{is_own, share};
 pub use receive::{Received, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
+pub use stream::{open_stream, stream_descriptor};
 pub use table::{Sock, before_close, forget, is_listening, look_up_anew, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,

@@ -30,7 +30,8 @@ pub(crate) fn shared() -> bool {
 }
 
 /// Whether this memory is that of the calling process: not so in a child of `vfork`.
-pub(crate) fn is_own() -> bool {
+#[must_use]
+pub fn is_own() -> bool {
     let owner = PROCESS.load(Ordering::Relaxed);
     owner == 0 || owner == getpid().as_raw_nonzero().get()
 }
@@ -76,6 +77,10 @@ pub(crate) fn watch_forks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         PROCESS.store(getpid().as_raw_nonzero().get(), Ordering::Relaxed);
+        if cfg!(not(target_arch = "x86_64")) {
+            // `vfork` is not seen there.
+            share();
+        }
         // SAFETY: functions that do not unwind.
         unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
     });

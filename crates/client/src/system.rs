@@ -84,6 +84,12 @@ pub(crate) fn lock(fd: i32, turn: Turn, take: bool) {
     while call(libc::SYS_fcntl, arguments) == Err(libc::EINTR) {}
 }
 
+/// `pread` into a buffer of ours.
+pub(crate) fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Fallible<usize> {
+    let at = buffer.as_mut_ptr() as usize;
+    call(libc::SYS_pread64, [fd as usize, at, buffer.len(), offset as usize, 0])
+}
+
 /// `SIGPIPE` for the calling thread, as POSIX has it.
 pub(crate) fn broken_pipe() {
     // SAFETY: numbers only.

@@ -61,8 +61,18 @@ pub fn send_to(
 /// # Errors
 /// As `writev`.
 pub fn write_vector(fd: c_int, sock: &Sock, iov: *const iovec, count: c_int) -> Fallible<usize> {
+    write_vector_flags(fd, sock, (iov, count), 0)
+}
+
+/// `writev`, with the flags of `send`.
+pub(crate) fn write_vector_flags(
+    fd: c_int,
+    sock: &Sock,
+    (iov, count): (*const iovec, c_int),
+    flags: c_int,
+) -> Fallible<usize> {
     let iov = counted(iov, count)?;
-    send(fd, sock, &Outgoing { header: Outgoing::plain(), iov: &iov, flags: 0, more: &[] })
+    send(fd, sock, &Outgoing { header: Outgoing::plain(), iov: &iov, flags, more: &[] })
 }
 
 /// `sendmsg`.

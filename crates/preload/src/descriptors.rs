@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use tresse_client as client;
 
 use crate::next::next;
+use crate::standard;
 use client::give_int;
 
 /// `close`.
@@ -56,6 +57,7 @@ pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the program's own call.
     let new = unsafe { next!(fn dup(c_int) -> c_int)(fd) };
     client::forget(new);
+    standard::changed(new);
     new
 }
 
@@ -67,7 +69,9 @@ pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
     client::forget(new);
     // SAFETY: the program's own call.
-    unsafe { next!(fn dup2(c_int, c_int) -> c_int)(fd, new) }
+    let result = unsafe { next!(fn dup2(c_int, c_int) -> c_int)(fd, new) };
+    standard::changed(result);
+    result
 }
 
 /// `dup3`.
@@ -78,12 +82,15 @@ pub unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
     client::forget(new);
     // SAFETY: the program's own call.
-    unsafe { next!(fn dup3(c_int, c_int, c_int) -> c_int)(fd, new, flags) }
+    let result = unsafe { next!(fn dup3(c_int, c_int, c_int) -> c_int)(fd, new, flags) };
+    standard::changed(result);
+    result
 }
 
 fn forget_copy(command: c_int, new: c_int) -> c_int {
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
         client::forget(new);
+        standard::changed(new);
     }
     new
 }

@@ -8,7 +8,10 @@
 //! say about its safety.
 
 mod descriptors;
+mod files;
 mod next;
+mod processes;
+mod standard;
 mod transfer;
 mod wait;
 

@@ -6,7 +6,7 @@ use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespe
 use tresse_client as client;
 
 use crate::next::next;
-use crate::wait::{receive, wait};
+use crate::wait::receive;
 use client::{give, give_int};
 
 /// `send`.
@@ -70,10 +70,13 @@ pub unsafe extern "C-unwind" fn sendmsg(
 ) -> ssize_t {
     match client::lookup(fd) {
         Some(sock) => give(client::send_message(fd, &sock, message, flags)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn sendmsg(c_int, *const msghdr, c_int) -> ssize_t)(fd, message, flags)
-        },
+        None => {
+            // SAFETY: as the caller promises.
+            unsafe { share_passed(message) };
+            let next = next!(fn sendmsg(c_int, *const msghdr, c_int) -> ssize_t);
+            // SAFETY: the program's own call.
+            unsafe { next(fd, message, flags) }
+        }
     }
 }
 
@@ -157,6 +160,17 @@ pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: 
         unsafe { forget_passed(message) };
     }
     result
+}
+
+/// Descriptors that are passed on may be SCTP sockets.
+///
+/// # Safety
+/// As `sendmsg`.
+unsafe fn share_passed(message: *const msghdr) {
+    // SAFETY: the C library's function is about to look at it, too.
+    if !message.is_null() && unsafe { (*message).msg_controllen } > 0 {
+        client::share();
+    }
 }
 
 /// Descriptors that came with a message may be SCTP sockets.

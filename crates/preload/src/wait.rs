@@ -35,7 +35,7 @@ macro_rules! receive {
             if !empty || given & libc::MSG_DONTWAIT != 0 {
                 return result;
             }
-            if !wait($fd) {
+            if !$crate::wait::wait($fd) {
                 return -1;
             }
         }

@@ -7,9 +7,14 @@
 #ifndef TRESSE_SCTP_H
 #define TRESSE_SCTP_H
 
+#include <aio.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -390,7 +395,7 @@ struct tresse_config {
     const char *profile;
     /**
      * Local addresses, separated by commas ("192.0.2.1,198.51.100.1"). Several make every
-     * association of a socket that is bound to none of them multihomed. Default: all IPv4
+     * association of a socket that is bound to none of them multihomed. Default: all
      * addresses.
      */
     const char *local;
@@ -925,6 +930,66 @@ const char *tresse_error(void);
 int tresse_stop(int timeout_ms);
 
 /**
+ * `preadv2`.
+ */
+ssize_t tresse_preadv2(int fd, const struct iovec *iov, int count, off_t place, int flags);
+
+/**
+ * `pwritev2`.
+ */
+ssize_t tresse_pwritev2(int fd, const struct iovec *iov, int count, off_t place, int flags);
+
+/**
+ * `sendfile`: one message for each 64 KiB.
+ */
+ssize_t tresse_sendfile(int out, int in, off_t *offset, size_t count);
+
+/**
+ * `splice`: EINVAL for SCTP sockets.
+ */
+ssize_t tresse_splice(int in,
+                      int64_t *in_offset,
+                      int out,
+                      int64_t *out_offset,
+                      size_t len,
+                      unsigned int flags);
+
+/**
+ * `fdopen`: each time that the stream is flushed it sends a message. `fileno` does not know it.
+ */
+FILE *tresse_fdopen(int fd, const char *mode);
+
+/**
+ * `eventfd_read`: `read`, of eight bytes.
+ */
+int tresse_eventfd_read(int fd, uint64_t *value);
+
+/**
+ * `eventfd_write`: `write`, of eight bytes.
+ */
+int tresse_eventfd_write(int fd, uint64_t value);
+
+/**
+ * `aio_read`: EINVAL for SCTP sockets.
+ */
+int tresse_aio_read(void *control);
+
+/**
+ * `aio_write`: EINVAL for SCTP sockets.
+ */
+int tresse_aio_write(void *control);
+
+/**
+ * `lio_listio`: EINVAL if an SCTP socket is among the descriptors.
+ */
+int tresse_lio_listio(int mode, void *const *list, int count, void *event);
+
+/**
+ * `vdprintf`: one message. A `va_list` is passed on as a pointer.
+ */
+int tresse_vdprintf(int fd, const char *format, void *arguments);
+
+/**
  * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
  * (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
  */
@@ -1134,6 +1199,7 @@ ssize_t tresse_writev(int fd, const struct iovec *iov, int count);
 
 #define TRESSE_NAME(name, symbol) extern __typeof__(symbol) name __asm__(#symbol);
 #define TRESSE_REPLACE(name) extern __typeof__(name) name __asm__("tresse_" #name);
+#define TRESSE_REPLACE_AS(name, other) extern __typeof__(name) name __asm__("tresse_" #other);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
@@ -1176,10 +1242,43 @@ TRESSE_REPLACE(readv)
 TRESSE_REPLACE(writev)
 TRESSE_REPLACE(close)
 TRESSE_REPLACE(ioctl)
+TRESSE_REPLACE(eventfd_read)
+TRESSE_REPLACE(eventfd_write)
+#ifdef __USE_POSIX
+TRESSE_REPLACE(fdopen)
+#endif
 #ifdef __USE_GNU
 TRESSE_REPLACE(accept4)
 TRESSE_REPLACE(sendmmsg)
 TRESSE_REPLACE(recvmmsg)
+TRESSE_REPLACE(splice)
+TRESSE_REPLACE_AS(preadv64v2, preadv2)
+TRESSE_REPLACE_AS(pwritev64v2, pwritev2)
+#endif
+#ifdef __USE_LARGEFILE64
+TRESSE_REPLACE_AS(sendfile64, sendfile)
+TRESSE_REPLACE_AS(aio_read64, aio_read)
+TRESSE_REPLACE_AS(aio_write64, aio_write)
+TRESSE_REPLACE_AS(lio_listio64, lio_listio)
+#endif
+#ifdef __USE_FILE_OFFSET64
+/* The C library has given these another name already. */
+#define sendfile(out, in, offset, count) tresse_sendfile(out, in, offset, count)
+#define aio_read(control) tresse_aio_read(control)
+#define aio_write(control) tresse_aio_write(control)
+#define lio_listio(mode, list, count, event) \
+    tresse_lio_listio(mode, (void *const *)(list), count, event)
+#define preadv2(fd, iov, count, place, flags) tresse_preadv2(fd, iov, count, place, flags)
+#define pwritev2(fd, iov, count, place, flags) tresse_pwritev2(fd, iov, count, place, flags)
+#else
+TRESSE_REPLACE(sendfile)
+TRESSE_REPLACE(aio_read)
+TRESSE_REPLACE(aio_write)
+TRESSE_REPLACE(lio_listio)
+#ifdef __USE_GNU
+TRESSE_REPLACE(preadv2)
+TRESSE_REPLACE(pwritev2)
+#endif
 #endif
 #if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0
 /* The C library has these as inline functions then, which cannot get another name. */
@@ -1188,9 +1287,21 @@ TRESSE_REPLACE(recvmmsg)
 #endif
 #define read(fd, base, len) tresse_read(fd, base, len)
 #define recv(fd, base, len, flags) tresse_recv(fd, base, len, flags)
-#define recvfrom(fd, base, len, flags, from, from_len) \\
+#define recvfrom(fd, base, len, flags, from, from_len) \
     tresse_recvfrom(fd, base, len, flags, from, from_len)
+#if defined __USE_XOPEN2K8 && defined __x86_64__
+extern int tresse_dprintf(int fd, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+#define dprintf tresse_dprintf
+#define vdprintf(fd, format, arguments) tresse_vdprintf(fd, format, arguments)
+#endif
 #else
+#ifdef __USE_XOPEN2K8
+TRESSE_REPLACE(vdprintf)
+#ifdef __x86_64__
+TRESSE_REPLACE(dprintf)
+#endif
+#endif
 TRESSE_REPLACE(read)
 TRESSE_REPLACE(recv)
 TRESSE_REPLACE(recvfrom)

@@ -7,7 +7,14 @@ use super::options::Options;
 use super::socket::{Conn, Ending, Socket};
 use super::{Engine, Fallible};
 use crate::abi::{AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno};
-use crate::protocol::{HEADER, Op, Request, TxHeader, decode_addresses, encode_addresses};
+use crate::protocol::{
+    HEADER, Op, Request, RxHeader, TxHeader, decode_addresses, encode_addresses, kind,
+};
+
+/// Says that nothing more comes.
+pub(super) fn end_frame() -> [u8; HEADER] {
+    RxHeader { kind: kind::END, ..RxHeader::default() }.encode()
+}
 
 /// What a call gives back: a value and bytes.
 pub(crate) type Answer = Fallible<(i64, Vec<u8>)>;
@@ -112,6 +119,12 @@ impl Engine {
             Op::GetOption => self.get_option(id, (level, name), &request.payload),
             Op::TakeError => {
                 let error = self.take_error(id)?;
+                let socket = self.socket(id)?;
+                if !socket.many && socket.told != Ending::No {
+                    // Of those that wait for something to read, the kernel wakes one with each frame;
+                    // and each one that has seen the end asks this.
+                    let _ = socket.conn.transmit(&end_frame());
+                }
                 Ok((i64::from(error), vec![self.end_seen(id)?]))
             }
             Op::CheckSend => {

@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 use tresse::ReceivedMessage;
 
+use super::calls::end_frame;
 use super::notification::{Notification, event};
 use super::socket::Ending;
 use super::{Engine, Waiting};
@@ -35,8 +36,7 @@ impl Engine {
             return;
         }
         if socket.told == Ending::No {
-            let header = RxHeader { kind: kind::END, ..RxHeader::default() };
-            socket.out.push_back(header.encode().to_vec());
+            socket.out.push_back(end_frame().to_vec());
         }
         socket.told = socket.ending;
         self.flush(id);

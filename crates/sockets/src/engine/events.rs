@@ -223,13 +223,17 @@ impl Engine {
             self.pump(id);
             return self.take_frames(id);
         }
-        socket.error = match reason {
+        let error = match reason {
             CloseReason::Shutdown | CloseReason::Aborted => 0,
             CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
             CloseReason::PeerAborted { .. } => errno::ECONNRESET,
             CloseReason::ProtocolViolation(_) => errno::EPROTO,
             _ => errno::ETIMEDOUT,
         };
+        // What is pending already may be why it ended.
+        if socket.error == 0 {
+            socket.error = error;
+        }
         socket.stalled = None;
         socket.connecting = false;
         socket.conn.changed.notify_one();

@@ -436,7 +436,6 @@ fn garbage_and_strangers_change_nothing() {
             let _ = send(&fd, garbage, SendFlags::NOSIGNAL);
             let mut byte = [0; 1];
             assert!(matches!(recv(&fd, &mut byte[..], RecvFlags::empty()), Ok((0, _)) | Err(_)));
-            let _ = send(&client.fd, garbage, SendFlags::NOSIGNAL);
         }
         let stranger = Request { op: Op::Listen, socket: 1, a: 1, b: 0, payload: Vec::new() };
         assert_eq!(exchange(&dial(path), &stranger), Err(errno::EBADF));
@@ -445,6 +444,21 @@ fn garbage_and_strangers_change_nothing() {
         client.send(TxHeader::default(), b"still here");
         assert_eq!(server.receive().1, b"still here");
     });
+}
+
+/// What a program writes past the C library is no frame. It was told that it was sent.
+#[test]
+fn garbage_on_a_socket_ends_its_association() {
+    for garbage in [&b"x"[..], &[0; 64], &[255; 4096]] {
+        with_engine(move |path| {
+            let (_listener, client, server) = pair(path);
+            send(&client.fd, garbage, SendFlags::NOSIGNAL).unwrap();
+            assert_eq!(client.call(Op::TakeError, 0, 0, &[]).unwrap().0, errno::EINVAL.into());
+            assert_eq!(server.receive().0.kind, kind::END);
+            let error = i64::from(errno::ECONNRESET);
+            assert_eq!(server.call(Op::TakeError, 0, 0, &[]).unwrap().0, error);
+        });
+    }
 }
 
 #[test]

@@ -1,0 +1,527 @@
+//! Functions that move data between files, of which one may be an SCTP socket, and those of streams.
+//!
+//! What the kernel refuses for every socket is not here: `pread` and `pwrite`, `tee`, `vmsplice`,
+//! `copy_file_range`.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use libc::{FILE, iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
+use tresse_client as client;
+
+use crate::next::next;
+use crate::wait::receive;
+use client::{give, give_int};
+
+/// `preadv2`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn preadv2(
+    fd: c_int,
+    iov: *const iovec,
+    count: c_int,
+    place: off_t,
+    flags: c_int,
+) -> ssize_t {
+    receive!(fd, 0, sock, more => {
+        give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
+    });
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn preadv2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
+            fd, iov, count, place, flags,
+        )
+    }
+}
+
+/// `preadv64v2`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn preadv64v2(
+    fd: c_int,
+    iov: *const iovec,
+    count: c_int,
+    place: off_t,
+    flags: c_int,
+) -> ssize_t {
+    receive!(fd, 0, sock, more => {
+        give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
+    });
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn preadv64v2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
+            fd, iov, count, place, flags,
+        )
+    }
+}
+
+/// `pwritev2`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pwritev2(
+    fd: c_int,
+    iov: *const iovec,
+    count: c_int,
+    place: off_t,
+    flags: c_int,
+) -> ssize_t {
+    match client::lookup(fd) {
+        Some(sock) => give(client::write_vector_at((fd, &sock), (iov, count), (place, flags))),
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn pwritev2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
+                fd, iov, count, place, flags,
+            )
+        },
+    }
+}
+
+/// `pwritev64v2`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pwritev64v2(
+    fd: c_int,
+    iov: *const iovec,
+    count: c_int,
+    place: off_t,
+    flags: c_int,
+) -> ssize_t {
+    match client::lookup(fd) {
+        Some(sock) => give(client::write_vector_at((fd, &sock), (iov, count), (place, flags))),
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn pwritev64v2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
+                fd, iov, count, place, flags,
+            )
+        },
+    }
+}
+
+/// `sendfile`: one message for each 64 KiB.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sendfile(
+    to: c_int,
+    from: c_int,
+    place: *mut off_t,
+    count: size_t,
+) -> ssize_t {
+    match client::lookup(to) {
+        Some(sock) => give(client::send_file((to, &sock), from, place, count)),
+        None if client::lookup(from).is_some() => refuse(),
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn sendfile(c_int, c_int, *mut off_t, size_t) -> ssize_t)(to, from, place, count)
+        },
+    }
+}
+
+/// `sendfile64`: one message for each 64 KiB.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    place: *mut off_t,
+    count: size_t,
+) -> ssize_t {
+    match client::lookup(to) {
+        Some(sock) => give(client::send_file((to, &sock), from, place, count)),
+        None if client::lookup(from).is_some() => refuse(),
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn sendfile64(c_int, c_int, *mut off_t, size_t) -> ssize_t)(
+                to, from, place, count,
+            )
+        },
+    }
+}
+
+/// `splice`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn splice(
+    from: c_int,
+    from_place: *mut i64,
+    to: c_int,
+    to_place: *mut i64,
+    len: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    if client::lookup(from).or_else(|| client::lookup(to)).is_some() {
+        return refuse();
+    }
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn splice(c_int, *mut i64, c_int, *mut i64, size_t, c_uint) -> ssize_t)(
+            from, from_place, to, to_place, len, flags,
+        )
+    }
+}
+
+/// `EINVAL`, by which programs know that they have to read and write instead.
+fn refuse() -> ssize_t {
+    give(Err::<usize, c_int>(libc::EINVAL))
+}
+
+/// `aio_read`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn aio_read(control: *mut c_void) -> c_int {
+    if client::is_ours_aio(control) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe { next!(fn aio_read(*mut c_void) -> c_int)(control) }
+}
+
+/// `aio_read64`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn aio_read64(control: *mut c_void) -> c_int {
+    if client::is_ours_aio(control) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe { next!(fn aio_read64(*mut c_void) -> c_int)(control) }
+}
+
+/// `aio_write`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn aio_write(control: *mut c_void) -> c_int {
+    if client::is_ours_aio(control) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe { next!(fn aio_write(*mut c_void) -> c_int)(control) }
+}
+
+/// `aio_write64`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn aio_write64(control: *mut c_void) -> c_int {
+    if client::is_ours_aio(control) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe { next!(fn aio_write64(*mut c_void) -> c_int)(control) }
+}
+
+/// `lio_listio`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn lio_listio(
+    mode: c_int,
+    list: *const *const c_void,
+    count: c_int,
+    event: *mut c_void,
+) -> c_int {
+    if client::is_ours_among(list, count) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn lio_listio(c_int, *const *const c_void, c_int, *mut c_void) -> c_int)(
+            mode, list, count, event,
+        )
+    }
+}
+
+/// `lio_listio64`: not of SCTP sockets.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn lio_listio64(
+    mode: c_int,
+    list: *const *const c_void,
+    count: c_int,
+    event: *mut c_void,
+) -> c_int {
+    if client::is_ours_among(list, count) {
+        return refuse() as c_int;
+    }
+    // SAFETY: the program's own call.
+    unsafe {
+        next!(fn lio_listio64(c_int, *const *const c_void, c_int, *mut c_void) -> c_int)(
+            mode, list, count, event,
+        )
+    }
+}
+
+/// `eventfd_read`: what it does is `read`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn eventfd_read(fd: c_int, value: *mut u64) -> c_int {
+    // SAFETY: the program's own call.
+    if unsafe { crate::transfer::read(fd, value.cast(), 8) } == 8 { 0 } else { -1 }
+}
+
+/// `eventfd_write`: what it does is `write`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn eventfd_write(fd: c_int, value: u64) -> c_int {
+    // SAFETY: a number of ours.
+    if unsafe { crate::transfer::write(fd, (&raw const value).cast(), 8) } == 8 { 0 } else { -1 }
+}
+
+/// `backtrace_symbols_fd`: one message for each line.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn backtrace_symbols_fd(
+    list: *const *mut c_void,
+    n: c_int,
+    fd: c_int,
+) {
+    if client::lookup(fd).is_none() {
+        // SAFETY: the program's own call.
+        unsafe {
+            next!(fn backtrace_symbols_fd(*const *mut c_void, c_int, c_int) -> ())(list, n, fd);
+        }
+        return;
+    }
+    let names = next!(fn backtrace_symbols(*const *mut c_void, c_int) -> *mut *mut c_char);
+    // SAFETY: as the caller promises; a block of `n` strings.
+    unsafe {
+        let names = names(list, n);
+        for n in 0..usize::try_from(n).unwrap_or(0) {
+            if names.is_null() {
+                break;
+            }
+            let mut line = std::ffi::CStr::from_ptr(*names.add(n)).to_bytes().to_vec();
+            line.push(b'\n');
+            crate::transfer::write(fd, line.as_ptr().cast(), line.len());
+        }
+        libc::free(names.cast());
+    }
+}
+
+/// `vdprintf`: one message. A `va_list` is passed on as a pointer.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn vdprintf(
+    fd: c_int,
+    format: *const c_char,
+    arguments: *mut c_void,
+) -> c_int {
+    match client::lookup(fd) {
+        // SAFETY: as the caller promises.
+        Some(sock) => give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int,
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn vdprintf(c_int, *const c_char, *mut c_void) -> c_int)(fd, format, arguments)
+        },
+    }
+}
+
+/// What `vdprintf` is in a program compiled with `_FORTIFY_SOURCE`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __vdprintf_chk(
+    fd: c_int,
+    flag: c_int,
+    format: *const c_char,
+    arguments: *mut c_void,
+) -> c_int {
+    match client::lookup(fd) {
+        // SAFETY: as the caller promises.
+        Some(sock) => give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int,
+        // SAFETY: the program's own call.
+        None => unsafe {
+            next!(fn __vdprintf_chk(c_int, c_int, *const c_char, *mut c_void) -> c_int)(
+                fd, flag, format, arguments,
+            )
+        },
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+client::printf_like! {
+    /// `dprintf`: one message.
+    dprintf, 2, vdprintf
+}
+
+#[cfg(target_arch = "x86_64")]
+client::printf_like! {
+    /// What `dprintf` is in a program compiled with `_FORTIFY_SOURCE`.
+    __dprintf_chk, 3, __vdprintf_chk
+}
+
+/// `fdopen`: each time that the stream is flushed it sends a message.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    if client::lookup(fd).is_none() {
+        // SAFETY: the program's own call.
+        return unsafe { next!(fn fdopen(c_int, *const c_char) -> *mut FILE)(fd, mode) };
+    }
+    // SAFETY: as the caller promises.
+    match unsafe { client::open_stream(fd, mode) } {
+        Ok(file) => file,
+        Err(error) => {
+            give_int(Err(error));
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// `_IO_fdopen`: each time that the stream is flushed it sends a message.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn _IO_fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    if client::lookup(fd).is_none() {
+        // SAFETY: the program's own call.
+        return unsafe { next!(fn _IO_fdopen(c_int, *const c_char) -> *mut FILE)(fd, mode) };
+    }
+    // SAFETY: as the caller promises.
+    match unsafe { client::open_stream(fd, mode) } {
+        Ok(file) => file,
+        Err(error) => {
+            give_int(Err(error));
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// `fileno`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fileno(file: *mut FILE) -> c_int {
+    match client::stream_descriptor(file) {
+        Some(fd) => fd,
+        // SAFETY: the program's own call.
+        None => unsafe { next!(fn fileno(*mut FILE) -> c_int)(file) },
+    }
+}
+
+/// `fileno_unlocked`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fileno_unlocked(file: *mut FILE) -> c_int {
+    match client::stream_descriptor(file) {
+        Some(fd) => fd,
+        // SAFETY: the program's own call.
+        None => unsafe { next!(fn fileno_unlocked(*mut FILE) -> c_int)(file) },
+    }
+}
+
+/// Another name of `read`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __read(fd: c_int, base: *mut c_void, len: size_t) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { crate::transfer::read(fd, base, len) }
+}
+
+/// Another name of `write`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __write(fd: c_int, base: *const c_void, len: size_t) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { crate::transfer::write(fd, base, len) }
+}
+
+/// Another name of `send`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __send(
+    fd: c_int,
+    base: *const c_void,
+    len: size_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { crate::transfer::send(fd, base, len, flags) }
+}
+
+/// Another name of `connect`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __connect(
+    fd: c_int,
+    address: *const sockaddr,
+    len: socklen_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { crate::connect(fd, address, len) }
+}
+
+/// Another name of `close`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __close(fd: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { crate::descriptors::close(fd) }
+}
+
+/// Another name of `dup2`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __dup2(fd: c_int, new: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { crate::descriptors::dup2(fd, new) }
+}
+
+/// Another name of `fcntl`.
+///
+/// # Safety
+/// As the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { crate::descriptors::fcntl(fd, command, argument) }
+}
