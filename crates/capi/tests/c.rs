@@ -393,7 +393,9 @@ fn programs_that_load_no_libraries() {
         let output = run(command.arg(path));
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.starts_with(&format!("error: {}: it is linked statically", program.display())));
+        assert!(
+            said.starts_with(&format!("error: {}: it is linked statically", program.display()))
+        );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
@@ -425,10 +427,8 @@ fn default_addresses_are_of_both_families() {
         return skipped(&unavailable("IPv6", "sysctl net.ipv6.conf.lo.disable_ipv6=0"));
     }
     let echo = workshop.build(&program("echo.c"), With::Shared, &[]);
-    let preloaded = workshop
-        .lksctp
-        .is_ok()
-        .then(|| workshop.build(&program("echo.c"), With::Preload, &[]));
+    let preloaded =
+        workshop.lksctp.is_ok().then(|| workshop.build(&program("echo.c"), With::Preload, &[]));
     for family in ["4", "6"] {
         let port = free_udp_port().unwrap();
         let mut command = Command::new(&echo);

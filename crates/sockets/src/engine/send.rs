@@ -251,8 +251,8 @@ impl Engine {
             let offered = payload.clone();
             let result =
                 self.raw.act(|endpoint, now| endpoint.send(now, core, stream, offered, options));
-            let refused =
-                matches!(result, Err(SendRefusal::ShuttingDown | SendRefusal::TooLarge { .. }));
+            // Also when the association has ended and that was not told yet.
+            let refused = result.as_ref().is_err_and(|error| *error != SendRefusal::WouldBlock);
             if refused {
                 let message = Message {
                     stream,
