@@ -196,10 +196,11 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
         if !received.end {
             go_on(&mut reading, iov, room, &mut received)?;
         }
-        if received.end && received.flags & flag::NXTINFO != 0 {
-            if let Ok(Front::Frame(next, _)) = reading.look(&mut [], &[]) {
-                received.next = Some(next);
-            }
+        if received.end
+            && received.flags & flag::NXTINFO != 0
+            && let Ok(Front::Frame(next, _)) = reading.look(&mut [], &[])
+        {
+            received.next = Some(next);
         }
         return Ok(Some(received));
     }

@@ -7,6 +7,7 @@
 //! Every function here has the contract of the C function of its name, which is all there is to
 //! say about its safety.
 
+mod aliases;
 mod descriptors;
 mod files;
 mod next;
