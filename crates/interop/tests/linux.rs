@@ -318,3 +318,56 @@ fn a_path_that_fails_loses_nothing() {
     });
     assert_eq!(peer.finish(LIMIT), all_of(payload, "shutdown"));
 }
+
+/// Both ends are bound to every address that they have, and say nothing of them: the client knows one of
+/// the server's, and each end finds both paths.
+fn wildcards(over: Over, tresse_is_server: bool) {
+    let Some(lock) = guest() else { return };
+    let guest = booted(&lock);
+    prepare(guest, over);
+    let any = carrier(over, &[IpAddr::from([0, 0, 0, 0])]);
+    let port = port();
+    let mut peer = None;
+    run(async {
+        let (association, endpoint);
+        if tresse_is_server {
+            let mut config = Config::server_over(any, port);
+            config.sctp.association = settings(BRIEF);
+            endpoint = Endpoint::bind(config).unwrap();
+            let options = format!("--address 0.0.0.0 --peer 10.99.0.1 --peer-port {port}");
+            peer = Some(guest.start(&arguments("client", BRIEF, &options)));
+            association = endpoint.accept().await.unwrap();
+        } else {
+            let options = format!("--address 0.0.0.0 --port {port}");
+            let peer = peer.insert(guest.start(&arguments("server", BRIEF, &options)));
+            peer.wait_for("READY", LIMIT);
+            endpoint = Endpoint::bind(Config::client_over(any)).unwrap();
+            let connected = endpoint.connect_with(&[theirs(0)], port, settings(BRIEF)).await;
+            association = connected.unwrap();
+        }
+        confirmed(&association, 2).await;
+        exchange(&association, BRIEF).await;
+        if tresse_is_server {
+            assert_eq!(association.recv().await, None);
+            assert!(association.closed().await.is_graceful());
+        } else {
+            association.shutdown().await.unwrap();
+        }
+        let mut remote: Vec<IpAddr> = association.path_stats().iter().map(|p| p.remote).collect();
+        remote.sort();
+        assert_eq!(remote, [theirs(0), theirs(1)]);
+    });
+    assert_eq!(peer.expect("it was started").finish(LIMIT), all_of(BRIEF, "shutdown"));
+}
+
+#[test]
+fn a_wildcard_client_has_every_path_to_the_kernel() {
+    wildcards(Over::Raw, false);
+    wildcards(Over::Udp, false);
+}
+
+#[test]
+fn a_wildcard_server_has_every_path_to_the_kernel() {
+    wildcards(Over::Raw, true);
+    wildcards(Over::Udp, true);
+}
