@@ -586,7 +586,7 @@ CASE(ssn_counts_in_each_stream)
 static void wait_for_two(int fd)
 {
 	struct sctp_status status = { 0 };
-	long long until = clock_ms() + 1000;
+	long long until = clock_ms() + 4000;
 	do {
 		socklen_t len = sizeof status;
 		WORKS(getsockopt(fd, IPPROTO_SCTP, SCTP_STATUS, &status, &len));
