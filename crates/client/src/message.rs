@@ -102,7 +102,9 @@ fn read_one(
         cmsg::AUTHINFO => 2,
         _ => return Err(libc::EINVAL),
     };
-    if data.len() < needed {
+    // As the kernel, which wants no other version of a structure; addresses may be padded.
+    let exact = !matches!(kind, cmsg::DSTADDRV4 | cmsg::DSTADDRV6);
+    if data.len() < needed || (exact && data.len() != needed) {
         return Err(libc::EINVAL);
     }
     match kind {

@@ -115,10 +115,13 @@ static void integers(void)
 	int value, flags[] = { SCTP_NODELAY, SCTP_DISABLE_FRAGMENTS, SCTP_I_WANT_MAPPED_V4_ADDR,
 			       SCTP_RECVRCVINFO, SCTP_RECVNXTINFO, SCTP_REUSE_PORT };
 
-	for (size_t n = 0; n < sizeof flags / sizeof *flags; n++) {
+	/* The last one is for one-to-one sockets. */
+	for (size_t n = 0; n < sizeof flags / sizeof *flags - many; n++) {
 		integer(fd, flags[n], 1);
 		integer(fd, flags[n], 0);
 	}
+	if (many)
+		FAILS(on(fd, SCTP_REUSE_PORT, 1), EOPNOTSUPP);
 	/* Section 8.1.20. */
 	CHECK(get(fd, SCTP_FRAGMENT_INTERLEAVE, &value, sizeof value) == 0 && value == many);
 	integer(fd, SCTP_FRAGMENT_INTERLEAVE, 0);

@@ -117,6 +117,7 @@ impl Engine {
             context,
             in_line: false,
             peer_is_done: false,
+            finished: false,
             local_port: info.local_port,
             peer: SocketAddr::new(ip, info.remote_port),
             names: Vec::new(),

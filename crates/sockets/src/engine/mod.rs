@@ -66,6 +66,8 @@ struct Association {
     in_line: bool,
     /// The peer sends no more.
     peer_is_done: bool,
+    /// The program sent SCTP_EOF: it sends nothing more.
+    finished: bool,
     local_port: u16,
     /// The peer's primary address as it was when the association began, and its port.
     peer: SocketAddr,
@@ -273,6 +275,7 @@ impl Engine {
             context,
             in_line: false,
             peer_is_done: false,
+            finished: false,
             local_port: port,
             peer: SocketAddr::new(ips[0], first.port()),
             names: Vec::new(),

@@ -37,6 +37,7 @@ pub(super) mod name {
     pub(crate) const MAX_BURST: i32 = 20;
     pub(crate) const AUTH_CHUNK: i32 = 21;
     pub(crate) const HMAC_IDENT: i32 = 22;
+    pub(crate) const AUTH_ACTIVE_KEY: i32 = 24;
     pub(crate) const AUTH_DELETE_KEY: i32 = 25;
     pub(crate) const PEER_AUTH_CHUNKS: i32 = 26;
     pub(crate) const LOCAL_AUTH_CHUNKS: i32 = 27;
@@ -69,6 +70,7 @@ pub(super) mod spp {
     pub(crate) const HB_DISABLE: u32 = 2;
     pub(crate) const HB_DEMAND: u32 = 4;
     pub(crate) const PMTUD_ENABLE: u32 = 8;
+    pub(crate) const PMTUD_DISABLE: u32 = 16;
     pub(crate) const SACKDELAY_ENABLE: u32 = 32;
     pub(crate) const SACKDELAY_DISABLE: u32 = 64;
     pub(crate) const HB_TIME_IS_ZERO: u32 = 128;

@@ -27,10 +27,9 @@ fn size_to_set(option: i32) -> Option<Size> {
         | name::RECVRCVINFO
         | name::RECVNXTINFO
         | name::REUSE_PORT => AtLeast(4),
-        name::AUTOCLOSE
-        | name::ADAPTATION_LAYER
-        | name::FRAGMENT_INTERLEAVE
-        | name::PARTIAL_DELIVERY_POINT => OneOf(&[4]),
+        name::ADAPTATION_LAYER | name::FRAGMENT_INTERLEAVE | name::PARTIAL_DELIVERY_POINT => {
+            OneOf(&[4])
+        }
         name::PRIMARY_ADDR => OneOf(&[132]),
         // With and without what was added to it.
         name::PEER_ADDR_PARAMS => OneOf(&[152, 156]),
@@ -39,7 +38,10 @@ fn size_to_set(option: i32) -> Option<Size> {
         // `sctp_event_subscribe` has grown with the years.
         name::EVENTS => AtMost(14),
         name::EVENT => AtLeast(8),
-        name::CONTEXT => OneOf(&[8]),
+        name::CONTEXT
+        | name::AUTH_ACTIVE_KEY
+        | name::AUTH_DELETE_KEY
+        | name::AUTH_DEACTIVATE_KEY => OneOf(&[8]),
         // An integer, or `sctp_assoc_value`.
         name::MAXSEG | name::MAX_BURST => OneOf(&[4, 8]),
         // `sctp_assoc_value`, or `sctp_sack_info`.
@@ -75,7 +77,10 @@ pub(super) fn cannot_set(option: i32) -> i32 {
 /// Why an option cannot be read.
 pub(super) fn cannot_get(option: i32) -> i32 {
     match option {
-        name::HMAC_IDENT | name::PEER_AUTH_CHUNKS | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
+        name::HMAC_IDENT
+        | name::AUTH_ACTIVE_KEY
+        | name::PEER_AUTH_CHUNKS
+        | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
         31 | 37 | 114..=116 | 118 | 123 | 124 | 131 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,

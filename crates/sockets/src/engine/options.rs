@@ -193,6 +193,9 @@ impl Engine {
                 if !many {
                     return Err(errno::EOPNOTSUPP);
                 }
+                if value.len() != 4 {
+                    return Err(errno::EINVAL);
+                }
                 // In seconds; Linux has no more than a signed number of milliseconds, either.
                 options.autoclose = at_least(value, 4)?.u32(0).min(i32::MAX as u32 / 1000);
                 self.idle.notify_one();
@@ -232,6 +235,10 @@ impl Engine {
                 options.partial_delivery = point;
             }
             name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
+            // RFC 6458 §8.1.27: "This option only supports one-to-one style SCTP sockets"; that it
+            // comes too late after bind() is EFAULT in Linux.
+            name::REUSE_PORT if many => return Err(errno::EOPNOTSUPP),
+            name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => {
                 // `sctp_udpencaps`: the address is aligned to 8 bytes.
@@ -270,6 +277,9 @@ impl Engine {
             name::RTOINFO => {
                 at_least(value, 16)?;
                 let (initial, max, min) = (a, f.u32(8), f.u32(12));
+                if min > 0 && max > 0 && min > max {
+                    return Err(errno::EINVAL);
+                }
                 self.reconfigure(id, number, |config| {
                     let rto = &mut Arc::make_mut(&mut config.profile).rto;
                     for (field, n) in [

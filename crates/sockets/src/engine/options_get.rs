@@ -111,6 +111,10 @@ impl Engine {
             | name::ASCONF_SUPPORTED
             | name::AUTH_SUPPORTED
             | name::ECN_SUPPORTED => {
+                // SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC and SCTP_ALL_ASSOC are none.
+                if number > 2 && many && self.association_of(id, number).is_none() {
+                    return Err(errno::EINVAL);
+                }
                 s.u32(number).u32(0);
             }
             _ => return Err(cannot_get(option)),

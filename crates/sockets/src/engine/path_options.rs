@@ -45,6 +45,7 @@ impl Change {
         };
         let both = |a, b| change.has(a) && change.has(b);
         if both(spp::HB_ENABLE, spp::HB_DISABLE)
+            || both(spp::PMTUD_ENABLE, spp::PMTUD_DISABLE)
             || both(spp::SACKDELAY_ENABLE, spp::SACKDELAY_DISABLE)
             || change.delay > 500
         {

@@ -176,6 +176,8 @@ impl Engine {
         if pending != 0 {
             return Err(pending);
         }
+        // SCTP_EOF may be among what was written before.
+        self.take_frames(id);
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
         let whole = !self.socket(id)?.options.config.fragmentation;
@@ -184,6 +186,10 @@ impl Engine {
             return Err(errno::EINVAL);
         }
         let shut = self.sockets.get(&id).is_some_and(|socket| socket.write_shut);
+        if association.finished {
+            // RFC 9260 §9.2: "The endpoint accepts no new data from its upper layer".
+            return Err(errno::EPIPE);
+        }
         if association.peer_is_done || shut {
             // As the kernel: §9.2 of RFC 9260 takes nothing more.
             return Err(if self.socket(id)?.many { errno::ESHUTDOWN } else { errno::EPIPE });
@@ -277,6 +283,9 @@ impl Engine {
             }
         }
         if header.sinfo_flags & sinfo::EOF != 0 {
+            if let Some(association) = self.associations.get_mut(&number) {
+                association.finished = true;
+            }
             self.shut_association(number);
         }
         Taken::Done
