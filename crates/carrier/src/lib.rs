@@ -113,7 +113,7 @@ pub struct Outgoing {
     /// The ECN field to send with.
     pub ecn: Ecn,
     /// IP may fragment the packet, for what it carries was made for a larger path MTU
-    /// (RFC 9260 §6.9). Otherwise it leaves with DF set. Has no effect but on Linux.
+    /// (RFC 9260 §6.9), or that is below 512. Otherwise it leaves with DF set. Has no effect but on Linux.
     pub fragment: bool,
 }
 

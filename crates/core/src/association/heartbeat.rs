@@ -98,7 +98,6 @@ impl Association {
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
         let monitored = self.is_monitored();
         self.paths[path].heartbeat.next = None;
-        self.raise_path_mtu(now, path);
         if !monitored {
             return;
         }

@@ -31,6 +31,7 @@ impl Association {
         for path in self.paths.iter() {
             consider(path.t3);
             consider(path.heartbeat.next);
+            consider(path.raise_mtu_at.filter(|_| !self.is_closed()));
         }
         next
     }
@@ -74,6 +75,9 @@ impl Association {
         }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
+            if due(self.paths[path].raise_mtu_at) {
+                self.raise_path_mtu(path);
+            }
             if due(self.paths[path].t3) {
                 self.paths[path].t3 = None;
                 self.on_t3(now, path);

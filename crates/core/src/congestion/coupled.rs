@@ -116,6 +116,10 @@ impl<C: Coupling> CongestionControl for CoupledControl<C> {
         self.base.set_window(cwnd, ssthresh);
     }
 
+    fn set_pmdcs(&mut self, pmdcs: usize) {
+        self.base.set_pmdcs(pmdcs);
+    }
+
     fn initial_window(&self) -> usize {
         self.base.initial_window()
     }

@@ -95,6 +95,8 @@ pub(crate) trait CongestionControl {
     fn on_idle(&mut self);
     /// Sets both from outside: the answer to a spurious loss, and rate reduction.
     fn set_window(&mut self, cwnd: usize, ssthresh: usize);
+    /// The path MTU has changed: the unit of growth, and the least that a window is.
+    fn set_pmdcs(&mut self, pmdcs: usize);
     /// The window of a new association.
     fn initial_window(&self) -> usize;
     /// It looks at the other paths.

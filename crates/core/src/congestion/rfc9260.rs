@@ -20,8 +20,8 @@ use crate::profile::{CongestionParameters, InitialWindow};
 pub(crate) struct Rfc9260 {
     parameters: CongestionParameters,
     pmdcs: usize,
+    ipv6: bool,
     cwnd: usize,
-    initial: usize,
     ssthresh: usize,
     partial_bytes_acked: usize,
     /// The path has decayed since it was last used.
@@ -37,20 +37,12 @@ pub(super) struct Steps {
 }
 
 impl Rfc9260 {
-    //= RFC 9260 7.2.1-1
     pub(super) fn new(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> Rfc9260 {
-        let cwnd = match parameters.initial_window {
-            InitialWindow::Rfc9260 => {
-                let floor = if ipv6 { 4344 } else { 4404 };
-                (4 * pmdcs).min((2 * pmdcs).max(floor))
-            }
-            InitialWindow::Rfc2960 => 2 * pmdcs,
-        };
         Rfc9260 {
             parameters: parameters.clone(),
             pmdcs,
-            cwnd,
-            initial: cwnd,
+            ipv6,
+            cwnd: initial_window(parameters, pmdcs, ipv6),
             //= RFC 9260 7.2.1-3
             // RFC 9260 §7.2.1: ssthresh SHOULD be arbitrarily high at first.
             ssthresh: usize::MAX,
@@ -133,6 +125,17 @@ impl Rfc9260 {
     }
 }
 
+//= RFC 9260 7.2.1-1
+fn initial_window(parameters: &CongestionParameters, pmdcs: usize, ipv6: bool) -> usize {
+    match parameters.initial_window {
+        InitialWindow::Rfc9260 => {
+            let floor = if ipv6 { 4344 } else { 4404 };
+            (4 * pmdcs).min((2 * pmdcs).max(floor))
+        }
+        InitialWindow::Rfc2960 => 2 * pmdcs,
+    }
+}
+
 impl CongestionControl for Rfc9260 {
     fn cwnd(&self) -> usize {
         self.cwnd
@@ -160,8 +163,19 @@ impl CongestionControl for Rfc9260 {
         self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
     }
 
+    /// Bytes stay bytes: the path holds as many as before. A first window that nothing has filled yet
+    /// is that of the new size (RFC 5681 §3.1: if the segments turn out to be too large, it "SHOULD be
+    /// reduced to prevent large bursts of smaller segments").
+    fn set_pmdcs(&mut self, pmdcs: usize) {
+        let first = self.cwnd == self.initial_window() && self.ssthresh == usize::MAX;
+        self.pmdcs = pmdcs;
+        let initial = self.initial_window();
+        self.cwnd = if first { initial } else { self.cwnd.max(pmdcs) };
+        self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
+    }
+
     fn initial_window(&self) -> usize {
-        self.initial
+        initial_window(&self.parameters, self.pmdcs, self.ipv6)
     }
 
     //= RFC 9260 7.1-1 7.2.1-10 7.2.1-11 7.2.2-4
@@ -258,6 +272,22 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (10_000, 10_000));
         c.on_timeout(false, &Coupled::default());
         assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 4 * PMDCS));
+    }
+
+    #[test]
+    fn another_path_mtu_is_another_unit_of_growth_and_another_floor() {
+        let mut c = control();
+        c.set_pmdcs(500);
+        assert_eq!((c.cwnd(), c.initial_window()), (2000, 2000), "nothing has filled it yet");
+        c.set_window(20_000, 10_000);
+        c.set_pmdcs(1000);
+        assert_eq!((c.cwnd(), c.ssthresh()), (20_000, 10_000), "the path holds as much as before");
+        c.on_ack(&ack(20_000, 20_000));
+        assert_eq!(c.cwnd(), 21_000);
+        c.on_timeout(false, &Coupled::default());
+        assert_eq!((c.cwnd(), c.ssthresh()), (1000, 10_500));
+        c.set_pmdcs(PMDCS);
+        assert_eq!(c.cwnd(), PMDCS, "at least one packet");
     }
 
     #[test]

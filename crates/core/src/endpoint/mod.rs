@@ -70,7 +70,7 @@ pub struct Transmit {
     /// The path, for captures and logs; `None` when it belongs to no association.
     pub path: Option<PathId>,
     /// IP must be allowed to fragment the packet, for the path MTU has shrunk since its contents were
-    /// made (RFC 9260 §6.9). All others leave with DF set (§7.3).
+    /// made (RFC 9260 §6.9), or is below 512. All others leave with DF set (§7.3).
     pub fragment: bool,
 }
 

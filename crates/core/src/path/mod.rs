@@ -96,6 +96,8 @@ pub(crate) struct Path {
     pub(crate) control: Controller,
     /// Path MTU: bytes of the largest IP packet.
     pub(crate) mtu: usize,
+    /// It is even smaller than what packets are made for: routers fragment them.
+    pub(crate) beneath_mtu: bool,
     /// When a larger one may be tried, after ICMP has lowered it.
     pub(crate) raise_mtu_at: Option<Time>,
     /// When ICMP last said that the destination is unreachable, and was believed.
@@ -172,6 +174,7 @@ impl Path {
             //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             mtu: config.mtu,
+            beneath_mtu: false,
             raise_mtu_at: None,
             unreachable_at: None,
             max_packet,
@@ -204,8 +207,22 @@ impl Path {
 
     /// Sends to another UDP port of the peer, or on raw IP, from now on.
     pub(crate) fn encapsulate(&mut self, port: Option<u16>) {
-        self.encapsulation = port;
-        self.max_packet = max_packet(self.mtu, self.remote, port.is_some());
+        if self.encapsulation != port {
+            self.encapsulation = port;
+            self.set_mtu(self.mtu);
+        }
+    }
+
+    //= RFC 9260 7.2-3
+    /// The path MTU changes, and with it what a packet holds (PMDCS), also for congestion control.
+    pub(crate) fn set_mtu(&mut self, mtu: usize) {
+        self.mtu = mtu;
+        self.max_packet = max_packet(mtu, self.remote, self.encapsulation.is_some());
+        let pmdcs = self.pmdcs();
+        self.control.get_mut().set_pmdcs(pmdcs);
+        if let Some(limit) = &mut self.queue_limit {
+            limit.set_mss(pmdcs);
+        }
     }
 
     /// Bytes that may be in flight: the congestion window, or less to keep the queue short.

@@ -98,6 +98,12 @@ struct Probe {
 }
 
 impl QueueLimit {
+    /// Packets are of so many bytes from now on.
+    pub(crate) fn set_mss(&mut self, mss: usize) {
+        self.max_headroom = self.max_headroom / self.mss * mss;
+        self.mss = mss;
+    }
+
     /// At most so many packets of `mss` bytes beyond the bandwidth-delay product.
     pub(crate) fn new(packets: u32, mss: usize) -> QueueLimit {
         QueueLimit {

@@ -34,13 +34,59 @@ fn a_smaller_path_mtu_holds_for_new_data_and_ip_fragments_the_old() {
     assert!(sent.iter().all(|p| !p.to.fragment && p.bytes.len() <= 980), "{sent:?}");
     assert_eq!(script.end.endpoint_stats().icmp_accepted, 1);
     // No message raises it, or lowers it to what no link has.
-    for mtu in [1400, 500, 67] {
+    for mtu in [1400, 67] {
         give(&mut script, &icmp(IcmpKind::TooBig { mtu }, &quoted));
         assert_eq!(script.path(0).mtu, 1000, "{mtu}");
     }
     // RFC 1191 §5: a router that says nothing.
     give(&mut script, &icmp(IcmpKind::TooBig { mtu: 0 }, &quoted));
     assert_eq!(script.path(0).mtu, 576);
+}
+
+/// What is sent of `bytes`, and whether routers may fragment it.
+fn sizes(script: &mut Script, bytes: usize) -> Vec<(usize, bool)> {
+    script.send(bytes).iter().map(|p| (p.bytes.len(), p.to.fragment)).collect()
+}
+
+#[test]
+fn routers_fragment_where_the_path_mtu_is_below_512() {
+    for reported in [400, 68] {
+        let mut script = Script::flying(&bursty(), 1);
+        let quoted = packet(PEER_TAG, |w| w.cookie_ack());
+        let again = give(&mut script, &icmp(IcmpKind::TooBig { mtu: reported }, &quoted));
+        assert_eq!((script.numbers(&again), script.path(0).mtu), (vec![vec![0]], 512));
+        assert!(again[0].to.fragment);
+        script.sack(1, &[]);
+        // 512 less IP.
+        let sent = sizes(&mut script, 800);
+        assert_eq!(sent.len(), 2, "{sent:?}");
+        assert!(sent.iter().all(|(len, fragment)| *len <= 492 && *fragment), "{sent:?}");
+        // It is told once.
+        assert!(give(&mut script, &icmp(IcmpKind::TooBig { mtu: 300 }, &quoted)).is_empty());
+    }
+}
+
+#[test]
+fn congestion_control_counts_in_packets_of_the_new_size() {
+    let mut script = Script::flying(&bursty(), 3);
+    let quoted = packet(PEER_TAG, |w| w.cookie_ack());
+    give(&mut script, &icmp(TOO_BIG, &quoted));
+    script.wait(secs(5));
+    // RFC 9260 §7.2.3: after T3-rtx cwnd is one PMDCS, 1000 less IP and common header.
+    assert_eq!(script.path(0).cwnd, 968);
+}
+
+#[test]
+fn the_configured_mtu_is_tried_again_without_heartbeats() {
+    let mut script = Script::connected(&profile("rfc9260", "heartbeat.enabled = false"));
+    let sent = script.send(100);
+    give(&mut script, &icmp(IcmpKind::TooBig { mtu: 400 }, &sent[0].bytes));
+    script.sack(1, &[]);
+    script.wait(secs(599));
+    assert_eq!(script.path(0).mtu, 512);
+    script.wait(secs(2));
+    assert_eq!(script.path(0).mtu, 1500);
+    assert!(!script.send(100)[0].to.fragment);
 }
 
 #[test]
