@@ -6,9 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Association, Control, State};
-use crate::path::{HeartbeatInfo, PathId, PathSettings, PathState, heartbeat_interval};
+use crate::path::{HeartbeatInfo, Path, PathId, PathSettings, PathState, heartbeat_interval};
 use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
+
+/// A peer that has answered is still there for so long: as long as a handshake may take.
+const PRESENCE: Duration = Duration::from_secs(60);
 
 impl Association {
     //= RFC 9260 5.4-1
@@ -46,6 +49,28 @@ impl Association {
         if self.is_monitored() && !waits && beats(before) != beats(settings) {
             self.plan_heartbeat(now, path);
         }
+    }
+
+    /// Whether the peer is still there, at its address and UDP port of `path`. It is asked by heartbeats:
+    /// `None` as long as neither an answer has come nor two of them in a row were lost.
+    pub(crate) fn is_present(&mut self, now: Time, path: PathId) -> Option<bool> {
+        if !self.is_monitored() {
+            return Some(true);
+        }
+        let Path { heartbeat, failures, .. } = &mut self.paths[path];
+        match heartbeat.asked {
+            Some(_) if heartbeat.is_unanswered() => {
+                if *failures >= 2 {
+                    return Some(false);
+                }
+            }
+            Some(asked) if now.since(asked) < PRESENCE => return Some(true),
+            _ => heartbeat.asked = Some(now),
+        }
+        if heartbeat.outstanding.is_none() {
+            self.send_heartbeat(now, path);
+        }
+        None
     }
 
     /// The idle period of a path begins now.

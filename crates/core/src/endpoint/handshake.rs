@@ -9,6 +9,7 @@ use tresse_wire::{
 };
 
 use super::cookie::Cookie;
+use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey, State};
 use crate::config::AssociationConfig;
@@ -58,7 +59,11 @@ impl Endpoint {
         };
         let answer = match self.find_any(&init.peer.addresses, datagram, header) {
             Some(id) => self.answer_known(now, id, datagram, header, &mut init),
-            None => self.answer_stranger(datagram, header, &mut init),
+            None => match self.rival(now, datagram, header) {
+                Rival::Nobody => self.answer_stranger(datagram, header, &mut init),
+                Rival::Unknown => None,
+                Rival::Restarted(id) => self.answer_known(now, id, datagram, header, &mut init),
+            },
         };
         if let Some(mut answer) = answer {
             //= RFC 9260 3.3.3-11
@@ -282,7 +287,9 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         };
-        let known = known.or_else(|| self.find_any(&cookie.peer.addresses, datagram, header));
+        let known = known
+            .or_else(|| self.find_any(&cookie.peer.addresses, datagram, header))
+            .or_else(|| self.restarted_elsewhere(datagram, header, &cookie));
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
         });

@@ -9,6 +9,7 @@ mod index;
 mod past;
 mod ports;
 mod reply;
+mod rival;
 mod shard;
 #[cfg(test)]
 pub(crate) mod tests;

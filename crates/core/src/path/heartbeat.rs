@@ -48,10 +48,21 @@ pub(crate) struct HeartbeatState {
     pub(crate) outstanding: Option<HeartbeatInfo>,
     /// The same, of those that were sent from other sources than that of the path.
     pub(crate) search: Option<HeartbeatInfo>,
+    /// When it was first asked whether the peer is still there, because of an INIT from another UDP port.
+    pub(crate) asked: Option<Time>,
+    /// When a packet of the peer came from its address last.
+    pub(crate) heard: Time,
     /// When to look again: the answer is overdue, or the next one is due.
     pub(crate) next: Option<Time>,
     pub(crate) sent: u64,
     pub(crate) acked: u64,
+}
+
+impl HeartbeatState {
+    /// Nothing was heard since it was asked whether the peer is still there.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.asked.is_some_and(|asked| self.heard <= asked)
+    }
 }
 
 //= RFC 9260 8.3-13

@@ -1,7 +1,7 @@
 //! Packets in UDP and on raw IP (RFC 6951 §5).
 
 use super::*;
-use script::packet;
+use script::{init_packet, packet, peer_fields};
 use sent::only;
 
 /// Two paths of an association in UDP.
@@ -56,4 +56,87 @@ fn a_raw_packet_ends_encapsulation_and_a_udp_datagram_begins_it() {
     }
     let sent = script.send(2 * script::FULL);
     assert!(sent.iter().all(|p| p.bytes.len() <= 1472 && p.to.encapsulation == Some(4500)));
+}
+
+/// What the peer says after a restart; or another host behind its NAT.
+fn other_life() -> InitFields {
+    InitFields { initiate_tag: VerificationTag(0x0ddba11), initial_tsn: Tsn(1000), ..peer_fields() }
+}
+
+/// An INIT from the UDP port 4500, where the association has 9899.
+fn init_from_elsewhere(script: &mut Script) -> Vec<Sent> {
+    script.encapsulation = Some(4500);
+    let sent = script.give_bytes(init_packet(&other_life(), &[]));
+    script.encapsulation = Some(9899);
+    sent
+}
+
+/// The INIT is sent again as a client does, until the endpoint is sure that the known peer is gone.
+fn init_ack_after_silence(script: &mut Script) -> Sent {
+    let mut heartbeats = 0;
+    for wait in [1, 2, 4, 8] {
+        let sent = init_from_elsewhere(script);
+        if let Some(ack) = sent.iter().find(|p| p.carries(ChunkType::INIT_ACK)) {
+            assert!(heartbeats >= 2, "{heartbeats}");
+            return ack.clone();
+        }
+        for packet in sent.iter().chain(&script.wait(secs(wait))) {
+            assert_eq!(packet.to.encapsulation, Some(9899));
+            heartbeats += usize::from(packet.carries(ChunkType::HEARTBEAT));
+        }
+    }
+    panic!("no INIT ACK");
+}
+
+/// COOKIE ECHO from the UDP port 4500.
+fn echo_from_elsewhere(script: &mut Script, ack: &Sent) -> Vec<Sent> {
+    assert_eq!(ack.to.encapsulation, Some(4500));
+    script.encapsulation = Some(4500);
+    let echo = packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    let sent = script.give_bytes(echo);
+    script.encapsulation = Some(9899);
+    sent
+}
+
+fn one_path() -> Script {
+    Script::connected(&AssociationConfig { encapsulation: Some(9899), ..standard() })
+}
+
+#[test]
+fn a_restart_from_another_udp_port_is_a_restart() {
+    let mut script = one_path();
+    let ack = init_ack_after_silence(&mut script);
+    let sent = echo_from_elsewhere(&mut script, &ack);
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK]);
+    assert_eq!(only(&sent).to.encapsulation, Some(4500));
+    assert!(script.events.contains(&Event::Restarted));
+    assert_eq!(script.end.associations(), [script.id], "the same association");
+    assert_eq!(only(&script.send(10)).to.encapsulation, Some(4500));
+}
+
+#[test]
+fn another_host_behind_the_same_nat_is_no_restart() {
+    let mut script = one_path();
+    let beat = init_from_elsewhere(&mut script);
+    assert_eq!(only(&beat).to.encapsulation, Some(9899));
+    let info = only(&beat).find(ChunkType::HEARTBEAT).unwrap().value.to_vec();
+    script.wait(ms(50));
+    script.give(|w| w.heartbeat_ack(&info));
+    script.wait(ms(950));
+    let ack = only(&init_from_elsewhere(&mut script)).clone();
+    echo_from_elsewhere(&mut script, &ack);
+    assert_eq!(script.end.associations().len(), 2);
+    assert!(!script.events.contains(&Event::Restarted));
+    assert_eq!(only(&script.send(10)).to.encapsulation, Some(9899));
+}
+
+#[test]
+fn a_peer_that_answers_after_all_is_not_replaced() {
+    let mut script = one_path();
+    let ack = init_ack_after_silence(&mut script);
+    script.wait(ms(10));
+    script.give(|w| w.heartbeat(b"still here"));
+    echo_from_elsewhere(&mut script, &ack);
+    assert_eq!(script.end.associations().len(), 2);
+    assert!(!script.events.contains(&Event::Restarted));
 }

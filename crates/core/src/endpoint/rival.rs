@@ -1,0 +1,71 @@
+//! An INIT from the address and the SCTP ports of an association, but from another UDP port: the peer has
+//! restarted and its NAT gave it another one, or a second host behind that NAT uses the same SCTP port.
+//!
+//! RFC 6951 §5.4 has only the generic lookup, which would take every such host for a restart. The peer that
+//! we know can tell: it is asked by heartbeats, and the INIT, which will come again, waits. If it answers,
+//! the INIT is a stranger's. If two heartbeats in a row are lost, it is that of a restart.
+
+use super::cookie::Cookie;
+use super::{AssociationId, Datagram, Endpoint};
+use crate::time::Time;
+use tresse_wire::CommonHeader;
+
+/// So many associations are asked for one INIT; where more hosts share an address, all are strangers.
+const MAX_ASKED: usize = 4;
+
+/// Who an INIT may be from, besides a stranger.
+pub(super) enum Rival {
+    /// All peers that it could be are still there.
+    Nobody,
+    /// They have been asked.
+    Unknown,
+    /// The peer of this association, which is no longer where it was.
+    Restarted(AssociationId),
+}
+
+impl Endpoint {
+    /// Looks whether the INIT in `datagram` is a restart from another UDP port.
+    pub(super) fn rival(&mut self, now: Time, datagram: &Datagram, header: CommonHeader) -> Rival {
+        let ids = self.at_other_ports(datagram, header);
+        if ids.len() > MAX_ASKED {
+            return Rival::Nobody;
+        }
+        let mut rival = Rival::Nobody;
+        for id in ids {
+            let Some(a) = self.associations.get_mut(id) else { continue };
+            let Some(path) = a.paths.find(datagram.source) else { continue };
+            match a.is_present(now, path) {
+                Some(true) => {}
+                Some(false) => return Rival::Restarted(id),
+                None => {
+                    rival = Rival::Unknown;
+                    self.settle(now, id);
+                }
+            }
+        }
+        rival
+    }
+
+    /// The association that a cookie for such a restart names, unless its peer has answered meanwhile.
+    pub(super) fn restarted_elsewhere(
+        &self,
+        datagram: &Datagram,
+        header: CommonHeader,
+        cookie: &Cookie,
+    ) -> Option<AssociationId> {
+        self.at_other_ports(datagram, header).into_iter().find(|id| {
+            self.associations.get(*id).is_some_and(|a| {
+                let ties = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
+                let path = a.paths.find(datagram.source);
+                ties == (cookie.local_tie_tag, cookie.peer_tie_tag)
+                    && path.is_some_and(|path| a.paths[path].heartbeat.is_unanswered())
+            })
+        })
+    }
+
+    /// The associations at that address and these SCTP ports, whatever the UDP port; a few.
+    fn at_other_ports(&self, datagram: &Datagram, header: CommonHeader) -> Vec<AssociationId> {
+        let (ours, theirs) = (header.destination_port, header.source_port);
+        self.index.at_ports(ours, datagram.source, theirs).take(MAX_ASKED + 1).collect()
+    }
+}
