@@ -6,13 +6,28 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 /// Zones remembered at most; only hosts on the same link can make entries.
 const MAX_ZONES: usize = 256;
 
-/// Translates between the plain IP addresses of SCTP and the socket addresses of one UDP socket.
+/// Translates between the plain IP addresses of SCTP and the socket addresses of one socket.
+///
+/// Link-local addresses name a host only together with an interface (RFC 4007 §6), and SCTP has no place
+/// for that. So the first host with such an address has it for its name, and its interface is kept here. No
+/// datagram changes that, for none was validated yet. Another host with the same address behind another
+/// interface has the number of that interface in bits 32 to 63 of its name, which are 0 on the wire
+/// (RFC 4291 §2.5.6).
 #[derive(Debug)]
 pub(crate) struct AddressMap {
     ipv6_socket: bool,
-    /// Link-local addresses name a host only together with an interface (RFC 4007 §6). SCTP has
-    /// no place for that, so the interface where a peer was heard last is kept here.
     zones: BTreeMap<Ipv6Addr, u32>,
+}
+
+/// The interface that the name of a peer holds; 0 if none.
+fn zone_in(name: Ipv6Addr) -> u32 {
+    (name.to_bits() >> 64) as u32
+}
+
+/// `address` with this interface in it.
+fn with_zone(address: Ipv6Addr, zone: u32) -> Ipv6Addr {
+    let mask = u128::from(u32::MAX) << 64;
+    Ipv6Addr::from_bits(address.to_bits() & !mask | u128::from(zone) << 64)
 }
 
 impl AddressMap {
@@ -25,7 +40,7 @@ impl AddressMap {
         address.to_canonical()
     }
 
-    /// Remembers the zone of a link-local peer.
+    /// The application says where a link-local peer is.
     pub(crate) fn learn(&mut self, peer: SocketAddr) {
         if let SocketAddr::V6(peer) = peer
             && peer.ip().is_unicast_link_local()
@@ -36,6 +51,21 @@ impl AddressMap {
         }
     }
 
+    /// The name of the peer that a datagram came from.
+    pub(crate) fn heard(&mut self, peer: SocketAddr) -> IpAddr {
+        match peer {
+            SocketAddr::V6(v6) if v6.ip().is_unicast_link_local() && v6.scope_id() != 0 => {
+                let (address, zone) = (*v6.ip(), v6.scope_id());
+                if !self.zones.contains_key(&address) && zone_in(address) == 0 {
+                    self.learn(peer);
+                }
+                let is_first = self.zones.get(&address) == Some(&zone);
+                if is_first { address } else { with_zone(address, zone) }.into()
+            }
+            _ => AddressMap::plain(peer.ip()),
+        }
+    }
+
     /// The address to give to the socket; `None` if the socket cannot reach it: the other address
     /// family, or a link-local address whose zone is unknown.
     pub(crate) fn for_socket(&self, address: IpAddr, port: u16) -> Option<SocketAddr> {
@@ -43,8 +73,11 @@ impl AddressMap {
             (IpAddr::V4(_), false) => Some(SocketAddr::new(address, port)),
             (IpAddr::V4(v4), true) => Some(SocketAddr::new(v4.to_ipv6_mapped().into(), port)),
             (IpAddr::V6(v6), true) if v6.is_unicast_link_local() => {
-                let zone = *self.zones.get(&v6)?;
-                Some(SocketAddrV6::new(v6, port, 0, zone).into())
+                let zone = match zone_in(v6) {
+                    0 => *self.zones.get(&v6)?,
+                    zone => zone,
+                };
+                Some(SocketAddrV6::new(with_zone(v6, 0), port, 0, zone).into())
             }
             (IpAddr::V6(_), true) => Some(SocketAddr::new(address, port)),
             (IpAddr::V6(_), false) => None,
@@ -73,15 +106,34 @@ mod tests {
         let mut map = AddressMap::new("[::]:9899".parse().unwrap());
         let peer: Ipv6Addr = "fe80::1".parse().unwrap();
         assert_eq!(map.for_socket(peer.into(), 9), None);
-        map.learn(SocketAddrV6::new(peer, 7, 0, 3).into());
+        assert_eq!(map.heard(SocketAddrV6::new(peer, 7, 0, 3).into()), peer);
         assert_eq!(map.for_socket(peer.into(), 9), Some(SocketAddrV6::new(peer, 9, 0, 3).into()));
         for n in 0..1000 {
-            map.learn(
-                SocketAddrV6::new(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n), 7, 0, 1).into(),
-            );
+            let other = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n);
+            let other = SocketAddrV6::new(other, 7, 0, 1).into();
+            // Those beyond it are answered, too.
+            let name = map.heard(other);
+            assert_eq!(map.for_socket(name, 7), Some(other));
         }
         assert_eq!(map.zones.len(), MAX_ZONES);
         map.learn(SocketAddrV6::new(peer, 7, 0, 4).into());
-        assert_eq!(map.zones[&peer], 4, "a known peer that moves is still followed");
+        assert_eq!(map.zones[&peer], 4, "the application may say where a known peer is now");
+    }
+
+    #[test]
+    fn equal_addresses_behind_two_interfaces_are_two_peers() {
+        let mut map = AddressMap::new("[::]:9899".parse().unwrap());
+        let address: Ipv6Addr = "fe80::1".parse().unwrap();
+        let [here, there] = [3, 4].map(|zone| SocketAddrV6::new(address, 9, 0, zone).into());
+        let names = [map.heard(here), map.heard(there)];
+        assert_ne!(names[0], names[1]);
+        for (name, peer) in names.into_iter().zip([here, there]) {
+            assert_eq!(map.for_socket(name, 9), Some(peer), "no datagram leads the answers away");
+            assert_eq!(map.heard(peer), name);
+        }
+        // On the wire nobody has the name of another.
+        let IpAddr::V6(forged) = names[1] else { panic!("{names:?}") };
+        let name = map.heard(SocketAddrV6::new(forged, 9, 0, 3).into());
+        assert!(!names.contains(&name), "{name}");
     }
 }

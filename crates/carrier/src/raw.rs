@@ -133,8 +133,7 @@ impl RawCarrier {
             Poll::Ready(result.unwrap_or_else(|_| Err(ErrorKind::WouldBlock.into())))
         };
         received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
-            take(meta, buffer, local.ip(), stats, out);
-            addresses.learn(meta.addr);
+            take(meta, buffer, local.ip(), addresses, stats, out);
         })
     }
 
@@ -303,6 +302,7 @@ fn take(
     meta: &RecvMeta,
     buffer: &[u8],
     local: IpAddr,
+    addresses: &mut AddressMap,
     stats: &mut CarrierStats,
     out: &mut Vec<Incoming>,
 ) {
@@ -319,7 +319,7 @@ fn take(
     stats.datagrams_received += 1;
     stats.bytes_received += packet.len() as u64;
     out.push(Incoming {
-        source: meta.addr.ip(),
+        source: addresses.heard(meta.addr),
         destination: meta.dst_ip.unwrap_or(local),
         encapsulation: None,
         ecn: ecn_of(meta),

@@ -140,8 +140,7 @@ impl UdpCarrier {
             Poll::Ready(io.try_io(Interest::READABLE, receive))
         };
         received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
-            split(meta, buffer, *local, stats, out);
-            addresses.learn(meta.addr);
+            split(meta, buffer, *local, addresses, stats, out);
         })
     }
 
@@ -339,6 +338,7 @@ fn split(
     meta: &RecvMeta,
     buffer: &[u8],
     local: SocketAddr,
+    addresses: &mut AddressMap,
     stats: &mut CarrierStats,
     out: &mut Vec<Incoming>,
 ) {
@@ -347,7 +347,7 @@ fn split(
         stats.recv_invalid += 1;
         return;
     }
-    let source = AddressMap::plain(meta.addr.ip());
+    let source = addresses.heard(meta.addr);
     let destination: IpAddr = AddressMap::plain(meta.dst_ip.unwrap_or(local.ip()));
     let ecn = ecn_of(meta);
     for datagram in data.chunks(if meta.stride == 0 { data.len() } else { meta.stride }) {
