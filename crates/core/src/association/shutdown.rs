@@ -84,17 +84,22 @@ impl Association {
         self.shutdown.t5.get_or_insert(now + guard);
     }
 
+    /// One side has asked for the end, and our data has yet to be acknowledged.
+    fn is_draining(&self) -> bool {
+        matches!(self.state, State::ShutdownPending | State::ShutdownReceived)
+    }
+
     /// A window that stays closed is no error (§6.1 A), so nothing else would ever end the wait of
-    /// SHUTDOWN-PENDING for a peer that answers and reads no more. Linux starts T5 there as well.
+    /// SHUTDOWN-PENDING and SHUTDOWN-RECEIVED for a peer that answers and reads no more.
     pub(super) fn guard_closed_window(&mut self, now: Time) {
-        if self.state == State::ShutdownPending {
+        if self.is_draining() {
             self.start_guard(now);
         }
     }
 
-    /// Data was acknowledged: SHUTDOWN-PENDING may take as long as it takes.
+    /// Data was acknowledged: it may take as long as it takes.
     pub(super) fn note_progress(&mut self) {
-        if self.state == State::ShutdownPending {
+        if self.is_draining() {
             self.shutdown.t5 = None;
         }
     }
@@ -154,7 +159,7 @@ impl Association {
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
                 if self.state != State::ShutdownReceived {
                     self.state = State::ShutdownReceived;
-                    self.shutdown.t5 = None; // The guard is the peer's now.
+                    self.shutdown.t5 = None; // It begins anew if the window closes.
                     self.journal.event(Event::PeerShutdown);
                 }
                 self.shutdown.path = path;

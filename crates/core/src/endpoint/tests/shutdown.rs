@@ -209,25 +209,32 @@ fn a_dead_peer_ends_a_pending_shutdown_by_its_errors() {
 }
 
 #[test]
-fn a_window_that_stays_closed_ends_a_pending_shutdown() {
+fn a_window_that_stays_closed_ends_a_shutdown_of_either_side() {
     // §6.1 A: probes that are answered are no errors; only T5 can end that. A window that opens, if
     // only for a while, stops it.
-    let mut script = Script::connected(&standard());
-    script.send(1000);
-    script.sack_with(1, &[], 0);
-    script.send(1000);
-    script.shutdown();
-    let close = |script: &mut Script, span: u64| {
-        for _ in 0..span * 10 {
-            if script.wait(ms(100)).iter().any(|p| p.carries(ChunkType::DATA)) {
-                script.sack_with(1, &[], 0);
-            }
+    for state in [State::ShutdownPending, State::ShutdownReceived] {
+        let mut script = Script::connected(&standard());
+        script.send(1000);
+        script.sack_with(1, &[], 0);
+        script.send(1000);
+        if state == State::ShutdownPending {
+            script.shutdown();
+        } else {
+            let first = script.first;
+            script.give(|w| w.shutdown(first));
         }
-    };
-    close(&mut script, 250);
-    assert_eq!(script.state(), State::ShutdownPending);
-    close(&mut script, 100);
-    assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+        let close = |script: &mut Script, span: u64| {
+            for _ in 0..span * 10 {
+                if script.wait(ms(100)).iter().any(|p| p.carries(ChunkType::DATA)) {
+                    script.sack_with(1, &[], 0);
+                }
+            }
+        };
+        close(&mut script, 250);
+        assert_eq!(script.state(), state);
+        close(&mut script, 100);
+        assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout), "{state:?}");
+    }
 }
 
 #[test]
