@@ -462,7 +462,12 @@ impl Association {
         self.errors = 0;
         //= RFC 9260 5.2.4-4
         self.journal.event(Event::Restarted);
+        // It may have called an address that it was not told of in its first life.
+        self.sources.learn(local);
         self.adopt_peer(&cookie.peer);
+        if let Some(path) = self.confirm_offered(cookie) {
+            self.learn_source(path, local);
+        }
         self.tell_adaptation();
         self.start_heartbeats(now);
         let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
@@ -472,9 +477,21 @@ impl Association {
         }
     }
 
+    /// Confirms the address that the INIT ACK with this cookie was sent to, and returns its path. §5.4
+    /// rule 2: who brings the cookie has received it there.
+    fn confirm_offered(&mut self, cookie: &AcceptedCookie) -> Option<PathId> {
+        let path = self.paths.find(*cookie.peer.addresses.first()?)?;
+        self.paths[path].confirmed = true;
+        Some(path)
+    }
+
     //= RFC 9260 5.2.4-6
-    /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph).
-    pub(crate) fn refuse_restart(&mut self, path: PathId) {
+    /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph). It is told at
+    /// the `source` of its cookie, if that is confirmed to be its own.
+    pub(crate) fn refuse_restart(&mut self, cookie: &AcceptedCookie, source: IpAddr) {
+        let offered = self.confirm_offered(cookie);
+        let from = self.paths.find(source).filter(|p| self.paths[*p].confirmed);
+        let path = from.or(offered).unwrap_or_else(|| self.paths.data_path());
         self.push_control(path, Control::ShutdownAck);
         let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
         self.push_control(path, Control::Error(causes));

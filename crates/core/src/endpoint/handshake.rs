@@ -176,11 +176,14 @@ impl Endpoint {
         let added: Vec<IpAddr> =
             init.peer.addresses.iter().copied().filter(|x| a.paths.find(*x).is_none()).collect();
         let tie_tags = (a.identity.local_tie_tag, a.identity.peer_tie_tag);
-        // §5.2.1, §5.2.2: the parameters of the association, whatever those of the port are by now.
+        // §5.2.1, §5.2.2: the parameters of the association, whatever those of the port are by now. But a
+        // peer that calls an address which it was not told of would take that one for the only one.
+        let mut sources = a.sources().clone();
+        sources.learn(datagram.destination);
         let answer = Answer {
             fields: a.init_fields(),
             tie_tags,
-            addresses: a.sources().known().to_vec(),
+            addresses: sources.known().to_vec(),
             config: a.config.clone(),
             to: datagram.source,
         };
@@ -343,8 +346,7 @@ impl Endpoint {
             // A
             (_, false) if reborn || (ties && !tags.0) => {
                 if a.state == State::ShutdownAckSent {
-                    let path = a.paths.find(source).unwrap_or_else(|| a.paths.data_path());
-                    a.refuse_restart(path);
+                    a.refuse_restart(&cookie.accepted(), source);
                     self.settle(now, id);
                     return None;
                 }

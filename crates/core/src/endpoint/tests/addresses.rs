@@ -428,3 +428,93 @@ fn an_init_ack_for_an_association_says_what_it_was_set_up_with() {
         .collect();
     assert_eq!(listed, ["10.0.0.1", "10.0.1.1", "99"]);
 }
+
+/// A packet of the scripted peer's address number `from` to any address.
+fn deliver(script: &mut Script, from: usize, to: &str, packet: Vec<u8>) -> Vec<Sent> {
+    script.give_datagram(Datagram {
+        source: addresses(Side::Z, 2)[from],
+        destination: ip(to),
+        encapsulation: None,
+        packet: packet.into(),
+    })
+}
+
+/// The scripted peer, restarted, sends an INIT from one of its addresses; the COOKIE ECHO comes back.
+fn offer(script: &mut Script, from: usize, to: &str) -> Vec<u8> {
+    let again = InitFields { initiate_tag: VerificationTag(77), ..script::peer_fields() };
+    let sent = deliver(script, from, to, script::init_packet(&again, &[]));
+    let ack = sent::only(&sent);
+    script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()))
+}
+
+/// The addresses that an INIT or INIT ACK lists.
+fn listed(sent: &Sent) -> Vec<IpAddr> {
+    let parameters = sent.init().1;
+    let address = |p: &tresse_wire::Parameter<'_>| match p {
+        tresse_wire::Parameter::Ipv4Address(a) => Some(IpAddr::V4(*a)),
+        tresse_wire::Parameter::Ipv6Address(a) => Some(IpAddr::V6(*a)),
+        _ => None,
+    };
+    parameters.iter().filter_map(address).collect()
+}
+
+#[test]
+fn a_restart_is_answered_from_the_address_that_was_called() {
+    // Our host has got another address since, which the peer was not told of.
+    let mut script = Script::with_end(host(1, &["10.1.0.1"], &[], &standard()));
+    let sent =
+        deliver(&mut script, 0, "10.1.0.1", script::init_packet(&script::peer_fields(), &[]));
+    let ack = sent::only(&sent);
+    let echo = script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    deliver(&mut script, 0, "10.1.0.1", echo);
+    script.id = script.end.associations()[0];
+    let now = script.now;
+    script.end.set_host_addresses(now, &ips(&["10.1.0.1", "10.2.0.1"]));
+
+    let again = InitFields { initiate_tag: VerificationTag(77), ..script::peer_fields() };
+    let sent = deliver(&mut script, 0, "10.2.0.1", script::init_packet(&again, &[]));
+    let ack = sent::only(&sent);
+    assert_eq!(listed(ack), ips(&["10.1.0.1", "10.2.0.1"]));
+    let echo = script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    let sent = deliver(&mut script, 0, "10.2.0.1", echo);
+    assert!(script.events.contains(&Event::Restarted));
+    assert_eq!(sent::only(&sent).to.source, Some(ip("10.2.0.1")));
+    let data = script.send(10);
+    assert_eq!(sent::only(&data).to.source, Some(ip("10.2.0.1")));
+}
+
+#[test]
+fn a_restart_confirms_the_address_that_the_init_ack_went_to() {
+    // RFC 9260 §5.4 rule 2. That address was listed before, but no heartbeat had been answered there.
+    let mut script = Script::listening(&standard());
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &addresses(Side::Z, 2)[1..]);
+    script.join(&script::peer_fields(), &parameters.finish());
+    assert_eq!(script.path(1).state, PathState::Unconfirmed);
+    let echo = offer(&mut script, 1, "10.0.0.1");
+    deliver(&mut script, 1, "10.0.0.1", echo);
+    assert!(script.events.contains(&Event::Restarted));
+    let path = script.path(0);
+    assert_eq!((path.remote, path.state), (addresses(Side::Z, 2)[1], PathState::Active));
+    assert!(script.send(10)[0].carries(ChunkType::DATA));
+}
+
+#[test]
+fn a_restart_during_shutdown_is_not_refused_at_an_unconfirmed_address() {
+    // RFC 9260 §5.4: nothing but the handshake and heartbeats goes there.
+    let mut script = Script::listening(&standard());
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &addresses(Side::Z, 2)[1..]);
+    let parameters = parameters.finish();
+    script.join(&script::peer_fields(), &parameters);
+    let again = InitFields { initiate_tag: VerificationTag(77), ..script::peer_fields() };
+    let sent = script.give_bytes(script::init_packet(&again, &parameters));
+    let ack = sent::only(&sent);
+    let echo = script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    let last = script.first.wrapping_sub(1);
+    script.give(|w| w.shutdown(last));
+    assert_eq!(script.path(1).state, PathState::Unconfirmed);
+    let sent = deliver(&mut script, 1, "10.0.0.1", echo);
+    assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK, ChunkType::ERROR]]);
+    assert_eq!(sent::only(&sent).to.destination, addresses(Side::Z, 2)[0]);
+}
