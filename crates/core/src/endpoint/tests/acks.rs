@@ -31,7 +31,7 @@ fn nth(n: u32) -> Tsn {
     PEER_TSN.wrapping_add(n)
 }
 
-//= RFC 9260 5.1-19 6-11 6.2-1 6.2-7 6.2-8 6.9-1 6.9-14
+//= RFC 9260 5.1-19 6-11 6.2-1 6.2-7 6.2-8
 #[test]
 fn every_second_packet_is_acknowledged_at_once() {
     // RFC 9260 §6.2: "for at least every second packet (not every second DATA chunk)".

@@ -77,7 +77,7 @@ fn chunk_flags_of_init_and_init_ack_are_zero_and_ignored() {
     assert_eq!(only(&echo).types(), [ChunkType::COOKIE_ECHO]);
 }
 
-//= RFC 9260 3.3.7-2
+//= RFC 9260 3.3.7-2 9.1-2
 #[test]
 fn an_abort_is_the_last_chunk() {
     // §3.3.7: control chunks MUST be placed before it, and DATA never stands with it.

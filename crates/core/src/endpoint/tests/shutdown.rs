@@ -356,7 +356,7 @@ fn shutdowns_that_cross_are_acknowledged_at_once() {
     assert_eq!(script.end.poll_timeout(), None);
 }
 
-//= RFC 9260 3.3.7-1 3.3.7-2 3.3.7-4 8.4-2 9.1-1 9.1-2 9.1-3 9.1-4 9.1-6 9.1-7
+//= RFC 9260 3.3.7-1 3.3.7-2 3.3.7-4 8.4-2 9.1-1 9.1-3 9.1-4 9.1-6 9.1-7
 #[test]
 fn an_abort_by_the_application_carries_its_reason() {
     // RFC 9260 §9.1, §3.3.10.12.
