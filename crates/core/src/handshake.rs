@@ -238,12 +238,7 @@ impl PeerParameters {
     }
 
     //= RFC 9260 3.3.2-2 3.3.2.1.4-1 3.3.3-1 3.3.3.1-1
-    //= RFC 6951 3.2-1
-    /// Writes our addresses; none when there is a single one, which the source address shows.
     fn write_addresses(addresses: &[IpAddr], writer: &mut ParameterWriter) {
-        if addresses.len() < 2 {
-            return;
-        }
         for address in addresses {
             match address {
                 IpAddr::V4(a) => writer.ipv4(*a),

@@ -16,6 +16,7 @@ mod multipath;
 mod paths;
 mod patience;
 mod receiver;
+mod restart;
 mod sack;
 mod sender;
 mod setup;

@@ -10,8 +10,7 @@ use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, 
 use super::addresses::source_beside;
 use super::input::Incoming;
 use super::receiver::Receiver;
-use super::sender::Sender;
-use super::{Abort, Association, Blueprint, Control, Identity, Paths, State};
+use super::{Abort, Association, Blueprint, Control, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{Path, PathId};
@@ -82,7 +81,7 @@ impl Association {
             path
         };
         // Where no packet of ours could go there is no path, unless there would be none at all.
-        let reached = |r: &IpAddr| sources.reach(*r);
+        let reached = |r: &IpAddr| sources.reach(*r) || sources.reach_unseen(*r);
         let remotes: Vec<IpAddr> = match remotes.iter().any(reached) {
             true => remotes.iter().copied().filter(reached).collect(),
             false => remotes.to_vec(),
@@ -118,15 +117,19 @@ impl Association {
     }
 
     /// Queues a COOKIE ACK for `path`; the COOKIE ECHO arrived at `local`.
-    fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
+    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
         self.heard_at(path, local);
         let source = self.reply_source(path, local);
-        self.push_control(path, Control::CookieAck(source));
         //= RFC 9260 5.4-3
-        // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk".
+        // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk": that stands next to
+        // it, whatever else waits.
         if !self.paths[path].confirmed {
             self.send_heartbeat(now, path);
+            if let Some(heartbeat) = self.outbox.pop_back() {
+                self.outbox.push_front(heartbeat);
+            }
         }
+        self.push_control(path, Control::CookieAck(source));
     }
 
     fn send_init(&mut self, now: Time) {
@@ -154,7 +157,8 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        PeerParameters::write_ours(self.sources.known(), &self.config, &mut writer);
+        let told = self.sources.told(self.paths[PathId(0)].remote);
+        PeerParameters::write_ours(&told, &self.config, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
         if self.setup.preservative_ms > 0 {
@@ -302,7 +306,7 @@ impl Association {
     }
 
     /// Takes over tag, TSN, window, streams and addresses of the peer.
-    fn adopt_peer(&mut self, peer: &PeerParameters) {
+    pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
         self.setup.adaptation = peer.adaptation;
         self.sender.a_rwnd = peer.a_rwnd as usize;
@@ -364,7 +368,7 @@ impl Association {
         }
     }
 
-    fn tell_adaptation(&mut self) {
+    pub(super) fn tell_adaptation(&mut self) {
         if let Some(code) = self.setup.adaptation {
             self.journal.event(Event::PeerAdaptation(code));
         }
@@ -416,84 +420,5 @@ impl Association {
             let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
             self.send_cookie_ack(now, path, local);
         }
-    }
-
-    /// Whether a cookie with our tag is from another life of the peer than the one that we are
-    /// associated with: it crashed and connected anew while we were setting up, so that the cookie
-    /// looks like one of a collision.
-    pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
-        !matches!(self.state, State::CookieWait | State::CookieEchoed)
-            && cookie.peer.tag != self.identity.peer_tag
-            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn != cookie.peer.initial_tsn)
-    }
-
-    //= RFC 9260 5.2.4-5
-    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on those paths that it still
-    /// has.
-    pub(crate) fn restart(
-        &mut self,
-        now: Time,
-        cookie: &AcceptedCookie,
-        source: IpAddr,
-        local: IpAddr,
-    ) {
-        // The application asked once and will not ask again.
-        let shutdown = matches!(self.state, State::ShutdownPending | State::ShutdownSent);
-        self.outbox.clear();
-        self.stop_timers();
-        self.fail_unsent_messages();
-        self.identity = Identity {
-            local_tag: cookie.local_tag,
-            peer_tag: cookie.peer.tag,
-            local_tie_tag: self.rng.next_nonzero_u32(),
-            peer_tie_tag: self.rng.next_nonzero_u32(),
-            ..self.identity
-        };
-        self.setup = Setup { accepted: self.setup.accepted, ..Setup::new(cookie.initial_tsn) };
-        let writer_waits = self.sender.writer_waits;
-        self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
-        // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
-        // receive buffer, or each restart would cost another one.
-        if let Some(mut receiver) = self.receiver.take() {
-            self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
-        }
-        self.paths.reset(&self.config);
-        self.state = State::Established;
-        self.errors = 0;
-        //= RFC 9260 5.2.4-4
-        self.journal.event(Event::Restarted);
-        // It may have called an address that it was not told of in its first life.
-        self.sources.learn(local);
-        self.adopt_peer(&cookie.peer);
-        if let Some(path) = self.confirm_offered(cookie) {
-            self.learn_source(path, local);
-        }
-        self.tell_adaptation();
-        self.start_heartbeats(now);
-        let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
-        self.send_cookie_ack(now, path, local);
-        if shutdown {
-            self.begin_shutdown(now);
-        }
-    }
-
-    /// Confirms the address that the INIT ACK with this cookie was sent to, and returns its path. §5.4
-    /// rule 2: who brings the cookie has received it there.
-    fn confirm_offered(&mut self, cookie: &AcceptedCookie) -> Option<PathId> {
-        let path = self.paths.find(*cookie.peer.addresses.first()?)?;
-        self.paths[path].confirmed = true;
-        Some(path)
-    }
-
-    //= RFC 9260 5.2.4-6
-    /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph). It is told at
-    /// the `source` of its cookie, if that is confirmed to be its own.
-    pub(crate) fn refuse_restart(&mut self, cookie: &AcceptedCookie, source: IpAddr) {
-        let offered = self.confirm_offered(cookie);
-        let from = self.paths.find(source).filter(|p| self.paths[*p].confirmed);
-        let path = from.or(offered).unwrap_or_else(|| self.paths.data_path());
-        self.push_control(path, Control::ShutdownAck);
-        let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
-        self.push_control(path, Control::Error(causes));
     }
 }

@@ -1,7 +1,6 @@
 //! The responder's half of the handshake: INIT and COOKIE ECHO (RFC 9260 §5.1, §5.2).
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_wire::{
@@ -75,7 +74,9 @@ impl Endpoint {
     }
 
     //= RFC 9260 5.1.2-6
-    /// §5.1.2 D: any address of the INIT may identify an existing association.
+    /// §5.1.2 D: any address of the INIT may identify an existing association. But one that a peer has
+    /// listed and that was never confirmed to be its own (§5.4) is no proof, unless the packet comes from
+    /// there: behind different NATs, many hosts have the same private address.
     fn find_any(
         &self,
         addresses: &[IpAddr],
@@ -83,12 +84,15 @@ impl Endpoint {
         header: CommonHeader,
     ) -> Option<AssociationId> {
         addresses.iter().find_map(|address| {
-            self.index.of_peer(&PeerKey {
+            let id = self.index.of_peer(&PeerKey {
                 local_port: header.destination_port,
                 address: *address,
                 remote_port: header.source_port,
                 encapsulation: datagram.encapsulation,
-            })
+            })?;
+            let paths = &self.associations.get(id)?.paths;
+            let confirmed = paths.find(*address).is_some_and(|path| paths[path].confirmed);
+            (confirmed || *address == datagram.source).then_some(id)
         })
     }
 
@@ -124,14 +128,13 @@ impl Endpoint {
             inbound_streams,
             initial_tsn: self.fresh_tsn(),
         };
-        let addresses = self.host.listed(&bound, &init.peer.addresses);
+        let addresses = sources.told(datagram.source);
         Some(Answer { fields, tie_tags: (0, 0), addresses, config, to: datagram.source })
     }
 
     /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
     fn sources(&self, bound: &[IpAddr], remotes: &[IpAddr], local: IpAddr) -> Sources {
-        let listed = self.host.listed(bound, remotes);
-        let mut sources = Sources::new(listed, Arc::clone(&self.host));
+        let mut sources = Sources::of(&self.host, bound, remotes);
         sources.learn(local);
         sources
     }
@@ -183,7 +186,7 @@ impl Endpoint {
         let answer = Answer {
             fields: a.init_fields(),
             tie_tags,
-            addresses: sources.known().to_vec(),
+            addresses: sources.told(datagram.source),
             config: a.config.clone(),
             to: datagram.source,
         };
@@ -284,7 +287,7 @@ impl Endpoint {
             c.local_port == header.destination_port
                 && c.remote_port == header.source_port
                 && c.local_tag == header.verification_tag
-                && c.peer.addresses.contains(&datagram.source)
+                && (c.peer.addresses.contains(&datagram.source) || c.peer.omitted)
         });
         let Some(cookie) = cookie else {
             self.stats.bad_cookies += 1;

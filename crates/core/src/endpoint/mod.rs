@@ -190,8 +190,7 @@ impl Endpoint {
             return Err(ConnectError::ZeroPort);
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
-        let listed = self.host.listed(&port.local_addresses, remotes);
-        let sources = Sources::new(listed, Arc::clone(&self.host));
+        let sources = Sources::of(&self.host, &port.local_addresses, remotes);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.index.of_peer(&key(*address)).is_some()) {

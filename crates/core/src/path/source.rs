@@ -42,6 +42,22 @@ fn scope(address: IpAddr) -> Scope {
     }
 }
 
+/// Whether an address means something else, or nothing, in other networks: private ones (RFC 1918), those
+/// of a carrier's NAT (RFC 6598), and unique local ones (RFC 4193).
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => a.is_private() || (a.octets()[0] == 100 && a.octets()[1] & 0xc0 == 64),
+        IpAddr::V6(a) => a.is_unique_local(),
+    }
+}
+
+//= RFC 6951 3.2-3 5.7-1
+/// RFC 6951 §5.7: "IP addresses that might require translation MUST NOT be put into any SCTP packet."
+/// A private one does where the peer is out in the world, as `remote` says.
+fn needs_translation(local: IpAddr, remote: Option<&IpAddr>) -> bool {
+    is_private(local) && remote.is_some_and(|r| scope(*r) == Scope::Wide && !is_private(*r))
+}
+
 /// Whether an address can be that of one host.
 pub(crate) fn is_usable(address: IpAddr) -> bool {
     scope(address) != Scope::None
@@ -98,12 +114,16 @@ impl Host {
     }
 
     /// What a peer at `remotes` is to be told by a socket that is bound to `bound`; if that is empty, to
-    /// a wildcard, which means every address of the host (§5.1.2).
-    pub(crate) fn listed(&self, bound: &[IpAddr], remotes: &[IpAddr]) -> Vec<IpAddr> {
-        let all = if bound.is_empty() { &self.present } else { bound };
+    /// a wildcard, which means every address of the host (§5.1.2) that needs no translation on the way to
+    /// the first of `remotes`.
+    fn listed(&self, bound: &[IpAddr], remotes: &[IpAddr]) -> Vec<IpAddr> {
+        let wildcard = bound.is_empty();
+        let all = if wildcard { &self.present } else { bound };
         let mut listed: Vec<IpAddr> = Vec::new();
         for address in all {
-            let fits = !self.has_lost(*address) && is_in_scope(*address, remotes);
+            let fits = !self.has_lost(*address)
+                && is_in_scope(*address, remotes)
+                && !(wildcard && needs_translation(*address, remotes.first()));
             if fits && !listed.contains(address) {
                 listed.push(*address);
             }
@@ -123,17 +143,39 @@ const MAX_KNOWN: usize = 2 * MAX_LISTED;
 pub(crate) struct Sources {
     /// What the peer was told, and where it sent packets of the handshake to.
     known: Vec<IpAddr>,
+    /// So many of these, the first ones, are those to list.
+    listed: usize,
+    /// Bound to a wildcard.
+    wildcard: bool,
     host: Arc<Host>,
 }
 
 impl Sources {
-    pub(crate) fn new(listed: Vec<IpAddr>, host: Arc<Host>) -> Sources {
-        Sources { known: listed, host }
+    /// Those of a socket that is bound to `bound`, or to a wildcard if that is empty, for a peer at
+    /// `remotes`; the first of them is where it is called, or has called from.
+    pub(crate) fn of(host: &Arc<Host>, bound: &[IpAddr], remotes: &[IpAddr]) -> Sources {
+        let known = host.listed(bound, remotes);
+        let (listed, wildcard) = (known.len(), bound.is_empty());
+        Sources { known, listed, wildcard, host: Arc::clone(host) }
     }
 
     /// The addresses that the peer knows of; empty as long as the system chooses one unseen.
     pub(crate) fn known(&self) -> &[IpAddr] {
         &self.known
+    }
+
+    //= RFC 6951 3.2-1
+    /// What INIT or INIT ACK to `remote` lists; nothing if there is a single one, which the source address
+    /// shows.
+    pub(crate) fn told(&self, remote: IpAddr) -> Vec<IpAddr> {
+        let learned = self.known.iter().skip(self.listed);
+        let learned = learned.filter(|l| !needs_translation(**l, Some(&remote)));
+        let told: Vec<IpAddr> =
+            self.known.iter().take(self.listed).chain(learned).copied().collect();
+        match told[..] {
+            [only] if reaches(only, remote) => Vec::new(),
+            _ => told,
+        }
     }
 
     /// The peer sent a packet of the handshake to this address.
@@ -159,6 +201,12 @@ impl Sources {
     /// Whether there is a source for `remote`, now or when our host gets an address back.
     pub(crate) fn reach(&self, remote: IpAddr) -> bool {
         self.known.is_empty() || self.known.iter().any(|l| reaches(*l, remote))
+    }
+
+    /// Whether the system can choose a source for `remote` that cannot be listed: the peer will see another
+    /// one instead, that of a NAT.
+    pub(crate) fn reach_unseen(&self, remote: IpAddr) -> bool {
+        self.wildcard && self.host.present.iter().any(|l| reaches(*l, remote))
     }
 
     /// Whether `remote` is an address of our own host, where a peer elsewhere cannot be: it listed one
@@ -241,12 +289,49 @@ mod tests {
     fn a_wildcard_means_the_addresses_that_the_peer_can_reach() {
         let listed = |to| host().listed(&[], &ips([to]));
         assert_eq!(listed("10.0.0.9"), ips(["192.168.1.1", "2001:db8::1"]));
-        assert_eq!(listed("2001:db8::9"), ips(["2001:db8::1", "192.168.1.1"]));
+        assert_eq!(listed("fd00::9"), ips(["2001:db8::1", "192.168.1.1"]));
+        assert_eq!(
+            listed("2001:db8::9"),
+            ips(["2001:db8::1"]),
+            "who knows what 192.168.1.1 is there"
+        );
+        assert_eq!(listed("192.0.2.9"), ips(["2001:db8::1"]));
         assert_eq!(listed("127.0.0.1"), ips(["127.0.0.1", "::1"]));
         assert_eq!(listed("::1"), ips(["::1", "127.0.0.1"]));
         assert_eq!(listed("fe80::9"), ips(["fe80::7", "2001:db8::1", "192.168.1.1"]));
         assert_eq!(listed("169.254.9.9"), ips(["169.254.3.3", "192.168.1.1", "2001:db8::1"]));
         assert_eq!(listed("0.0.0.0"), ips([]));
+    }
+
+    #[test]
+    fn private_addresses_are_those_of_their_networks() {
+        let private =
+            ["10.0.0.1", "172.31.0.1", "192.168.0.1", "100.64.0.1", "100.127.0.1", "fd00::1"];
+        let global = ["9.9.9.9", "172.32.0.1", "100.63.0.1", "100.128.0.1", "2001:db8::1"];
+        let is = |a: &str| is_private(a.parse().unwrap());
+        assert!(private.into_iter().all(is) && !global.into_iter().any(is));
+    }
+
+    //= RFC 6951 3.2-3 5.7-1
+    #[test]
+    fn what_needs_translation_is_not_told_unless_it_was_bound() {
+        let host = Arc::new(host());
+        let told = |bound: &[IpAddr], remote: &str, at: &str| {
+            let remote = remote.parse().unwrap();
+            let mut sources = Sources::of(&host, bound, &[remote]);
+            sources.learn(at.parse().unwrap());
+            assert!(sources.knows(at.parse().unwrap()), "it can be answered from there");
+            sources.told(remote)
+        };
+        assert_eq!(told(&[], "192.0.2.9", "192.168.1.1"), ips(["2001:db8::1"]));
+        assert_eq!(told(&[], "2001:db8::9", "2001:db8::1"), ips([]), "the source address shows it");
+        assert_eq!(told(&[], "10.0.0.9", "192.168.1.1"), ips(["192.168.1.1", "2001:db8::1"]));
+        let bound = ips(["192.168.1.1", "10.9.0.1"]);
+        assert_eq!(told(&bound, "192.0.2.9", "192.168.1.1"), bound);
+        // A NAT will do where the system has a source that no one may be told of.
+        let sources = Sources::of(&host, &[], &ips(["192.0.2.9"]));
+        let v4 = "192.0.2.9".parse().unwrap();
+        assert!(!sources.reach(v4) && sources.reach_unseen(v4));
     }
 
     #[test]
@@ -281,8 +366,8 @@ mod tests {
     }
 
     fn sources(known: &[&str]) -> Sources {
-        let known = known.iter().map(|a| a.parse().unwrap()).collect();
-        Sources::new(known, Arc::default())
+        let known: Vec<IpAddr> = known.iter().map(|a| a.parse().unwrap()).collect();
+        Sources { listed: known.len(), known, wildcard: true, host: Arc::default() }
     }
 
     #[test]
@@ -330,7 +415,8 @@ mod tests {
             prop_assert!(listed.len() <= MAX_LISTED);
             let left = host.iter().zip(lost).filter(|(_, lost)| !lost).map(|(a, _)| *a);
             let now = all.changed(&left.collect::<Vec<_>>());
-            let s = Sources::new(listed.clone(), Arc::new(now.clone()));
+            let mut s = Sources::of(&Arc::new(all), &[], &remotes);
+            s.set_host(Arc::new(now.clone()));
             for remote in remotes {
                 let first = s.best(remote, |_| 0);
                 prop_assert_eq!(first.is_some(), listed.iter().any(|l| reaches(*l, remote)));

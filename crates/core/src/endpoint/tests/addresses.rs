@@ -518,3 +518,61 @@ fn a_restart_during_shutdown_is_not_refused_at_an_unconfirmed_address() {
     assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK, ChunkType::ERROR]]);
     assert_eq!(sent::only(&sent).to.destination, addresses(Side::Z, 2)[0]);
 }
+
+#[test]
+fn an_address_that_was_never_confirmed_is_not_taken_from_others() {
+    // Two clients behind different NATs, both with a bridge of the same address and the same ports.
+    let mut script = Script::listening(&standard());
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &ips(&["172.17.0.1"]));
+    let parameters = parameters.finish();
+    script.join(&script::peer_fields(), &parameters);
+    let second = InitFields { initiate_tag: VerificationTag(77), ..script::peer_fields() };
+    let sent = deliver(&mut script, 1, "10.0.0.1", script::init_packet(&second, &parameters));
+    let ack = sent::only(&sent);
+    assert_eq!(ack.types(), [ChunkType::INIT_ACK]);
+    let echo = script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    let sent = deliver(&mut script, 1, "10.0.0.1", echo);
+    assert_eq!(sent::types(&sent), [[ChunkType::COOKIE_ACK]]);
+    assert_eq!(script.end.associations().len(), 2);
+}
+
+#[test]
+fn a_cookie_may_come_from_an_address_that_it_has_no_room_for() {
+    let all: Vec<IpAddr> = (2..40).map(|n| IpAddr::from([10, 0, 0, n])).collect();
+    let mut script = Script::listening(&standard());
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &all[1..]);
+    let sent = script.give_bytes(script::init_packet(&script::peer_fields(), &parameters.finish()));
+    let ack = sent::only(&sent);
+    let echo = script::packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    let sent = script.give_from(all[30], echo);
+    assert!(sent[0].carries(ChunkType::COOKIE_ACK), "{sent:?}");
+    assert_eq!(script.end.endpoint_stats().bad_cookies, 0);
+}
+
+//= RFC 9260 5.4-3
+#[test]
+fn a_cookie_ack_to_an_unconfirmed_address_takes_its_heartbeat_past_what_waits() {
+    let mut script = Script::listening(&standard());
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &addresses(Side::Z, 2)[1..]);
+    let init = script::init_packet(&script::peer_fields(), &parameters.finish());
+    let sent = script.give_bytes(init);
+    let ack = sent::only(&sent);
+    let tag = ack.init().0.initiate_tag;
+    let echo = script::packet(tag, |w| w.cookie_echo(&ack.cookie()));
+    script.give_bytes(echo.clone());
+    // The COOKIE ECHO comes once more, from the other address, while an answer to the first one waits.
+    let heartbeat = script::packet(tag, |w| w.heartbeat(b"hello?"));
+    for (source, packet) in addresses(Side::Z, 2).into_iter().zip([heartbeat, echo]) {
+        let destination = ip("10.0.0.1");
+        let packet = packet.into();
+        let datagram = Datagram { source, destination, encapsulation: None, packet };
+        script.end.handle_datagram(script.now, datagram);
+    }
+    let sent = script.poll();
+    assert_eq!(sent[0].types(), [ChunkType::COOKIE_ACK, ChunkType::HEARTBEAT]);
+    assert_eq!(sent[0].to.destination, addresses(Side::Z, 2)[1]);
+    assert_eq!(sent[1].types(), [ChunkType::HEARTBEAT_ACK]);
+}

@@ -1,0 +1,95 @@
+//! A peer that crashed and came back while we kept the association (RFC 9260 §5.2.4 action A).
+
+use std::net::IpAddr;
+
+use tresse_wire::CauseWriter;
+
+use super::sender::Sender;
+use super::setup::{AcceptedCookie, Setup};
+use super::{Association, Control, Identity, State};
+use crate::event::Event;
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Association {
+    /// Whether a cookie with our tag is from another life of the peer than the one that we are
+    /// associated with: it crashed and connected anew while we were setting up, so that the cookie
+    /// looks like one of a collision.
+    pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
+        !matches!(self.state, State::CookieWait | State::CookieEchoed)
+            && cookie.peer.tag != self.identity.peer_tag
+            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn != cookie.peer.initial_tsn)
+    }
+
+    //= RFC 9260 5.2.4-5
+    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on those paths that it still
+    /// has.
+    pub(crate) fn restart(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
+        // The application asked once and will not ask again.
+        let shutdown = matches!(self.state, State::ShutdownPending | State::ShutdownSent);
+        self.outbox.clear();
+        self.stop_timers();
+        self.fail_unsent_messages();
+        self.identity = Identity {
+            local_tag: cookie.local_tag,
+            peer_tag: cookie.peer.tag,
+            local_tie_tag: self.rng.next_nonzero_u32(),
+            peer_tie_tag: self.rng.next_nonzero_u32(),
+            ..self.identity
+        };
+        let accepted = self.setup.accepted;
+        self.setup = Setup::new(cookie.initial_tsn);
+        self.setup.accepted = accepted;
+        let writer_waits = self.sender.writer_waits;
+        self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
+        // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
+        // receive buffer, or each restart would cost another one.
+        if let Some(mut receiver) = self.receiver.take() {
+            self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
+        }
+        self.paths.reset(&self.config);
+        self.state = State::Established;
+        self.errors = 0;
+        //= RFC 9260 5.2.4-4
+        self.journal.event(Event::Restarted);
+        // It may have called an address that it was not told of in its first life.
+        self.sources.learn(local);
+        self.adopt_peer(&cookie.peer);
+        if let Some(path) = self.confirm_offered(cookie) {
+            self.learn_source(path, local);
+        }
+        self.tell_adaptation();
+        self.start_heartbeats(now);
+        let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
+        self.send_cookie_ack(now, path, local);
+        if shutdown {
+            self.begin_shutdown(now);
+        }
+    }
+
+    /// Confirms the address that the INIT ACK with this cookie was sent to, and returns its path. §5.4
+    /// rule 2: who brings the cookie has received it there.
+    fn confirm_offered(&mut self, cookie: &AcceptedCookie) -> Option<PathId> {
+        let path = self.paths.find(*cookie.peer.addresses.first()?)?;
+        self.paths[path].confirmed = true;
+        Some(path)
+    }
+
+    //= RFC 9260 5.2.4-6
+    /// The peer restarted while we wait for SHUTDOWN COMPLETE (§5.2.4 A, last paragraph). It is told at
+    /// the `source` of its cookie, if that is confirmed to be its own.
+    pub(crate) fn refuse_restart(&mut self, cookie: &AcceptedCookie, source: IpAddr) {
+        let offered = self.confirm_offered(cookie);
+        let from = self.paths.find(source).filter(|p| self.paths[*p].confirmed);
+        let path = from.or(offered).unwrap_or_else(|| self.paths.data_path());
+        self.push_control(path, Control::ShutdownAck);
+        let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();
+        self.push_control(path, Control::Error(causes));
+    }
+}
