@@ -161,6 +161,24 @@ fn a_signalling_association_lives_through_half_a_minute() {
 }
 
 #[test]
+fn without_patience_a_thin_stream_is_given_up_within_half_a_minute() {
+    let config = profile("tresse", "[heartbeat]\nenabled = false\n[limits]\npatience = false");
+    let (mut pair, a, _) = Pair::connected(&config, 1);
+    for _ in 0..10 {
+        pair.send(Side::A, a, 0, vec![1; 100]);
+        pair.run(ms(500));
+    }
+    pair.drop = Box::new(|_| true);
+    pair.send(Side::A, a, 0, vec![1; 100]);
+    let start = pair.now;
+    while pair.closed(Side::A).is_none() {
+        pair.run(secs(1));
+    }
+    let silence = pair.now.since(start);
+    assert!((secs(26)..=secs(27)).contains(&silence), "{silence:?}");
+}
+
+#[test]
 fn setting_up_and_shutting_down_are_as_patient() {
     // T1-cookie with Max.Init.Retransmits, 8: 1, 2, 4 ... 60, 60 s; T2-shutdown with 10.
     let config = profile("tresse", "");
