@@ -39,6 +39,11 @@ pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) 
     sources.best(remote, |l| others.iter().filter(|p| p.local == Some(l)).count())
 }
 
+/// Whether the source of the path is to be left for another.
+fn is_doubtful(path: &Path) -> bool {
+    !path.proven || path.failures >= PATIENCE
+}
+
 impl Association {
     /// The addresses of ours that the peer knows of.
     pub(crate) fn sources(&self) -> &Sources {
@@ -94,12 +99,19 @@ impl Association {
         }
     }
 
-    /// A packet of the peer arrived at `local` on a path that has not shown to work: that way it may.
-    pub(super) fn heard_at(&mut self, path: PathId, local: IpAddr) {
+    /// A packet of the peer arrived at `local` on a path that has not shown to work: that way it may. A
+    /// source that was taken just now has one RTO to show that it does.
+    pub(super) fn heard_at(&mut self, now: Time, path: PathId, local: IpAddr) {
         let p = &self.paths[path];
-        let doubtful = p.failures > 0 || !p.proven;
-        if doubtful && p.local != Some(local) && self.may_leave_from(local) {
-            self.change_source(path, local);
+        let tried = p.source_since == Time::ZERO || now >= p.source_since + p.rto();
+        if tried && is_doubtful(p) {
+            self.take_source(now, path, local);
+        }
+    }
+
+    fn take_source(&mut self, now: Time, path: PathId, local: IpAddr) {
+        if self.paths[path].local != Some(local) && self.may_leave_from(local) {
+            self.change_source(now, path, local);
         }
     }
 
@@ -117,10 +129,10 @@ impl Association {
     /// Something that was sent on `path` was not answered.
     pub(super) fn doubt_source(&mut self, now: Time, path: PathId) {
         let p = &self.paths[path];
-        if (!p.proven || p.failures >= PATIENCE)
+        if is_doubtful(p)
             && let Some(next) = self.sources.next(p.remote, p.local)
         {
-            self.change_source(path, next);
+            self.change_source(now, path, next);
         }
         // §8.3: no heartbeats before the association is established, or after SHUTDOWN.
         if self.may_send_data() {
@@ -131,6 +143,14 @@ impl Association {
     /// Sends heartbeats from other sources than that of `path`.
     fn search_source(&mut self, now: Time, path: PathId) {
         let p = &self.paths[path];
+        //= RFC 7829 3.2-13
+        // RFC 7829 §3.2 rule 5: "if the Path Heartbeat function is disabled for the destination address in
+        // question, HEARTBEATs MUST NOT be sent."
+        //= RFC 9260 5.4-1
+        // RFC 9260 §5.4: what probes an unconfirmed address is limited by HB.Max.Burst.
+        if !p.confirmed || !p.settings.heartbeats {
+            return;
+        }
         let mut others = self.sources.others(p.remote, p.local);
         others.truncate(SEARCHED);
         if others.is_empty() {
@@ -149,20 +169,21 @@ impl Association {
     /// packets do not get away from must not look healthy for ever.
     pub(super) fn found_source(&mut self, now: Time, path: PathId, local: IpAddr) {
         self.paths[path].heartbeat.search = None;
-        self.heard_at(path, local);
+        let p = &self.paths[path];
+        if p.failures > 0 || !p.proven {
+            self.take_source(now, path, local);
+        }
         let p = &mut self.paths[path];
         if !p.preferred() && p.heartbeat.outstanding.is_none() {
             p.heartbeat.next = Some(now);
         }
     }
 
-    fn change_source(&mut self, path: PathId, local: IpAddr) {
-        let p = &mut self.paths[path];
-        p.local = Some(local);
+    fn change_source(&mut self, now: Time, path: PathId, local: IpAddr) {
         //= RFC 9260 7.2.5-1 7.2.5.2-1
         // RFC 9260 §7.2.5.2: with "the selection of a different source address ... the congestion control
         // parameters for the affected destination addresses MUST be reset to their initial values".
-        p.begin_anew(&self.config);
+        self.paths[path].leave_from(now, local, &self.config);
     }
 
     /// The addresses of our host have changed.
@@ -172,8 +193,10 @@ impl Association {
             let path = PathId(i as u8);
             let p = &self.paths[path];
             let lost = p.local.is_some_and(|l| self.sources.has_lost(l));
-            if lost && let Some(next) = self.sources.next(p.remote, p.local) {
-                self.change_source(path, next);
+            // If all are lost, it may be the first that is back.
+            let next = self.sources.next(p.remote, p.local).filter(|l| !self.sources.has_lost(*l));
+            if lost && let Some(next) = next {
+                self.change_source(now, path, next);
             }
             // What works now is known at once, and not a heartbeat interval later.
             let p = &mut self.paths[path];

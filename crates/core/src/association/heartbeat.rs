@@ -155,11 +155,15 @@ impl Association {
     pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         let rto = self.heartbeat_rto(path);
+        let bytes = Bytes::copy_from_slice(&info.encode());
+        let queued = self.push_control(path, Control::Heartbeat(bytes, None));
         let heartbeat = &mut self.paths[path].heartbeat;
-        heartbeat.outstanding = Some(info);
-        heartbeat.sent += 1;
         heartbeat.next = Some(now + rto);
-        self.push_control(path, Control::Heartbeat(Bytes::copy_from_slice(&info.encode()), None));
+        // One that does not leave is not unanswered.
+        if queued {
+            heartbeat.outstanding = Some(info);
+            heartbeat.sent += 1;
+        }
     }
 
     //= RFC 9260 8.3-3
@@ -212,7 +216,7 @@ impl Association {
         let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
         //= RFC 9260 8.3-12
         self.sample_rtt(now, path, info.sent);
-        let reactivated = self.paths[path].clear_errors();
+        let reactivated = self.paths[path].clear_errors(info.sent);
         if newly_confirmed || reactivated {
             self.path_changed(path);
         }

@@ -108,6 +108,8 @@ impl Association {
     /// Where a packet of so many bytes goes, and how; from the source of the path unless from another.
     pub(super) fn transmit_to(&self, path: PathId, source: Option<IpAddr>, len: usize) -> Transmit {
         let p = &self.paths[path];
+        // From an address that has gone since, nothing can leave.
+        let source = source.filter(|source| !self.sources().has_lost(*source));
         Transmit {
             destination: p.remote,
             source: source.or(p.local),

@@ -60,7 +60,7 @@ impl Association {
         self.journal.stats.bytes_received += bytes.len() as u64;
         let known = self.paths.find(source);
         if let Some(id) = known {
-            self.heard_at(id, local);
+            self.heard_at(now, id, local);
             let path = &mut self.paths[id];
             path.heartbeat.heard = now;
             path.counters.packets_received += 1;

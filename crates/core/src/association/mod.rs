@@ -236,10 +236,10 @@ impl Association {
         self.state == State::Closed
     }
 
-    /// Queues a control chunk; replies beyond the limit are dropped.
-    fn push_control(&mut self, path: PathId, control: Control) {
+    /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
+    fn push_control(&mut self, path: PathId, control: Control) -> bool {
         if self.outbox.len() >= MAX_OUTBOX {
-            return;
+            return false;
         }
         match control {
             //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
@@ -247,6 +247,7 @@ impl Association {
             Control::CookieEcho | Control::CookieAck(_) => self.outbox.push_front((path, control)),
             _ => self.outbox.push_back((path, control)),
         }
+        true
     }
 
     /// Ends the association without a word to the peer.
@@ -318,9 +319,9 @@ impl Association {
         self.journal.event(event);
     }
 
-    /// The peer answered over `path`.
-    fn path_answered(&mut self, path: PathId) {
-        if self.paths[path].clear_errors() {
+    /// The peer answered over `path` what was first sent at `sent`.
+    fn path_answered(&mut self, path: PathId, sent: Time) {
+        if self.paths[path].clear_errors(sent) {
             self.path_changed(path);
         }
     }

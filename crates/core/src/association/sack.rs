@@ -146,8 +146,8 @@ impl Association {
                 // §8.2: the ack of what was sent again on another path may belong to either: it
                 // does not count. RFC 7829 §3.2 rule 10: chunks "that have been transmitted to one
                 // destination address only MUST clear the error counter".
-                if ack.unambiguous {
-                    self.path_answered(path);
+                if let Some(sent) = ack.unambiguous {
+                    self.path_answered(path, sent);
                 }
                 self.take_rtt_sample(now, path);
             }

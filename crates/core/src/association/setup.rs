@@ -118,7 +118,7 @@ impl Association {
 
     /// Queues a COOKIE ACK for `path`; the COOKIE ECHO arrived at `local`.
     pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
-        self.heard_at(path, local);
+        self.heard_at(now, path, local);
         let source = self.reply_source(path, local);
         //= RFC 9260 5.4-3
         // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk": that stands next to

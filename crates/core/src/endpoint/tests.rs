@@ -35,6 +35,7 @@ mod restart;
 mod run_time;
 mod setup;
 mod shutdown;
+mod sources;
 mod tags;
 mod timers;
 mod transfer;

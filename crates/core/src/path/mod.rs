@@ -78,6 +78,8 @@ pub(crate) struct Path {
     pub(crate) remote: IpAddr,
     /// Our source address towards it, one that the peer knows of; `None` leaves it to the carrier.
     pub(crate) local: Option<IpAddr>,
+    /// Since when.
+    pub(crate) source_since: Time,
     /// The peer has answered what left from there.
     pub(crate) proven: bool,
     //= RFC 6951 5.1-1
@@ -163,6 +165,7 @@ impl Path {
             id,
             remote,
             local,
+            source_since: Time::ZERO,
             proven: false,
             encapsulation,
             confirmed: false,
@@ -257,8 +260,11 @@ impl Path {
         }
     }
 
-    /// Packets take another way from now on, whose capacity is unknown. RTO stays until it is measured.
-    pub(crate) fn begin_anew(&mut self, config: &AssociationConfig) {
+    /// Packets leave from `local` from now on: another way, whose capacity is unknown. RTO stays until it
+    /// is measured.
+    pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
+        self.local = Some(local);
+        self.source_since = now;
         let (pmdcs, ipv6) = (self.pmdcs(), self.remote.is_ipv6());
         self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
         self.prr = None;
@@ -325,10 +331,11 @@ impl Path {
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
     //= RFC 7829 3.2-14
-    /// The peer answered over this path; `true` if that changed the state.
-    pub(crate) fn clear_errors(&mut self) -> bool {
+    /// The peer answered over this path what was first sent at `sent`; `true` if that changed the state.
+    pub(crate) fn clear_errors(&mut self, sent: Time) -> bool {
         let before = self.state();
-        self.proven = true;
+        // Earlier it left from another source, of which alone the answer tells.
+        self.proven |= sent >= self.source_since;
         self.errors = 0;
         self.failures = 0;
         self.silent = false;

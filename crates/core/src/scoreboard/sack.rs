@@ -47,8 +47,9 @@ pub struct PathAck {
     pub earliest: bool,
     /// Bytes in flight before the SACK.
     pub flight_before: usize,
-    /// At least one of the chunks was sent on this path only: the ack belongs to it surely.
-    pub unambiguous: bool,
+    /// Of the chunks that were sent on this path only, when the last was first sent: the ack belongs to
+    /// the path surely.
+    pub unambiguous: Option<Time>,
     /// Of the chunks acknowledged for the first time, the one sent last.
     pub latest: Option<LatestAck>,
     /// The highest of the chunks acknowledged for the first time.
@@ -99,7 +100,7 @@ impl AckOutcome {
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
         let path = &mut self.paths[usize::from(chunk.path.0)];
-        path.unambiguous |= chunk.one_path;
+        path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
         if !chunk.ever_acked {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
             path.bytes += chunk.size();

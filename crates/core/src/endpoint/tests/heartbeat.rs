@@ -360,3 +360,23 @@ fn settings_of_a_path_hold_through_the_setup() {
     let beats = answer(&mut script, secs(60));
     assert_eq!(beats.iter().map(|b| b.0).collect::<Vec<_>>(), [0]);
 }
+
+#[test]
+fn a_heartbeat_for_which_there_is_no_room_is_not_unanswered() {
+    let mut script = Script::connected(&standard());
+    // More replies than are kept wait to be sent, and a heartbeat is asked for.
+    for _ in 0..100 {
+        let beat = script::packet(script.tag, |w| w.heartbeat(&[0, 1, 0, 4]));
+        let datagram = Datagram {
+            source: IpAddr::from([10, 0, 0, 2]),
+            destination: IpAddr::from([10, 0, 0, 1]),
+            encapsulation: None,
+            packet: beat.into(),
+        };
+        script.end.handle_datagram(script.now, datagram);
+    }
+    script.end.request_heartbeat(script.now, script.id, PathId(0)).unwrap();
+    let sent = script.wait(ms(1100));
+    assert!(sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT_ACK)).count() > 0);
+    assert_eq!(script.path(0).errors, 0);
+}

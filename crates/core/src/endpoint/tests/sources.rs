@@ -1,0 +1,112 @@
+//! Which of our addresses a path is used from, and when it is left for another.
+
+use super::*;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn ips(text: &[&str]) -> Vec<IpAddr> {
+    text.iter().map(|a| ip(a)).collect()
+}
+
+/// An association of an end with two addresses, all of whose packets leave from the first.
+fn with_two_sources(config: &AssociationConfig) -> Script {
+    let config = EndpointConfig {
+        local_addresses: ips(&["10.0.0.1", "10.0.1.1"]),
+        association: config.clone(),
+        ..EndpointConfig::default()
+    };
+    let mut script = Script::with_end(Endpoint::new(config.clone(), [1; 32]));
+    let config = &config.association;
+    script.connect(config, &addresses(Side::Z, 1));
+    script.init_ack();
+    script.cookie_ack();
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
+    script
+}
+
+/// A packet of the peer arrives at `destination`.
+fn hear_at(script: &mut Script, destination: &str) -> Vec<Sent> {
+    let tsn = script.next;
+    script.next = tsn.wrapping_add(1);
+    let packet = script::packet(script.tag, |w| script::write_data(w, tsn, 5));
+    script.give_datagram(Datagram {
+        source: addresses(Side::Z, 1)[0],
+        destination: ip(destination),
+        encapsulation: None,
+        packet: packet.into(),
+    })
+}
+
+#[test]
+fn one_loss_does_not_move_a_path_that_has_worked() {
+    let mut script = with_two_sources(&standard());
+    script.send(10);
+    script.sack(1, &[]);
+    script.send(10);
+    script.wait_for_data();
+    assert_eq!(script.path(0).errors, 1);
+    hear_at(&mut script, "10.0.1.1");
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
+}
+
+#[test]
+fn only_what_left_from_a_source_proves_it() {
+    let mut script = with_two_sources(&standard());
+    script.send(10);
+    script.wait_for_data();
+    script.wait_for_data();
+    let moved = ip("10.0.1.1");
+    assert_eq!((script.path(0).errors, script.path(0).local), (2, Some(moved)));
+    // One RTO is for an answer to what leaves from there.
+    hear_at(&mut script, "10.0.0.1");
+    assert_eq!(script.path(0).local, Some(moved));
+    // What is acknowledged left from the first source at first.
+    let proven = |script: &Script| script.end.associations[script.id].paths[PathId(0)].proven;
+    script.sack(1, &[]);
+    assert_eq!((script.path(0).errors, proven(&script)), (0, false));
+    script.wait(script.path(0).rto);
+    hear_at(&mut script, "10.0.0.1");
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")), "so it is left again");
+    script.wait(ms(1));
+    script.send(10);
+    script.sack(2, &[]);
+    assert!(proven(&script));
+}
+
+//= RFC 7829 3.2-13
+#[test]
+fn without_heartbeats_no_source_is_searched_but_the_next_one_is_taken() {
+    for (enabled, beats) in [("true", true), ("false", false)] {
+        let config = profile("rfc9260", &format!("[heartbeat]\nenabled = {enabled}"));
+        let mut script = with_two_sources(&config);
+        script.send(10);
+        let mut sent = script.wait_for_data();
+        sent.extend(script.wait_for_data());
+        assert_eq!(sent.iter().any(|p| p.carries(ChunkType::HEARTBEAT)), beats);
+        assert_eq!(script.path(0).local, Some(ip("10.0.1.1")));
+    }
+}
+
+#[test]
+fn while_all_addresses_are_lost_none_is_left() {
+    let mut script = with_two_sources(&standard());
+    let now = script.now;
+    script.end.set_host_addresses(now, &ips(&["10.0.0.1", "10.0.1.1"]));
+    script.end.set_host_addresses(now, &[]);
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
+}
+
+#[test]
+fn a_sack_does_not_leave_from_an_address_that_has_gone() {
+    let mut script = with_two_sources(&standard());
+    let now = script.now;
+    script.end.set_host_addresses(now, &ips(&["10.0.0.1", "10.0.1.1"]));
+    hear_at(&mut script, "10.0.0.1");
+    assert!(hear_at(&mut script, "10.0.1.1").is_empty(), "it is delayed");
+    script.end.set_host_addresses(now, &ips(&["10.0.0.1"]));
+    let sent = script.wait(secs(1));
+    let sack = sent.iter().find(|p| p.carries(ChunkType::SACK)).unwrap();
+    assert_eq!(sack.to.source, Some(ip("10.0.0.1")));
+}
