@@ -163,7 +163,9 @@ impl Driver {
     fn handle(&mut self, state: &mut State, now: Time) {
         if self.look_at <= now {
             self.look_at = now + host::INTERVAL;
-            state.core.set_host_addresses(now, &host::addresses(&self.shared.local));
+            if let Ok(addresses) = host::addresses(&self.shared.local) {
+                state.core.set_host_addresses(now, &addresses);
+            }
         }
         for peer in state.zones.drain(..) {
             self.carrier.learn_zone(peer);

@@ -278,7 +278,7 @@ pub(crate) fn open(
         }
     };
     let local = carrier.local_addrs();
-    core.set_host_addresses(Time::ZERO, &host::addresses(&local));
+    core.set_host_addresses(Time::ZERO, &host::addresses(&local).unwrap_or_default());
     let state = State {
         core,
         slots: SecondaryMap::new(),

@@ -1,5 +1,6 @@
 //! The addresses of this host, as interfaces come and go.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -7,14 +8,17 @@ use std::time::Duration;
 /// themselves, only later.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(3);
 
-/// The addresses of the host that packets can leave from through sockets bound to `local`. Empty if the
-/// system does not tell them.
-pub(crate) fn addresses(local: &[SocketAddr]) -> Vec<IpAddr> {
-    let Ok(interfaces) = if_addrs::get_if_addrs() else { return Vec::new() };
+/// The addresses of the host that packets can leave from through sockets bound to `local`.
+///
+/// # Errors
+///
+/// The system does not tell them now, as without a free file descriptor: that says nothing of a change.
+pub(crate) fn addresses(local: &[SocketAddr]) -> io::Result<Vec<IpAddr>> {
+    let interfaces = if_addrs::get_if_addrs()?;
     let all = interfaces.iter().map(if_addrs::Interface::ip);
     // Without its interface a link-local IPv6 address names nothing.
     let named = |a: &IpAddr| !matches!(a, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    all.filter(|a| named(a) && is_served(*a, local)).collect()
+    Ok(all.filter(|a| named(a) && is_served(*a, local)).collect())
 }
 
 /// Whether one of the sockets sends from `address`.
@@ -47,6 +51,6 @@ mod tests {
     #[test]
     fn this_host_has_a_loopback_address() {
         let local = ["0.0.0.0:1".parse().unwrap()];
-        assert!(addresses(&local).iter().any(IpAddr::is_loopback));
+        assert!(addresses(&local).unwrap().iter().any(IpAddr::is_loopback));
     }
 }
