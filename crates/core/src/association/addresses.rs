@@ -146,7 +146,6 @@ impl Association {
         //= RFC 7829 3.2-13
         // RFC 7829 §3.2 rule 5: "if the Path Heartbeat function is disabled for the destination address in
         // question, HEARTBEATs MUST NOT be sent."
-        //= RFC 9260 5.4-1
         // RFC 9260 §5.4: what probes an unconfirmed address is limited by HB.Max.Burst.
         if !p.confirmed || !p.settings.heartbeats {
             return;

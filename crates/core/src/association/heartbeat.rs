@@ -14,7 +14,6 @@ use crate::time::Time;
 const PRESENCE: Duration = Duration::from_secs(60);
 
 impl Association {
-    //= RFC 9260 5.4-1
     /// Starts monitoring when the association is established. Addresses that are not confirmed
     /// are probed first, HB.Max.Burst of them per RTO.
     pub(super) fn start_heartbeats(&mut self, now: Time) {

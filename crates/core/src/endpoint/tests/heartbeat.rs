@@ -156,7 +156,6 @@ fn a_dead_idle_association_ends() {
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
-//= RFC 9260 5.4-1
 #[test]
 fn unconfirmed_addresses_are_probed_from_the_start_a_few_per_rto() {
     // §5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path"; "The number of
