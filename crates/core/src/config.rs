@@ -51,11 +51,53 @@ pub struct PortConfig {
     pub local_addresses: Vec<IpAddr>,
     /// Whether peers may open associations to this port. Default `false`.
     pub accept: bool,
+    /// From addresses of which families they may; an INIT from another one is answered as if nobody
+    /// listened. Default: both.
+    pub families: Families,
     /// Settings for associations that peers open to this port.
     pub association: AssociationConfig,
 }
 
+/// Families of addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Families {
+    /// IPv4 and IPv6.
+    #[default]
+    Both,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
+impl Families {
+    /// Those that are wanted: IPv4, IPv6. Without any there would be nothing to do: both.
+    #[must_use]
+    pub fn of(v4: bool, v6: bool) -> Families {
+        match (v4, v6) {
+            (true, false) => Families::V4,
+            (false, true) => Families::V6,
+            _ => Families::Both,
+        }
+    }
+
+    /// Whether an address is of one of them.
+    #[must_use]
+    pub fn include(self, address: IpAddr) -> bool {
+        match self {
+            Families::Both => true,
+            Families::V4 => address.is_ipv4(),
+            Families::V6 => address.is_ipv6(),
+        }
+    }
+}
+
 impl PortConfig {
+    /// Whether a peer at that address may open an association.
+    pub(crate) fn accepts(&self, peer: IpAddr) -> bool {
+        self.accept && self.families.include(peer)
+    }
+
     /// Valid.Cookie.Life with the longest extension that is granted (RFC 9260 §5.2.6).
     pub(crate) fn longest_cookie_life(&self) -> Duration {
         // A longer life makes replay easier: it is at most doubled.

@@ -228,6 +228,8 @@ pub struct PathStats {
     pub remote: std::net::IpAddr,
     /// Our source address, if chosen.
     pub local: Option<std::net::IpAddr>,
+    /// UDP port of the peer there (RFC 6951); `None` directly on IP.
+    pub encapsulation: Option<u16>,
     /// Reachability.
     pub state: PathState,
     /// Whether new data goes here by default.

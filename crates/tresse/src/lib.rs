@@ -89,8 +89,9 @@ pub use tresse_core::ConnectError as ConnectRefusal;
 pub use tresse_core::SendError as SendRefusal;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
-    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, LossCause, Message,
-    PathCounters, PathId, PathSettings, PathState, PathStats, PortConfig, Profile, ProfileError,
-    ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
+    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Families, LossCause,
+    Message, PathCounters, PathId, PathSettings, PathState, PathStats, PortConfig, Profile,
+    ProfileError, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent,
+    WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

@@ -1,6 +1,6 @@
 //! DATA chunks received (RFC 9260 §6.2, §6.5, §6.7), and messages handed over.
 
-use tresse_wire::{CauseWriter, Data};
+use tresse_wire::{CauseWriter, Data, Tsn};
 
 use super::input::Incoming;
 use super::{Association, Control, State};
@@ -94,6 +94,11 @@ impl Association {
     }
 
     /// The next message for the application; opens the window.
+    /// The Cumulative TSN Ack Point of what the peer sends; `None` before anything of it is known.
+    pub(crate) fn cumulative_tsn(&self) -> Option<Tsn> {
+        Some(self.receiver.as_ref()?.received.cumulative())
+    }
+
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
         let receiver = self.receiver.as_mut();
         let message = if let Some(message) = self.retained.pop_front() {

@@ -104,7 +104,8 @@ impl Endpoint {
         init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
         let full = self.index.len() >= self.max_associations;
-        let port = self.ports.get(&header.destination_port).filter(|port| port.accept && !full);
+        let port = self.ports.get(&header.destination_port);
+        let port = port.filter(|port| port.accepts(datagram.source) && !full);
         let Some(port) = port else {
             //= RFC 9260 8.4-3 8.4-4
             // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
@@ -374,7 +375,8 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> Option<AssociationId> {
         let full = self.index.len() >= self.max_associations;
-        let port = self.ports.get(&cookie.local_port).filter(|port| port.accept && !full);
+        let port = self.ports.get(&cookie.local_port);
+        let port = port.filter(|port| port.accepts(datagram.source) && !full);
         let Some(port) = port else {
             let causes = CauseWriter::new().out_of_resource().finish();
             self.stats.refused += 1;

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use slotmap::SlotMap;
 
 use crate::association::{Association, Blueprint, PeerKey};
-use crate::config::{AssociationConfig, EndpointConfig, PortConfig};
+use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
@@ -127,7 +127,8 @@ impl Endpoint {
             config;
         let mut ports = BTreeMap::new();
         if local_port != 0 {
-            ports.insert(local_port, PortConfig { local_addresses, accept, association });
+            let families = Families::default();
+            ports.insert(local_port, PortConfig { local_addresses, accept, families, association });
         }
         Endpoint {
             ports,

@@ -11,6 +11,7 @@ use crate::path::{PathId, PathSettings};
 use crate::profile::LimitParameters;
 use crate::stats::{AssociationInfo, AssociationStats};
 use crate::time::Time;
+use tresse_wire::Tsn;
 
 /// The longest life of a cookie that `port` has given out; a port that is closed may have given
 /// out the default.
@@ -100,6 +101,33 @@ impl Endpoint {
             a.configure_path(now, path, settings);
             Ok(())
         })
+    }
+
+    /// Sends to another UDP port of the peer's address of `path` (RFC 6951 §6.1), or with `None` directly
+    /// on IP, until a packet from there shows that the peer uses another one (§5.4).
+    ///
+    /// # Errors
+    /// [`AssociationError::NoAssociation`] and `NoPath`.
+    pub fn encapsulate_path(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        path: PathId,
+        port: Option<u16>,
+    ) -> Result<(), AssociationError> {
+        self.with(now, id, |a| {
+            a.paths.get(path).ok_or(AssociationError::NoPath)?;
+            a.paths[path].encapsulate(port);
+            a.moved = true;
+            Ok(())
+        })
+    }
+
+    /// The Cumulative TSN Ack Point of what the peer sends (RFC 9260 §6.2): up to here all has arrived.
+    /// `None` before the association is set up, and once it is forgotten.
+    #[must_use]
+    pub fn cumulative_tsn(&self, id: AssociationId) -> Option<Tsn> {
+        self.associations.get(id)?.cumulative_tsn()
     }
 
     /// The peer left a tag behind: a cookie that carries it opens nothing any more.

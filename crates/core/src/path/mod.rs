@@ -349,6 +349,7 @@ impl Path {
             id: self.id,
             remote: self.remote,
             local: self.local,
+            encapsulation: self.encapsulation,
             state: self.state(),
             primary,
             cwnd: control.cwnd(),

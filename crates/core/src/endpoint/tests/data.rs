@@ -84,6 +84,18 @@ fn order_holds_within_a_stream_and_unordered_messages_do_not_wait() {
     assert_eq!(read(0, 0, 0, false), [0, 1, 4]);
 }
 
+#[test]
+fn the_cumulative_tsn_stays_in_front_of_a_gap() {
+    let mut script = Script::accepted(&standard());
+    let (end, tsn) = (|s: &Script| s.end.cumulative_tsn(s.id), |n| Tsn(PEER_TSN.0.wrapping_add(n)));
+    let before = end(&script).unwrap();
+    script.give(|w| write_data(w, tsn(1), 5));
+    let early = script.end.recv(script.now, script.id).unwrap();
+    assert_eq!((early.tsn, end(&script)), (tsn(1), Some(before)), "one is missing");
+    script.give(|w| write_data(w, tsn(0), 5));
+    assert_eq!(end(&script), Some(tsn(1)));
+}
+
 //= RFC 9260 6.5-6
 #[test]
 fn unordered_messages_use_no_ssn() {

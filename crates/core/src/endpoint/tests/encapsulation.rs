@@ -58,6 +58,23 @@ fn a_raw_packet_ends_encapsulation_and_a_udp_datagram_begins_it() {
     assert!(sent.iter().all(|p| p.bytes.len() <= 1472 && p.to.encapsulation == Some(4500)));
 }
 
+#[test]
+fn the_application_names_the_udp_port_of_an_address() {
+    // §6.1: "used as the destination port number for UDP encapsulation".
+    let mut script = script();
+    let name = |s: &mut Script, path, port| s.end.encapsulate_path(s.now, s.id, PathId(path), port);
+    name(&mut script, 0, Some(4500)).unwrap();
+    assert_eq!(only(&script.send(10)).to.encapsulation, Some(4500));
+    let ports =
+        script.end.path_stats(script.id).iter().map(|p| p.encapsulation).collect::<Vec<_>>();
+    assert_eq!(ports, [Some(4500), Some(9899)], "the other address has its own");
+    // §5.4: what a packet comes from counts.
+    heartbeat(&mut script, 0, Some(1111));
+    assert_eq!(only(&script.send(10)).to.encapsulation, Some(1111));
+    let nowhere = name(&mut script, 9, Some(4500));
+    assert_eq!(nowhere, Err(crate::AssociationError::NoPath));
+}
+
 /// What the peer says after a restart; or another host behind its NAT.
 fn other_life() -> InitFields {
     InitFields { initiate_tag: VerificationTag(0x0ddba11), initial_tsn: Tsn(1000), ..peer_fields() }

@@ -1,7 +1,7 @@
 //! Several SCTP ports on one endpoint.
 
 use super::*;
-use crate::config::PortConfig;
+use crate::config::{Families, PortConfig};
 use crate::stats::AssociationState;
 
 const OTHER: u16 = 5001;
@@ -51,6 +51,25 @@ fn a_port_that_does_not_listen_answers_with_abort() {
     assert!(from(pair.end(Side::A)));
     pair.end(Side::A).close_port(OTHER);
     assert!(!from(pair.end(Side::A)));
+}
+
+#[test]
+fn a_port_may_be_for_one_family_only() {
+    // The peer's addresses are of IPv4.
+    let config = AssociationConfig::default();
+    for (families, accepted) in [(Families::Both, 1), (Families::V4, 1), (Families::V6, 0)] {
+        let mut pair = Pair::new(&config, 1);
+        let (now, z) = (pair.now, addresses(Side::Z, 1));
+        let port = PortConfig { accept: true, families, ..PortConfig::default() };
+        pair.end(Side::Z).open_port(OTHER, port).unwrap();
+        pair.end(Side::A).connect(now, &z, OTHER, config.clone()).unwrap();
+        pair.run(ms(200));
+        assert_eq!(pair.end(Side::Z).associations().len(), accepted, "{families:?}");
+        let refused =
+            pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::PeerAborted { .. })));
+        let connected = pair.saw(Side::A, |e| matches!(e, Event::Connected { .. }));
+        assert_eq!((connected, refused), (accepted == 1, accepted == 0), "{families:?}");
+    }
 }
 
 #[test]
