@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libc::{iovec, sa_family_t, size_t, sockaddr, socklen_t, ssize_t};
 use tresse_client as client;
 use tresse_client::{Fallible, Outgoing, Received, Sock, give, give_int};
-use tresse_sockets::abi::{Fields, SCTP, sockaddr_len};
+use tresse_sockets::abi::{Fields, SCTP, sinfo, sockaddr_len};
 use tresse_sockets::protocol::{TxHeader, flag};
 
 use crate::constants::*;
@@ -199,12 +199,14 @@ fn from_sndrcvinfo(at: *const sctp_sndrcvinfo) -> Fallible<TxHeader> {
     }
     let bytes = client::read_memory(at.cast(), size_of::<sctp_sndrcvinfo>())?;
     let f = Fields(&bytes);
+    let flags = f.u16(offset_of!(sctp_sndrcvinfo, sinfo_flags));
+    let value = f.u32(offset_of!(sctp_sndrcvinfo, sinfo_timetolive));
     Ok(TxHeader {
         stream: f.u16(offset_of!(sctp_sndrcvinfo, sinfo_stream)),
-        sinfo_flags: f.u16(offset_of!(sctp_sndrcvinfo, sinfo_flags)),
+        sinfo_flags: flags,
         ppid: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_ppid)),
         context: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_context)),
-        lifetime: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_timetolive)),
+        lifetime: client::time_to_live(flags, value)?,
         association: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_assoc_id)),
         ..said()
     })
@@ -281,14 +283,18 @@ fn send(
 ) -> Fallible<usize> {
     let sock = socket(sd)?;
     // With an identifier, the addresses are those of paths.
-    if !peers.0.is_null() && peers.1 != 0 && header.association == 0 {
+    let over = header.sinfo_flags & sinfo::ADDR_OVER != 0;
+    if !peers.0.is_null() && peers.1 != 0 && (header.association == 0 || over) {
         let list = client::read_list(peers.0.cast(), peers.1)?;
-        // RFC 6458 §9.12: "This function will behave like calling sctp_connectx(), first using the
-        // list of addresses and then calling sendmsg() with the given message and attributes".
-        header.association = client::associate(&sock, &header, &list)?;
-        if let Some(place) = id {
-            client::write_memory(place, &header.association.to_ne_bytes())?;
+        if header.association == 0 {
+            // RFC 6458 §9.12: "This function will behave like calling sctp_connectx(), first using the
+            // list of addresses and then calling sendmsg() with the given message and attributes".
+            header.association = client::associate(&sock, &header, &list)?;
+            if let Some(place) = id {
+                client::write_memory(place, &header.association.to_ne_bytes())?;
+            }
         }
+        header.address = list.first().copied().filter(|_| over);
     }
     client::send(sd, &sock, &Outgoing { header, iov, flags, more: &[] })
 }
@@ -371,7 +377,7 @@ pub unsafe extern "C" fn tresse_sctp_sendmsg(
             sinfo_flags: flags as u16,
             ppid,
             context,
-            lifetime: timetolive,
+            lifetime: client::time_to_live(flags as u16, timetolive)?,
             address,
             ..said()
         };

@@ -4,9 +4,10 @@ use std::ffi::c_int;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use libc::{sockaddr, socklen_t};
-use tresse_sockets::abi::SCTP;
+use tresse_sockets::abi::{Fields, SCTP};
 
 use crate::Fallible;
+use crate::memory::read_memory;
 use crate::names::{self, read_name, write_name};
 use crate::table::{Sock, before_close};
 
@@ -38,6 +39,10 @@ pub fn connect(
     address: *const sockaddr,
     len: socklen_t,
 ) -> Fallible<c_int> {
+    if len >= 2 && Fields(&read_memory(address.cast(), 2)?).u16(0) == libc::AF_UNSPEC as u16 {
+        // There is no such thing as a dissolved association.
+        return Err(libc::EOPNOTSUPP);
+    }
     let (_, done) = names::connect(fd, sock, &[read_name(address.cast(), len)?])?;
     if done { Ok(0) } else { Err(libc::EINPROGRESS) }
 }

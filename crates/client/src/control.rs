@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
     send, socket_with,
 };
 use tresse_sockets::protocol::{MAX_CONTROL, Op, Request, read_reply};
 
+use crate::table::borrow;
 use crate::{Fallible, errno};
 
 static ENGINE: OnceLock<PathBuf> = OnceLock::new();
@@ -62,14 +64,22 @@ pub(crate) type Answer = (i64, Vec<u8>);
 
 /// Sends a request on a connection and waits for the answer.
 pub(crate) fn exchange(fd: impl AsFd, request: &Request) -> Fallible<Answer> {
+    ask(&fd, request)?;
+    let mut buffer = vec![0; MAX_CONTROL];
+    let len = retry(|| recv(&fd, &mut buffer[..], RecvFlags::empty()).map(|(n, _)| n))?;
+    read_answer(&buffer[..len])
+}
+
+fn ask(fd: impl AsFd, request: &Request) -> Fallible<()> {
     let frame = request.encode();
     if frame.len() > MAX_CONTROL {
         return Err(libc::EINVAL);
     }
-    retry(|| send(&fd, &frame, SendFlags::NOSIGNAL))?;
-    let mut buffer = vec![0; MAX_CONTROL];
-    let len = retry(|| recv(&fd, &mut buffer[..], RecvFlags::empty()).map(|(n, _)| n))?;
-    match read_reply(&buffer[..len]) {
+    retry(|| send(&fd, &frame, SendFlags::NOSIGNAL)).map(|_| ())
+}
+
+fn read_answer(frame: &[u8]) -> Fallible<Answer> {
+    match read_reply(frame) {
         Some((0, value, payload)) => Ok((value, payload.to_vec())),
         Some((error, ..)) => Err(error),
         None => Err(libc::ECONNRESET),
@@ -92,6 +102,24 @@ fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Fallible<T> {
 pub(crate) fn call(op: Op, socket: u64, (a, b): (i64, i64), payload: Vec<u8>) -> Fallible<Answer> {
     let fd = dial(SocketFlags::empty())?;
     exchange(&fd, &Request { op, socket, a, b, payload })
+}
+
+/// As [`call`], of a request whose answer takes its time: signals interrupt the wait, and it ends with
+/// EAGAIN when the SO_SNDTIMEO of the program's socket has passed.
+pub(crate) fn call_and_wait(
+    program: i32,
+    op: Op,
+    socket: u64,
+    (a, b): (i64, i64),
+    payload: Vec<u8>,
+) -> Fallible<Answer> {
+    let fd = dial(SocketFlags::empty())?;
+    ask(&fd, &Request { op, socket, a, b, payload })?;
+    let patience = socket_timeout(borrow(program), Timeout::Send).map_err(errno)?;
+    set_socket_timeout(&fd, Timeout::Recv, patience).map_err(errno)?;
+    let mut buffer = vec![0; MAX_CONTROL];
+    let (len, _) = recv(&fd, &mut buffer[..], RecvFlags::empty()).map_err(errno)?;
+    read_answer(&buffer[..len])
 }
 
 /// What became of a socket.

@@ -23,11 +23,13 @@ pub use calls::{is_native_option, is_sctp};
 pub use control::{engine_path, set_engine};
 pub use files::{is_ours_aio, is_ours_among, print, read_vector_at, send_file, write_vector_at};
 pub use memory::{read_memory, write_memory};
-pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo};
-pub use names::{bind, connect, listen, read_list, read_name, shutdown, socket, write_name};
+pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo, time_to_live};
+pub use names::{
+    TYPE_FLAGS, bind, connect, listen, read_list, read_name, shutdown, socket, write_name,
+};
 pub use options::{addresses, get_option, peel_off, set_option};
 pub use processes::{is_own, share};
-pub use receive::{Received, readable_bytes, receive};
+pub use receive::{Received, can_wait, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
 pub use stream::{open_stream, stream_descriptor};
 pub use table::{Sock, before_close, forget, is_listening, look_up_anew, lookup};

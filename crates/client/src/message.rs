@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use libc::iovec;
-use tresse_sockets::abi::{Fields, SCTP, Struct};
+use tresse_sockets::abi::{Fields, SCTP, Struct, sinfo};
 use tresse_sockets::protocol::{TxHeader, flag};
 
 use crate::Fallible;
@@ -113,7 +113,8 @@ fn read_one(
             header.stream = f.u16(0);
             header.sinfo_flags = f.u16(4);
             (header.ppid, header.context) = (f.u32(8), f.u32(12));
-            (header.lifetime, header.association) = (f.u32(16), f.u32(28));
+            header.lifetime = time_to_live(header.sinfo_flags, f.u32(16))?;
+            header.association = f.u32(28);
         }
         cmsg::SNDINFO => {
             header.flags &= !flag::DEFAULTS;
@@ -191,7 +192,7 @@ pub(crate) fn write_control(received: &Received, room: usize) -> (Vec<u8>, bool)
 pub fn sndrcvinfo(received: &Received) -> Vec<u8> {
     let (h, mut s) = (&received.header, Struct::default());
     s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.context);
-    s.u32(0).u32(h.tsn).u32(h.tsn).u32(h.association);
+    s.u32(0).u32(h.tsn).u32(h.cumulative_tsn).u32(h.association);
     s.0
 }
 
@@ -199,8 +200,8 @@ pub fn sndrcvinfo(received: &Received) -> Vec<u8> {
 #[must_use]
 pub fn rcvinfo(received: &Received) -> Vec<u8> {
     let (h, mut s) = (&received.header, Struct::default());
-    s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.tsn).u32(h.tsn);
-    s.u32(h.context).u32(h.association);
+    s.u16(h.stream).u16(h.ssn).u16(h.sinfo_flags).u16(0).u32(h.ppid).u32(h.tsn);
+    s.u32(h.cumulative_tsn).u32(h.context).u32(h.association);
     s.0
 }
 
@@ -225,9 +226,22 @@ pub fn lifetime(policy: u16, value: u32) -> Result<u32, i32> {
     }
 }
 
+/// The lifetime that `sinfo_timetolive` means beside these flags: one in milliseconds, unless they name
+/// another policy.
+///
+/// # Errors
+/// As [`lifetime`].
+pub fn time_to_live(flags: u16, value: u32) -> Result<u32, i32> {
+    match flags & sinfo::POLICY {
+        0 => Ok(value),
+        policy => lifetime(policy, value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tresse_sockets::protocol::RxHeader;
 
     #[test]
     fn ancillary_data_is_read_and_what_is_wrong_is_refused() {
@@ -251,6 +265,28 @@ mod tests {
         }
         control[0] = 3;
         assert_eq!(read_control(&control, &mut header, &mut more), Err(libc::EINVAL));
+    }
+
+    #[test]
+    fn both_tsns_are_told() {
+        let header = RxHeader { tsn: 5, cumulative_tsn: 9, ..RxHeader::default() };
+        let received = Received { len: 0, header, flags: 0, end: true, next: None };
+        let (new, old) = (rcvinfo(&received), sndrcvinfo(&received));
+        assert_eq!((Fields(&new).u32(12), Fields(&new).u32(16)), (5, 9));
+        assert_eq!((Fields(&old).u32(20), Fields(&old).u32(24)), (5, 9));
+    }
+
+    #[test]
+    fn a_lifetime_is_one_only_by_its_policy() {
+        for (flags, lifetime) in [
+            (sinfo::UNORDERED, Ok(3)),
+            (0x10, Ok(3)),
+            // So many retransmissions, or a priority.
+            (0x20, Err(libc::EOPNOTSUPP)),
+            (0x30, Err(libc::EOPNOTSUPP)),
+        ] {
+            assert_eq!(time_to_live(flags, 3), lifetime, "{flags:#x}");
+        }
     }
 
     #[test]

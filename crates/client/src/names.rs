@@ -17,14 +17,14 @@ use tresse_sockets::protocol::{
     HEADER, Op, Request, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses, kind,
 };
 
-use crate::control::{call, dial, exchange, take_error};
+use crate::control::{call, call_and_wait, dial, exchange, take_error};
 use crate::memory::{read_memory, write_memory};
 use crate::receive::{Front, Reading, wait};
-use crate::table::{Sock, Stage, borrow, enter, inode_of};
+use crate::table::{Sock, Stage, borrow, enter, inode_of, lock};
 use crate::{Fallible, errno};
 
-/// `SOCK_NONBLOCK | SOCK_CLOEXEC`.
-const TYPE_FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+/// What `accept4` takes, and `socket` with the type: `SOCK_NONBLOCK | SOCK_CLOEXEC`.
+pub const TYPE_FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
 
 /// Opens a data connection.
 fn open(op: Op, (a, b): (i64, i64), flags: i32) -> Fallible<(OwnedFd, u64, (i64, Vec<u8>))> {
@@ -58,7 +58,8 @@ pub fn socket(domain: i32, kind: i32) -> Fallible<i32> {
 /// Takes an association's number into a socket of its own.
 pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
     let (fd, inode, (streams, payload)) = open(Op::Accept, (number, 0), flags)?;
-    let new = Sock::new(inode, sock.v6, false, Stage::Busy);
+    let mut new = Sock::new(inode, sock.v6, false, Stage::Busy);
+    new.peeled = sock.many;
     new.streams.store(streams as u32, Ordering::Relaxed);
     new.flags.store(sock.flags.load(Ordering::Relaxed), Ordering::Relaxed);
     new.linger.store(sock.linger.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -72,7 +73,7 @@ pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Optio
 /// # Errors
 /// As `accept4`.
 pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
-    if sock.many {
+    if sock.many || sock.peeled {
         return Err(libc::EOPNOTSUPP);
     }
     if flags & !TYPE_FLAGS != 0 || sock.stage() != Stage::Listening {
@@ -100,6 +101,11 @@ pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<
     }
 }
 
+/// Whether calls on a descriptor wait.
+pub(crate) fn blocks(fd: i32) -> bool {
+    fcntl_getfl(borrow(fd)).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
+}
+
 /// Keeps a socket from being writable: its send buffer is filled so far that `poll` says no.
 fn fill(fd: i32) {
     let fd = borrow(fd);
@@ -125,8 +131,9 @@ pub fn bind(sock: &Sock, addresses: &[SocketAddr], how: i64) -> Fallible<()> {
 /// As `listen`.
 pub fn listen(fd: i32, sock: &Sock, backlog: i32) -> Fallible<()> {
     call(Op::Listen, sock.inode, (backlog.into(), 0), Vec::new())?;
+    let ended = sock.many && backlog == 0;
+    sock.set_stage(if ended { Stage::Fresh } else { Stage::Listening });
     if !sock.many {
-        sock.set_stage(Stage::Listening);
         // `poll` on a listening socket never says that it is writable.
         fill(fd);
     }
@@ -138,15 +145,24 @@ pub fn listen(fd: i32, sock: &Sock, backlog: i32) -> Fallible<()> {
 /// # Errors
 /// As `connect`; but `EINPROGRESS` is `Ok((number, false))`.
 pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, bool)> {
+    *lock(&sock.approved) = None;
+    let blocks = blocks(fd);
+    if sock.many && blocks {
+        return match call_and_wait(fd, Op::Connect, sock.inode, (1, 0), encode_addresses(peers)) {
+            Ok((number, _)) => Ok((number, true)),
+            // As the kernel when SO_SNDTIMEO has passed: the attempt goes on.
+            Err(libc::EAGAIN) => Err(libc::EINPROGRESS),
+            Err(error) => Err(error),
+        };
+    }
     let (number, _) = call(Op::Connect, sock.inode, (0, 0), encode_addresses(peers))?;
     if sock.many {
-        // One-to-many: the notification tells.
-        return Ok((number, true));
+        // The notification tells.
+        return Ok((number, false));
     }
     sock.set_stage(Stage::Busy);
     fill(fd);
-    let nonblocking = fcntl_getfl(borrow(fd)).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
-    if nonblocking {
+    if !blocks {
         return Ok((number, false));
     }
     let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];

@@ -9,10 +9,11 @@ use std::sync::MutexGuard;
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
-use tresse_sockets::protocol::{HEADER, RxHeader, flag, kind};
+use tresse_sockets::protocol::{HEADER, Op, RxHeader, flag, kind};
 
-use crate::control::{Fate, take_end};
+use crate::control::{Fate, call, take_end};
 use crate::message::{part, total};
+use crate::names::blocks;
 use crate::processes::shared;
 use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
@@ -137,6 +138,21 @@ pub(crate) fn wait(fd: i32, flags: i32) -> Fallible<()> {
     Ok(())
 }
 
+/// Whether there is something to wait for, where a call would wait: a one-to-many socket that neither
+/// listens nor has an association gets nothing any more.
+#[must_use]
+pub fn can_wait(fd: i32, sock: &Sock) -> bool {
+    if !sock.many || sock.listens_here() || !blocks(fd) {
+        return true;
+    }
+    let told = call(Op::Expects, sock.inode, (0, 0), Vec::new());
+    // Unless the end has come, and was told, since the caller looked.
+    told.err() != Some(libc::ENOTCONN) || {
+        let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::IN)];
+        !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
+    }
+}
+
 /// Receives a message into the program's buffers; `None` at the end of the association.
 ///
 /// # Errors
@@ -162,6 +178,9 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
             },
             Front::Empty => {
                 drop(reading);
+                if flags & libc::MSG_DONTWAIT == 0 && !can_wait(fd, sock) {
+                    return Err(libc::ENOTCONN);
+                }
                 wait(fd, flags)?;
                 continue;
             }

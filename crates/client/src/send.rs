@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -68,6 +69,10 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     {
         header.association = association;
     }
+    if !sock.many {
+        // RFC 6458 §5.3.4: "This field is ignored for one-to-one style sockets."
+        header.association = 0;
+    }
     // MSG_EOF means SCTP_EOF.
     if out.flags & libc::MSG_FIN != 0 {
         header.sinfo_flags |= sinfo::EOF;
@@ -81,10 +86,17 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if header.sinfo_flags & sinfo::EOF != 0 && header.sinfo_flags & sinfo::ABORT != 0 {
         return Err(libc::EINVAL);
     }
+    if header.sinfo_flags & !sinfo::KNOWN != 0 {
+        return Err(libc::EINVAL);
+    }
+    // There is nothing to put in the place of the primary path.
+    if header.sinfo_flags & sinfo::ADDR_OVER != 0 && header.address.is_none() {
+        return Err(libc::EINVAL);
+    }
     if len > MAX_MESSAGE {
         return Err(libc::EMSGSIZE);
     }
-    ask(sock, &header, out.more, len)?;
+    ask(sock, &mut header, out.more, len)?;
     let result = if len <= MAX_PIECE {
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
@@ -100,23 +112,47 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     }
 }
 
-/// Asks the engine whether the message can be sent, unless it is like the one before.
-fn ask(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<()> {
+/// For how long the engine's word on an association of a one-to-many socket holds: the association
+/// may end without a notification.
+const APPROVAL: Duration = Duration::from_millis(5);
+
+/// What the engine approved of: messages to this association and address, by the association's number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Approval {
+    association: u32,
+    address: Option<SocketAddr>,
+    number: u32,
+    ends: Instant,
+}
+
+/// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
+/// one-to-many socket then names its association.
+fn ask(sock: &Sock, header: &mut TxHeader, more: &[SocketAddr], len: usize) -> Fallible<()> {
+    let asked = (header.association, header.address);
     let plain =
         more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
-    let same = approved
-        .is_some_and(|old| old.association == header.association && old.address == header.address);
-    if plain && known && (same || !sock.many) {
-        return Ok(());
+    if plain && known {
+        if !sock.many && header.address.is_none() {
+            return Ok(());
+        }
+        if let Some(old) = *approved
+            && (old.association, old.address) == asked
+            && (!sock.many || Instant::now() < old.ends)
+        {
+            header.association = old.number;
+            return Ok(());
+        }
     }
     if header.sinfo_flags & sinfo::SENDALL != 0 {
         return Ok(());
     }
-    let (streams, _) = check(sock, header, more, len)?;
+    let (streams, number) = check(sock, header, more, len)?;
     sock.streams.store(streams as u32, Ordering::Relaxed);
-    *approved = plain.then_some(*header);
+    let ends = Instant::now() + APPROVAL;
+    *approved = plain.then_some(Approval { association: asked.0, address: asked.1, number, ends });
+    header.association = number;
     Ok(())
 }
 

@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use rustix::fs::{FileType, fstat};
 use rustix::net::{AddressFamily, SocketAddrUnix, getpeername};
 use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
-use tresse_sockets::protocol::{Op, TxHeader};
+use tresse_sockets::protocol::Op;
 
 use crate::control::{call, is_engine};
 use crate::processes::{is_own, share, shared, watch_forks};
+use crate::send::Approval;
 
 const UNKNOWN: u8 = 0;
 const FOREIGN: u8 = 1;
@@ -37,14 +38,16 @@ pub struct Sock {
     pub(crate) inode: u64,
     /// One-to-many style.
     pub(crate) many: bool,
+    /// One-to-one style, but of a one-to-many socket once.
+    pub(crate) peeled: bool,
     /// `AF_INET6`.
     pub(crate) v6: bool,
     /// See [`Stage`].
     stage: AtomicU8,
     /// How many streams can be sent on without asking the engine.
     pub(crate) streams: AtomicU32,
-    /// One-to-many: where the last message went that the engine approved of.
-    pub(crate) approved: Mutex<Option<TxHeader>>,
+    /// Where the last message went that the engine approved of.
+    pub(crate) approved: Mutex<Option<Approval>>,
     /// One-to-many: who sent the message that was read last. Its address alone may not say: peers
     /// behind one NAT share one.
     pub(crate) heard: Mutex<Option<(SocketAddr, u32)>>,
@@ -62,7 +65,7 @@ pub struct Sock {
     descriptors: AtomicUsize,
 }
 
-/// How far a one-to-one socket has come.
+/// How far a one-to-one socket has come; of a one-to-many socket only whether it listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Stage {
@@ -77,6 +80,7 @@ impl Sock {
         Sock {
             inode,
             many,
+            peeled: false,
             v6,
             stage: AtomicU8::new(stage as u8),
             streams: AtomicU32::new(0),
@@ -92,7 +96,8 @@ impl Sock {
 
     /// The same, with locks that nobody holds.
     pub(crate) fn unlocked_copy(&self) -> Sock {
-        let copy = Sock::new(self.inode, self.v6, self.many, self.noted_stage());
+        let mut copy = Sock::new(self.inode, self.v6, self.many, self.noted_stage());
+        copy.peeled = self.peeled;
         copy.streams.store(self.streams.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.flags.store(self.flags.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.linger.store(self.linger.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -123,6 +128,11 @@ impl Sock {
         };
         self.set_stage(stage);
         stage
+    }
+
+    /// Whether this process made it listen.
+    pub(crate) fn listens_here(&self) -> bool {
+        self.noted_stage() == Stage::Listening
     }
 
     pub(crate) fn set_stage(&self, stage: Stage) {

@@ -31,10 +31,13 @@ macro_rules! receive {
             let result = $operation;
             let error = || std::io::Error::last_os_error().raw_os_error();
             let empty = result < 0 && error() == Some(libc::EAGAIN);
-            drop($sock);
             if !empty || given & libc::MSG_DONTWAIT != 0 {
                 return result;
             }
+            if !client::can_wait($fd, &$sock) {
+                return client::give(Err::<isize, _>(libc::ENOTCONN)) as _;
+            }
+            drop($sock);
             if !$crate::wait::wait($fd) {
                 return -1;
             }

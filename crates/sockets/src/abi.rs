@@ -34,6 +34,11 @@ pub mod sinfo {
     pub const SENDALL: u16 = 64;
     /// SCTP_EOF.
     pub const EOF: u16 = 0x200;
+    /// The bits of the policies of partial reliability: SCTP_PR_SCTP_TTL, SCTP_PR_SCTP_RTX, SCTP_PR_SCTP_PRIO.
+    pub const POLICY: u16 = 0x30;
+    /// All that a message can be sent with.
+    pub const KNOWN: u16 =
+        UNORDERED | ADDR_OVER | ABORT | SACK_IMMEDIATELY | POLICY | SENDALL | EOF;
 }
 
 /// Error numbers.
@@ -60,6 +65,7 @@ pub mod errno {
     pub const EAFNOSUPPORT: i32 = 97;
     pub const EADDRINUSE: i32 = 98;
     pub const EADDRNOTAVAIL: i32 = 99;
+    pub const ENETUNREACH: i32 = 101;
     pub const ECONNABORTED: i32 = 103;
     pub const ECONNRESET: i32 = 104;
     pub const EISCONN: i32 = 106;

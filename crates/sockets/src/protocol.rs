@@ -35,7 +35,8 @@ pub enum Op {
     Accept = 2,
     /// Bind to the addresses of the payload; `a` 1 adds (`sctp_bindx`), 2 removes.
     Bind = 3,
-    /// Begin to connect to the addresses of the payload. Value: the association's number.
+    /// Begin to connect to the addresses of the payload; `a` 1: answer when the attempt has ended.
+    /// Value: the association's number.
     Connect = 4,
     /// Listen: backlog.
     Listen = 5,
@@ -58,6 +59,8 @@ pub enum Op {
     PeelOff = 12,
     /// Answer when the association of a one-to-one socket has ended, or after `a` milliseconds.
     Linger = 13,
+    /// Whether anything can still come: ENOTCONN if not.
+    Expects = 14,
 }
 
 impl Op {
@@ -65,7 +68,7 @@ impl Op {
         use Op::*;
         [
             Socket, Accept, Bind, Connect, Listen, Shutdown, Name, SetOption, GetOption, TakeError,
-            CheckSend, PeelOff, Linger,
+            CheckSend, PeelOff, Linger, Expects,
         ]
         .into_iter()
         .find(|op| *op as u16 == code)
@@ -257,6 +260,8 @@ pub struct RxHeader {
     pub ppid: u32,
     /// TSN of the first fragment.
     pub tsn: u32,
+    /// The association's Cumulative TSN Ack Point when the message was handed over.
+    pub cumulative_tsn: u32,
     /// Context set by SCTP_CONTEXT.
     pub context: u32,
     /// Association number.
@@ -275,7 +280,9 @@ impl RxHeader {
         for n in [self.stream, self.ssn, self.sinfo_flags] {
             w.put(&n.to_le_bytes());
         }
-        for n in [self.ppid, self.tsn, self.context, self.association, self.length] {
+        for n in
+            [self.ppid, self.tsn, self.cumulative_tsn, self.context, self.association, self.length]
+        {
             w.put(&n.to_le_bytes());
         }
         w.address(self.address);
@@ -288,8 +295,8 @@ impl RxHeader {
         let mut r = Reader(frame.get(..HEADER)?);
         let [kind, flags] = r.u16()?.to_le_bytes();
         let [stream, ssn, sinfo_flags] = [r.u16()?, r.u16()?, r.u16()?];
-        let [ppid, tsn, context, association, length] =
-            [r.u32()?, r.u32()?, r.u32()?, r.u32()?, r.u32()?];
+        let [ppid, tsn, cumulative_tsn] = [r.u32()?, r.u32()?, r.u32()?];
+        let [context, association, length] = [r.u32()?, r.u32()?, r.u32()?];
         let address = r.address()?;
         Some(RxHeader {
             kind,
@@ -299,6 +306,7 @@ impl RxHeader {
             sinfo_flags,
             ppid,
             tsn,
+            cumulative_tsn,
             context,
             association,
             length,
@@ -420,6 +428,7 @@ mod tests {
             sinfo_flags: 3,
             ppid: 4,
             tsn: 5,
+            cumulative_tsn: 9,
             context: 6,
             association: 7,
             length: 8,

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use tokio::sync::oneshot;
+
 use super::bind::is_for_many;
 use super::options::Options;
 use super::socket::{Conn, Ending, Socket};
@@ -57,10 +59,12 @@ impl Engine {
         let (held, peer_is_done) =
             (std::mem::take(&mut association.held), association.peer_is_done);
         let parent = self.socket(from)?;
-        let full = !parent.many && !parent.has_room();
+        let peeled = parent.many;
+        let full = !peeled && !parent.has_room();
         parent.associations.remove(&number);
         let port = parent.port;
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
+        socket.peeled = peeled;
         socket.bound.clone_from(&parent.bound);
         socket.port = parent.port;
         socket.associations.insert(number);
@@ -135,9 +139,21 @@ impl Engine {
                 self.check_send(id, &header, &more, len)
                     .map(|(streams, number)| (streams.into(), number.to_le_bytes().to_vec()))
             }
+            Op::Expects => self.expects(id).map(nothing),
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
             Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
         }
+    }
+
+    /// Whether anything can still come on a socket. As in the kernel: nothing can on a one-to-many socket
+    /// that neither listens nor has an association.
+    fn expects(&mut self, id: u64) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        let waits = !socket.many
+            || socket.backlog.is_some()
+            || !socket.associations.is_empty()
+            || !socket.out.is_empty();
+        if waits { Ok(()) } else { Err(errno::ENOTCONN) }
     }
 
     /// What a program finds behind the last message of a one-to-one socket: 0 nothing yet, 1 the end,
@@ -186,6 +202,19 @@ impl Engine {
         (socket.ending, socket.told, socket.error) = (Ending::No, Ending::No, 0);
         socket.conn.changed.notify_one();
         Ok((i64::from(number), Vec::new()))
+    }
+
+    /// `connect` of who waits: the association, and what tells how the attempt has ended.
+    pub(crate) fn connect_and_tell(
+        &mut self,
+        request: &Request,
+    ) -> Fallible<(u32, oneshot::Receiver<i32>)> {
+        let (number, _) = self.call(request)?;
+        let number = u32::try_from(number).map_err(|_| errno::EINVAL)?;
+        let (teller, outcome) = oneshot::channel();
+        let association = self.associations.get_mut(&number).ok_or(errno::ECONNABORTED)?;
+        association.outcome = Some(teller);
+        Ok((number, outcome))
     }
 
     fn listen(&mut self, id: u64, backlog: i64) -> Fallible<()> {

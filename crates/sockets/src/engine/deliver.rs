@@ -1,7 +1,7 @@
 //! From the stack to the program: messages, notifications, the end.
 
 use tokio::time::Instant;
-use tresse::ReceivedMessage;
+use tresse::{ReceivedMessage, Tsn};
 
 use super::calls::end_frame;
 use super::notification::{Notification, event};
@@ -64,8 +64,13 @@ impl Engine {
             return;
         }
         let core = association.core;
-        if let Some(message) = self.raw.act(|endpoint, now| endpoint.recv(now, core)) {
-            self.frame_message(id, number, &message);
+        let message = self.raw.act(|endpoint, now| {
+            let message = endpoint.recv(now, core)?;
+            let cumulative = endpoint.cumulative_tsn(core).unwrap_or(message.tsn);
+            Some((message, cumulative))
+        });
+        if let Some((message, cumulative)) = message {
+            self.frame_message(id, number, &message, cumulative);
             return self.line_up(number);
         }
         let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
@@ -75,7 +80,7 @@ impl Engine {
         }
     }
 
-    fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage) {
+    fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage, cumulative: Tsn) {
         let Some(association) = self.associations.get_mut(&number) else { return };
         association.used = Instant::now();
         self.delivered += 1;
@@ -91,6 +96,7 @@ impl Engine {
             sinfo_flags: if message.unordered { sinfo::UNORDERED } else { 0 },
             ppid: u32::from_ne_bytes(message.ppid.0.to_be_bytes()),
             tsn: received.tsn.0,
+            cumulative_tsn: cumulative.0,
             context,
             association: number,
             length: 0,
@@ -127,15 +133,23 @@ impl Engine {
     /// Hands over a notification, if the socket wants it. Those of an association that waits to be
     /// accepted wait with it.
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
-        let Some(association) = self.associations.get_mut(&number) else { return };
         let kind = notification.event();
+        let wanted = self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind));
+        let Some(association) = self.associations.get_mut(&number) else {
+            // It has ended, and its end was told.
+            if wanted {
+                self.tell(id, number, &notification.encode(number));
+                self.flush(id);
+            }
+            return;
+        };
         if association.waiting {
             if association.held.len() < MAX_HELD {
                 association.held.push((kind, notification.encode(number)));
             }
         } else if !association.last_words.is_empty() {
             association.last_words.push((kind, notification.encode(number)));
-        } else if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind)) {
+        } else if wanted {
             self.tell(id, number, &notification.encode(number));
             self.flush(id);
         }

@@ -1,6 +1,7 @@
 //! What the stack tells (RFC 9260 §11.2), and what becomes of it.
 
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 
 use tokio::time::Instant;
 use tresse::{AssociationId, CloseReason, Event};
@@ -106,28 +107,10 @@ impl Engine {
             return;
         };
         let many = socket.many;
-        let (defaults, context) = (socket.options.defaults, socket.options.context);
-        let number = self.adopt(Association {
-            core,
-            socket: Some(id),
-            waiting: !many,
-            held: Vec::new(),
-            last_words: Vec::new(),
-            defaults,
-            context,
-            in_line: false,
-            peer_is_done: false,
-            finished: false,
-            local_port: info.local_port,
-            peer: SocketAddr::new(ip, info.remote_port),
-            names: Vec::new(),
-            established: true,
-            ended: false,
-            wrote: false,
-            streams,
-            used: Instant::now(),
-            heard: 0,
-        });
+        let peer = SocketAddr::new(ip, info.remote_port);
+        let association = Association::new(core, id, socket, peer);
+        let number =
+            self.adopt(Association { waiting: !many, established: true, streams, ..association });
         let full = self.sockets.get_mut(&id).is_some_and(|socket| {
             socket.associations.insert(number);
             !socket.has_room()
@@ -152,6 +135,7 @@ impl Engine {
             association.established = true;
             association.streams = streams;
             association.used = Instant::now();
+            association.tell_outcome(0);
         }
         self.idle.notify_one();
         self.enter_names(number);
@@ -192,6 +176,14 @@ impl Engine {
         association.ended = true;
         let (socket, waiting, established) =
             (association.socket, association.waiting, association.established);
+        let error = match reason {
+            CloseReason::Shutdown | CloseReason::Aborted => 0,
+            CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
+            CloseReason::PeerAborted { .. } => errno::ECONNRESET,
+            CloseReason::ProtocolViolation(_) => errno::EPROTO,
+            _ => errno::ETIMEDOUT,
+        };
+        association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
         ended.notify_waiters();
         let Some(id) = socket else { return self.forget(number) };
         let change = match reason {
@@ -216,28 +208,23 @@ impl Engine {
             return;
         }
         let Some(socket) = self.sockets.get_mut(&id) else { return };
-        if socket.many {
-            if socket.stalled.as_ref().is_some_and(|(header, _)| header.association == number) {
-                socket.stalled = None;
-            }
-            socket.conn.changed.notify_one();
-            self.pump(id);
-            return self.take_frames(id);
+        let (many, connection) = (socket.many, Rc::clone(&socket.conn));
+        connection.changed.notify_one();
+        let lost = socket.stalled.take_if(|(header, _)| !many || header.association == number);
+        if let Some((header, payload)) = lost {
+            self.give_back(id, &header, payload);
         }
-        let error = match reason {
-            CloseReason::Shutdown | CloseReason::Aborted => 0,
-            CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
-            CloseReason::PeerAborted { .. } => errno::ECONNRESET,
-            CloseReason::ProtocolViolation(_) => errno::EPROTO,
-            _ => errno::ETIMEDOUT,
-        };
+        if many {
+            // What was written for it before comes back, too.
+            self.take_frames(id);
+            return self.pump(id);
+        }
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
         // What is pending already may be why it ended.
         if socket.error == 0 {
             socket.error = error;
         }
-        socket.stalled = None;
         socket.connecting = false;
-        socket.conn.changed.notify_one();
         if established {
             self.stop_reading(id);
         }

@@ -6,6 +6,7 @@
 mod bind;
 mod calls;
 mod deliver;
+mod encapsulation;
 mod events;
 mod folder;
 mod idle;
@@ -25,13 +26,15 @@ mod socket_options;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use tresse::{AssociationConfig, AssociationId, Carrier, PortConfig, Profile, RawEndpoint};
+use tresse::{
+    AssociationConfig, AssociationId, Carrier, Families, PortConfig, Profile, RawEndpoint,
+};
 
 use crate::abi::errno;
 use crate::protocol::TxHeader;
@@ -78,12 +81,50 @@ struct Association {
     ended: bool,
     /// The program has sent something on it.
     wrote: bool,
+    /// Who waits for the end of the attempt to connect: 0, or an error number.
+    outcome: Option<oneshot::Sender<i32>>,
     /// Our streams, the peer's streams.
     streams: (u16, u16),
     /// When user data was last sent or received.
     used: Instant,
     /// How many messages the engine had handed over when it handed over the last one of this peer.
     heard: u64,
+}
+
+impl Association {
+    /// One of a bound socket that begins.
+    fn new(core: AssociationId, id: u64, socket: &Socket, peer: SocketAddr) -> Association {
+        Association {
+            core,
+            socket: Some(id),
+            waiting: false,
+            held: Vec::new(),
+            last_words: Vec::new(),
+            defaults: socket.options.defaults,
+            context: socket.options.context,
+            in_line: false,
+            peer_is_done: false,
+            finished: false,
+            local_port: socket.port.unwrap_or(0),
+            peer,
+            names: Vec::new(),
+            established: false,
+            ended: false,
+            wrote: false,
+            outcome: None,
+            streams: (0, 0),
+            used: Instant::now(),
+            heard: 0,
+        }
+    }
+
+    /// The attempt to connect has ended.
+    fn tell_outcome(&mut self, error: i32) {
+        if let Some(outcome) = self.outcome.take() {
+            // Whoever waited may have given up.
+            let _ = outcome.send(error);
+        }
+    }
 }
 
 /// The stack and everything its clients have.
@@ -94,6 +135,8 @@ pub(crate) struct Engine {
     trace: bool,
     /// Addresses that a socket bound to all of them offers to peers.
     offered: Vec<IpAddr>,
+    /// Families of the addresses that packets can be sent from.
+    families: Families,
     /// Packets travel in UDP datagrams.
     encapsulated: bool,
     /// UDP port that peers listen on.
@@ -121,12 +164,16 @@ impl Engine {
             Carrier::Udp { local } => (local.iter().map(SocketAddr::ip).collect(), true),
             Carrier::RawIp { local } => (local.clone(), false),
         };
+        // `::` is all addresses of both families.
+        let v6 = local.iter().any(IpAddr::is_ipv6);
+        let v4 = local.iter().any(|ip| ip.is_ipv4() || ip.is_unspecified());
         let several = local.len() > 1 && !local.iter().any(IpAddr::is_unspecified);
         Engine {
             raw,
             offered: if several { local } else { Vec::new() },
             profile: Arc::clone(&settings.profile),
             trace: settings.trace,
+            families: Families::of(v4, v6),
             encapsulated,
             peer_udp_port: settings.peer_udp_port,
             sockets: BTreeMap::new(),
@@ -163,6 +210,15 @@ impl Engine {
         Ok(())
     }
 
+    /// From where peers may come to a port: a listener of IPv6 need not serve IPv4, and one of IPv4 does
+    /// not serve IPv6.
+    fn families_of(&self, port: u16) -> Families {
+        let serves = |ip: IpAddr| {
+            self.sockets.values().any(|s| s.port == Some(port) && s.has_room() && s.serves(ip))
+        };
+        Families::of(serves(Ipv4Addr::LOCALHOST.into()), serves(Ipv6Addr::LOCALHOST.into()))
+    }
+
     /// What the core is to do with a port, as its listeners say.
     fn refresh_port(&mut self, port: u16) -> Fallible<()> {
         let mut listeners = self
@@ -173,8 +229,10 @@ impl Engine {
         let listener = listeners.find(|socket| socket.has_room()).or(first);
         let any = listener.or_else(|| self.sockets.values().find(|s| s.port == Some(port)));
         let in_use = self.associations.values().any(|a| a.local_port == port && !a.ended);
+        let families = self.families_of(port);
         let config = match any {
             Some(socket) => PortConfig {
+                families,
                 local_addresses: socket
                     .specific_addresses()
                     .unwrap_or_else(|| self.offered.clone()),
@@ -238,7 +296,7 @@ impl Engine {
         if first.port() == 0 || peers.iter().any(|peer| peer.port() != first.port()) {
             return Err(errno::EINVAL);
         }
-        let (peer_udp_port, encapsulated) = (self.peer_udp_port, self.encapsulated);
+        let encapsulation = self.peer_port_of(id)?;
         let socket = self.socket(id)?;
         let v6_only = socket.v6 && socket.options.v6_only;
         if peers.iter().any(|p| p.is_ipv6() && !socket.v6) || (v6_only && first.is_ipv4()) {
@@ -246,16 +304,16 @@ impl Engine {
         }
         let port = socket.port.ok_or(errno::EINVAL)?;
         let mut config: AssociationConfig = socket.options.association();
-        config.encapsulation =
-            encapsulated.then(|| socket.options.peer_udp_port.unwrap_or(peer_udp_port));
+        if !peers.iter().any(|peer| self.families.include(peer.ip())) {
+            return Err(errno::ENETUNREACH);
+        }
+        config.encapsulation = encapsulation;
         if !self.ports.contains(&port) {
             self.refresh_port(port)?;
         }
         self.raw.learn_zone(first);
         let ips: Vec<IpAddr> = peers.iter().map(|peer| unspecified_is_local(peer.ip())).collect();
         let streams = (config.outbound_streams, 0);
-        let socket = self.socket(id)?;
-        let (defaults, context) = (socket.options.defaults, socket.options.context);
         let core = self
             .raw
             .act(|core, now| core.connect_from(now, port, &ips, first.port(), config))
@@ -265,27 +323,9 @@ impl Engine {
                 tresse::ConnectRefusal::TooManyAssociations => errno::ENOMEM,
                 _ => errno::EINVAL,
             })?;
-        let number = self.adopt(Association {
-            core,
-            socket: Some(id),
-            waiting: false,
-            held: Vec::new(),
-            last_words: Vec::new(),
-            defaults,
-            context,
-            in_line: false,
-            peer_is_done: false,
-            finished: false,
-            local_port: port,
-            peer: SocketAddr::new(ips[0], first.port()),
-            names: Vec::new(),
-            established: false,
-            ended: false,
-            wrote: false,
-            streams,
-            used: Instant::now(),
-            heard: 0,
-        });
+        let peer = SocketAddr::new(ips[0], first.port());
+        let association = Association::new(core, id, self.socket(id)?, peer);
+        let number = self.adopt(Association { streams, ..association });
         self.socket(id)?.associations.insert(number);
         self.enter_names(number);
         Ok(number)
@@ -295,8 +335,8 @@ impl Engine {
 /// As the kernel does: the unspecified address as a destination means this host.
 fn unspecified_is_local(ip: IpAddr) -> IpAddr {
     match ip {
-        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
-        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         _ => ip,
     }
 }

@@ -43,6 +43,7 @@ pub(crate) struct Options {
     pub(super) reuse_port: bool,
     /// Seconds of SO_LINGER, if on.
     pub(super) linger: Option<u32>,
+    /// SCTP_REMOTE_UDP_ENCAPS_PORT, if set.
     pub(super) peer_udp_port: Option<u16>,
     /// SO_RCVBUF as it reads: the core has a larger one than the least.
     pub(super) receive_buffer: u32,
@@ -158,7 +159,6 @@ impl Engine {
     fn set_sctp(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
         let socket = self.socket(id)?;
         let many = socket.many;
-        let established = !many && !socket.associations.is_empty();
         let options = &mut socket.options;
         let f = Fields(value);
         match option {
@@ -237,18 +237,10 @@ impl Engine {
             name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
             // RFC 6458 §8.1.27: "This option only supports one-to-one style SCTP sockets"; that it
             // comes too late after bind() is EFAULT in Linux.
-            name::REUSE_PORT if many => return Err(errno::EOPNOTSUPP),
+            name::REUSE_PORT if many || socket.peeled => return Err(errno::EOPNOTSUPP),
             name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
-            name::REMOTE_UDP_ENCAPS_PORT => {
-                // `sctp_udpencaps`: the address is aligned to 8 bytes.
-                at_least(value, 138)?;
-                if established {
-                    return Err(errno::EOPNOTSUPP);
-                }
-                // Network byte order.
-                options.peer_udp_port = Some(u16::from_be(f.u16(136)));
-            }
+            name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
             name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
                 return self.set_profile(id, option, value);
             }

@@ -67,16 +67,22 @@ impl Engine {
                 return self.profile_option(id, option, given);
             }
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
+            name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
             name::EVENTS
             | name::EVENT
             | name::CONTEXT
             | name::DEFAULT_SEND_PARAM
             | name::DEFAULT_SNDINFO => return self.message_option(id, option, given),
+            // Only that one is looked at before it is noticed that there is no AUTH.
+            name::AUTH_ACTIVE_KEY if given.len() < 8 => return Err(errno::EINVAL),
+            name::AUTH_ACTIVE_KEY => {
+                self.check_number(id, number)?;
+                return Err(errno::EACCES);
+            }
             name::AUTOCLOSE if !self.socket(id)?.many => return Err(errno::EOPNOTSUPP),
             name::MAXSEG => return self.max_segment(id, number, given.len()),
             _ => {}
         }
-        let peer_udp_port = self.peer_udp_port;
         let socket = self.socket(id)?;
         let (many, o) = (socket.many, &socket.options);
         let mut s = Struct::default();
@@ -99,27 +105,26 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::REMOTE_UDP_ENCAPS_PORT => {
-                let port = o.peer_udp_port.unwrap_or(peer_udp_port);
-                s.0 = given.to_vec();
-                s.0.resize(136, 0);
-                s.bytes(&port.to_be_bytes()).u16(0).u32(0);
-            }
             name::PR_SUPPORTED
             | name::RECONFIG_SUPPORTED
             | name::INTERLEAVING_SUPPORTED
             | name::ASCONF_SUPPORTED
             | name::AUTH_SUPPORTED
             | name::ECN_SUPPORTED => {
-                // SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC and SCTP_ALL_ASSOC are none.
-                if number > 2 && many && self.association_of(id, number).is_none() {
-                    return Err(errno::EINVAL);
-                }
+                self.check_number(id, number)?;
                 s.u32(number).u32(0);
             }
             _ => return Err(cannot_get(option)),
         }
         Ok(s.0)
+    }
+
+    /// A one-to-many socket has the association of that number; SCTP_FUTURE_ASSOC, SCTP_CURRENT_ASSOC
+    /// and SCTP_ALL_ASSOC are none.
+    pub(super) fn check_number(&self, id: u64, number: u32) -> Fallible<()> {
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let unknown = socket.many && number > 2 && self.association_of(id, number).is_none();
+        if unknown { Err(errno::EINVAL) } else { Ok(()) }
     }
 
     /// What comes from the profile of the association, or of the socket.

@@ -113,18 +113,17 @@ impl Engine {
         let f = at_least(value, SIZE)?;
         let (number, change) = (f.u32(0), Change::read(f)?);
         let Some(peer) = address(f) else {
-            // "This must not be used in conjunction with a wildcard address."
-            if change.has(spp::HB_DEMAND) {
+            let core = self.association_of(id, number).map(|(_, association)| association.core);
+            // RFC 6458 §8.1.12 has it not "in conjunction with a wildcard address"; as in the kernel it
+            // is that of no association that makes no sense.
+            if change.has(spp::HB_DEMAND) && core.is_none() {
                 return Err(errno::EINVAL);
             }
             self.reconfigure(id, number, |config| change.apply_to_all(config))?;
+            let Some(core) = core else { return Ok(()) };
             // Also where a path had a setting of its own.
-            if let Some((_, association)) = self.association_of(id, number) {
-                let core = association.core;
-                let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
-                for path in paths {
-                    self.change_path(core, path.id, path.settings, change)?;
-                }
+            for path in self.raw.act(|endpoint, _| endpoint.path_stats(core)) {
+                self.change_path(core, path.id, path.settings, change)?;
             }
             return Ok(());
         };
@@ -132,12 +131,7 @@ impl Engine {
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
         let settings = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?.settings;
         self.change_path(core, path, settings, change)?;
-        self.change_core(core, |config| change.apply_to_sacks(config))?;
-        if change.has(spp::HB_DEMAND) {
-            let demand = self.raw.act(|endpoint, now| endpoint.request_heartbeat(now, core, path));
-            demand.map_err(|_| errno::EINVAL)?;
-        }
-        Ok(())
+        self.change_core(core, |config| change.apply_to_sacks(config))
     }
 
     fn change_path(
@@ -148,12 +142,21 @@ impl Engine {
         change: Change,
     ) -> Fallible<()> {
         change.apply_to_path(&mut settings);
-        let result = self.raw.act(|e, now| e.configure_path(now, core, path, settings));
+        let result = self.raw.act(|endpoint, now| {
+            endpoint.configure_path(now, core, path, settings)?;
+            if change.has(spp::HB_DEMAND) {
+                endpoint.request_heartbeat(now, core, path)?;
+            }
+            Ok::<_, tresse::AssociationError>(())
+        });
         result.map_err(|_| errno::EINVAL)
     }
 
     pub(super) fn get_path(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
-        let mut value = self.profile_option(id, name::PEER_ADDR_PARAMS, given)?;
+        let mut value =
+            self.profile_option(id, name::PEER_ADDR_PARAMS, at_least(given, SIZE)?.0)?;
+        // Programs of old have the structure without what was added to it.
+        value.truncate(if given.len() < value.len() { SIZE } else { value.len() });
         let Some(peer) = address(Fields(given)) else { return Ok(value) };
         let (core, path) = self.path_of(id, Fields(given).u32(0), peer)?;
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));

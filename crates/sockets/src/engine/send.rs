@@ -7,9 +7,10 @@ use bytes::Bytes;
 use tokio::time::Instant;
 use tresse::{Message, Ppid, SendFailure, SendOptions, SendRefusal, StreamId};
 
+use super::bind::is_for_many;
 use super::notification::Notification;
 use super::socket::{Ending, Received};
-use super::{Engine, Fallible};
+use super::{Engine, Fallible, unspecified_is_local};
 use crate::abi::{canonical, errno, sinfo};
 use crate::protocol::{HEADER, TxHeader, flag, kind};
 
@@ -151,8 +152,15 @@ impl Engine {
             self.auto_bind(id)?;
             return self.associate(id, &[&[address], more].concat());
         }
+        let own = !many && !socket.peeled;
         if let Some((number, association)) = self.association_of(id, header.association) {
-            return if association.ended { Err(errno::EPIPE) } else { Ok(number) };
+            // As in the kernel, what was peeled off does not look at the address.
+            let address = header.address.map(canonical).filter(|a| own && a.port() != 0);
+            return match address.map(|a| SocketAddr::new(unspecified_is_local(a.ip()), a.port())) {
+                _ if association.ended => Err(errno::EPIPE),
+                Some(stranger) if !self.is_peer(id, number, stranger) => Err(errno::EADDRNOTAVAIL),
+                _ => Ok(number),
+            };
         }
         match header.address.map(canonical) {
             Some(address) if !many && self.socket(id)?.backlog.is_none() => {
@@ -172,6 +180,15 @@ impl Engine {
         more: &[SocketAddr],
         len: usize,
     ) -> Fallible<(u16, u32)> {
+        let socket = self.socket(id)?;
+        // As in the kernel: a one-to-one socket has `shutdown`, and SO_LINGER for an abort.
+        let ends = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT) != 0;
+        if ends && !socket.many && !socket.peeled {
+            return Err(errno::EINVAL);
+        }
+        if header.address.is_some_and(|to| is_for_many(canonical(to).ip())) && !socket.peeled {
+            return Err(errno::EINVAL);
+        }
         let pending = self.take_error(id)?;
         if pending != 0 {
             return Err(pending);
@@ -212,9 +229,39 @@ impl Engine {
         if header.sinfo_flags & sinfo::SENDALL != 0 {
             return self.send_to_all(id, header, &payload);
         }
-        let Ok(number) = self.target(id, header, &[]) else { return Taken::Done };
+        let target = match header.association {
+            0 => self.target(id, header, &[]),
+            // The one that the engine has named before the message was written, and no other.
+            named => match self.association_of(id, named) {
+                Some((number, association)) if number == named && !association.ended => Ok(number),
+                _ => Err(errno::EPIPE),
+            },
+        };
+        let Ok(number) = target else {
+            self.give_back(id, header, payload);
+            return Taken::Done;
+        };
         let header = TxHeader { association: number, address: None, ..*header };
         self.send_to(id, number, &header, payload)
+    }
+
+    /// A message was taken from the program, and no association takes it any more: it comes back.
+    pub(super) fn give_back(&mut self, id: u64, header: &TxHeader, payload: Bytes) {
+        let Some(socket) = self.sockets.get(&id) else { return };
+        let own = socket.associations.first().copied().filter(|_| !socket.many);
+        if payload.is_empty() {
+            return;
+        }
+        let message = Message {
+            stream: StreamId(header.stream),
+            ppid: Ppid(u32::from_be_bytes(header.ppid.to_ne_bytes())),
+            unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
+            payload,
+        };
+        let failure = SendFailure { message, context: header.context, sent: false };
+        let number = own.unwrap_or(header.association);
+        self.notify(id, number, &Notification::SendFailed(&failure));
+        self.notify(id, number, &Notification::OldSendFailed(&failure));
     }
 
     /// SCTP_SENDALL: to every association of the socket. Those whose buffer is full miss it, as a
@@ -260,15 +307,7 @@ impl Engine {
             // Also when the association has ended and that was not told yet.
             let refused = result.as_ref().is_err_and(|error| *error != SendRefusal::WouldBlock);
             if refused {
-                let message = Message {
-                    stream,
-                    ppid: options.ppid,
-                    unordered: options.unordered,
-                    payload: payload.clone(),
-                };
-                let failure = SendFailure { message, context: options.context, sent: false };
-                self.notify(id, number, &Notification::SendFailed(&failure));
-                self.notify(id, number, &Notification::OldSendFailed(&failure));
+                self.give_back(id, header, payload.clone());
             }
             if let (Err(SendRefusal::TooLarge { .. }), Some(socket)) =
                 (&result, self.sockets.get_mut(&id))

@@ -310,6 +310,18 @@ async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                 serve_socket(&engine, request.socket, &conn).await;
             }
         }
+        Op::Connect if request.a != 0 => {
+            let begun = engine.borrow_mut().connect_and_tell(&request);
+            answer(match begun {
+                Ok((number, outcome)) => match outcome.await {
+                    Ok(0) => Ok((i64::from(number), Vec::new())),
+                    Ok(error) => Err(error),
+                    // The program has closed the socket meanwhile.
+                    Err(_) => Err(crate::abi::errno::ECONNABORTED),
+                },
+                Err(error) => Err(error),
+            });
+        }
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);
             if let Ok(Some(number)) = begun {

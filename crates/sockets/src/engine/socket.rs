@@ -106,6 +106,8 @@ pub(crate) enum Ending {
 pub(crate) struct Socket {
     /// One-to-many style.
     pub(crate) many: bool,
+    /// One-to-one style, but of a one-to-many socket once (`sctp_peeloff`).
+    pub(crate) peeled: bool,
     /// `AF_INET6`.
     pub(crate) v6: bool,
     pub(crate) conn: Rc<Conn>,
@@ -147,6 +149,7 @@ impl Socket {
     pub(crate) fn new(conn: Rc<Conn>, v6: bool, many: bool, options: Options) -> Socket {
         Socket {
             many,
+            peeled: false,
             v6,
             conn,
             bound: Vec::new(),

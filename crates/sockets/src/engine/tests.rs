@@ -2,6 +2,7 @@
 
 mod options;
 mod paths;
+mod returned;
 mod unread;
 
 use std::net::SocketAddr;
@@ -18,7 +19,7 @@ use rustix::net::{
 
 use super::Engine;
 use super::serve::{Server, Settings, Stop};
-use crate::abi::{AF_INET, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
+use crate::abi::{AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use crate::protocol::*;
 
 /// An engine that talks to itself, so that its port must be known before it has it.

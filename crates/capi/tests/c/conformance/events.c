@@ -316,21 +316,74 @@ static const struct failure {
 	int type;
 } failures[] = { { "send_failed", SCTP_SEND_FAILED }, { "send_failed_event", 0x800d } };
 
+/* Sends messages with the contexts 1, 2, ... to a peer that does not read, until its window and the
+ * send buffer are full; how many. */
+static int fill(const struct pair *pair, const char *block)
+{
+	struct sctp_sndinfo info = { .snd_assoc_id = pair->client_id, .snd_context = 1 };
+	struct pollfd set = { .fd = pair->client, .events = POLLOUT };
+
+	nonblocking(pair->client);
+	do
+		while (send_with(pair->client, block, SCTP_SNDINFO, &info, sizeof info) > 0)
+			info.snd_context++;
+	while (poll(&set, 1, 200) > 0 && info.snd_context < 1000);
+	return info.snd_context - 1;
+}
+
+static char block[50000];
+
 EACH(message_comes_back, failures)
 {
 	struct pair pair = paired(MANY);
-	static char block[50000];
-	struct sctp_sndinfo info = { .snd_assoc_id = pair.client_id, .snd_context = 99 };
 	memset(block, 'x', sizeof block - 1);
 	WORKS(subscribe(pair.client, row->type, true));
-	nonblocking(pair.client);
-	/* The peer does not read: its window fills, and what waits is lost by its abort. */
-	while (send_with(pair.client, block, SCTP_SNDINFO, &info, sizeof info) > 0)
-		continue;
+	fill(&pair, block);
+	/* What waits is lost by the peer's abort. */
 	WORKS(end_with(pair.server, pair.server_id, SCTP_ABORT));
 	union sctp_notification *event = TOLD(pair.client, row->type);
 	if (row->type == SCTP_SEND_FAILED) {
-		SAME(event->sn_send_failed.ssf_info.sinfo_context, 99);
+		CHECK(event->sn_send_failed.ssf_info.sinfo_context > 0);
 		SAME(event->sn_send_failed.ssf_assoc_id, pair.client_id);
 	}
+}
+
+/* All that was taken comes back from some message on, whole: it may be cut into fragments. */
+CASE(all_that_was_not_sent_comes_back)
+{
+	struct pair pair = paired(MANY);
+	static size_t back[1000];
+	memset(block, 'x', sizeof block - 1);
+	WORKS(subscribe(pair.client, SCTP_SEND_FAILED, true));
+	WORKS(subscribe(pair.client, SCTP_ASSOC_CHANGE, true));
+	int sent = fill(&pair, block), first = sent;
+	CHECK(sent > 1);
+	WORKS(end_with(pair.server, pair.server_id, SCTP_ABORT));
+	CHECK(wait_for(pair.client, POLLIN) & POLLIN);
+	while (!quiet(pair.client)) {
+		struct message *got = receive(pair.client, 0);
+		struct sctp_send_failed *failed = (void *)got->data;
+		CHECK(got->flags & MSG_NOTIFICATION);
+		if (failed->ssf_type != SCTP_SEND_FAILED)
+			continue;
+		int number = failed->ssf_info.sinfo_context;
+		CHECK(0 < number && number <= sent);
+		back[number] += got->len - offsetof(struct sctp_send_failed, ssf_data);
+		first = number < first ? number : first;
+	}
+	CHECK(first < sent);
+	for (int n = first + 1; n <= sent; n++)
+		SAME(back[n], sizeof block - 1);
+}
+
+/* Nobody hears of a message for an association that has ended. */
+CASE(no_message_for_an_association_that_has_ended)
+{
+	struct pair pair = paired(MANY);
+	SAME(say(&pair, true, "x"), 1);
+	WORKS(end_with(pair.server, pair.server_id, SCTP_ABORT));
+	long long end = clock_ms() + 1000;
+	while (say(&pair, true, "x") == 1)
+		CHECK(clock_ms() < end);
+	FAILS(say(&pair, true, "x"), EPIPE);
 }

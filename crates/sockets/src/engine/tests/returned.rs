@@ -1,0 +1,63 @@
+//! Messages that were taken and cannot be sent any more.
+
+use super::*;
+use crate::abi::{Fields, sinfo};
+
+/// The next notification of a type; others are passed over.
+fn told(socket: &Client, kind: u16) -> Vec<u8> {
+    loop {
+        let (header, body) = socket.receive();
+        assert_eq!(header.kind, kind::NOTIFICATION);
+        if Fields(&body).u16(0) == kind {
+            return body;
+        }
+    }
+}
+
+#[test]
+fn a_message_for_an_association_that_has_ended_comes_back() {
+    with_engine(|path| {
+        let (server, client) = one_to_many(path);
+        let address = Some("127.0.0.1:7000".parse().unwrap());
+        let header = TxHeader { address, ..TxHeader::default() };
+        let (_, number) = client.call(Op::CheckSend, 0, 0, &header.encode()).unwrap();
+        let association = Fields(&number).u32(0);
+        client.send(header, b"hello");
+        assert_eq!(server.receive().0.kind, kind::NOTIFICATION);
+        let (data, _) = server.receive();
+        let flags = sinfo::ABORT;
+        let end = TxHeader { sinfo_flags: flags, association: data.association, ..header };
+        server.send(TxHeader { address: None, ..end }, b"");
+        // SCTP_ASSOC_CHANGE: up, and lost.
+        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
+        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 1);
+        // Written before the program has read that. It is not for another association with that peer.
+        let late = TxHeader { association, stream: 3, context: 77, ..header };
+        for size in [1, 1000] {
+            client.send(late, &vec![5; size]);
+            let failed = told(&client, 0x8003);
+            let f = Fields(&failed);
+            assert_eq!((f.u16(12), f.u32(24), f.u32(44)), (3, 77, association));
+            assert_eq!(failed[48..], vec![5; size], "SCTP_SEND_FAILED has it whole");
+        }
+        let open = client.get((SCTP, 28), &[]).unwrap();
+        assert_eq!(Fields(&open).u32(0), 0, "SCTP_GET_ASSOC_NUMBER");
+    });
+}
+
+#[test]
+fn who_waits_for_a_connection_hears_how_it_ended() {
+    with_engine(|path| {
+        let (_server, client) = one_to_many(path);
+        let to = |port: u16| encode_addresses(&[([127, 0, 0, 1], port).into()]);
+        let wait = |port| client.call(Op::Connect, 1, 0, &to(port)).map(|_| ());
+        assert_eq!(wait(7009), Err(errno::ECONNREFUSED));
+        assert_eq!(wait(7000), Ok(()));
+        assert_eq!(wait(7000), Err(errno::EISCONN));
+        // This engine has an address of IPv4 only.
+        let six = Client::open(path, Op::Socket, AF_INET6.into(), SOCK_SEQPACKET.into());
+        let peer = encode_addresses(&["[::1]:7000".parse().unwrap()]);
+        let refused = six.call(Op::Connect, 1, 0, &peer).map(|_| ());
+        assert_eq!(refused, Err(errno::ENETUNREACH));
+    });
+}
