@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tresse_report::statistics::mean;
 use tresse_trace::capture::CaptureError;
-use tresse_trace::measure::{MessageTransfer, Retransmission, both_ends};
-use tresse_trace::{Options, Proof, Side, Until};
+use tresse_trace::measure::{Loss, MessageTransfer, Retransmission, both_ends};
+use tresse_trace::{Options, Side, Until};
 
 use crate::scenario::Traffic;
 
@@ -62,6 +62,7 @@ struct Sent {
     /// Messages that were delivered.
     messages: Vec<MessageTransfer>,
     again: Vec<Retransmission>,
+    losses: Vec<Loss>,
     /// Different chunks.
     chunks: u64,
     /// Until when it was captured, in nanoseconds.
@@ -93,11 +94,11 @@ pub fn measure(
             continue;
         }
         let [of_a, _] = association.directions;
-        let mut messages = of_a.messages;
+        let (mut messages, again, losses) = (of_a.messages, of_a.retransmissions, of_a.losses);
         messages.retain(|message| message.until == Until::Delivery);
         let end_s = association.summary.first_s + association.summary.duration_s;
         let until = (end_s * 1e9) as u64;
-        let sent = Sent { messages, again: of_a.retransmissions, chunks, until };
+        let sent = Sent { messages, again, losses, chunks, until };
         match add(&mut measures, &sent, traffic) {
             Single::Goodput(kbps) => goodputs.push(kbps),
             Single::Disturbance(ms) => disturbances.push(ms),
@@ -121,12 +122,11 @@ enum Single {
 /// Adds an association.
 fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
     measures.retransmissions += sent.again.len() as u64;
-    let spurious = |again: &&Retransmission| again.spurious == Some(Proof::Arrival);
-    measures.spurious += sent.again.iter().filter(spurious).count() as u64;
+    measures.spurious += sent.again.iter().filter(|again| again.spurious.is_some()).count() as u64;
     let first_again = sent.again.iter().filter(|again| again.count == 1);
-    measures.retransmission_ms.extend(first_again.clone().map(|again| again.delay_ms as f32));
-    let lost: BTreeSet<i64> =
-        first_again.filter(|again| !spurious(again)).map(|again| again.number).collect();
+    measures.retransmission_ms.extend(first_again.map(|again| again.delay_ms as f32));
+    let first = sent.losses.iter().filter(|loss| loss.count == 0);
+    let lost: BTreeSet<i64> = first.map(|loss| loss.number).collect();
 
     let offered = traffic.messages.unwrap_or(sent.chunks);
     measures.offered += offered;

@@ -15,6 +15,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::{DataLink, Endianness};
 use tresse_observe::{Spool, Stream};
+use tresse_wire::add_packet_id;
 
 use crate::Side;
 
@@ -90,8 +91,9 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// A frame passed at `timestamp`, the time since 1970.
-    pub(crate) fn record(&mut self, timestamp: Duration, frame: &[u8]) {
+    /// A frame passed at `timestamp`, the time since 1970. It has this number at both ends of its
+    /// link, so that an analyser can tell whether it was lost.
+    pub(crate) fn record(&mut self, timestamp: Duration, frame: &[u8], number: u64) {
         if self.failed.load(Ordering::Relaxed) {
             return;
         }
@@ -104,6 +106,7 @@ impl Recorder {
         };
         // Writing to memory does not fail.
         if self.writer.write_pcapng_block(block).is_ok() {
+            add_packet_id(self.writer.get_mut(), number);
             self.stream.write(self.writer.get_ref());
         }
         self.writer.get_mut().clear();

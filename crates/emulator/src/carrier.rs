@@ -69,6 +69,8 @@ pub(crate) struct Carrier {
     taps: Vec<Tap>,
     wires: Vec<Wire>,
     udp_ports: Vec<u16>,
+    /// How often the links began to count anew.
+    era: u64,
     /// When the links began.
     epoch: Instant,
     /// The same by the calendar, since 1970.
@@ -87,6 +89,7 @@ impl Carrier {
             taps,
             wires: Vec::new(),
             udp_ports,
+            era: 0,
             epoch: Instant::now(),
             calendar: Duration::ZERO,
             buffer: vec![0; MAX_FRAME].into(),
@@ -106,6 +109,7 @@ impl Carrier {
             }
         }
         self.wires = wires;
+        self.era += 1;
         self.epoch = Instant::now();
         let calendar = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         self.calendar = calendar.unwrap_or_default();
@@ -161,22 +165,22 @@ impl Carrier {
         let mut now = self.now();
         for index in 0..self.wires.len() {
             while let Some(delivery) = self.wires[index].link.poll(now) {
-                let Delivery { at, mut packet, corruption, .. } = delivery;
+                let Delivery { at, mut packet, number, corruption, .. } = delivery;
                 if let Some(corruption) = corruption {
                     corruption.apply(&mut packet.bytes[packet.payload..]);
                 }
-                self.send(index ^ 1, now, &packet.bytes, true);
+                self.send(index ^ 1, now, &packet.bytes, Some(self.packet_id(index, number)));
                 now = self.now();
                 self.wires[index].late.saturating_record((now - at).get());
             }
         }
     }
 
-    /// Sends a frame to an interface.
-    fn send(&mut self, tap: usize, now: Nanos, frame: &[u8], record: bool) {
+    /// Sends a frame to an interface, and has it recorded as the one with this number.
+    fn send(&mut self, tap: usize, now: Nanos, frame: &[u8], number: Option<u64>) {
         let Tap { device, recorder } = &mut self.taps[tap];
-        if let Some(recorder) = recorder.as_mut().filter(|_| record) {
-            recorder.record(self.calendar + now.into(), frame);
+        if let Some((recorder, number)) = recorder.as_mut().zip(number) {
+            recorder.record(self.calendar + now.into(), frame, number);
         }
         // What an interface that was taken down refuses is lost, as on any cable.
         let _ = device.send(frame);
@@ -207,14 +211,22 @@ impl Carrier {
         let now = self.now();
         let Kind::Packet { class, payload } = classify(frame, &self.udp_ports) else {
             self.wires[tap].aside += 1;
-            return self.send(tap ^ 1, now, frame, false);
+            return self.send(tap ^ 1, now, frame, None);
         };
-        if let Some(recorder) = &mut self.taps[tap].recorder {
-            recorder.record(self.calendar + now.into(), frame);
-        }
         let size = u32::try_from(frame.len() - ETHERNET).unwrap_or(u32::MAX);
-        let frame = Frame { bytes: frame.into(), payload };
-        self.wires[tap].link.offer(now, size, class, frame);
+        let offered = Frame { bytes: frame.into(), payload };
+        let link = &mut self.wires[tap].link;
+        link.offer(now, size, class, offered);
+        let number = link.stats().offered;
+        let number = self.packet_id(tap, number);
+        if let Some(recorder) = &mut self.taps[tap].recorder {
+            recorder.record(self.calendar + now.into(), frame, number);
+        }
+    }
+
+    /// A packet's number in all captures: the link, and the packet in it.
+    fn packet_id(&self, wire: usize, number: u64) -> u64 {
+        self.era << 52 | (wire as u64) << 40 | number
     }
 
     /// Waits until something is due or comes. How long it slept.

@@ -2,10 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
 use tresse_emulator::{Direction, Emulation, Error, LinkFile, Namespace, Settings, Side};
 use tresse_netem::LinkConfig;
 
@@ -112,25 +115,35 @@ fn tcp_goes_through_whole_on_two_paths_and_is_captured_on_both_sides() {
     let report = emulation.stop();
     assert!(report.captures_complete);
     assert!(report.links[0].stats.dropped_random > 0, "{report:?}");
-    for (path, side, [here, there]) in
-        [(0, "left", [0, 1]), (0, "right", [1, 0]), (1, "left", [2, 3]), (1, "right", [3, 2])]
-    {
-        let file = capture.as_ref().unwrap().join(format!("link{path}-{side}.pcapng"));
-        let packets = report.links[here].stats.offered + report.links[there].stats.delivered;
-        assert_eq!(packets_in(&file), packets, "{}", file.display());
+    for (path, [forward, backward]) in [(0, [0, 1]), (1, [2, 3])] {
+        let [forward, backward] = [forward, backward].map(|link: usize| report.links[link].stats);
+        let [left, right] = ["left", "right"].map(|side| {
+            numbers_in(&capture.as_ref().unwrap().join(format!("link{path}-{side}.pcapng")))
+        });
+        assert_eq!(left.len() as u64, forward.offered + backward.delivered, "path {path}");
+        assert_eq!(right.len() as u64, backward.offered + forward.delivered, "path {path}");
+        // A packet has one number on both sides, and is missing on one if it was lost.
+        let both = left.intersection(&right).count() as u64;
+        assert_eq!(both, forward.delivered + backward.delivered, "path {path}");
     }
 }
 
-/// How many packets a capture has.
-fn packets_in(file: &std::path::Path) -> u64 {
+/// The numbers of all packets of a capture.
+fn numbers_in(file: &std::path::Path) -> BTreeSet<u64> {
     let bytes = std::fs::read(file).unwrap();
-    let mut reader = pcap_file::pcapng::PcapNgReader::new(&bytes[..]).unwrap();
-    let mut packets = 0;
+    let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
+    let mut numbers = BTreeSet::new();
     while let Some(block) = reader.next_block() {
-        let block = block.unwrap();
-        packets += u64::from(matches!(block, pcap_file::pcapng::Block::EnhancedPacket(_)));
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        let number = packet.options.iter().find_map(|option| match option {
+            EnhancedPacketOption::Unknown(option) if option.code == 5 => {
+                Some(u64::from_le_bytes(option.value.as_ref().try_into().unwrap()))
+            }
+            _ => None,
+        });
+        assert!(numbers.insert(number.unwrap()), "{number:?} twice");
     }
-    packets
+    numbers
 }
 
 #[test]

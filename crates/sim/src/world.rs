@@ -209,7 +209,8 @@ impl World {
                 Verdict::Accepted => None,
                 Verdict::Dropped(cause) => Some(cause),
             };
-            self.captures.entered(self.now, LinkId(index as u32), &packet, dropped);
+            let number = link.stats().offered;
+            self.captures.entered(self.now, LinkId(index as u32), (number, &packet), dropped);
         } else {
             link.offer(now, size, class, packet);
         }
@@ -277,14 +278,14 @@ impl World {
 
     fn next_arrival(&mut self, index: usize) -> Option<(HostId, Packet)> {
         let wire = &mut self.wires[index];
-        let Delivery { mut packet, corruption, .. } = wire.link.poll(nanos(self.now))?;
+        let Delivery { mut packet, number, corruption, .. } = wire.link.poll(nanos(self.now))?;
         if let Some(corruption) = corruption {
             let mut bytes = packet.payload.to_vec();
             corruption.apply(&mut bytes);
             packet.payload = bytes.into();
         }
         let to = wire.to;
-        self.captures.left(self.now, LinkId(index as u32), &packet);
+        self.captures.left(self.now, LinkId(index as u32), (number, &packet));
         Some((to, packet))
     }
 }

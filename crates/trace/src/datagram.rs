@@ -33,6 +33,8 @@ pub(crate) struct Datagram<'a> {
     pub(crate) bytes: &'a [u8],
     /// How many bytes there were.
     pub(crate) original: usize,
+    /// What tells it from others that look alike, or 0: see [`Head::id`](crate::event::Head::id).
+    pub(crate) id: u64,
 }
 
 /// Finds what frames carry.
@@ -56,6 +58,7 @@ struct Payload<'a> {
     number: IpNumber,
     bytes: &'a [u8],
     original: usize,
+    id: u64,
 }
 
 impl Datagrams {
@@ -72,12 +75,12 @@ impl Datagrams {
         skipped: &mut Skipped,
     ) -> Option<Datagram<'a>> {
         let found = match carried(frame) {
-            Ok(Carried::Ip(packet)) => self.reassembly.payload(place, frame.at, packet, skipped),
+            Ok(Carried::Ip(packet)) => self.reassembly.payload(place, frame, packet, skipped),
             Ok(Carried::Sctp(bytes)) => {
                 let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
                 let original = frame.original.max(bytes.len());
                 let (ends, number) = ((nowhere, nowhere), IpNumber::SCTP);
-                Ok(Some(Payload { ends, number, bytes, original }))
+                Ok(Some(Payload { ends, number, bytes, original, id: counted(frame) }))
             }
             Err(reason) => Err(reason),
         };
@@ -100,21 +103,21 @@ impl Reassembly {
     fn payload<'a>(
         &'a mut self,
         place: Place,
-        at: u64,
+        frame: &Frame<'_>,
         packet: &'a [u8],
         skipped: &mut Skipped,
     ) -> Result<Option<Payload<'a>>, &'static str> {
         let (ip, _) = LaxIpSlice::from_slice(packet).map_err(|_| BAD_IP)?;
-        let (ends, length) = match &ip {
+        let (ends, length, identification) = match &ip {
             LaxIpSlice::Ipv4(v4) => {
                 let header = v4.header();
                 let ends = (header.source_addr().into(), header.destination_addr().into());
-                (ends, usize::from(header.total_len()))
+                (ends, usize::from(header.total_len()), u64::from(header.identification()))
             }
             LaxIpSlice::Ipv6(v6) => {
                 let header = v6.header();
                 let ends = (header.source_addr().into(), header.destination_addr().into());
-                (ends, header.slice().len() + usize::from(header.payload_length()))
+                (ends, header.slice().len() + usize::from(header.payload_length()), 0)
             }
         };
         let payload = ip.payload();
@@ -122,22 +125,28 @@ impl Reassembly {
         // nothing.
         let original = payload.payload.len() + length.saturating_sub(packet.len());
         let (number, bytes) = (payload.ip_number, payload.payload);
-        let Some((offset, more, identification)) = fragment(&ip) else {
-            return Ok(Some(Payload { ends, number, bytes, original }));
+        let Some((offset, more, id)) = fragment(&ip) else {
+            let id = if frame.id == 0 { identification } else { counted(frame) };
+            return Ok(Some(Payload { ends, number, bytes, original, id }));
         };
         let key = Key {
             source: ends.0,
             destination: ends.1,
-            identification,
+            identification: id,
             protocol: if ends.0.is_ipv4() { number.0 } else { 0 },
             there: place == Place::There,
         };
-        let fragment = Fragment { at, offset, more, data: bytes, original };
+        let fragment = Fragment { at: frame.at, offset, more, data: bytes, original };
         let Some(whole) = self.fragments.add(key, fragment, skipped) else { return Ok(None) };
         self.whole = whole;
         let original = self.whole.len();
-        Ok(Some(Payload { ends, number, bytes: &self.whole, original }))
+        Ok(Some(Payload { ends, number, bytes: &self.whole, original, id: id.into() }))
     }
+}
+
+/// What the capture counts a frame as, apart from all numbers that IP gives; 0 if it does not.
+fn counted(frame: &Frame<'_>) -> u64 {
+    if frame.id == 0 { 0 } else { frame.id | 1 << 63 }
 }
 
 /// Of a fragment: offset in bytes, whether more follow, and what they have in common.
@@ -163,7 +172,7 @@ fn fragment(ip: &LaxIpSlice<'_>) -> Option<(usize, bool, u32)> {
 impl<'a> Payload<'a> {
     /// SCTP or TCP; SCTP is looked for in UDP datagrams to or from `udp_ports`.
     fn datagram(self, udp_ports: &[u16]) -> Result<Datagram<'a>, &'static str> {
-        let Payload { ends: (source, destination), number, bytes, original } = self;
+        let Payload { ends: (source, destination), number, bytes, original, id } = self;
         let (protocol, bytes, original) = match number {
             IpNumber::SCTP => (Protocol::Sctp, bytes, original),
             IpNumber::TCP => (Protocol::Tcp, bytes, original),
@@ -173,7 +182,7 @@ impl<'a> Payload<'a> {
             }
             _ => return Err(OTHER),
         };
-        Ok(Datagram { source, destination, protocol, bytes, original })
+        Ok(Datagram { source, destination, protocol, bytes, original, id })
     }
 }
 
@@ -235,6 +244,7 @@ mod tests {
                     interface: 0,
                     data,
                     original: data.len(),
+                    id: 0,
                     note: None,
                 };
                 let datagram = datagrams.find(Place::Here, &frame, &mut skipped);

@@ -45,7 +45,7 @@ impl Side {
 }
 
 /// Where a packet was captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     /// The only place, or the host whose captures come first.
@@ -85,6 +85,9 @@ pub struct Head {
     pub destination: IpAddr,
     /// Where it was captured.
     pub place: Place,
+    /// What tells it from others that look alike: [`Frame::id`](crate::capture::Frame::id), or the
+    /// identification in its IPv4 header; 0 if there is neither.
+    pub id: u64,
 }
 
 /// Why a retransmission was unnecessary for certain.
@@ -200,6 +203,19 @@ pub enum Event<'a> {
         count: u32,
         /// The proof.
         proof: Proof,
+    },
+    /// A transmission of a chunk was lost, as captures of both ends show.
+    Lost {
+        /// Who sent it, which may be the sender of this packet or its receiver.
+        from: Side,
+        /// Number of the chunk.
+        number: i64,
+        /// Which of its retransmissions; 0 for its first transmission.
+        count: u32,
+        /// When it was sent, in nanoseconds.
+        sent_at: u64,
+        /// Which way, as in [`Head::path`].
+        path: u16,
     },
     /// A user message is through.
     Message {

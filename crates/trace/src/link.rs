@@ -179,6 +179,7 @@ mod tests {
             interface: 0,
             data: &data,
             original: data.len(),
+            id: 0,
             note: None,
         };
         match carried(&frame)? {

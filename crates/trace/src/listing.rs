@@ -120,6 +120,10 @@ impl<W: Write> Observer for Listing<W> {
             Event::Spurious { number, count, proof } => {
                 write!(self.line, "\n\tR{count} {number} was spurious ({})", proof.name())
             }
+            Event::Lost { number, count: 0, .. } => write!(self.line, "\n\t{number} was lost"),
+            Event::Lost { number, count, .. } => {
+                write!(self.line, "\n\tR{count} {number} was lost")
+            }
             Event::Message { .. } => Ok(()),
             Event::Sender { number, state, .. } => sender(&mut self.line, *number, state),
             Event::Control { name } => write!(self.line, " {name}"),

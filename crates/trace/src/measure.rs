@@ -27,7 +27,7 @@ use crate::statistics::Class;
 use crate::summary::Summary;
 use crate::trace::{Options, Totals, Trace};
 
-/// More rows of a direction are not kept: retransmissions, messages and steps of progress each.
+/// More rows of a direction are not kept: retransmissions, losses, messages and steps of progress each.
 /// Summaries count all.
 pub const MOST_ROWS: usize = 4_000_000;
 
@@ -50,9 +50,23 @@ pub struct Retransmission {
     pub delay_ms: f64,
     /// Milliseconds since its last transmission, likewise.
     pub since_last_ms: f64,
-    /// The first proof that it was unnecessary, if there is any. Captures of both ends prove it for
-    /// all that were ([`Proof::Arrival`]); those of one end only what the protocol reports.
+    /// Proof that it was unnecessary, if there is any. Captures of both ends prove it for all that
+    /// were, and nothing else counts then ([`Proof::Arrival`]); from one end it is the first that the
+    /// protocol gives, for those that it reports.
     pub spurious: Option<Proof>,
+}
+
+/// A transmission that was lost on the way. Only captures of both ends show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// When it was sent, in nanoseconds since the epoch of the capture.
+    pub sent_at: u64,
+    /// TSN counted from the first one of the direction.
+    pub number: i64,
+    /// Which of the chunk's retransmissions; 0 for its first transmission.
+    pub count: u32,
+    /// Over which path, an index into [`Summary::paths`].
+    pub path: u16,
 }
 
 /// A user message that is through.
@@ -106,6 +120,8 @@ impl Gap {
 pub struct Measurements {
     /// All that was sent again.
     pub retransmissions: Vec<Retransmission>,
+    /// All that was lost, in the order in which that became sure.
+    pub losses: Vec<Loss>,
     /// Messages, in the order in which they were through; none for TCP.
     pub messages: Vec<MessageTransfer>,
     /// When so many bytes of user data were through at once: delivered where both ends were
@@ -244,8 +260,16 @@ impl Observer for Collector {
                 let side = head.from.other().index();
                 if let Some(index) = open.known[side].get(&(number, count)) {
                     let row = &mut open.directions[side].retransmissions[*index];
-                    row.spurious.get_or_insert(proof);
+                    match proof {
+                        Proof::Arrival => row.spurious = Some(proof),
+                        _ => drop(row.spurious.get_or_insert(proof)),
+                    }
                 }
+            }
+            Event::Lost { from, number, count, sent_at, path } => {
+                let m = &mut open.directions[from.index()];
+                let row = Loss { sent_at, number, count, path };
+                push(&mut m.losses, row, &mut m.cut_off);
             }
             Event::Sack { newly, flight, .. } => {
                 let m = &mut open.directions[head.from.other().index()];
@@ -289,8 +313,13 @@ impl Observer for Collector {
     }
 
     fn ends(&mut self, summary: &Summary) {
-        let Open { directions, .. } =
+        let Open { mut directions, .. } =
             self.live.remove(&summary.identity.association).unwrap_or_default();
+        if summary.both_ends {
+            // A duplicate that the receiver reports may be the network's.
+            let again = directions.iter_mut().flat_map(|m| &mut m.retransmissions);
+            again.for_each(|row| row.spurious = row.spurious.filter(|p| *p == Proof::Arrival));
+        }
         self.ended.push(Measured { summary: summary.clone(), directions });
     }
 }
@@ -316,8 +345,8 @@ pub fn one_end(
     both_ends(captures, &[], options)
 }
 
-/// The same with captures taken at both ends: transfer times end with the delivery, all spurious
-/// retransmissions are known, and [`Summary::directions`] have losses
+/// The same with captures taken at both ends: transfer times end with the delivery, all losses and
+/// all spurious retransmissions are known, and [`Summary::directions`] have losses
 /// ([`arrivals`](crate::DirectionSummary::arrivals)) and head-of-line delays of each stream
 /// ([`streams`](crate::DirectionSummary::streams)). See [`Trace::run_both`] for what is assumed.
 ///

@@ -67,6 +67,8 @@ pub struct Arrivals {
     pub arrived: u64,
     /// Those of them that were lost on the way.
     pub lost: u64,
+    /// Those of them that may still have been under way when the captures ended.
+    pub under_way: u64,
     /// Retransmissions among them.
     pub retransmitted: u64,
     /// Retransmissions of chunks of which an earlier transmission arrived.

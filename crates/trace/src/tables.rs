@@ -296,7 +296,10 @@ impl Observer for Tables {
                 Cell::Real(*transfer_ms),
                 Cell::Text(until.name().into()),
             ]),
-            Event::Data { .. } | Event::Sender { .. } | Event::Control { .. } => Ok(()),
+            Event::Data { .. }
+            | Event::Lost { .. }
+            | Event::Sender { .. }
+            | Event::Control { .. } => Ok(()),
         };
         self.note(result);
     }

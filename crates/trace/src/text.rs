@@ -160,6 +160,9 @@ fn arrivals(out: &mut String, a: &Arrivals) {
         "    on the way      {} chunks sent, {} arrived, {} lost ({share:.2} %), {} copies made by the network",
         a.sent, a.arrived, a.lost, a.copies
     );
+    if a.under_way > 0 {
+        let _ = writeln!(out, "    under way       {} at the end", a.under_way);
+    }
     let _ = writeln!(
         out,
         "    sent again      {}, {} of them although an earlier transmission arrived; {} chunks never arrived",

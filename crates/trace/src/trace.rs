@@ -174,7 +174,7 @@ impl Trace {
     /// Ends everything that is still open.
     pub fn finish(&mut self, out: &mut dyn Observer) {
         self.datagrams.finish(&mut self.skipped);
-        self.sctp.finish(out);
+        self.sctp.finish(self.last_at, out);
         self.tcp.finish(out);
     }
 
@@ -231,6 +231,7 @@ impl Trace {
             source: datagram.source,
             destination: datagram.destination,
             place,
+            id: datagram.id,
         };
         self.analysed += 1;
         match datagram.protocol {

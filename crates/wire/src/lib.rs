@@ -43,6 +43,7 @@ mod chunk;
 mod error;
 mod ip;
 mod packet;
+mod packet_id;
 mod parameter;
 mod reader;
 mod tlv;
@@ -67,6 +68,7 @@ pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, Unk
 pub use error::{ChunkError, PacketError};
 pub use ip::IpHeaders;
 pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
+pub use packet_id::add_packet_id;
 pub use parameter::{
     Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,
     RawParameter, RawParameters,

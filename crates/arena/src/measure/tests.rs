@@ -1,3 +1,10 @@
+use std::sync::Arc;
+
+use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time};
+use tresse_sim::apps::{Plan, Sender, Sink};
+use tresse_sim::{CaptureBuffer, LinkConfig, Route, Simulation};
+use tresse_trace::Proof;
+
 use super::*;
 
 const MS: u64 = 1_000_000;
@@ -27,7 +34,13 @@ fn sent(times: &[(u64, u64)]) -> Sent {
         bytes: 100,
     };
     let messages: Vec<MessageTransfer> = times.iter().enumerate().map(message).collect();
-    Sent { chunks: messages.len() as u64, messages, again: Vec::new(), until: 2000 * MS }
+    Sent {
+        chunks: messages.len() as u64,
+        messages,
+        again: Vec::new(),
+        losses: Vec::new(),
+        until: 2000 * MS,
+    }
 }
 
 /// Message `number` is sent again for the first time after so many milliseconds.
@@ -45,6 +58,11 @@ fn again(number: i64, delay_ms: f64, spurious: Option<Proof>) -> Retransmission 
     }
 }
 
+/// The first packet of message `number` is lost.
+fn loss(number: i64) -> Loss {
+    Loss { sent_at: 0, number, count: 0, path: 0 }
+}
+
 /// What one association gives, on a schedule.
 fn measured(sent: &Sent, traffic: &Traffic) -> Measures {
     let mut measures = Measures::default();
@@ -59,6 +77,7 @@ fn a_lost_message_holds_up_those_behind_it() {
     // Message 1 is lost at 1100 and repaired at 1400 by what is sent again at 1390.
     let mut sent = sent(&[(1000, 1010), (1100, 1400), (1200, 1400), (1300, 1400)]);
     sent.again.push(again(1, 290.0, None));
+    sent.losses.push(loss(1));
     let m = measured(&sent, &paced(4));
     assert_eq!(m.transfer_ms, [10.0, 300.0, 200.0, 100.0]);
     assert_eq!((&m.repair_ms, &m.retransmission_ms), (&vec![300.0], &vec![290.0]));
@@ -73,6 +92,8 @@ fn a_lost_message_holds_up_those_behind_it() {
 fn what_was_not_lost_is_spurious_and_repairs_nothing() {
     let mut sent = sent(&[(0, 10), (100, 170)]);
     sent.again.push(again(1, 50.0, Some(Proof::Arrival)));
+    // Lost is what was sent again, not what was sent first.
+    sent.losses.push(Loss { count: 1, ..loss(1) });
     let m = measured(&sent, &paced(2));
     assert_eq!((m.retransmissions, m.spurious), (1, 1));
     assert!(m.repair_ms.is_empty());
@@ -142,4 +163,60 @@ fn both_sides_of_a_capture_are_joined() {
     assert!(m.associations >= 1 && m.delivered > 0, "{m:?}");
     assert!(m.goodput_kbps.is_some_and(|kbps| kbps > 0.0));
     assert!(measure(&["/nowhere".into()], &files, &[], &traffic).is_err());
+}
+
+/// A thin stream of 100 messages, of which exactly these DATA and SACK packets are lost.
+fn simulated(drop_data: &[u64], drop_acks: &[u64]) -> Measures {
+    let [a, b] = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
+    let profile = Arc::new(Profile::named("rfc9260").unwrap());
+    let association = AssociationConfig { profile, no_delay: true, ..AssociationConfig::default() };
+    let host = |address, accept| EndpointConfig {
+        local_addresses: vec![address],
+        accept,
+        association: association.clone(),
+        ..EndpointConfig::default()
+    };
+    let message = |n: u64| (Time::from_millis(250 * n), 0, 100, false).into();
+    let sender = Sender::new(Plan::Schedule((0..100).map(message).collect()))
+        .connect(vec![b], 5000, association.clone())
+        .from_connection();
+    let mut sim = Simulation::new(1);
+    let client = sim.add_host("client", host(a, false), Box::new(sender));
+    let server = sim.add_host("server", host(b, true), Box::new(Sink::new()));
+    let steady = LinkConfig { delay_ms: 100.0, ..LinkConfig::default() };
+    let there = LinkConfig { drop_data: drop_data.to_vec(), ..steady.clone() };
+    let back = LinkConfig { drop_acks: drop_acks.to_vec(), ..steady };
+    let route = |to, from| Route::to(to).default_source(from);
+    sim.add_link(client, server, route(b, a), there).unwrap();
+    sim.add_link(server, client, route(a, b), back).unwrap();
+    let captures = [client, server].map(|host| {
+        let capture = CaptureBuffer::new();
+        sim.capture(sim.view_of(host), capture.clone()).unwrap();
+        capture
+    });
+    sim.run(Time::from_millis(40_000));
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["left", "right"].map(|name| folder.path().join(name));
+    for (file, capture) in files.iter().zip(&captures) {
+        std::fs::write(file, capture.contents()).unwrap();
+    }
+    let traffic = Traffic { interval_ms: Some(250), seconds: 40.0, ..paced(100) };
+    let [left, right] = files;
+    measure(&[left], &[right], &[], &traffic).unwrap()
+}
+
+#[test]
+fn what_was_never_lost_counts_as_no_loss() {
+    // Six SACKs are lost in a row: what is sent again then was there.
+    let m = simulated(&[], &(20..=25).collect::<Vec<_>>());
+    assert_eq!((m.delivered, m.repair_ms.len()), (100, 0));
+    assert!(m.spurious > 0 && m.spurious == m.retransmissions, "{m:?}");
+    // Four are lost, far from each other, and nothing is sent in vain.
+    let m = simulated(&[10, 30, 50, 70], &[]);
+    assert_eq!((m.delivered, m.repair_ms.len()), (100, 4));
+    assert_eq!((m.retransmissions, m.spurious), (4, 0));
+    // Both.
+    let m = simulated(&[10, 30], &(40..=45).collect::<Vec<_>>());
+    assert_eq!((m.delivered, m.repair_ms.len()), (100, 2));
+    assert_eq!(m.spurious, m.retransmissions - 2);
 }

@@ -14,7 +14,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::{DataLink, Endianness, PcapError};
 use tresse_core::Time;
 use tresse_netem::DropCause;
-use tresse_wire::IpHeaders;
+use tresse_wire::{IpHeaders, add_packet_id};
 
 use crate::packet::Packet;
 use crate::simulation::LinkId;
@@ -166,19 +166,20 @@ impl Captures {
         self.entry
     }
 
+    /// A packet is put on a link, as the one with this number there.
     pub(crate) fn entered(
         &mut self,
         now: Time,
         link: LinkId,
-        packet: &Packet,
+        numbered: (u64, &Packet),
         dropped: Option<DropCause>,
     ) {
-        self.write(CapturePoint::Entry, now, link, packet, dropped);
+        self.write(CapturePoint::Entry, now, link, numbered, dropped);
     }
 
-    pub(crate) fn left(&mut self, now: Time, link: LinkId, packet: &Packet) {
+    pub(crate) fn left(&mut self, now: Time, link: LinkId, numbered: (u64, &Packet)) {
         if !self.running.is_empty() {
-            self.write(CapturePoint::Exit, now, link, packet, None);
+            self.write(CapturePoint::Exit, now, link, numbered, None);
         }
     }
 
@@ -187,9 +188,10 @@ impl Captures {
         point: CapturePoint,
         now: Time,
         link: LinkId,
-        packet: &Packet,
+        (number, packet): (u64, &Packet),
         dropped: Option<DropCause>,
     ) {
+        let id = packet_id(link.index(), number);
         let mut written = false;
         self.each(|running, buffer| {
             let interface = running.interfaces.get(link.index()).copied().flatten();
@@ -206,7 +208,7 @@ impl Captures {
                 headers.write(&packet.payload, buffer);
                 written = true;
             }
-            running.write(interface, now, buffer, dropped)
+            running.write(interface, now, buffer, (id, dropped))
         });
     }
 
@@ -257,7 +259,7 @@ impl Running {
         interface: u32,
         now: Time,
         bytes: &[u8],
-        dropped: Option<DropCause>,
+        (id, dropped): (u64, Option<DropCause>),
     ) -> io::Result<()> {
         let comment = |cause: DropCause| {
             EnhancedPacketOption::Comment(Cow::Owned(format!("dropped: {}", cause.name())))
@@ -270,8 +272,14 @@ impl Running {
             options: dropped.map(comment).into_iter().collect(),
         };
         self.writer.write_pcapng_block(block).map_err(io_error)?;
+        add_packet_id(self.writer.get_mut(), id);
         self.pass_on()
     }
+}
+
+/// The same for a packet wherever it is captured.
+fn packet_id(link: usize, number: u64) -> u64 {
+    (link as u64) << 40 | number
 }
 
 fn io_error(error: PcapError) -> io::Error {

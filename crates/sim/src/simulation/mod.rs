@@ -209,7 +209,8 @@ impl Simulation {
     /// Writes packets to `sink` in pcapng format, from now on. The packets have IP headers and, if
     /// encapsulated, UDP headers; each link is an interface; timestamps are simulation time as
     /// nanoseconds since 1970. At the link entry, packets that the entry drops say so in a
-    /// comment. Any number of captures may run. Each packet is one write: wrap files in a
+    /// comment; a packet has the same `epb_packetid` at both ends of a link. Any number of captures may
+    /// run. Each packet is one write: wrap files in a
     /// [`BufWriter`](io::BufWriter).
     ///
     /// # Errors

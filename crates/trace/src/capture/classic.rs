@@ -108,6 +108,7 @@ impl Classic {
                 offset: RECORD_HEADER,
                 kept: header.kept,
                 original: header.original,
+                id: 0,
                 length,
             });
         }

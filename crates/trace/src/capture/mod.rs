@@ -49,6 +49,9 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
     /// How long the packet was, at least the length of `data`.
     pub original: usize,
+    /// Which packet it is, where the capture says so: the same wherever this packet was captured
+    /// (`epb_packetid` of pcapng); else 0.
+    pub id: u64,
     /// What the sender says of itself in a log; there is no packet then.
     pub(crate) note: Option<&'a Note>,
 }
@@ -82,6 +85,7 @@ struct Record {
     offset: usize,
     kept: usize,
     original: usize,
+    id: u64,
     /// Length of the whole record.
     length: usize,
 }
@@ -180,6 +184,7 @@ impl Capture {
             interface: record.interface,
             data: bytes.get(record.offset..end).unwrap_or_default(),
             original: record.original.max(record.kept),
+            id: record.id,
             note,
         }
     }

@@ -13,6 +13,8 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+/// The option `epb_packetid`.
+const PACKET_ID: u16 = 5;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Type, length and a second length around every block.
 const FRAME: usize = 12;
@@ -191,8 +193,28 @@ impl Ng {
             offset,
             kept,
             original,
+            id: if head.kind == ENHANCED_PACKET { self.id(block, offset + kept) } else { 0 },
             length: head.length,
         })
+    }
+
+    /// `epb_packetid` among the options behind the packet, which ends at `end`; else 0.
+    fn id(&self, block: &[u8], end: usize) -> u64 {
+        let mut at = end.next_multiple_of(4);
+        while let Some(code) = u16_at(block, at, self.big).filter(|code| *code != 0)
+            && let Some(length) = u16_at(block, at + 2, self.big)
+        {
+            if code == PACKET_ID && length == 8 {
+                let words = [u32_at(block, at + 4, self.big), u32_at(block, at + 8, self.big)];
+                let [Some(first), Some(second)] = words.map(|word| word.map(u64::from)) else {
+                    return 0;
+                };
+                let (high, low) = if self.big { (first, second) } else { (second, first) };
+                return high << 32 | low;
+            }
+            at += 4 + usize::from(length).next_multiple_of(4);
+        }
+        0
     }
 }
 

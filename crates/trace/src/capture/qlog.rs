@@ -70,6 +70,7 @@ impl Qlog {
                         offset: 0,
                         kept,
                         original,
+                        id: 0,
                         length,
                     });
                 }

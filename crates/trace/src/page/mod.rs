@@ -78,7 +78,7 @@ impl Observer for Page {
         let side = match event {
             Event::Data { .. } | Event::Sender { .. } | Event::Control { .. } => head.from,
             Event::Sack { .. } | Event::Spurious { .. } => head.from.other(),
-            Event::Message { from, .. } => *from,
+            Event::Message { from, .. } | Event::Lost { from, .. } => *from,
         };
         let drawn = &mut association.directions[side.index()];
         if drawn.marks >= MOST_MARKS {
@@ -136,7 +136,10 @@ impl Drawn {
                 self.sender_rto.push((at, *rto_ms));
                 1
             }
-            Event::Message { .. } | Event::Sender { .. } | Event::Control { .. } => 0,
+            Event::Lost { .. }
+            | Event::Message { .. }
+            | Event::Sender { .. }
+            | Event::Control { .. } => 0,
         }
     }
 

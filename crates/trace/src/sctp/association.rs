@@ -6,7 +6,7 @@ use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, pad
 
 use super::delivery::{Delivered, Delivery, through};
 use super::direction::{Direction, Packet, Role, shown};
-use super::fates::Sighting;
+use super::fates::{Sighting, Verdict};
 use super::user_data::{Forward, UserData};
 use crate::Skipped;
 use crate::event::{Event, Head, Identity, Observer, Place, Proof, Side, Until};
@@ -68,9 +68,6 @@ pub(super) struct Association {
     /// The last packet, by its number.
     last_packet: u64,
     answers: [Answers; 2],
-    /// Whether a packet of this side had a good checksum: then those without are damaged. (Where
-    /// the network card computes them, none of them is good.)
-    pub(super) checksums: [bool; 2],
 }
 
 /// An SCTP packet, filled up with zeros where it was cut off.
@@ -109,7 +106,6 @@ impl Association {
             logs: [SenderLog::default(), SenderLog::default()],
             last_packet: 0,
             answers: [Answers::default(); 2],
-            checksums: [false; 2],
         }
     }
 
@@ -237,18 +233,24 @@ impl Association {
             }
             _ => None,
         };
+        let head = Head { at, path: note.path, place, ..self.afterwards(from) };
+        out.event(&head, &Event::Sender { path: note.path, number, state: &note.state });
+    }
+
+    /// For what is told of a side after the last packet.
+    fn afterwards(&self, from: Side) -> Head {
         let ends = [self.identity.a.ip(), self.identity.b.ip()];
-        let head = Head {
-            at,
+        Head {
+            at: self.last_at,
             packet: self.last_packet,
             association: self.identity.association,
             from,
-            path: note.path,
-            source: ends[side],
+            path: 0,
+            source: ends[from.index()],
             destination: ends[from.other().index()],
-            place,
-        };
-        out.event(&head, &Event::Sender { path: note.path, number, state: &note.state });
+            place: Place::default(),
+            id: 0,
+        }
     }
 
     /// A chunk with user data is sent, or arrives, or both are one.
@@ -260,13 +262,20 @@ impl Association {
         out: &mut dyn Observer,
     ) -> Result<(), &'static str> {
         let side = head.from.index();
-        let sighting = Sighting { at: head.at, checksum: packet.checksum, path: head.path };
-        if packet.role != Role::Arrival {
-            self.paths[usize::from(head.path)].data += 1;
-            self.directions[side].data(head, packet, data, out)?;
-        }
+        let sighting = Sighting {
+            at: head.at,
+            id: head.id,
+            checksum: packet.checksum,
+            path: head.path,
+            addressed: !head.destination.is_unspecified(),
+        };
         let number = self.directions[side].number(data.tsn);
         let delivery = &mut self.deliveries[side];
+        if packet.role != Role::Arrival {
+            self.paths[usize::from(head.path)].data += 1;
+            packet.earlier = delivery.fates.earlier(number);
+            self.directions[side].data(head, packet, data, out)?;
+        }
         if packet.role == Role::Departure {
             delivery.fates.sent(number, sighting);
             return Ok(());
@@ -296,23 +305,18 @@ impl Association {
     fn judge(&mut self, head: &Head, out: &mut dyn Observer) {
         let side = head.from.index();
         let base = self.directions[side].base();
-        let spurious = &mut self.directions[side].flow.spurious;
-        // Told as if by the other side, as all proof is.
-        let head = Head { from: head.from.other(), ..*head };
-        self.deliveries[side].fates.acknowledged(base, &mut |number, count| {
-            *spurious.entry(Proof::Arrival).or_default() += 1;
-            let number = shown(number);
-            out.event(&head, &Event::Spurious { number, count, proof: Proof::Arrival });
-        });
+        let flow = &mut self.directions[side].flow;
+        let tell = &mut |verdict| decided(flow, head, verdict, out);
+        self.deliveries[side].fates.acknowledged(base, head.at, tell);
     }
 
-    /// The captures have ended.
-    pub(super) fn finish(&mut self) {
-        for (direction, delivery) in self.directions.iter_mut().zip(&mut self.deliveries) {
-            let spurious = &mut direction.flow.spurious;
-            delivery.fates.finish(&mut |_, _| {
-                *spurious.entry(Proof::Arrival).or_default() += 1;
-            });
+    /// The captures have ended at `now`.
+    pub(super) fn finish(&mut self, now: u64, out: &mut dyn Observer) {
+        for side in [Side::A, Side::B] {
+            let head = self.afterwards(side);
+            let flow = &mut self.directions[side.index()].flow;
+            let tell = &mut |verdict| decided(flow, &head, verdict, out);
+            self.deliveries[side.index()].fates.finish(now, tell);
         }
     }
 
@@ -486,6 +490,23 @@ impl Association {
             unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning, logged),
             paths: self.paths.iter().map(path).collect(),
             directions,
+        }
+    }
+}
+
+/// Tells what became of a transmission of the sender of a packet.
+fn decided(flow: &mut Flow, head: &Head, verdict: Verdict, out: &mut dyn Observer) {
+    match verdict {
+        Verdict::Needless { number, count } => {
+            *flow.spurious.entry(Proof::Arrival).or_default() += 1;
+            // Told as if by the other side, as all proof is.
+            let head = Head { from: head.from.other(), ..*head };
+            let (number, proof) = (shown(number), Proof::Arrival);
+            out.event(&head, &Event::Spurious { number, count, proof });
+        }
+        Verdict::Lost { number, count, at: sent_at, path } => {
+            let (from, number) = (head.from, shown(number));
+            out.event(head, &Event::Lost { from, number, count, sent_at, path });
         }
     }
 }

@@ -75,7 +75,8 @@ impl Delivery {
         Arrivals {
             sent: f.sent,
             arrived: f.arrived,
-            lost: f.lost.iter().sum(),
+            lost: f.lost,
+            under_way: f.under_way,
             retransmitted: f.again,
             unnecessary: f.unnecessary,
             never_arrived: f.never,

@@ -9,6 +9,7 @@ use tresse_wire::{GapAckBlock, GapAckBlocks, Sack, Tsn};
 use super::assembly::{Assembly, Message, Piece};
 use super::association::Settings;
 use super::delivery::through;
+use super::fates::Earlier;
 use super::spurious::{Answer, Resent, Spurious};
 use super::user_data::{Fragment, UserData};
 use crate::event::{Again, Event, Head, Observer, Proof, Until};
@@ -47,6 +48,8 @@ pub(super) struct Packet {
     pub(super) cause: Option<Class>,
     /// Time that it carries, and the one that it echoes.
     pub(super) timestamps: Option<(u32, u32)>,
+    /// Of the chunk at hand, the transmissions before it, where both ends are captured.
+    pub(super) earlier: Option<Earlier>,
 }
 
 /// A DATA chunk that is not cumulatively acknowledged.
@@ -172,7 +175,10 @@ impl Direction {
             // What is acknowledged was seen, unless it was sent before the capture began.
             (number >= self.lowest).then(|| {
                 self.flow.after_ack += 1;
-                Again { count: 0, class: None, delay_ms: 0.0, since_last_ms: 0.0 }
+                let Earlier { count, first, last } =
+                    packet.earlier.unwrap_or(Earlier { count: 0, first: head.at, last: head.at });
+                let (delay_ms, since_last_ms) = (ms(first, head.at), ms(last, head.at));
+                Again { count, class: None, delay_ms, since_last_ms }
             })
         } else {
             self.outstanding(head, number, data, packet)

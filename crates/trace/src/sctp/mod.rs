@@ -8,9 +8,10 @@ mod fates;
 mod order;
 pub(crate) mod spurious;
 mod user_data;
+mod ways;
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
 
 pub(crate) use association::Settings;
 use association::{Association, Captured};
@@ -28,6 +29,9 @@ use crate::summary::Ending;
 const SHORT: &str = "SCTP packets shorter than their header";
 const BAD_CHECKSUM: &str = "SCTP packets with a wrong checksum";
 const STRAY: &str = "SCTP packets that belong to no association";
+/// So many senders are remembered whose checksums were good.
+const MOST_VERIFIED: usize = 1 << 14;
+
 /// What the tag of the receiver and the ports identify: the packets that one side sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -70,6 +74,9 @@ pub(crate) struct Tracker {
     known: HashMap<u64, Known>,
     /// What is counted over all that have ended.
     pub(crate) total: Flow,
+    /// Who sent a packet with a good checksum, as that place saw it: then those without are damaged.
+    /// (Where the network card computes them, none of them is good as it leaves.)
+    verified: HashSet<(Place, IpAddr)>,
     /// Where packets are filled up that were cut off.
     buffer: Vec<u8>,
 }
@@ -83,6 +90,7 @@ impl Tracker {
             half_known: HashMap::new(),
             known: HashMap::new(),
             total: Flow::new(settings.rto_min_ms),
+            verified: HashSet::new(),
             buffer: Vec::new(),
         }
     }
@@ -148,20 +156,26 @@ impl Tracker {
         skipped: &mut Skipped,
         out: &mut dyn Observer,
     ) {
-        let Some((id, from)) = self.find(head, &captured.sctp, next_id, out) else {
-            skipped.add(STRAY);
-            return;
-        };
-        let Some(association) = self.live.get_mut(&id) else { return };
-        let verified = &mut association.checksums[from.index()];
+        let sender = (head.place, head.source);
         match good {
-            Some(true) => *verified = true,
-            Some(false) if *verified => {
+            Some(true) => {
+                if self.verified.len() >= MOST_VERIFIED {
+                    self.verified.clear();
+                }
+                self.verified.insert(sender);
+            }
+            // Damaged; a tag that is damaged makes no association either.
+            Some(false) if self.verified.contains(&sender) => {
                 skipped.add(BAD_CHECKSUM);
                 return;
             }
             _ => {}
         }
+        let Some((id, from)) = self.find(head, &captured.sctp, next_id, out) else {
+            skipped.add(STRAY);
+            return;
+        };
+        let Some(association) = self.live.get_mut(&id) else { return };
         let head = Head { association: id, from, ..*head };
         association.packet(&head, captured, skipped, out);
     }
@@ -280,21 +294,22 @@ impl Tracker {
             .map(|(id, _)| *id)
             .collect();
         for id in ids {
-            self.end(id, Ending::Idle, out);
+            // That is long ago: nothing is under way any more.
+            self.end(id, Ending::Idle, u64::MAX, out);
         }
     }
 
-    /// The capture has ended.
-    pub(crate) fn finish(&mut self, out: &mut dyn Observer) {
+    /// The capture has ended at `now`.
+    pub(crate) fn finish(&mut self, now: u64, out: &mut dyn Observer) {
         let ids: Vec<u64> = self.live.keys().copied().collect();
         for id in ids {
-            self.end(id, Ending::Open, out);
+            self.end(id, Ending::Open, now, out);
         }
     }
 
-    fn end(&mut self, id: u64, ending: Ending, out: &mut dyn Observer) {
+    fn end(&mut self, id: u64, ending: Ending, now: u64, out: &mut dyn Observer) {
         let Some(mut association) = self.live.remove(&id) else { return };
-        association.finish();
+        association.finish(now, out);
         for flow in association.flows() {
             self.total.merge(flow);
         }
