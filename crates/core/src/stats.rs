@@ -55,6 +55,9 @@ pub struct AssociationStats {
     pub zero_window_probes: u64,
     /// TSNs that the peer reneged on.
     pub reneged: u64,
+    /// SACKs that acknowledged again what one before had taken back, though it was not sent again, and
+    /// nothing new; see [`contradictory_sacks`](crate::profile::LimitParameters::contradictory_sacks).
+    pub contradictory_sacks: u64,
     /// Messages accepted from the application.
     pub messages_sent: u64,
     /// Messages of these that were never sent, because their lifetime ended before.
@@ -124,6 +127,7 @@ impl AssociationStats {
         self.limited_transmits += other.limited_transmits;
         self.zero_window_probes += other.zero_window_probes;
         self.reneged += other.reneged;
+        self.contradictory_sacks += other.contradictory_sacks;
         self.messages_sent += other.messages_sent;
         self.messages_expired += other.messages_expired;
         self.messages_received += other.messages_received;

@@ -105,7 +105,7 @@ impl Association {
                     self.journal.stats.reneged += 1;
                     self.journal.trace(now, || TraceEvent::Reneged { tsn });
                 }
-                true
+                self.is_credible()
             }
             // §6.2.1 D i: drop it.
             Err(SackFault::Stale) => false,
@@ -120,6 +120,29 @@ impl Association {
                 false
             }
         }
+    }
+
+    /// Counts SACKs that contradict those before without telling anything new, and aborts after too
+    /// many.
+    ///
+    /// RFC 9260 §6.2 lets a receiver drop what it acknowledged beyond a gap, as often as it is short of
+    /// memory; but then that is sent again before it is acknowledged again. A SACK that comes late
+    /// looks like a lie too: of those, no more are on the way than chunks are outstanding.
+    fn is_credible(&mut self) -> bool {
+        let outcome = &self.sender.outcome;
+        if outcome.newly_acked > 0 {
+            self.sender.contradictions = 0;
+        } else if outcome.contradictions > 0 {
+            self.journal.stats.contradictory_sacks += 1;
+            self.sender.contradictions += 1;
+            let limit = self.profile().limits.contradictory_sacks;
+            let on_the_way = self.sender.board.len();
+            if limit > 0 && self.sender.contradictions > on_the_way.max(limit as usize) {
+                self.abort_violation("SACKs take back and repeat what was not sent again");
+                return false;
+            }
+        }
+        true
     }
 
     fn after_acks(&mut self, now: Time, marks: SackMarks) {

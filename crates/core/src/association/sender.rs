@@ -44,6 +44,8 @@ pub(super) struct Sender {
     pub(super) recovery: Recovery,
     pub(super) decisions: Decisions,
     pub(super) outcome: AckOutcome,
+    /// SACKs in a row that contradicted one before and acknowledged nothing new.
+    pub(super) contradictions: usize,
     /// a_rwnd of the last SACK.
     pub(super) a_rwnd: usize,
     /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
@@ -85,6 +87,7 @@ impl Sender {
             recovery: Recovery::new(&config.profile, false, false),
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
+            contradictions: 0,
             a_rwnd: 0,
             peer_buffer: 0,
             extra_packets: 0,

@@ -18,6 +18,7 @@ mod fast_retransmit;
 mod faults;
 mod flow;
 mod heartbeat;
+mod hostile;
 mod icmp;
 mod identity;
 mod init;

@@ -84,6 +84,13 @@ parameters! {
         /// sooner. Then an association and a path live through the same outage as without these
         /// mechanisms, and a dead peer is noticed as late. Default false: every expiration counts.
         patience: bool = false,
+        /// SACKs in a row that acknowledge again what one before had taken back, though it was not sent
+        /// in between, and that acknowledge nothing new: after more of them than this, and than chunks
+        /// are outstanding, the peer is aborted with Protocol Violation. Late SACKs look like that, at
+        /// most as many as are on the way; a receiver that drops chunks for want of memory (RFC 9260
+        /// §6.2) does not, however often, as what it dropped is sent again first. Default 1000; 0
+        /// never aborts. One such SACK costs little either way.
+        contradictory_sacks: u32 = 1000,
         /// Max.Init.Retransmits. Default 8.
         max_init_retransmits: u32 = 8,
         /// The longest that T1-init and T1-cookie wait, in milliseconds, should RTO.Max be more

@@ -45,6 +45,7 @@ impl Scoreboard {
         self.flight_user_bytes += user_bytes;
         let chunk = &mut self.ring[i];
         chunk.state = ChunkState::InFlight;
+        chunk.taken_back = false;
         chunk.path = path;
         chunk.packet = packet;
         chunk.last_sent = now;

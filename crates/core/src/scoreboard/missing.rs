@@ -43,20 +43,22 @@ impl MissingList {
 
     /// Adds `seq`; joins the range below if it has the same history.
     pub(super) fn insert(&mut self, seq: u64, misses: u32, sent: Time) {
+        self.put(seq, MissingRange { start: seq, end: seq, misses, struck: false, sent });
+    }
+
+    fn put(&mut self, seq: u64, alone: MissingRange) {
         let i = self.find(seq);
         if self.ranges.get(i).is_some_and(|r| r.start <= seq) {
             return;
         }
         if let Some(below) = i.checked_sub(1).map(|i| &mut self.ranges[i])
             && below.end + 1 == seq
-            && below.misses == misses
-            && !below.struck
-            && below.sent == sent
+            && (below.misses, below.struck, below.sent) == (alone.misses, alone.struck, alone.sent)
         {
             below.end = seq;
             return;
         }
-        self.ranges.insert(i, MissingRange { start: seq, end: seq, misses, struck: false, sent });
+        self.ranges.insert(i, alone);
     }
 
     pub(super) fn remove(&mut self, seq: u64) {
@@ -107,9 +109,7 @@ impl MissingList {
 
     /// The receiver reneged on `seq`: it is missing, with one miss indication.
     pub(super) fn strike_one(&mut self, seq: u64, sent: Time) {
-        self.insert(seq, 1, sent);
-        let i = self.find(seq);
-        self.ranges[i].struck = true;
+        self.put(seq, MissingRange { start: seq, end: seq, misses: 1, struck: true, sent });
         self.struck = true;
     }
 }

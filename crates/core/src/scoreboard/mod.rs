@@ -11,6 +11,7 @@ mod kept;
 mod loss;
 mod missing;
 mod sack;
+mod taken_back;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -86,6 +87,8 @@ pub struct Outstanding {
     pub fast_retransmitted: bool,
     /// It was acknowledged before, even if the receiver reneged on it since.
     ever_acked: bool,
+    /// The receiver reneged on it, and it was not sent again since.
+    taken_back: bool,
     /// Number of the packet that carried it last.
     packet: u64,
 }
@@ -380,6 +383,7 @@ impl Scoreboard {
             misses: 0,
             fast_retransmitted: false,
             ever_acked: false,
+            taken_back: false,
             packet,
         });
         seq

@@ -79,6 +79,11 @@ pub struct AckOutcome {
     pub has_gaps: bool,
     /// A chunk sent once only arrived after one of the same path with a higher TSN.
     pub reordered: bool,
+    /// Chunks that were acknowledged, taken back, and acknowledged again though they were not sent
+    /// in between: of the three SACKs, one lied or came late.
+    pub contradictions: usize,
+    /// Chunks whose state changed: what the SACK cost.
+    pub visited: usize,
 }
 
 impl AckOutcome {
@@ -96,6 +101,8 @@ impl AckOutcome {
         self.reneged.clear();
         self.has_gaps = false;
         self.reordered = false;
+        self.contradictions = 0;
+        self.visited = 0;
     }
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
@@ -248,6 +255,7 @@ impl Scoreboard {
         }
         while self.base <= cumulative {
             let Some(chunk) = self.ring.pop_front() else { break };
+            outcome.visited += 1;
             let seq = self.base;
             self.base += 1;
             let (state, size) = (chunk.state, chunk.size());
@@ -286,8 +294,9 @@ impl Scoreboard {
     /// Puts `new_runs` in the place of what they replace.
     fn apply_runs(&mut self, cumulative: u64, changed: Changed, outcome: &mut AckOutcome) {
         let mut runs = std::mem::take(&mut self.runs);
-        let new = std::mem::take(&mut self.new_runs);
+        let mut new = std::mem::take(&mut self.new_runs);
         let replaced = changed.from..changed.until;
+        self.hear_in_part(&runs[replaced.clone()], &mut new, cumulative);
         let [old_part, new_part] = differing(&runs[replaced.clone()], &new);
         difference(new_part, old_part, |piece| {
             for seq in piece.start..=piece.end {
@@ -316,6 +325,8 @@ impl Scoreboard {
             return;
         }
         outcome.note(seq, chunk);
+        outcome.visited += 1;
+        outcome.contradictions += usize::from(std::mem::take(&mut chunk.taken_back));
         chunk.state = ChunkState::GapAcked;
         chunk.ever_acked = true;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
@@ -345,6 +356,8 @@ impl Scoreboard {
         let chunk = &mut self.ring[i];
         debug_assert_eq!(chunk.state, ChunkState::GapAcked);
         chunk.state = ChunkState::InFlight;
+        chunk.taken_back = true;
+        outcome.visited += 1;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
         let eligible = !chunk.fast_retransmitted;
         let sent = chunk.struck_after();

@@ -8,6 +8,7 @@ pub(crate) mod inbound;
 mod reassembly;
 mod ring;
 pub(crate) mod send_queue;
+mod slots;
 mod table;
 #[cfg(test)]
 mod tests;

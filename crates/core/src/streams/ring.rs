@@ -4,25 +4,18 @@
 //! fragments of one message form a run whose two ends know each other, so that joining runs and
 //! noticing a complete message takes constant time whatever the order of arrival.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
 use super::charge;
 use super::inbound::{InChunk, InboundError};
+use super::slots::{DONE, MISSING, Slots};
 use crate::event::{Message, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
-/// The furthest a chunk may lie beyond the edge: what a Gap Ack Block can report. It bounds the
-/// slots, 4 bytes each, to 256 KiB however sparse they are.
+/// The furthest a chunk may lie beyond the edge: what a Gap Ack Block can report.
 const MAX_SPAN: u64 = 65_536;
-
-/// Slots: an index of `entries`, or one of these.
-const MISSING: u32 = u32::MAX;
-/// The chunk belongs to a message that is delivered, or was passed over.
-const DONE: u32 = u32::MAX - 1;
 
 /// End of the list of free entries.
 const NO_ENTRY: u32 = u32::MAX;
@@ -38,9 +31,9 @@ pub(super) type EntryId = u32;
 pub(super) struct Ring {
     /// All chunks before it have arrived; this one has not.
     edge: u64,
-    /// `slots[i]` is chunk `edge + i`. Empty, or beginning with `MISSING` (but for a moment, while
-    /// the edge moves) and not ending with it.
-    slots: VecDeque<u32>,
+    /// Place `i` is chunk `edge + i`: an index of `entries`, `MISSING` or `DONE`. The first one is
+    /// `MISSING`, but for a moment, while the edge moves.
+    slots: Slots,
     entries: Vec<Entry>,
     free: u32,
     live: usize,
@@ -139,7 +132,7 @@ impl Ring {
     pub(super) fn new(first_seq: u64) -> Self {
         Ring {
             edge: first_seq,
-            slots: VecDeque::new(),
+            slots: Slots::default(),
             entries: Vec::new(),
             free: NO_ENTRY,
             live: 0,
@@ -181,11 +174,11 @@ impl Ring {
     }
 
     pub(super) fn is_missing(&self, offset: usize) -> bool {
-        self.slots.get(offset).is_none_or(|slot| *slot == MISSING)
+        self.slots.get(offset) == MISSING
     }
 
     pub(super) fn neighbour(&self, offset: usize) -> Neighbour {
-        match self.slots.get(offset).copied().unwrap_or(MISSING) {
+        match self.slots.get(offset) {
             MISSING => Neighbour::Missing,
             DONE => Neighbour::Done,
             slot => {
@@ -206,7 +199,7 @@ impl Ring {
 
     /// Marks a missing chunk beyond the edge as done.
     pub(super) fn set_done(&mut self, offset: usize) {
-        self.set_slot(offset, DONE);
+        self.slots.set(offset, DONE);
         self.note_done(offset, offset);
     }
 
@@ -242,28 +235,29 @@ impl Ring {
             run_bytes,
             completed_at: None,
         });
-        self.set_slot(offset, slot);
+        self.slots.set(offset, slot);
         let complete = self.at(first).beginning && self.at(last).ending;
         self.set_run(first, last, run_bytes, complete.then_some(now));
         let Head { stream, ssn, unordered, .. } = self.at(first).head;
-        let (entry, beyond_edge) = (self.slots[first], first as u64);
+        let (entry, beyond_edge) = (self.slots.get(first), first as u64);
         Some(complete.then_some(Stored { entry, stream, ssn, unordered, beyond_edge }))
     }
 
     pub(super) fn front(&self) -> Front {
-        match self.slots.front() {
-            None | Some(&MISSING) => Front::Missing,
-            Some(&DONE) => Front::Done,
-            Some(&slot) if self.entries[slot as usize].completed_at.is_some() => {
-                Front::Complete(slot)
-            }
-            Some(_) => Front::Part,
+        match self.slots.get(0) {
+            MISSING => Front::Missing,
+            DONE => Front::Done,
+            slot if self.entries[slot as usize].completed_at.is_some() => Front::Complete(slot),
+            _ => Front::Part,
         }
     }
 
     /// Takes the chunk at the front, with its E bit, and moves the edge past it.
     pub(super) fn pop_part(&mut self) -> Option<(Head, bool, Bytes)> {
-        let slot = *self.slots.front().filter(|slot| **slot < DONE)?;
+        let slot = self.slots.get(0);
+        if slot >= DONE {
+            return None;
+        }
         let Entry { head, ending, payload, .. } = self.release(slot);
         self.step();
         Some((head, ending, payload))
@@ -310,7 +304,7 @@ impl Ring {
             if first < last {
                 payload = self.join(first, last);
             }
-            self.slots[first] = DONE;
+            self.slots.set(first, DONE);
             self.note_done(first, last);
         }
         let piece = self.release(entry).payload;
@@ -322,15 +316,15 @@ impl Ring {
     /// message, which is complete no more, stream and SSN come second.
     pub(super) fn discard(&mut self, seq: u64) -> (bool, Option<(StreamId, Ssn)>) {
         let Ok(Some(offset)) = self.offset(seq) else { return (false, None) };
-        let Some(&slot) = self.slots.get(offset).filter(|slot| **slot < DONE) else {
+        let slot = self.slots.get(offset);
+        if slot >= DONE {
             return (false, None);
-        };
+        }
         let first = self.run_start(offset);
-        let Entry { head, other_end, run_bytes, completed_at, .. } =
-            self.entries[self.slots[first] as usize];
+        let Entry { head, other_end, run_bytes, completed_at, .. } = *self.at(first);
         let last = self.offset_of(other_end);
         let dropped = self.release(slot).payload.len();
-        self.slots[offset] = MISSING;
+        self.slots.set(offset, MISSING);
         // The largest TSN held is the last of its run, so that this sum is empty as a rule.
         let after: usize = (offset + 1..=last).map(|o| self.at(o).payload.len()).sum();
         if offset > first {
@@ -339,15 +333,13 @@ impl Ring {
         if offset < last {
             self.set_run(offset + 1, last, after, None);
         }
-        while self.slots.pop_back_if(|slot| *slot == MISSING).is_some() {}
         let was_complete = completed_at.is_some() && !head.unordered;
         (true, was_complete.then_some((head.stream, head.ssn)))
     }
 
     /// The highest seq held beyond the edge.
     pub(super) fn highest_held(&self) -> Option<u64> {
-        let offset = self.slots.iter().rposition(|slot| *slot < DONE)?;
-        Some(self.edge + offset as u64)
+        Some(self.edge + self.slots.last_held()? as u64)
     }
 
     /// Gives memory back if nothing is held.
@@ -356,16 +348,13 @@ impl Ring {
             self.entries = Vec::new();
             self.free = NO_ENTRY;
         }
-        if self.slots.is_empty() && self.slots.capacity() > 4 * KEEP {
-            self.slots = VecDeque::new();
-        }
     }
 
     /// Makes the two ends of a run know each other.
     fn set_run(&mut self, first: usize, last: usize, bytes: usize, completed_at: Option<Time>) {
         let (first_seq, last_seq) = (self.edge + first as u64, self.edge + last as u64);
-        self.entries[self.slots[last] as usize].other_end = first_seq;
-        let first = &mut self.entries[self.slots[first] as usize];
+        self.entries[self.slots.get(last) as usize].other_end = first_seq;
+        let first = &mut self.entries[self.slots.get(first) as usize];
         first.other_end = last_seq;
         first.run_bytes = bytes;
         first.completed_at = completed_at;
@@ -391,7 +380,8 @@ impl Ring {
         let mut whole = Vec::with_capacity(self.at(first).run_bytes);
         whole.extend_from_slice(&self.at(first).payload);
         for offset in first + 1..=last {
-            let slot = std::mem::replace(&mut self.slots[offset], DONE);
+            let slot = self.slots.get(offset);
+            self.slots.set(offset, DONE);
             whole.extend_from_slice(&self.release(slot).payload);
         }
         whole.into()
@@ -402,14 +392,7 @@ impl Ring {
     }
 
     fn at(&self, offset: usize) -> &Entry {
-        &self.entries[self.slots[offset] as usize]
-    }
-
-    fn set_slot(&mut self, offset: usize, slot: u32) {
-        if self.slots.len() <= offset {
-            self.slots.resize(offset + 1, MISSING);
-        }
-        self.slots[offset] = slot;
+        &self.entries[self.slots.get(offset) as usize]
     }
 
     fn allocate(&mut self, entry: Entry) -> EntryId {

@@ -46,6 +46,11 @@ pub(super) fn association(s: &AssociationStats) -> Vec<Counter> {
         ("limited_transmits", "Packets sent by Limited Transmit", s.limited_transmits),
         ("zero_window_probes", "Zero-window probes sent", s.zero_window_probes),
         ("reneged", "TSNs that the peer reneged on", s.reneged),
+        (
+            "contradictory_sacks",
+            "SACKs that repeated what one before had taken back, and nothing new",
+            s.contradictory_sacks,
+        ),
         ("wrong_tag", "Packets discarded for a wrong verification tag", s.wrong_tag),
         ("malformed_chunks", "Chunks discarded as malformed or impossible", s.malformed_chunks),
     ]
