@@ -20,11 +20,24 @@ pub(crate) fn wait(fd: c_int) -> bool {
     unsafe { recv(fd, (&raw mut byte).cast(), 1, libc::MSG_PEEK) >= 0 }
 }
 
+/// The program's `errno`.
+pub(crate) fn errno() -> c_int {
+    // SAFETY: the thread's own variable.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the program's `errno`.
+pub(crate) fn set_errno(number: c_int) {
+    // SAFETY: the thread's own variable.
+    unsafe { *libc::__errno_location() = number };
+}
+
 /// `receive!(fd, flags, sock, flags => operation)`: returns from the function around it with the
 /// operation's result, if the descriptor is an SCTP socket. The operation is given flags with which it
 /// does not wait; when nothing is there, and the caller wants to wait, that is done here.
 macro_rules! receive {
     ($fd:expr, $flags:expr, $sock:ident, $now:ident => $operation:expr) => {
+        let before = $crate::wait::errno();
         while let Some($sock) = client::lookup($fd) {
             let given: c_int = $flags;
             let $now = given | libc::MSG_DONTWAIT;
@@ -38,6 +51,8 @@ macro_rules! receive {
                 return client::give(Err::<isize, _>(libc::ENOTCONN)) as _;
             }
             drop($sock);
+            // A call that succeeds leaves `errno` alone.
+            $crate::wait::set_errno(before);
             if !$crate::wait::wait($fd) {
                 return -1;
             }
