@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
-    send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
+    connect, recv, send, shutdown, socket_with,
 };
 use tresse_sockets::protocol::{MAX_CONTROL, Op, Request, read_reply};
 
@@ -118,32 +118,42 @@ pub(crate) fn call_and_wait(
     let patience = socket_timeout(borrow(program), Timeout::Send).map_err(errno)?;
     set_socket_timeout(&fd, Timeout::Recv, patience).map_err(errno)?;
     let mut buffer = vec![0; MAX_CONTROL];
-    let (len, _) = recv(&fd, &mut buffer[..], RecvFlags::empty()).map_err(errno)?;
+    let result = recv(&fd, &mut buffer[..], RecvFlags::empty()).or_else(|error| {
+        // The engine hears that nobody waits any more. It may just have answered.
+        let _ = shutdown(&fd, Shutdown::Both);
+        match recv(&fd, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Ok((len, _)) if len > 0 => Ok((len, len)),
+            _ => Err(error),
+        }
+    });
+    let (len, _) = result.map_err(errno)?;
     read_answer(&buffer[..len])
 }
 
-/// What became of a socket.
-pub(crate) struct Fate {
-    /// The pending error, 0 if none. If the engine is gone, that is the error.
+/// The pending error of a socket, which nobody else will hear of.
+pub(crate) struct Pending {
+    /// 0 if there is none. If the engine is gone, that is the error.
     pub(crate) error: i32,
-    /// Nothing more comes from the peer.
-    pub(crate) ended: bool,
-}
-
-/// What ends the reading of a one-to-one socket: as [`take_error`], but where there is no association
-/// and no end that the peer has told of, that is the error.
-pub(crate) fn take_end(socket: u64) -> Fate {
-    match call(Op::TakeError, socket, (0, 0), Vec::new()) {
-        Ok((0, payload)) if payload == [2] => Fate { error: libc::ENOTCONN, ended: true },
-        Ok((error, payload)) => Fate { error: error as i32, ended: payload != [0] },
-        Err(_) => Fate { error: libc::ECONNRESET, ended: true },
-    }
+    /// It is that of an attempt to connect.
+    pub(crate) attempt: bool,
+    /// There is no association, and the peer has not told of its end.
+    unconnected: bool,
 }
 
 /// Takes the pending error of a socket.
-pub(crate) fn take_error(socket: u64) -> Fate {
-    match call(Op::TakeError, socket, (0, 0), Vec::new()) {
-        Ok((error, payload)) => Fate { error: error as i32, ended: payload != [0] },
-        Err(_) => Fate { error: libc::ECONNRESET, ended: true },
+pub(crate) fn take_error(socket: u64) -> Pending {
+    let (error, state) = match call(Op::TakeError, socket, (0, 0), Vec::new()) {
+        Ok((error, payload)) => (error as i32, payload.first().copied()),
+        Err(_) => (libc::ECONNRESET, None),
+    };
+    Pending { error, attempt: state == Some(3), unconnected: state == Some(2) }
+}
+
+/// What ends the reading of a one-to-one socket: the pending error. Where there is no association and
+/// no end that the peer has told of, that is one.
+pub(crate) fn take_end(socket: u64) -> i32 {
+    match take_error(socket) {
+        Pending { error: 0, unconnected: true, .. } => libc::ENOTCONN,
+        Pending { error, .. } => error,
     }
 }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
 use rustix::net::{SendFlags, SocketFlags, send};
 use tresse_sockets::abi::{
@@ -17,7 +17,7 @@ use tresse_sockets::protocol::{
     HEADER, Op, Request, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses, kind,
 };
 
-use crate::control::{call, call_and_wait, dial, exchange, take_error};
+use crate::control::{call, call_and_wait, dial, exchange};
 use crate::memory::{read_memory, write_memory};
 use crate::receive::{Front, Reading, wait};
 use crate::table::{Sock, Stage, borrow, enter, inode_of, lock};
@@ -25,6 +25,9 @@ use crate::{Fallible, errno};
 
 /// What `accept4` takes, and `socket` with the type: `SOCK_NONBLOCK | SOCK_CLOEXEC`.
 pub const TYPE_FLAGS: i32 = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+
+/// Room for the heads of some frames.
+const HEADS: usize = 512;
 
 /// Opens a data connection.
 fn open(op: Op, (a, b): (i64, i64), flags: i32) -> Fallible<(OwnedFd, u64, (i64, Vec<u8>))> {
@@ -51,6 +54,10 @@ pub fn socket(domain: i32, kind: i32) -> Fallible<i32> {
     let (fd, inode, _) = open(Op::Socket, (domain.into(), style.into()), kind)?;
     let sock = Sock::new(inode, domain == AF_INET6, style == SOCK_SEQPACKET, Stage::Fresh);
     let fd = fd.into_raw_fd();
+    if !sock.many {
+        // `poll` says that it is writable once it has an association.
+        fill(fd);
+    }
     enter(fd, sock);
     Ok(fd)
 }
@@ -63,6 +70,10 @@ pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Optio
     new.streams.store(streams as u32, Ordering::Relaxed);
     new.flags.store(sock.flags.load(Ordering::Relaxed), Ordering::Relaxed);
     new.linger.store(sock.linger.load(Ordering::Relaxed), Ordering::Relaxed);
+    match sock.send_buffer.load(Ordering::Relaxed) {
+        0 => {}
+        bytes => limit_unsent(fd.as_raw_fd(), &new, bytes),
+    }
     let fd = fd.into_raw_fd();
     enter(fd, new);
     Ok((fd, decode_addresses(&payload).and_then(|list| list.first().copied())))
@@ -106,9 +117,22 @@ pub(crate) fn blocks(fd: i32) -> bool {
     fcntl_getfl(borrow(fd)).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
 }
 
+/// Has the descriptor hold no more than SO_SNDBUF says of what the engine has not taken yet, beside the
+/// heads of frames: the longest message that a kernel would take fits into one.
+pub(crate) fn limit_unsent(fd: i32, sock: &Sock, bytes: u32) {
+    sock.send_buffer.store(bytes, Ordering::Relaxed);
+    let size = (bytes as usize).saturating_add(HEADS).min(SOCKET_BUFFER);
+    // The kernel doubles it, and has a least one itself.
+    let _ = set_socket_send_buffer_size(borrow(fd), size);
+}
+
 /// Keeps a socket from being writable: its send buffer is filled so far that `poll` says no.
 fn fill(fd: i32) {
     let fd = borrow(fd);
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
+    if matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0)) {
+        return;
+    }
     let Ok(size) = socket_send_buffer_size(fd) else { return };
     // The kernel calls a Unix socket writable while at most a quarter of its buffer is in use.
     let mut frame = vec![0; size / 4 + 1];
@@ -146,34 +170,48 @@ pub fn listen(fd: i32, sock: &Sock, backlog: i32) -> Fallible<()> {
 /// As `connect`; but `EINPROGRESS` is `Ok((number, false))`.
 pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, bool)> {
     *lock(&sock.approved) = None;
-    let blocks = blocks(fd);
-    if sock.many && blocks {
-        return match call_and_wait(fd, Op::Connect, sock.inode, (1, 0), encode_addresses(peers)) {
-            Ok((number, _)) => Ok((number, true)),
-            // As the kernel when SO_SNDTIMEO has passed: the attempt goes on.
-            Err(libc::EAGAIN) => Err(libc::EINPROGRESS),
-            Err(error) => Err(error),
-        };
+    if !sock.many {
+        // Of an attempt whose error somebody else has taken.
+        Reading::begin(fd, sock).remove_failure()?;
     }
-    let (number, _) = call(Op::Connect, sock.inode, (0, 0), encode_addresses(peers))?;
-    if sock.many {
-        // The notification tells.
+    let addresses = encode_addresses(peers);
+    if !blocks(fd) {
+        let (number, _) = call(Op::Connect, sock.inode, (0, 0), addresses)?;
+        goes_on(fd, sock);
         return Ok((number, false));
     }
-    sock.set_stage(Stage::Busy);
+    match call_and_wait(fd, Op::Connect, sock.inode, (1, 0), addresses) {
+        Ok((number, _)) => {
+            if !sock.many {
+                sock.set_stage(Stage::Busy);
+            }
+            Ok((number, true))
+        }
+        // SO_SNDTIMEO has passed, or a signal has come.
+        Err(error @ (libc::EAGAIN | libc::EINTR)) => {
+            goes_on(fd, sock);
+            // As the kernel.
+            Err(if error == libc::EAGAIN { libc::EINPROGRESS } else { error })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Nobody waits for the end of an attempt to connect: the descriptor tells of it.
+fn goes_on(fd: i32, sock: &Sock) {
+    if !sock.many {
+        sock.set_stage(Stage::Busy);
+        sock.connecting.store(true, Ordering::Relaxed);
+        fill(fd);
+    }
+}
+
+/// An attempt to connect has failed, and the program knows why: the socket is like a new one.
+pub(crate) fn begin_anew(fd: i32, sock: &Sock) {
+    let _ = Reading::begin(fd, sock).remove_failure();
+    sock.connecting.store(false, Ordering::Relaxed);
+    sock.set_stage(Stage::Fresh);
     fill(fd);
-    if !blocks {
-        return Ok((number, false));
-    }
-    let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
-    poll(&mut fds, None).map_err(|error| match error {
-        Errno::INTR => libc::EINTR,
-        error => errno(error),
-    })?;
-    match take_error(sock.inode).error {
-        0 => Ok((number, true)),
-        error => Err(error),
-    }
 }
 
 /// `shutdown`.

@@ -7,9 +7,9 @@ use tresse_sockets::abi::{Fields, SCTP, Struct, read_packed};
 use tresse_sockets::protocol::{Op, flag};
 
 use crate::Fallible;
-use crate::control::call;
+use crate::control::{Pending, call, take_error};
 use crate::memory::{read_memory, write_memory};
-use crate::names::{connect, take};
+use crate::names::{begin_anew, connect, limit_unsent, take};
 use crate::table::Sock;
 
 const EVENTS: i32 = 11;
@@ -73,7 +73,11 @@ pub fn set_option(
         let seconds = if f.u32(0) != 0 { i32::try_from(f.u32(4)).unwrap_or(i32::MAX) } else { -1 };
         sock.linger.store(seconds, Ordering::Relaxed);
     }
+    let number = bytes.first_chunk().map(|number| u32::from_ne_bytes(*number));
     call(Op::SetOption, sock.inode, (level.into(), option.into()), bytes)?;
+    if let (libc::SOL_SOCKET, libc::SO_SNDBUF, Some(size)) = (level, option, number) {
+        limit_unsent(fd, sock, size.max(1));
+    }
     // What can be sent without asking may be something else now.
     sock.streams.store(0, Ordering::Relaxed);
     Ok(0)
@@ -99,7 +103,15 @@ pub fn get_option(
         }
     }
     let bytes = if level == SCTP { read_memory(value, room.min(256))? } else { Vec::new() };
-    let (_, answer) = call(Op::GetOption, sock.inode, (level.into(), option.into()), bytes)?;
+    let answer = if (level, option) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+        let Pending { error, attempt, .. } = take_error(sock.inode);
+        if attempt {
+            begin_anew(fd, sock);
+        }
+        error.to_ne_bytes().to_vec()
+    } else {
+        call(Op::GetOption, sock.inode, (level.into(), option.into()), bytes)?.1
+    };
     let n = answer.len().min(room);
     if level == SCTP && n < answer.len() {
         match option {

@@ -11,9 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
 use tresse_sockets::protocol::{HEADER, Op, RxHeader, flag, kind};
 
-use crate::control::{Fate, call, take_end};
+use crate::control::{call, take_end, take_error};
 use crate::message::{part, total};
-use crate::names::blocks;
+use crate::names::{begin_anew, blocks};
 use crate::processes::shared;
 use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
@@ -53,6 +53,8 @@ pub(crate) enum Front {
     Frame(RxHeader, usize),
     Empty,
     End,
+    /// An attempt to connect has failed.
+    Failed,
 }
 
 /// The turn of a thread to read: nobody else removes the frame in front meanwhile, no thread of this
@@ -100,10 +102,11 @@ impl Reading<'_> {
             Ok(0) => Err(libc::ECONNRESET),
             Ok(bytes) => {
                 let header = RxHeader::decode(&head).ok_or(libc::EPROTO)?;
-                if header.kind == kind::END {
-                    return Ok(Front::End);
-                }
-                Ok(Front::Frame(header, bytes - HEADER))
+                Ok(match header.kind {
+                    kind::END => Front::End,
+                    kind::FAILED => Front::Failed,
+                    _ => Front::Frame(header, bytes - HEADER),
+                })
             }
             Err(libc::EAGAIN) => Ok(Front::Empty),
             Err(error) => Err(error),
@@ -115,6 +118,14 @@ impl Reading<'_> {
         let mut nothing = [0; 1];
         system::receive(self.fd, &[system::buffer(&mut nothing)], libc::MSG_DONTWAIT)?;
         self.set_offset(0);
+        Ok(())
+    }
+
+    /// Removes what tells of failed attempts to connect, if it is in front.
+    pub(crate) fn remove_failure(&mut self) -> Fallible<()> {
+        while matches!(self.look(&mut [], &[])?, Front::Failed) {
+            self.remove()?;
+        }
         Ok(())
     }
 }
@@ -167,15 +178,25 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
         let mut skipped = vec![0; reading.offset()];
         let (header, there) = match reading.look(&mut skipped, iov)? {
             Front::Frame(header, there) => (header, there),
-            Front::End => match take_end(sock.inode) {
-                // The end of an attempt to connect, after which there was another one.
-                Fate { error: 0, ended: false } => {
-                    reading.remove()?;
-                    continue;
+            Front::End => {
+                return match take_end(sock.inode) {
+                    0 => Ok(None),
+                    error => Err(error),
+                };
+            }
+            Front::Failed => {
+                reading.remove_failure()?;
+                drop(reading);
+                match take_error(sock.inode).error {
+                    0 if sock.stage() == Stage::Fresh => return Err(libc::ENOTCONN),
+                    // Somebody else knows why, and there was another attempt.
+                    0 => continue,
+                    error => {
+                        begin_anew(fd, sock);
+                        return Err(error);
+                    }
                 }
-                Fate { error: 0, .. } => return Ok(None),
-                Fate { error, .. } => return Err(error),
-            },
+            }
             Front::Empty => {
                 drop(reading);
                 if flags & libc::MSG_DONTWAIT == 0 && !can_wait(fd, sock) {

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use libc::iovec;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::socket_send_buffer_size;
 use tresse_sockets::abi::{Fields, sinfo};
-use tresse_sockets::protocol::{Op, TxHeader, encode_addresses, flag, kind};
+use tresse_sockets::protocol::{HEADER, Op, TxHeader, encode_addresses, flag, kind};
 
 use crate::control::{call, take_error};
 use crate::message::{part, total};
@@ -17,8 +18,14 @@ use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
 
-/// Payload bytes of one frame. A longer message takes several.
+/// Payload bytes of one frame at most. A longer message takes several.
 const MAX_PIECE: usize = 192 * 1024;
+
+/// Payload bytes that fit into a frame whatever SO_SNDBUF is.
+const LEAST_PIECE: usize = 4096;
+
+/// What a Unix socket keeps of its buffer for itself.
+const KEPT: usize = 32;
 
 /// The largest message, as the engine has it.
 const MAX_MESSAGE: usize = 16 << 20;
@@ -96,11 +103,12 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if len > MAX_MESSAGE {
         return Err(libc::EMSGSIZE);
     }
-    ask(sock, &mut header, out.more, len)?;
-    let result = if len <= MAX_PIECE {
+    ask(fd, sock, &mut header, out.more, len)?;
+    let piece = if len <= LEAST_PIECE { LEAST_PIECE } else { largest_piece(fd) };
+    let result = if len <= piece {
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
-        pieces(fd, sock, &header, out, len)
+        pieces(fd, sock, &header, out, (len, piece))
     };
     match result {
         Ok(()) => Ok(len),
@@ -127,19 +135,26 @@ pub(crate) struct Approval {
 
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
 /// one-to-many socket then names its association.
-fn ask(sock: &Sock, header: &mut TxHeader, more: &[SocketAddr], len: usize) -> Fallible<()> {
+fn ask(
+    fd: i32,
+    sock: &Sock,
+    header: &mut TxHeader,
+    more: &[SocketAddr],
+    len: usize,
+) -> Fallible<()> {
     let asked = (header.association, header.address);
     let plain =
         more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     if plain && known {
-        if !sock.many && header.address.is_none() {
+        if !sock.many && header.address.is_none() && !peer_is_done(fd) {
             return Ok(());
         }
         if let Some(old) = *approved
             && (old.association, old.address) == asked
             && (!sock.many || Instant::now() < old.ends)
+            && (sock.many || !peer_is_done(fd))
         {
             header.association = old.number;
             return Ok(());
@@ -154,6 +169,12 @@ fn ask(sock: &Sock, header: &mut TxHeader, more: &[SocketAddr], len: usize) -> F
     *approved = plain.then_some(Approval { association: asked.0, address: asked.1, number, ends });
     header.association = number;
     Ok(())
+}
+
+/// Whether the peer of a one-to-one socket has shut down, so that nothing more can be sent.
+fn peer_is_done(fd: i32) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::RDHUP)];
+    matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1))
 }
 
 /// Asks the engine: how many streams can be used without asking again, and the association.
@@ -188,23 +209,40 @@ fn frame(
     system::send(fd, &iov, flags & libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL).map(|_| ())
 }
 
+/// Payload bytes of the largest frame that the descriptor's buffer takes.
+fn largest_piece(fd: i32) -> usize {
+    let room = socket_send_buffer_size(borrow(fd)).unwrap_or(0);
+    room.saturating_sub(KEPT + HEADER).clamp(LEAST_PIECE, MAX_PIECE)
+}
+
 /// A long message, not mixed with another one: of this process or of one that has the socket, too.
-fn pieces(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
+fn pieces(
+    fd: i32,
+    sock: &Sock,
+    header: &TxHeader,
+    out: &Outgoing<'_>,
+    sizes: (usize, usize),
+) -> Fallible<()> {
     let _order = lock(&sock.sending);
     if !shared() {
-        return write_pieces(fd, header, out, len);
+        return write_pieces(fd, header, out, sizes);
     }
     system::lock(fd, Turn::Writing, true);
-    let result = write_pieces(fd, header, out, len);
+    let result = write_pieces(fd, header, out, sizes);
     system::lock(fd, Turn::Writing, false);
     result
 }
 
 /// Once its first piece is written, the others follow, even if that takes a wait.
-fn write_pieces(fd: i32, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
+fn write_pieces(
+    fd: i32,
+    header: &TxHeader,
+    out: &Outgoing<'_>,
+    (len, piece): (usize, usize),
+) -> Fallible<()> {
     let mut sent = 0;
     while sent < len {
-        let n = MAX_PIECE.min(len - sent);
+        let n = piece.min(len - sent);
         let last = sent + n == len;
         let first = if sent == 0 { flag::FIRST } else { 0 };
         let flags = header.flags | flag::PIECE | first;

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::fs::{FileType, fstat};
@@ -44,6 +44,8 @@ pub struct Sock {
     pub(crate) v6: bool,
     /// See [`Stage`].
     stage: AtomicU8,
+    /// An attempt to connect has begun, and how it ended was not seen here yet.
+    pub(crate) connecting: AtomicBool,
     /// How many streams can be sent on without asking the engine.
     pub(crate) streams: AtomicU32,
     /// Where the last message went that the engine approved of.
@@ -59,6 +61,8 @@ pub struct Sock {
     pub(crate) offset: Mutex<usize>,
     /// Held while a message of several frames is sent.
     pub(crate) sending: Mutex<()>,
+    /// SO_SNDBUF as the program asked for it; 0 if it did not.
+    pub(crate) send_buffer: AtomicU32,
     /// Seconds of SO_LINGER, -1 if off.
     pub(crate) linger: AtomicI32,
     /// Descriptors with a note for it.
@@ -83,12 +87,14 @@ impl Sock {
             peeled: false,
             v6,
             stage: AtomicU8::new(stage as u8),
+            connecting: AtomicBool::new(false),
             streams: AtomicU32::new(0),
             approved: Mutex::new(None),
             heard: Mutex::new(None),
             flags: AtomicU8::new(0),
             offset: Mutex::new(0),
             sending: Mutex::new(()),
+            send_buffer: AtomicU32::new(0),
             linger: AtomicI32::new(-1),
             descriptors: AtomicUsize::new(0),
         }
@@ -98,8 +104,10 @@ impl Sock {
     pub(crate) fn unlocked_copy(&self) -> Sock {
         let mut copy = Sock::new(self.inode, self.v6, self.many, self.noted_stage());
         copy.peeled = self.peeled;
+        copy.connecting.store(self.connecting.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.streams.store(self.streams.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.flags.store(self.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy.send_buffer.store(self.send_buffer.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.linger.store(self.linger.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.descriptors.store(self.descriptors.load(Ordering::Relaxed), Ordering::Relaxed);
         copy

@@ -49,7 +49,8 @@ pub enum Op {
     /// Get an option: level, name. Payload: its value as given, and as answered.
     GetOption = 9,
     /// Take the pending error. Value: its number. Payload: a byte, 0 if more may come from the peer,
-    /// 1 after its end, 2 if there is no association any more and the peer has not shut down.
+    /// 1 after its end, 2 if there is no association any more and the peer has not shut down, 3 if the
+    /// error is that of an attempt to connect: the socket is like a new one then.
     TakeError = 10,
     /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
     /// of the peer; opens an association if it needs one. Value: how many streams may be used
@@ -150,6 +151,8 @@ pub mod kind {
     pub const END: u8 = 5;
     /// Nothing: keeps the send buffer full, so that the socket is not writable.
     pub const FILLER: u8 = 4;
+    /// An attempt to connect has failed; removed by who has heard why. Only from the engine.
+    pub const FAILED: u8 = 6;
 }
 
 /// Bits of the `flags` of both headers.

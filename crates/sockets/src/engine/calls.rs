@@ -13,9 +13,9 @@ use crate::protocol::{
     HEADER, Op, Request, RxHeader, TxHeader, decode_addresses, encode_addresses, kind,
 };
 
-/// Says that nothing more comes.
-pub(super) fn end_frame() -> [u8; HEADER] {
-    RxHeader { kind: kind::END, ..RxHeader::default() }.encode()
+/// A frame of that kind, and nothing else.
+pub(super) fn frame_of(kind: u8) -> [u8; HEADER] {
+    RxHeader { kind, ..RxHeader::default() }.encode()
 }
 
 /// What a call gives back: a value and bytes.
@@ -74,12 +74,12 @@ impl Engine {
             socket.ending = Ending::Reading;
         }
         socket.limit_connection();
-        let (name, silent) = (socket.for_program(peer), socket.ending != Ending::No);
+        let (name, deaf) = (socket.for_program(peer), ended && !peer_is_done);
         self.sockets.insert(request.socket, socket);
         self.enter_names(number);
         self.tell_waiting(request.socket, number, &held);
         self.line_up(number);
-        if silent {
+        if deaf {
             self.stop_reading(request.socket);
         }
         if full {
@@ -122,14 +122,16 @@ impl Engine {
             Op::SetOption => self.set_option(id, (level, name), &request.payload).map(nothing),
             Op::GetOption => self.get_option(id, (level, name), &request.payload),
             Op::TakeError => {
+                let attempt = self.socket(id)?.ending == Ending::Failed;
                 let error = self.take_error(id)?;
                 let socket = self.socket(id)?;
-                if !socket.many && socket.told != Ending::No {
+                if !socket.many && socket.told != Ending::No && !socket.conn.is_silent() {
                     // Of those that wait for something to read, the kernel wakes one with each frame;
                     // and each one that has seen the end asks this.
-                    let _ = socket.conn.transmit(&end_frame());
+                    let _ = socket.conn.transmit(&frame_of(kind::END));
                 }
-                Ok((i64::from(error), vec![self.end_seen(id)?]))
+                let seen = if attempt { 3 } else { self.end_seen(id)? };
+                Ok((i64::from(error), vec![seen]))
             }
             Op::CheckSend => {
                 let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
@@ -171,6 +173,10 @@ impl Engine {
 
     pub(super) fn take_error(&mut self, id: u64) -> Fallible<i32> {
         let socket = self.socket(id)?;
+        if socket.ending == Ending::Failed {
+            // Whoever knows why the attempt failed has a socket like a new one.
+            (socket.ending, socket.told) = (Ending::No, Ending::No);
+        }
         Ok(std::mem::take(&mut socket.error))
     }
 
@@ -246,7 +252,7 @@ impl Engine {
             return Err(errno::ENOTCONN);
         }
         let (number, association) = self.association_of(id, 0).ok_or(errno::ENOTCONN)?;
-        if !association.established || association.ended {
+        if !association.established {
             return Err(errno::ENOTCONN);
         }
         if how != 1 {

@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 use tresse::{ReceivedMessage, Tsn};
 
-use super::calls::end_frame;
-use super::notification::{Notification, event};
+use super::calls::frame_of;
+use super::notification::Notification;
 use super::socket::Ending;
 use super::{Engine, Waiting};
 use crate::abi::sinfo;
@@ -28,18 +28,38 @@ impl Engine {
         // Everything was read, so the end may be told.
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         if socket.many || socket.ending == socket.told {
-            return;
+            return self.show_end(id);
         }
         // Nothing is told after the end, and whoever wants to know hears how the association ended.
-        let hears_more = socket.options.wants(event::ASSOC_CHANGE) && !socket.read_shut;
-        if socket.ending == Ending::Reading && hears_more {
+        if socket.ending == Ending::Reading && socket.hears_more() {
             return;
         }
         if socket.told == Ending::No {
-            socket.out.push_back(end_frame().to_vec());
+            let mark = if socket.ending == Ending::Failed { kind::FAILED } else { kind::END };
+            socket.out.push_back(frame_of(mark).to_vec());
         }
         socket.told = socket.ending;
         self.flush(id);
+        self.show_end(id);
+    }
+
+    /// Has `poll` say of the descriptor what the kernel says of an SCTP socket, once the mark of the end
+    /// is written: POLLRDHUP if the peer has shut down, or the program has shut down reading; POLLHUP for
+    /// an error, since nothing makes a Unix socket say POLLERR.
+    fn show_end(&mut self, id: u64) {
+        let peer_is_done = self.association_of(id, 0).is_some_and(|(_, a)| a.peer_is_done);
+        let Some(socket) = self.sockets.get(&id) else { return };
+        let told = matches!(socket.told, Ending::Reading | Ending::Both);
+        if socket.many || !told || !socket.out.is_empty() {
+            return;
+        }
+        if peer_is_done || socket.read_shut || socket.broken {
+            if !socket.conn.is_silent() {
+                // Should a program remove one mark, there is still one.
+                let _ = socket.conn.transmit(&frame_of(kind::END));
+            }
+            socket.conn.stop_writing();
+        }
     }
 
     /// An association may have something to read: it gets its turn, one message each time, so that

@@ -62,14 +62,21 @@ impl Engine {
                 self.notify_last(number, &Notification::Shutdown);
                 let Some(association) = self.associations.get_mut(&number) else { return };
                 association.peer_is_done = true;
-                // A listener goes on when an association ends that waits in it.
-                if !association.waiting {
+                let waiting = association.waiting;
+                // RFC 9260 §9.2: nothing more is accepted. What was written before is taken, and who writes
+                // from now on asks first once the descriptor says POLLRDHUP. Who waits for room would wait
+                // for a peer that may never read again, and must hear of it.
+                self.take_frames(id);
+                let Some(socket) = self.sockets.get(&id) else { return };
+                let stalled = socket.stalled.is_some();
+                if !waiting && (stalled || socket.hears_more()) {
                     self.stop_reading(id);
+                }
+                // A listener goes on when an association ends that waits in it.
+                if !waiting {
                     self.end_socket(id, Ending::Reading);
                 }
-                // RFC 9260 §9.2: nothing more is accepted. Who waits for room would wait for a peer that
-                // may never read again.
-                if self.sockets.get(&id).is_some_and(|socket| socket.stalled.is_some()) {
+                if stalled {
                     self.resume(id);
                 }
             }
@@ -170,6 +177,19 @@ impl Engine {
         self.pump(id);
     }
 
+    /// An attempt of a one-to-one socket to connect has failed, and nobody waits to hear why.
+    pub(super) fn fail(&mut self, id: u64, error: i32) {
+        let Some(socket) = self.sockets.get_mut(&id).filter(|socket| !socket.many) else { return };
+        // There may be another attempt by now.
+        if socket.connecting || !socket.associations.is_empty() {
+            return;
+        }
+        socket.error = error;
+        // Why is asked as soon as the socket is writable.
+        self.end_socket(id, Ending::Failed);
+        self.take_frames(id);
+    }
+
     fn on_closed(&mut self, number: u32, reason: &CloseReason) {
         let ended = self.ended.clone();
         let Some(association) = self.associations.get_mut(&number) else { return };
@@ -183,7 +203,8 @@ impl Engine {
             CloseReason::ProtocolViolation(_) => errno::EPROTO,
             _ => errno::ETIMEDOUT,
         };
-        association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
+        let heard = association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
+        let peer_is_done = association.peer_is_done;
         ended.notify_waiters();
         let Some(id) = socket else { return self.forget(number) };
         let change = match reason {
@@ -220,15 +241,23 @@ impl Engine {
             return self.pump(id);
         }
         let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.connecting = false;
+        if !established {
+            if !heard {
+                self.fail(id, error);
+            }
+            return;
+        }
         // What is pending already may be why it ended.
         if socket.error == 0 {
             socket.error = error;
         }
-        socket.connecting = false;
-        if established {
+        socket.broken = socket.error != 0;
+        let graceful = error == 0 && peer_is_done;
+        if !graceful {
             self.stop_reading(id);
         }
         self.take_frames(id);
-        self.end_socket(id, if established { Ending::Both } else { Ending::Failed });
+        self.end_socket(id, Ending::Both);
     }
 }

@@ -118,12 +118,9 @@ impl Association {
         }
     }
 
-    /// The attempt to connect has ended.
-    fn tell_outcome(&mut self, error: i32) {
-        if let Some(outcome) = self.outcome.take() {
-            // Whoever waited may have given up.
-            let _ = outcome.send(error);
-        }
+    /// The attempt to connect has ended; whether somebody waits for that.
+    fn tell_outcome(&mut self, error: i32) -> bool {
+        self.outcome.take().is_some_and(|outcome| outcome.send(error).is_ok())
     }
 }
 

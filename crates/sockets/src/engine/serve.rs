@@ -15,6 +15,7 @@ use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
     send, socket_with,
 };
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -293,13 +294,16 @@ async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
             Ok((value, payload)) => reply(0, value, &payload),
             Err(errno) => reply(errno, 0, &[]),
         };
-        let _ = send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
     };
     match request.op {
-        Op::Socket | Op::Accept if last => answer(Err(crate::abi::errno::EMFILE)),
+        Op::Socket | Op::Accept if last => {
+            answer(Err(crate::abi::errno::EMFILE));
+        }
         Op::Socket | Op::Accept => {
             if engine.borrow().sockets.contains_key(&request.socket) {
-                return answer(Err(crate::abi::errno::EINVAL));
+                answer(Err(crate::abi::errno::EINVAL));
+                return;
             }
             let result = engine.borrow_mut().open(&request, Rc::clone(&conn));
             let opened = result.is_ok();
@@ -312,15 +316,24 @@ async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
         }
         Op::Connect if request.a != 0 => {
             let begun = engine.borrow_mut().connect_and_tell(&request);
-            answer(match begun {
-                Ok((number, outcome)) => match outcome.await {
-                    Ok(0) => Ok((i64::from(number), Vec::new())),
-                    Ok(error) => Err(error),
-                    // The program has closed the socket meanwhile.
-                    Err(_) => Err(crate::abi::errno::ECONNABORTED),
-                },
-                Err(error) => Err(error),
-            });
+            let (number, outcome) = match begun {
+                Ok(begun) => begun,
+                Err(error) => {
+                    answer(Err(error));
+                    return;
+                }
+            };
+            let outcome = tokio::select! {
+                outcome = outcome => outcome,
+                // Whoever waited has given up, and sees what becomes of it on the socket.
+                _ = first_frame(&conn) => return,
+            };
+            // Without one the program has closed the socket meanwhile.
+            let error = outcome.unwrap_or(crate::abi::errno::ECONNABORTED);
+            let result = if error == 0 { Ok((i64::from(number), Vec::new())) } else { Err(error) };
+            if !answer(result) && error != 0 {
+                engine.borrow_mut().fail(request.socket, error);
+            }
         }
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);
@@ -356,8 +369,17 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
             Some(s) => (s.reads(), !s.out.is_empty(), s.stalled.is_some(), s.drained),
             None => return,
         };
+        let shut = over && conn.is_shut();
+        if shut && conn.is_hung_up() {
+            return engine.borrow_mut().hang_up(id);
+        }
         tokio::select! {
             () = conn.changed.notified() => {}
+            // Of reading and writing the kernel says that they are at their end.
+            guard = conn.fd.ready(Interest::ERROR), if shut => {
+                let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
+                guard.clear_ready();
+            }
             // While a message waits, what is there stays there, even the end of the connection.
             guard = conn.fd.readable(), if !over && !stalled => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
@@ -373,7 +395,7 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
                 }
             }
             // Nothing is read any more, and that the descriptor is readable says nothing.
-            guard = conn.fd.writable(), if writes || over => {
+            guard = conn.fd.writable(), if (writes || over) && !shut => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 if over && conn.is_hung_up() {
                     return engine.borrow_mut().hang_up(id);

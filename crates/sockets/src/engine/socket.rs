@@ -1,5 +1,6 @@
 //! One socket of a program.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -13,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
+use super::notification::event;
 use super::options::Options;
 use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
 
@@ -33,6 +35,8 @@ pub(crate) struct Conn {
     pub(crate) fd: AsyncFd<OwnedFd>,
     /// What the connection's task waits for has changed.
     pub(crate) changed: Notify,
+    /// Which directions the engine has shut: reading, writing.
+    shut: Cell<(bool, bool)>,
 }
 
 /// What came of reading from a connection.
@@ -45,7 +49,7 @@ pub(crate) enum Received {
 
 impl Conn {
     pub(crate) fn new(fd: OwnedFd) -> std::io::Result<Conn> {
-        Ok(Conn { fd: watch(fd)?, changed: Notify::new() })
+        Ok(Conn { fd: watch(fd)?, changed: Notify::new(), shut: Cell::default() })
     }
 
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Received {
@@ -78,14 +82,46 @@ impl Conn {
 
     /// Nothing is read any more: the program's writes fail.
     pub(crate) fn stop_reading(&self) {
-        let _ = shutdown(self.fd.get_ref(), Shutdown::Read);
+        let (_, writing) = self.shut.get();
+        self.shut((true, writing), Shutdown::Read);
+    }
+
+    /// Nothing more is written, which `poll` calls POLLRDHUP; with `stop_reading`, POLLHUP. The mark of
+    /// the end must be there before.
+    pub(crate) fn stop_writing(&self) {
+        let (reading, _) = self.shut.get();
+        self.shut((reading, true), Shutdown::Write);
+    }
+
+    fn shut(&self, directions: (bool, bool), direction: Shutdown) {
+        if self.shut.get() == directions {
+            return;
+        }
+        // With both shut, the frames that the program leaves unread tell of its end, and nothing else.
+        if directions == (true, true) && self.is_hung_up() {
+            return;
+        }
+        let _ = shutdown(self.fd.get_ref(), direction);
+        self.shut.set(directions);
+        self.changed.notify_one();
+    }
+
+    /// Whether nothing more is written.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.shut.get().1
+    }
+
+    /// Whether both directions are shut: for the kernel as if the program had closed its end.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.shut.get() == (true, true)
     }
 
     /// Whether the program has closed its end.
     pub(crate) fn is_hung_up(&self) -> bool {
+        let told_by = if self.is_shut() { PollFlags::ERR } else { PollFlags::HUP };
         let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::empty())];
         let now = Timespec::default();
-        poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
+        poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(told_by)
     }
 }
 
@@ -135,6 +171,8 @@ pub(crate) struct Socket {
     pub(crate) ending: Ending,
     /// How much of `ending` the connection knows.
     pub(crate) told: Ending,
+    /// The association has ended with an error.
+    pub(crate) broken: bool,
     /// The program shut the socket down for writing.
     pub(crate) write_shut: bool,
     /// And for reading: what comes now is thrown away.
@@ -166,6 +204,7 @@ impl Socket {
             options,
             ending: Ending::No,
             told: Ending::No,
+            broken: false,
             write_shut: false,
             read_shut: false,
             deaf: false,
@@ -199,18 +238,24 @@ impl Socket {
         (self.options.receive_buffer as usize / 4).clamp(LEAST_PIECE, MAX_RX_PAYLOAD)
     }
 
-    /// Whether the client's frames are to be read.
+    /// Whether the client's frames are to be read. Those that keep a socket from being writable stay
+    /// where they are until it has an association, or an attempt to connect has failed.
     pub(crate) fn reads(&self) -> bool {
-        self.stalled.is_none()
+        let one = self.backlog.is_none()
             && !self.connecting
-            && !self.drained
-            && (self.backlog.is_none() || self.many)
+            && (!self.associations.is_empty() || self.ending == Ending::Failed);
+        self.stalled.is_none() && !self.drained && (self.many || one)
     }
 
     /// Whether a listener has room for another association, as in the kernel: for one more than its
     /// backlog says.
     pub(crate) fn has_room(&self) -> bool {
         self.backlog.is_some_and(|most| self.many || self.associations.len() <= most)
+    }
+
+    /// Whether the program is told how its association ends, after it was told that the peer is done.
+    pub(crate) fn hears_more(&self) -> bool {
+        self.options.wants(event::ASSOC_CHANGE) && !self.read_shut
     }
 
     /// The local addresses that it is bound to; `None` for a wildcard.

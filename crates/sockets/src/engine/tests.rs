@@ -1,5 +1,6 @@
 //! The engine through its protocol: each test plays the client by hand.
 
+mod ends;
 mod options;
 mod paths;
 mod returned;
@@ -198,7 +199,7 @@ fn what_arrives_before_accept_is_read_after_it() {
         // Nobody listens there: by the time that this is known, the message has arrived.
         let nowhere = encode_addresses(&["127.0.0.1:7009".parse().unwrap()]);
         late.call(Op::Connect, 0, 0, &nowhere).unwrap();
-        assert_eq!(late.receive().0.kind, kind::END);
+        assert_eq!(late.receive().0.kind, kind::FAILED);
         let server = Client::open(path, Op::Accept, header.association.into(), 0);
         assert_eq!(server.receive().1, b"early");
         assert_eq!(server.receive().0.kind, kind::END);
@@ -263,8 +264,9 @@ fn calls_fail_as_those_of_the_kernel() {
         assert_eq!(server.call(Op::GetOption, level, 99, &[]).map(|_| ()), Err(errno::ENOPROTOOPT));
         // Nobody listens there.
         other.call(Op::Connect, 0, 0, &to(7009)).unwrap();
-        assert_eq!(other.receive().0.kind, kind::END);
-        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNREFUSED.into(), vec![1])));
+        assert_eq!(other.receive().0.kind, kind::FAILED);
+        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((errno::ECONNREFUSED.into(), vec![3])));
+        assert_eq!(other.call(Op::TakeError, 0, 0, &[]), Ok((0, vec![0])));
         drop(listener);
     });
 }

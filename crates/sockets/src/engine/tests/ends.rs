@@ -1,0 +1,160 @@
+//! What `poll` says of a descriptor once its association has ended, and that its own end is noticed then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::*;
+use crate::abi::SOL_SOCKET;
+
+const ALL: PollFlags = PollFlags::IN.union(PollFlags::OUT).union(PollFlags::RDHUP);
+const READ_SHUT: PollFlags = ALL;
+const BROKEN: PollFlags = ALL.union(PollFlags::HUP);
+
+fn shown(socket: &Client) -> PollFlags {
+    let mut fds = [PollFd::new(&socket.fd, ALL)];
+    poll(&mut fds, Some(&Timespec::default())).unwrap();
+    fds[0].revents()
+}
+
+/// Waits until `poll` says that.
+fn shows(socket: &Client, expected: PollFlags) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while shown(socket) != expected {
+        assert!(Instant::now() < deadline, "{:?} instead of {expected:?}", shown(socket));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Aborts when it is closed.
+fn abort(socket: Client) {
+    socket.set((SOL_SOCKET, 13), &[1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    drop(socket);
+}
+
+fn shut(socket: &Client, how: i64) {
+    socket.call(Op::Shutdown, how, 0, &[]).unwrap();
+}
+
+#[test]
+fn an_end_is_shown_as_the_peer_made_it() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        shows(&client, PollFlags::OUT);
+        shut(&server, 1);
+        shows(&client, READ_SHUT);
+        // Whoever shut down first has no peer that shut down.
+        shows(&server, PollFlags::IN | PollFlags::OUT);
+    });
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        abort(server);
+        shows(&client, BROKEN);
+    });
+    with_engine(|path| {
+        let (_listener, client, _server) = pair(path);
+        shut(&client, 0);
+        shows(&client, READ_SHUT);
+        shut(&client, 1);
+        shows(&client, BROKEN);
+    });
+}
+
+/// The marks of ends come behind what is there, and those who write past one are refused.
+#[test]
+fn what_the_peer_sent_before_its_end_is_read_first() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        server.send(TxHeader::default(), b"last words");
+        drop(server);
+        shows(&client, READ_SHUT);
+        let message = TxHeader { flags: flag::END, ..TxHeader::default() };
+        let asked = client.call(Op::CheckSend, 0, 0, &message.encode());
+        assert_eq!(asked.map(|_| ()), Err(errno::EPIPE));
+        assert_eq!(client.receive().1, b"last words");
+        assert_eq!(client.receive().0.kind, kind::END);
+    });
+}
+
+/// An attempt to connect that failed can be followed by another one, and its descriptor says that it is
+/// writable only until the program knows.
+#[test]
+fn a_failed_attempt_leaves_a_new_socket() {
+    with_engine(|path| {
+        let client = Client::socket(path, SOCK_STREAM);
+        let filler = TxHeader { kind: kind::FILLER, ..TxHeader::default() }.encode();
+        let fill = || {
+            let frame = [&filler[..], &[0; 200_000]].concat();
+            send(&client.fd, &frame, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).unwrap();
+        };
+        fill();
+        shows(&client, PollFlags::empty());
+        for _ in 0..2 {
+            let nowhere = encode_addresses(&["127.0.0.1:7009".parse().unwrap()]);
+            client.call(Op::Connect, 0, 0, &nowhere).unwrap();
+            shows(&client, PollFlags::IN | PollFlags::OUT);
+            assert_eq!(client.receive().0.kind, kind::FAILED);
+            let error = i64::from(errno::ECONNREFUSED);
+            assert_eq!(client.call(Op::TakeError, 0, 0, &[]), Ok((error, vec![3])));
+            fill();
+            shows(&client, PollFlags::empty());
+        }
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7009").unwrap();
+        listener.call(Op::Listen, 5, 0, &[]).unwrap();
+        let there = encode_addresses(&["127.0.0.1:7009".parse().unwrap()]);
+        client.call(Op::Connect, 0, 0, &there).unwrap();
+        shows(&client, PollFlags::OUT);
+    });
+}
+
+/// With both directions shut, the kernel says of the program's end what it says of one that is closed.
+#[test]
+fn whoever_closes_after_the_end_is_forgotten() {
+    let sockets = Arc::new(AtomicUsize::new(usize::MAX));
+    let watched = Arc::clone(&sockets);
+    let watch = move |engine: &Engine| watched.store(engine.sockets.len(), Ordering::Relaxed);
+    with_watched_engine(watch, move |path| {
+        let left = |expected: usize| {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while sockets.load(Ordering::Relaxed) != expected {
+                assert!(
+                    Instant::now() < deadline,
+                    "{} instead of {expected}",
+                    sockets.load(Ordering::Relaxed)
+                );
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        for reads_the_mark in [false, true] {
+            let (listener, client, server) = pair(path);
+            abort(server);
+            shows(&client, BROKEN);
+            if reads_the_mark {
+                assert_eq!(client.receive().0.kind, kind::END);
+            }
+            left(2);
+            drop(client);
+            left(1);
+            drop(listener);
+            left(0);
+        }
+        let (listener, client, server) = pair(path);
+        shut(&client, 0);
+        // What was written before is sent, although the descriptor looks closed meanwhile.
+        for n in 0..200_u8 {
+            client.send(TxHeader::default(), &[n; 1000]);
+        }
+        shut(&client, 1);
+        shows(&client, BROKEN);
+        drop(client);
+        for n in 0..200_u8 {
+            assert_eq!(server.receive().1, [n; 1000]);
+        }
+        assert_eq!(server.receive().0.kind, kind::END);
+        drop((listener, server));
+        left(0);
+    });
+}
