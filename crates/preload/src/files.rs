@@ -8,167 +8,95 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use libc::{FILE, iovec, off_t, size_t, ssize_t};
 use tresse_client as client;
 
-use crate::next::next;
+use crate::next::{interpose, next};
 use crate::wait::receive;
 use client::{give, give_int};
 
-/// `preadv2`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn preadv2(
-    fd: c_int,
-    iov: *const iovec,
-    count: c_int,
-    place: off_t,
-    flags: c_int,
-) -> ssize_t {
-    receive!(fd, 0, sock, more => {
-        give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
-    });
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn preadv2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
-            fd, iov, count, place, flags,
-        )
+interpose! {
+    /// `preadv2`.
+    fn preadv2(
+        fd: c_int,
+        iov: *const iovec,
+        count: c_int,
+        place: off_t,
+        flags: c_int,
+    ) -> ssize_t {
+        receive!(fd, 0, sock, more => {
+            give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
+        });
     }
-}
 
-/// `preadv64v2`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn preadv64v2(
-    fd: c_int,
-    iov: *const iovec,
-    count: c_int,
-    place: off_t,
-    flags: c_int,
-) -> ssize_t {
-    receive!(fd, 0, sock, more => {
-        give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
-    });
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn preadv64v2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
-            fd, iov, count, place, flags,
-        )
+    /// `preadv64v2`.
+    fn preadv64v2(
+        fd: c_int,
+        iov: *const iovec,
+        count: c_int,
+        place: off_t,
+        flags: c_int,
+    ) -> ssize_t {
+        receive!(fd, 0, sock, more => {
+            give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
+        });
     }
-}
 
-/// `pwritev2`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pwritev2(
-    fd: c_int,
-    iov: *const iovec,
-    count: c_int,
-    place: off_t,
-    flags: c_int,
-) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::write_vector_at((fd, &sock), (iov, count), (place, flags))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn pwritev2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
-                fd, iov, count, place, flags,
-            )
-        },
+    /// `pwritev2`.
+    fn pwritev2(
+        fd: c_int,
+        iov: *const iovec,
+        count: c_int,
+        place: off_t,
+        flags: c_int,
+    ) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::write_vector_at((fd, &sock), (iov, count), (place, flags)));
+        }
     }
-}
 
-/// `pwritev64v2`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pwritev64v2(
-    fd: c_int,
-    iov: *const iovec,
-    count: c_int,
-    place: off_t,
-    flags: c_int,
-) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::write_vector_at((fd, &sock), (iov, count), (place, flags))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn pwritev64v2(c_int, *const iovec, c_int, off_t, c_int) -> ssize_t)(
-                fd, iov, count, place, flags,
-            )
-        },
+    /// `pwritev64v2`.
+    fn pwritev64v2(
+        fd: c_int,
+        iov: *const iovec,
+        count: c_int,
+        place: off_t,
+        flags: c_int,
+    ) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::write_vector_at((fd, &sock), (iov, count), (place, flags)));
+        }
     }
-}
 
-/// `sendfile`: one message for each 64 KiB.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sendfile(
-    to: c_int,
-    from: c_int,
-    place: *mut off_t,
-    count: size_t,
-) -> ssize_t {
-    match client::lookup(to) {
-        Some(sock) => give(client::send_file((to, &sock), from, place, count)),
-        None if client::lookup(from).is_some() => refuse(),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn sendfile(c_int, c_int, *mut off_t, size_t) -> ssize_t)(to, from, place, count)
-        },
+    /// `sendfile`: one message for each 64 KiB.
+    fn sendfile(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t {
+        if let Some(sock) = client::lookup(to) {
+            return give(client::send_file((to, &sock), from, place, count));
+        }
+        if client::lookup(from).is_some() {
+            return refuse();
+        }
     }
-}
 
-/// `sendfile64`: one message for each 64 KiB.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sendfile64(
-    to: c_int,
-    from: c_int,
-    place: *mut off_t,
-    count: size_t,
-) -> ssize_t {
-    match client::lookup(to) {
-        Some(sock) => give(client::send_file((to, &sock), from, place, count)),
-        None if client::lookup(from).is_some() => refuse(),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn sendfile64(c_int, c_int, *mut off_t, size_t) -> ssize_t)(
-                to, from, place, count,
-            )
-        },
+    /// `sendfile64`: one message for each 64 KiB.
+    fn sendfile64(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t {
+        if let Some(sock) = client::lookup(to) {
+            return give(client::send_file((to, &sock), from, place, count));
+        }
+        if client::lookup(from).is_some() {
+            return refuse();
+        }
     }
-}
 
-/// `splice`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn splice(
-    from: c_int,
-    from_place: *mut i64,
-    to: c_int,
-    to_place: *mut i64,
-    len: size_t,
-    flags: c_uint,
-) -> ssize_t {
-    if client::lookup(from).or_else(|| client::lookup(to)).is_some() {
-        return refuse();
-    }
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn splice(c_int, *mut i64, c_int, *mut i64, size_t, c_uint) -> ssize_t)(
-            from, from_place, to, to_place, len, flags,
-        )
+    /// `splice`: not of SCTP sockets.
+    fn splice(
+        from: c_int,
+        from_place: *mut i64,
+        to: c_int,
+        to_place: *mut i64,
+        len: size_t,
+        flags: c_uint,
+    ) -> ssize_t {
+        if client::lookup(from).or_else(|| client::lookup(to)).is_some() {
+            return refuse();
+        }
     }
 }
 
@@ -177,99 +105,57 @@ fn refuse() -> ssize_t {
     give(Err::<usize, c_int>(libc::EINVAL))
 }
 
-/// `aio_read`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn aio_read(control: *mut c_void) -> c_int {
-    if client::is_ours_aio(control) {
-        return refuse() as c_int;
+interpose! {
+    /// `aio_read`: not of SCTP sockets.
+    fn aio_read(control: *mut c_void) -> c_int {
+        if client::is_ours_aio(control) {
+            return refuse() as c_int;
+        }
     }
-    // SAFETY: the program's own call.
-    unsafe { next!(fn aio_read(*mut c_void) -> c_int)(control) }
-}
 
-/// `aio_read64`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn aio_read64(control: *mut c_void) -> c_int {
-    if client::is_ours_aio(control) {
-        return refuse() as c_int;
+    /// `aio_read64`: not of SCTP sockets.
+    fn aio_read64(control: *mut c_void) -> c_int {
+        if client::is_ours_aio(control) {
+            return refuse() as c_int;
+        }
     }
-    // SAFETY: the program's own call.
-    unsafe { next!(fn aio_read64(*mut c_void) -> c_int)(control) }
-}
 
-/// `aio_write`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn aio_write(control: *mut c_void) -> c_int {
-    if client::is_ours_aio(control) {
-        return refuse() as c_int;
+    /// `aio_write`: not of SCTP sockets.
+    fn aio_write(control: *mut c_void) -> c_int {
+        if client::is_ours_aio(control) {
+            return refuse() as c_int;
+        }
     }
-    // SAFETY: the program's own call.
-    unsafe { next!(fn aio_write(*mut c_void) -> c_int)(control) }
-}
 
-/// `aio_write64`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn aio_write64(control: *mut c_void) -> c_int {
-    if client::is_ours_aio(control) {
-        return refuse() as c_int;
+    /// `aio_write64`: not of SCTP sockets.
+    fn aio_write64(control: *mut c_void) -> c_int {
+        if client::is_ours_aio(control) {
+            return refuse() as c_int;
+        }
     }
-    // SAFETY: the program's own call.
-    unsafe { next!(fn aio_write64(*mut c_void) -> c_int)(control) }
-}
 
-/// `lio_listio`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn lio_listio(
-    mode: c_int,
-    list: *const *const c_void,
-    count: c_int,
-    event: *mut c_void,
-) -> c_int {
-    if client::is_ours_among(list, count) {
-        return refuse() as c_int;
+    /// `lio_listio`: not of SCTP sockets.
+    fn lio_listio(
+        mode: c_int,
+        list: *const *const c_void,
+        count: c_int,
+        event: *mut c_void,
+    ) -> c_int {
+        if client::is_ours_among(list, count) {
+            return refuse() as c_int;
+        }
     }
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn lio_listio(c_int, *const *const c_void, c_int, *mut c_void) -> c_int)(
-            mode, list, count, event,
-        )
-    }
-}
 
-/// `lio_listio64`: not of SCTP sockets.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn lio_listio64(
-    mode: c_int,
-    list: *const *const c_void,
-    count: c_int,
-    event: *mut c_void,
-) -> c_int {
-    if client::is_ours_among(list, count) {
-        return refuse() as c_int;
-    }
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn lio_listio64(c_int, *const *const c_void, c_int, *mut c_void) -> c_int)(
-            mode, list, count, event,
-        )
+    /// `lio_listio64`: not of SCTP sockets.
+    fn lio_listio64(
+        mode: c_int,
+        list: *const *const c_void,
+        count: c_int,
+        event: *mut c_void,
+    ) -> c_int {
+        if client::is_ours_among(list, count) {
+            return refuse() as c_int;
+        }
     }
 }
 
@@ -326,46 +212,26 @@ pub unsafe extern "C-unwind" fn backtrace_symbols_fd(
     }
 }
 
-/// `vdprintf`: one message. A `va_list` is passed on as a pointer.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn vdprintf(
-    fd: c_int,
-    format: *const c_char,
-    arguments: *mut c_void,
-) -> c_int {
-    match client::lookup(fd) {
-        // SAFETY: as the caller promises.
-        Some(sock) => give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int,
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn vdprintf(c_int, *const c_char, *mut c_void) -> c_int)(fd, format, arguments)
-        },
+interpose! {
+    /// `vdprintf`: one message. A `va_list` is passed on as a pointer.
+    fn vdprintf(fd: c_int, format: *const c_char, arguments: *mut c_void) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            // SAFETY: as the caller promises.
+            return give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int;
+        }
     }
-}
 
-/// What `vdprintf` is in a program compiled with `_FORTIFY_SOURCE`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __vdprintf_chk(
-    fd: c_int,
-    flag: c_int,
-    format: *const c_char,
-    arguments: *mut c_void,
-) -> c_int {
-    match client::lookup(fd) {
-        // SAFETY: as the caller promises.
-        Some(sock) => give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int,
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn __vdprintf_chk(c_int, c_int, *const c_char, *mut c_void) -> c_int)(
-                fd, flag, format, arguments,
-            )
-        },
+    /// What `vdprintf` is in a program compiled with `_FORTIFY_SOURCE`.
+    fn __vdprintf_chk(
+        fd: c_int,
+        flag: c_int,
+        format: *const c_char,
+        arguments: *mut c_void,
+    ) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            // SAFETY: as the caller promises.
+            return give(unsafe { client::print((fd, &sock), format, arguments) }) as c_int;
+        }
     }
 }
 
@@ -381,16 +247,29 @@ client::printf_like! {
     __dprintf_chk, 3, __vdprintf_chk
 }
 
-/// `fdopen`: each time that the stream is flushed it sends a message.
+interpose! {
+    /// `fdopen`: each time that the stream is flushed it sends a message.
+    fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+        if client::lookup(fd).is_some() {
+            // SAFETY: as the caller promises.
+            return unsafe { open(fd, mode) };
+        }
+    }
+
+    /// `_IO_fdopen`: another name of it.
+    fn _IO_fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+        if client::lookup(fd).is_some() {
+            // SAFETY: as the caller promises.
+            return unsafe { open(fd, mode) };
+        }
+    }
+}
+
+/// A stream on an SCTP socket.
 ///
 /// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
-    if client::lookup(fd).is_none() {
-        // SAFETY: the program's own call.
-        return unsafe { next!(fn fdopen(c_int, *const c_char) -> *mut FILE)(fd, mode) };
-    }
+/// `mode` is a string.
+unsafe fn open(fd: c_int, mode: *const c_char) -> *mut FILE {
     // SAFETY: as the caller promises.
     match unsafe { client::open_stream(fd, mode) } {
         Ok(file) => file,
@@ -401,48 +280,18 @@ pub unsafe extern "C-unwind" fn fdopen(fd: c_int, mode: *const c_char) -> *mut F
     }
 }
 
-/// `_IO_fdopen`: each time that the stream is flushed it sends a message.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn _IO_fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
-    if client::lookup(fd).is_none() {
-        // SAFETY: the program's own call.
-        return unsafe { next!(fn _IO_fdopen(c_int, *const c_char) -> *mut FILE)(fd, mode) };
-    }
-    // SAFETY: as the caller promises.
-    match unsafe { client::open_stream(fd, mode) } {
-        Ok(file) => file,
-        Err(error) => {
-            give_int(Err(error));
-            std::ptr::null_mut()
+interpose! {
+    /// `fileno`.
+    fn fileno(file: *mut FILE) -> c_int {
+        if let Some(fd) = client::stream_descriptor(file) {
+            return fd;
         }
     }
-}
 
-/// `fileno`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fileno(file: *mut FILE) -> c_int {
-    match client::stream_descriptor(file) {
-        Some(fd) => fd,
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn fileno(*mut FILE) -> c_int)(file) },
-    }
-}
-
-/// `fileno_unlocked`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fileno_unlocked(file: *mut FILE) -> c_int {
-    match client::stream_descriptor(file) {
-        Some(fd) => fd,
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn fileno_unlocked(*mut FILE) -> c_int)(file) },
+    /// `fileno_unlocked`.
+    fn fileno_unlocked(file: *mut FILE) -> c_int {
+        if let Some(fd) = client::stream_descriptor(file) {
+            return fd;
+        }
     }
 }

@@ -19,7 +19,7 @@ mod wait;
 use std::ffi::{c_int, c_void};
 
 use libc::{sockaddr, socklen_t};
-use next::next;
+use next::{interpose, next};
 use tresse_client as client;
 use tresse_client::give_int;
 use wait::wait;
@@ -37,47 +37,26 @@ pub extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> 
     fd
 }
 
-/// `bind`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::bind(&sock, address, len)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn bind(c_int, *const sockaddr, socklen_t) -> c_int)(fd, address, len)
-        },
+interpose! {
+    /// `bind`.
+    fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::calls::bind(&sock, address, len));
+        }
     }
-}
 
-/// `connect`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn connect(
-    fd: c_int,
-    address: *const sockaddr,
-    len: socklen_t,
-) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::connect(fd, &sock, address, len)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn connect(c_int, *const sockaddr, socklen_t) -> c_int)(fd, address, len)
-        },
+    /// `connect`.
+    fn connect(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::calls::connect(fd, &sock, address, len));
+        }
     }
-}
 
-/// `listen`.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::listen(fd, &sock, backlog).map(|()| 0)),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn listen(c_int, c_int) -> c_int)(fd, backlog) },
+    /// `listen`.
+    fn listen(fd: c_int, backlog: c_int) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::listen(fd, &sock, backlog).map(|()| 0));
+        }
     }
 }
 
@@ -133,96 +112,53 @@ pub unsafe extern "C-unwind" fn accept4(
     }
 }
 
-/// `shutdown`.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::shutdown(&sock, how).map(|()| 0)),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn shutdown(c_int, c_int) -> c_int)(fd, how) },
+interpose! {
+    /// `shutdown`.
+    fn shutdown(fd: c_int, how: c_int) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::shutdown(&sock, how).map(|()| 0));
+        }
     }
-}
 
-/// `getsockname`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn getsockname(
-    fd: c_int,
-    address: *mut sockaddr,
-    len: *mut socklen_t,
-) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::name(&sock, false, address, len)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn getsockname(c_int, *mut sockaddr, *mut socklen_t) -> c_int)(fd, address, len)
-        },
+    /// `getsockname`.
+    fn getsockname(fd: c_int, address: *mut sockaddr, len: *mut socklen_t) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::calls::name(&sock, false, address, len));
+        }
     }
-}
 
-/// `getpeername`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn getpeername(
-    fd: c_int,
-    address: *mut sockaddr,
-    len: *mut socklen_t,
-) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::name(&sock, true, address, len)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn getpeername(c_int, *mut sockaddr, *mut socklen_t) -> c_int)(fd, address, len)
-        },
+    /// `getpeername`.
+    fn getpeername(fd: c_int, address: *mut sockaddr, len: *mut socklen_t) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::calls::name(&sock, true, address, len));
+        }
     }
-}
 
-/// `getsockopt`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn getsockopt(
-    fd: c_int,
-    level: c_int,
-    option: c_int,
-    value: *mut c_void,
-    len: *mut socklen_t,
-) -> c_int {
-    match client::lookup(fd).filter(|_| !client::is_native_option(level, option)) {
-        Some(sock) => give_int(client::get_option(fd, &sock, (level, option), (value, len))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn getsockopt(c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int)(
-                fd, level, option, value, len,
-            )
-        },
+    /// `getsockopt`.
+    fn getsockopt(
+        fd: c_int,
+        level: c_int,
+        option: c_int,
+        value: *mut c_void,
+        len: *mut socklen_t,
+    ) -> c_int {
+        let ours = !client::is_native_option(level, option);
+        if let Some(sock) = client::lookup(fd).filter(|_| ours) {
+            return give_int(client::get_option(fd, &sock, (level, option), (value, len)));
+        }
     }
-}
 
-/// `setsockopt`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn setsockopt(
-    fd: c_int,
-    level: c_int,
-    option: c_int,
-    value: *const c_void,
-    len: socklen_t,
-) -> c_int {
-    match client::lookup(fd).filter(|_| !client::is_native_option(level, option)) {
-        Some(sock) => give_int(client::set_option(fd, &sock, (level, option), (value, len))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn setsockopt(c_int, c_int, c_int, *const c_void, socklen_t) -> c_int)(
-                fd, level, option, value, len,
-            )
-        },
+    /// `setsockopt`.
+    fn setsockopt(
+        fd: c_int,
+        level: c_int,
+        option: c_int,
+        value: *const c_void,
+        len: socklen_t,
+    ) -> c_int {
+        let ours = !client::is_native_option(level, option);
+        if let Some(sock) = client::lookup(fd).filter(|_| ours) {
+            return give_int(client::set_option(fd, &sock, (level, option), (value, len)));
+        }
     }
 }

@@ -43,3 +43,23 @@ macro_rules! next {
     }};
 }
 pub(crate) use next;
+
+/// `interpose! { fn name(arguments) -> type { ours } }`: functions that stand in front of those of the C
+/// library. `ours` returns from them if the call is for us; the others go on to the C library as they
+/// came, with nothing alive that needs a destructor.
+macro_rules! interpose {
+    ($($(#[$doc:meta])*
+       fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $ret:ty $ours:block)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the C function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $ret {
+            $ours
+            // SAFETY: the program's own call.
+            unsafe { next!(fn $name($($type),*) -> $ret)($($argument),*) }
+        }
+    )*};
+}
+pub(crate) use interpose;

@@ -5,72 +5,42 @@ use std::ffi::{c_char, c_int, c_void};
 use libc::{FILE, pid_t};
 use tresse_client as client;
 
-use crate::next::next;
+use crate::next::{interpose, next};
 
-/// `posix_spawn`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn posix_spawn(
-    pid: *mut pid_t,
-    path: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    client::share();
-    let next = next!(
-        fn posix_spawn(*mut pid_t, *const c_char, *const c_void, *const c_void,
-            *const *mut c_char, *const *mut c_char) -> c_int
-    );
-    // SAFETY: the program's own call.
-    unsafe { next(pid, path, actions, attributes, arguments, environment) }
-}
+interpose! {
+    /// `posix_spawn`.
+    fn posix_spawn(
+        pid: *mut pid_t,
+        path: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char,
+    ) -> c_int {
+        client::share();
+    }
 
-/// `posix_spawnp`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn posix_spawnp(
-    pid: *mut pid_t,
-    path: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    client::share();
-    let next = next!(
-        fn posix_spawnp(*mut pid_t, *const c_char, *const c_void, *const c_void,
-            *const *mut c_char, *const *mut c_char) -> c_int
-    );
-    // SAFETY: the program's own call.
-    unsafe { next(pid, path, actions, attributes, arguments, environment) }
-}
+    /// `posix_spawnp`.
+    fn posix_spawnp(
+        pid: *mut pid_t,
+        path: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char,
+    ) -> c_int {
+        client::share();
+    }
 
-/// `system`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn system(command: *const c_char) -> c_int {
-    client::share();
-    // SAFETY: the program's own call.
-    unsafe { next!(fn system(*const c_char) -> c_int)(command) }
-}
+    /// `system`.
+    fn system(command: *const c_char) -> c_int {
+        client::share();
+    }
 
-/// `popen`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn popen(command: *const c_char, kind: *const c_char) -> *mut FILE {
-    client::share();
-    // SAFETY: the program's own call.
-    unsafe { next!(fn popen(*const c_char, *const c_char) -> *mut FILE)(command, kind) }
+    /// `popen`.
+    fn popen(command: *const c_char, kind: *const c_char) -> *mut FILE {
+        client::share();
+    }
 }
 
 /// The C library's `vfork`, after noting that it is called.

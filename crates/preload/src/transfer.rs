@@ -5,56 +5,30 @@ use std::ffi::{c_int, c_uint, c_void};
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
 use tresse_client as client;
 
-use crate::next::next;
+use crate::next::{interpose, next};
 use crate::wait::receive;
 use client::{give, give_int};
 
-/// `send`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn send(
-    fd: c_int,
-    base: *const c_void,
-    len: size_t,
-    flags: c_int,
-) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::send_to(fd, &sock, (base, len), flags, (std::ptr::null(), 0))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn send(c_int, *const c_void, size_t, c_int) -> ssize_t)(fd, base, len, flags)
-        },
+interpose! {
+    /// `send`.
+    fn send(fd: c_int, base: *const c_void, len: size_t, flags: c_int) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::send_to(fd, &sock, (base, len), flags, (std::ptr::null(), 0)));
+        }
     }
-}
 
-/// `sendto`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sendto(
-    fd: c_int,
-    base: *const c_void,
-    len: size_t,
-    flags: c_int,
-    address: *const sockaddr,
-    address_len: socklen_t,
-) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::send_to(fd, &sock, (base, len), flags, (address, address_len))),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn sendto(c_int, *const c_void, size_t, c_int, *const sockaddr, socklen_t) -> ssize_t)(
-                fd,
-                base,
-                len,
-                flags,
-                address,
-                address_len,
-            )
-        },
+    /// `sendto`.
+    fn sendto(
+        fd: c_int,
+        base: *const c_void,
+        len: size_t,
+        flags: c_int,
+        address: *const sockaddr,
+        address_len: socklen_t,
+    ) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::send_to(fd, &sock, (base, len), flags, (address, address_len)));
+        }
     }
 }
 
@@ -80,68 +54,35 @@ pub unsafe extern "C-unwind" fn sendmsg(
     }
 }
 
-/// `sendmmsg`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sendmmsg(
-    fd: c_int,
-    list: *mut mmsghdr,
-    count: c_uint,
-    flags: c_int,
-) -> c_int {
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::send_messages(fd, &sock, (list, count), flags)),
-        // SAFETY: the program's own call.
-        None => unsafe {
-            next!(fn sendmmsg(c_int, *mut mmsghdr, c_uint, c_int) -> c_int)(fd, list, count, flags)
-        },
+interpose! {
+    /// `sendmmsg`.
+    fn sendmmsg(fd: c_int, list: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
+        if let Some(sock) = client::lookup(fd) {
+            return give_int(client::send_messages(fd, &sock, (list, count), flags));
+        }
     }
-}
 
-/// `recv`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn recv(
-    fd: c_int,
-    base: *mut c_void,
-    len: size_t,
-    flags: c_int,
-) -> ssize_t {
-    let none = (std::ptr::null_mut(), std::ptr::null_mut());
-    receive!(fd, flags, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, none)));
-    // SAFETY: the program's own call.
-    unsafe { next!(fn recv(c_int, *mut c_void, size_t, c_int) -> ssize_t)(fd, base, len, flags) }
-}
+    /// `recv`.
+    fn recv(fd: c_int, base: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
+        let none = (std::ptr::null_mut(), std::ptr::null_mut());
+        receive!(fd, flags, sock, flags => {
+            give(client::receive_from(fd, &sock, (base, len), flags, none))
+        });
+    }
 
-/// `recvfrom`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn recvfrom(
-    fd: c_int,
-    base: *mut c_void,
-    len: size_t,
-    flags: c_int,
-    address: *mut sockaddr,
-    address_len: *mut socklen_t,
-) -> ssize_t {
-    let name = (address, address_len);
-    receive!(fd, flags, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, name)));
-    // SAFETY: the program's own call.
-    unsafe {
-        next!(fn recvfrom(c_int, *mut c_void, size_t, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t)(
-            fd,
-            base,
-            len,
-            flags,
-            address,
-            address_len,
-        )
+    /// `recvfrom`.
+    fn recvfrom(
+        fd: c_int,
+        base: *mut c_void,
+        len: size_t,
+        flags: c_int,
+        address: *mut sockaddr,
+        address_len: *mut socklen_t,
+    ) -> ssize_t {
+        let name = (address, address_len);
+        receive!(fd, flags, sock, flags => {
+            give(client::receive_from(fd, &sock, (base, len), flags, name))
+        });
     }
 }
 
@@ -194,70 +135,45 @@ unsafe fn forget_passed(message: *const msghdr) {
     }
 }
 
-/// `recvmmsg`. On an SCTP socket, further messages are taken only if they are there.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn recvmmsg(
-    fd: c_int,
-    list: *mut mmsghdr,
-    count: c_uint,
-    flags: c_int,
-    timeout: *mut timespec,
-) -> c_int {
-    receive!(fd, flags, sock, flags => give_int(client::receive_messages(fd, &sock, (list, count), flags)));
-    let next = next!(fn recvmmsg(c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int);
-    // SAFETY: the program's own call.
-    unsafe { next(fd, list, count, flags, timeout) }
-}
-
-/// `read`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn read(fd: c_int, base: *mut c_void, len: size_t) -> ssize_t {
-    let none = (std::ptr::null_mut(), std::ptr::null_mut());
-    receive!(fd, 0, sock, flags => give(client::receive_from(fd, &sock, (base, len), flags, none)));
-    // SAFETY: the program's own call.
-    unsafe { next!(fn read(c_int, *mut c_void, size_t) -> ssize_t)(fd, base, len) }
-}
-
-/// `write`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn write(fd: c_int, base: *const c_void, len: size_t) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::send_to(fd, &sock, (base, len), 0, (std::ptr::null(), 0))),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn write(c_int, *const c_void, size_t) -> ssize_t)(fd, base, len) },
+interpose! {
+    /// `recvmmsg`. On an SCTP socket, further messages are taken only if they are there.
+    fn recvmmsg(
+        fd: c_int,
+        list: *mut mmsghdr,
+        count: c_uint,
+        flags: c_int,
+        timeout: *mut timespec,
+    ) -> c_int {
+        receive!(fd, flags, sock, flags => {
+            give_int(client::receive_messages(fd, &sock, (list, count), flags))
+        });
     }
-}
 
-/// `readv`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
-    receive!(fd, 0, sock, flags => give(client::read_vector(fd, &sock, (iov, count), flags)));
-    // SAFETY: the program's own call.
-    unsafe { next!(fn readv(c_int, *const iovec, c_int) -> ssize_t)(fd, iov, count) }
-}
+    /// `read`.
+    fn read(fd: c_int, base: *mut c_void, len: size_t) -> ssize_t {
+        let none = (std::ptr::null_mut(), std::ptr::null_mut());
+        receive!(fd, 0, sock, flags => {
+            give(client::receive_from(fd, &sock, (base, len), flags, none))
+        });
+    }
 
-/// `writev`.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn writev(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
-    match client::lookup(fd) {
-        Some(sock) => give(client::write_vector(fd, &sock, iov, count)),
-        // SAFETY: the program's own call.
-        None => unsafe { next!(fn writev(c_int, *const iovec, c_int) -> ssize_t)(fd, iov, count) },
+    /// `write`.
+    fn write(fd: c_int, base: *const c_void, len: size_t) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::send_to(fd, &sock, (base, len), 0, (std::ptr::null(), 0)));
+        }
+    }
+
+    /// `readv`.
+    fn readv(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
+        receive!(fd, 0, sock, flags => give(client::read_vector(fd, &sock, (iov, count), flags)));
+    }
+
+    /// `writev`.
+    fn writev(fd: c_int, iov: *const iovec, count: c_int) -> ssize_t {
+        if let Some(sock) = client::lookup(fd) {
+            return give(client::write_vector(fd, &sock, iov, count));
+        }
     }
 }
 
