@@ -15,6 +15,7 @@ use crate::control::{call, take_end, take_error};
 use crate::message::{part, total};
 use crate::names::{begin_anew, blocks};
 use crate::processes::shared;
+use crate::send::is_approved;
 use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
@@ -153,7 +154,7 @@ pub(crate) fn wait(fd: i32, flags: i32) -> Fallible<()> {
 /// listens nor has an association gets nothing any more.
 #[must_use]
 pub fn can_wait(fd: i32, sock: &Sock) -> bool {
-    if !sock.many || sock.listens_here() || !blocks(fd) {
+    if !sock.many || sock.listens_here() || is_approved(sock) || !blocks(fd) {
         return true;
     }
     let told = call(Op::Expects, sock.inode, (0, 0), Vec::new());

@@ -133,6 +133,11 @@ pub(crate) struct Approval {
     ends: Instant,
 }
 
+/// Whether the engine's word on an association of this socket still holds.
+pub(crate) fn is_approved(sock: &Sock) -> bool {
+    lock(&sock.approved).is_some_and(|approval| Instant::now() < approval.ends)
+}
+
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
 /// one-to-many socket then names its association.
 fn ask(
@@ -153,7 +158,7 @@ fn ask(
         }
         if let Some(old) = *approved
             && (old.association, old.address) == asked
-            && (!sock.many || Instant::now() < old.ends)
+            && Instant::now() < old.ends
             && (sock.many || !peer_is_done(fd))
         {
             header.association = old.number;
