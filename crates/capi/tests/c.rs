@@ -280,6 +280,7 @@ fn layouts_are_those_of_linux() {
 fn the_header_suits_every_dialect() {
     let Some(workshop) = Workshop::get() else { return };
     let calls = "#include <unistd.h>\n#include <tresse/sctp.h>\n\
+        #include <netinet/in.h>\n\
         struct table { ssize_t (*read)(int, void *, size_t); };\n\
         int f(int fd, struct sctp_sndinfo *i);\n\
         int f(int fd, struct sctp_sndinfo *i) {\n\
