@@ -39,7 +39,7 @@ values = [true, false]
 [workload.bulk]
 message_bytes = 1452
 duration_s = 8
-warmup_s = 2
+warmup_s = 3
 
 [observe]
 alone = true
@@ -127,8 +127,12 @@ fn two_paths_bring_their_sum_and_each_alone_its_own() {
     assert_eq!(both("best_path_mbps"), both("path_mbps.2"));
 
     // Both paths at once, and without concurrent transfer the first one.
-    // To be looked into: a run as short as this one comes out up to 3 % above the ideal sum.
-    assert!(both("of_ideal") > 90.0 && both("of_ideal") < 104.0, "{}", both("of_ideal"));
+    assert!(both("of_ideal") > 90.0 && both("of_ideal") < 101.0, "{}", both("of_ideal"));
+    // In the whole run nothing can exceed the sum. In a part of it what was blocked before does: slow start
+    // ends with a timeout, and what it has held up for a second, 0.9 MB, is delivered in the third one. So
+    // the warm-up is over after that.
+    let whole = both("delivered_bytes") * 8.0 / 8e6; // Mbit in 8 s
+    assert!(whole < both("ideal_mbps") && both("timeouts") <= 1.0, "{whole}");
     assert!(both("of_best_path") > 130.0, "{}", both("of_best_path"));
     assert!(near(both("path_share.2"), 100.0 * 8.0 / 12.0, 0.1), "{}", both("path_share.2"));
     assert!(near(first("goodput_mbps"), 4.0 * efficiency, 0.15), "{}", first("goodput_mbps"));
@@ -185,8 +189,8 @@ fn flows_share_a_bottleneck() {
 #[test]
 fn what_does_not_fit_is_refused_in_one_line() {
     for (from, to, key) in [
-        ("warmup_s = 2", "warmup_s = 8", "workload.bulk.warmup_s"),
-        ("warmup_s = 2", "warmup_s = nan", "workload.bulk.warmup_s"),
+        ("warmup_s = 3", "warmup_s = 8", "workload.bulk.warmup_s"),
+        ("warmup_s = 3", "warmup_s = nan", "workload.bulk.warmup_s"),
         ("alone = true", "alone = false", "plot[0].curves"),
         ("transfer = true", "transfer = false", "plot[1].metrics"),
         ("over = \"smallest\"", "at = {}", "published[0].measure.at"),
@@ -214,7 +218,7 @@ fn what_does_not_fit_is_refused_in_one_line() {
             "topology.shared.competitors",
         ),
         ("shared.competitor", "shared.paths = [3]\nshared.competitor", "topology.shared.paths"),
-        ("duration_s = 8\nwarmup_s = 2", "total_bytes = 8", "topology.shared"),
+        ("duration_s = 8\nwarmup_s = 3", "total_bytes = 8", "topology.shared"),
     ] {
         let text = shared.replacen(from, to, 1);
         let error = tresse_lab::experiment::parse("my.toml", &text).unwrap_err().to_string();
