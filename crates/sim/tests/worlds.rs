@@ -5,9 +5,9 @@ mod common;
 
 use std::net::IpAddr;
 
-use common::hosts::{END, Pair, net, stack, talk};
+use common::hosts::{END, Pair, call_each_other, net, stack, talk};
 use common::{ip, ms};
-use tresse_core::{AssociationConfig, CloseReason};
+use tresse_core::{AssociationConfig, CloseReason, Event};
 use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{Change, HostModel, IpStack, LinkRules, RouteEntry};
 
@@ -139,5 +139,26 @@ fn strangers_in_the_list_that_was_called_do_no_harm() {
         let config = AssociationConfig::default();
         let pair = talk(stacks, bound, signalling(200), &strangers, config);
         assert_well(pair, 200, &format!("wildcard {wild}"));
+    }
+}
+
+#[test]
+fn hosts_that_call_each_other_may_answer_from_other_addresses_than_they_call_from() {
+    // Whoever calls an address out in the world lists no private ones. So the INIT of b shows the address that
+    // its system has chosen, and its INIT ACK the one that a has called. A second association with the same tag
+    // came of that.
+    let stacks = [stack(&[&["10.1.0.1/24"]]), stack(&[&["10.3.0.2/24", "10.3.0.102/24"]])];
+    let remotes: [&[&str]; 2] =
+        [&["192.0.2.77", "10.3.0.102", "10.3.0.2"], &["192.0.2.88", "10.1.0.1"]];
+    let mut pair = call_each_other(stacks, 100, remotes, AssociationConfig::default());
+    pair.sim.run(END);
+    for host in pair.hosts {
+        let sender = pair.sim.app::<Sender>(host);
+        assert_eq!(sender.closed(), Some(&CloseReason::Shutdown));
+        let connected =
+            |e: &&tresse_sim::apps::EventRecord| matches!(e.event, Event::Connected { .. });
+        assert_eq!(sender.events().iter().filter(connected).count(), 1);
+        let stats = pair.sim.endpoint(host).endpoint_stats();
+        assert_eq!((stats.associations_begun, stats.associations_ended), (1, 1));
     }
 }

@@ -88,6 +88,28 @@ impl Association {
         self.pin_sources();
     }
 
+    /// Takes the peer's `addresses`, that of its INIT first, beside those that its INIT ACK has listed.
+    ///
+    /// When both ends call each other, a peer that lists none (RFC 6951 §5.7) may have called from another
+    /// address than the one that we called: both are its own.
+    pub(super) fn join_addresses(&mut self, now: Time, addresses: &[IpAddr]) {
+        let usable = self.sources.usable_peers(addresses);
+        let Association { sources, paths, config, .. } = self;
+        let before = paths.len();
+        let encapsulation = paths[PathId(0)].encapsulation;
+        let both: Vec<IpAddr> = paths.iter().map(|p| p.remote).chain(usable).collect();
+        paths.become_those_to(&both, |id, remote, others| {
+            let local = source_beside(sources, remote, others);
+            let mut path = Path::new(id, remote, local, encapsulation, config);
+            // §5.4 rule 2: who brings the cookie has received it there.
+            path.confirmed = Some(&remote) == addresses.first();
+            path.heartbeat.next = Some(now);
+            path
+        });
+        self.omits_addresses |= addresses.iter().any(|a| paths.find(*a).is_none());
+        self.moved |= paths.len() > before;
+    }
+
     /// Gives every path a source that the peer knows of, if there is any.
     pub(super) fn pin_sources(&mut self) {
         for i in 0..self.paths.len() {

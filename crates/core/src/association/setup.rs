@@ -407,10 +407,16 @@ impl Association {
         local: IpAddr,
     ) {
         let in_setup = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        let mut peer = cookie.peer.clone();
+        // D: the peer that answered our INIT is the one that sent this.
+        if self.identity.peer_tag == peer.tag && !self.is_closed() {
+            self.join_addresses(now, &peer.addresses);
+            peer.addresses = self.paths.iter().map(|p| p.remote).collect();
+        }
         if in_setup {
             self.outbox.clear();
             self.sources.learn(local);
-            self.adopt_peer(&cookie.peer);
+            self.adopt_peer(&peer);
             self.lose_all(now, LossCause::Timeout);
             self.establish(now);
         }

@@ -185,7 +185,7 @@ impl Endpoint {
     }
 
     /// The association that a tag of ours names, if the ports agree with it.
-    fn tagged(&self, header: CommonHeader) -> Option<AssociationId> {
+    pub(super) fn tagged(&self, header: CommonHeader) -> Option<AssociationId> {
         let ports = (header.destination_port, header.source_port);
         self.index.of_tag(header.verification_tag.0).filter(|id| {
             let identity = self.associations.get(*id).map(|a| a.identity);

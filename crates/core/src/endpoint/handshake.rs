@@ -296,6 +296,7 @@ impl Endpoint {
         };
         let known = known
             .or_else(|| self.find_any(&cookie.peer.addresses, datagram, header))
+            .or_else(|| self.answered(header, cookie.peer.tag))
             .or_else(|| self.restarted_elsewhere(datagram, header, &cookie));
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
@@ -322,8 +323,17 @@ impl Endpoint {
                 self.replies.abort(datagram, header, header.verification_tag, true, &[]);
                 None
             }
+            // It was made by an association that another host has joined since.
+            _ if self.tagged(header).is_some() => None,
             _ => self.open_association(now, datagram, header, &cookie),
         }
+    }
+
+    /// The association that has our tag and whose peer has answered with this one: an INIT and an INIT ACK of
+    /// one host may come from different addresses.
+    fn answered(&self, header: CommonHeader, peer: VerificationTag) -> Option<AssociationId> {
+        let same = |id: &AssociationId| self.associations.get(*id).map(|a| a.identity.peer_tag);
+        self.tagged(header).filter(|id| same(id) == Some(peer))
     }
 
     //= RFC 9260 5.1.5-8 5.2.4-3 5.2.4-7 5.2.4-8 5.2.4-9 5.2.4-10

@@ -70,6 +70,38 @@ pub(crate) fn talk(
     let sender = Box::new(sender.shutdown_when_done());
     let hosts =
         [sim.add_host("a", client, sender), sim.add_host("b", server, Box::new(Sink::new()))];
+    let links = plug(&mut sim, router, hosts, stacks);
+    Pair { sim, hosts, links }
+}
+
+/// Two hosts, bound to a wildcard, that call each other at once and send so many messages of 1000 bytes.
+pub(crate) fn call_each_other(
+    stacks: [IpStack; 2],
+    messages: u64,
+    remotes: [&[&str]; 2],
+    config: AssociationConfig,
+) -> Pair {
+    let mut sim = Simulation::new(1);
+    let router = sim.add_node("router", Box::new(Router::new()));
+    let hosts = [("a", remotes[0]), ("b", remotes[1])].map(|(name, remotes)| {
+        let bulk = Bulk { messages: Some(messages), ..Bulk::of_size(1000) };
+        let remotes = remotes.iter().map(|a| ip(a)).collect();
+        let sender = Sender::new(Plan::Bulk(bulk)).connect(remotes, 5000, config.clone());
+        let endpoint =
+            EndpointConfig { accept: true, association: config.clone(), ..endpoint(&[], true) };
+        sim.add_host(name, endpoint, Box::new(sender.shutdown_when_done()))
+    });
+    let links = plug(&mut sim, router, hosts, stacks);
+    Pair { sim, hosts, links }
+}
+
+/// Plugs all interfaces of two hosts into a router.
+fn plug(
+    sim: &mut Simulation,
+    router: HostId,
+    hosts: [HostId; 2],
+    stacks: [IpStack; 2],
+) -> [Vec<(LinkId, LinkId)>; 2] {
     let mut links = [Vec::new(), Vec::new()];
     for (side, stack) in stacks.into_iter().enumerate() {
         let interfaces = stack.interfaces.len();
@@ -81,5 +113,5 @@ pub(crate) fn talk(
             links[side].push(plugged.expect("valid"));
         }
     }
-    Pair { sim, hosts, links }
+    links
 }

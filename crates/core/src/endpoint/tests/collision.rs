@@ -105,6 +105,55 @@ fn an_init_in_cookie_wait_from_an_address_that_we_did_not_call_is_answered_where
     assert_eq!(types(&sent), [[ChunkType::INIT_ACK]]);
 }
 
+/// The end has called two addresses of the peer, which lists none, calls from the second one and answers
+/// from the first. Returns the cookie that it was given, and the second address.
+fn calls_from_another_address(state: State) -> (Script, Vec<u8>, IpAddr) {
+    let remotes = addresses(Side::Z, 2);
+    let mut script = Script::connecting_to(&standard(), &remotes);
+    let sent = script.give_from(remotes[1], init_packet(&peer_fields(), &[]));
+    let cookie = only(&sent).cookie();
+    script.init_ack_with(&peer_fields(), ParameterWriter::new().state_cookie(b"cookie"));
+    if state == State::Established {
+        script.cookie_ack();
+    }
+    assert_eq!(script.state(), state);
+    (script, cookie, remotes[1])
+}
+
+//= RFC 9260 5.2.4-11
+#[test]
+fn a_peer_that_calls_and_answers_from_different_addresses_is_one_peer() {
+    // Table 12 D. A second association would have the same tag and the same TSNs.
+    for state in [State::CookieEchoed, State::Established] {
+        let (mut script, cookie, other) = calls_from_another_address(state);
+        let sent = script.give_from(other, packet(script.tag, |w| w.cookie_echo(&cookie)));
+        assert_eq!(sent[0].types()[0], ChunkType::COOKIE_ACK, "{state:?}");
+        assert_eq!(sent[0].to.destination, other, "{state:?}");
+        assert_eq!(script.end.associations(), [script.id], "{state:?}");
+        assert_eq!(script.state(), State::Established);
+        // Both addresses are the peer's, and both are answered.
+        let beat = |w: &mut PacketWriter<'_>| w.heartbeat(b"info");
+        for from in addresses(Side::Z, 2) {
+            let sent = script.give_from(from, packet(script.tag, beat));
+            assert_eq!(types(&sent), [[ChunkType::HEARTBEAT_ACK]], "{state:?} {from}");
+            assert_eq!(sent[0].to.destination, from, "{state:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tag_is_that_of_one_association_whoever_else_was_given_it() {
+    // What was called as one peer are two: each of them calls us while we call both.
+    let (mut script, cookie, other) = calls_from_another_address(State::Established);
+    let mut second = open_cookie(&script, &cookie);
+    second.peer.tag = VerificationTag(0x0ddba11);
+    let cookie = script.end.keys.seal(script.now, &mut Rng::from_seed([7; 32]), &second);
+    let sent = script.give_from(other, packet(script.tag, |w| w.cookie_echo(&cookie)));
+    assert!(sent.is_empty());
+    assert_eq!((script.end.associations(), script.state()), (vec![script.id], State::Established));
+    assert_eq!(only(&script.send(1)).tag(), PEER_TAG);
+}
+
 //= RFC 9260 5.2.1-7 5.2.1-8 5.2.1-9 5.2.2-2 5.2.2-3 5.2.2-4 5.2.2-9
 #[test]
 fn an_init_that_adds_addresses_to_an_association_is_aborted() {
