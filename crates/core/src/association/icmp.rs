@@ -48,6 +48,11 @@ impl Association {
             // ICMP8: "MUST treat this message as an abort with the T bit set if it does not contain
             // an INIT chunk. If it does contain an INIT chunk and the association is in the
             // COOKIE-WAIT state, handle the ICMP message like an ABORT chunk."
+            // In SHUTDOWN-ACK-SENT such an abort is the end that was to come: the peer has our SHUTDOWN
+            // ACK and has left, and its SHUTDOWN COMPLETE was lost or is late.
+            IcmpKind::NoSctp if !is_init && self.state == State::ShutdownAckSent => {
+                self.close(CloseReason::Shutdown);
+            }
             IcmpKind::NoSctp if !is_init || self.state == State::CookieWait => {
                 self.close(CloseReason::NoSctp);
             }

@@ -156,9 +156,9 @@ impl Association {
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, ack.info, incoming.local),
             Chunk::Shutdown(shutdown) => {
-                self.on_shutdown(now, incoming.path, shutdown.cumulative_tsn_ack);
+                self.on_shutdown(now, incoming, shutdown.cumulative_tsn_ack);
             }
-            Chunk::ShutdownAck => self.on_shutdown_ack(incoming.path),
+            Chunk::ShutdownAck => self.on_shutdown_ack(incoming),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(abort) => {
                 self.on_abort(abort);
@@ -191,6 +191,13 @@ impl Association {
             incoming.replies = Some((path, bytes + len));
             self.push_control(path, control);
         }
+    }
+
+    /// The source of what answers `incoming` on its path: where it arrived.
+    pub(super) fn answer_source(&self, incoming: &Incoming<'_>) -> Option<IpAddr> {
+        // To another address than it came from, that may be no way.
+        let back = incoming.path == incoming.arrival;
+        self.reply_source(incoming.path, incoming.local).filter(|_| back)
     }
 
     fn on_abort(&mut self, abort: Abort<'_>) {
@@ -246,7 +253,7 @@ impl Association {
     /// What the whole packet means, once all its chunks were processed.
     fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
         if incoming.has_data {
-            let source = self.reply_source(incoming.path, incoming.local);
+            let source = self.answer_source(incoming);
             let Some(receiver) = &mut self.receiver else { return };
             receiver.ack_source = source;
             let mut gap = incoming.facts.gap || receiver.received.has_gaps();

@@ -100,8 +100,8 @@ pub(crate) enum Control {
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
     Shutdown,
-    ShutdownAck,
-    ShutdownComplete,
+    ShutdownAck(Option<IpAddr>),
+    ShutdownComplete(Option<IpAddr>),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
@@ -257,7 +257,7 @@ impl Association {
         }
         self.state = State::Closed;
         // What is queued already (SHUTDOWN COMPLETE, ABORT) still leaves.
-        self.outbox.retain(|(_, c)| matches!(c, Control::ShutdownComplete | Control::Abort(_)));
+        self.outbox.retain(|(_, c)| matches!(c, Control::ShutdownComplete(_) | Control::Abort(_)));
         self.stop_timers();
         self.fail_unsent_messages();
         self.journal.event(Event::Closed(reason));

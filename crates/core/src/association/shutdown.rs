@@ -1,9 +1,11 @@
 //! Ending gracefully: SHUTDOWN, SHUTDOWN ACK, SHUTDOWN COMPLETE, T2 and T5 (RFC 9260 §9.2).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tresse_wire::Tsn;
 
+use super::input::Incoming;
 use super::{Association, Control, State};
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
@@ -21,6 +23,8 @@ pub(super) struct Shutdown {
     pub(super) t5: Option<Time>,
     /// Where SHUTDOWN or SHUTDOWN ACK was sent last, or where a SHUTDOWN came from.
     pub(super) path: PathId,
+    /// The source of the answer to that SHUTDOWN, if not the one of its path.
+    source: Option<IpAddr>,
 }
 
 impl Association {
@@ -65,8 +69,11 @@ impl Association {
                 // replying." The peer tries its addresses in turn; the primary may have gone.
                 let from = self.shutdown.path;
                 let preferred = self.paths[from].preferred();
-                let path = if preferred { from } else { self.paths.data_path() };
-                self.send_shutdown(now, path, Control::ShutdownAck);
+                let (path, source) = match preferred {
+                    true => (from, self.shutdown.source),
+                    false => (self.paths.data_path(), None),
+                };
+                self.send_shutdown(now, path, Control::ShutdownAck(source));
             }
             _ => {}
         }
@@ -108,7 +115,7 @@ impl Association {
     fn send_shutdown(&mut self, now: Time, path: PathId, control: Control) {
         self.shutdown.path = path;
         // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
-        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck));
+        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck(_)));
         self.push_control(path, control);
         let rto = self.paths[path].rto();
         self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
@@ -134,7 +141,7 @@ impl Association {
         self.doubt_source(now, last);
         let control = match self.state {
             State::ShutdownSent => Control::Shutdown,
-            State::ShutdownAckSent => Control::ShutdownAck,
+            State::ShutdownAckSent => Control::ShutdownAck(None),
             _ => return,
         };
         let path = self.paths.alternate(last);
@@ -150,8 +157,10 @@ impl Association {
         self.abort_with(Vec::new(), CloseReason::ShutdownTimeout);
     }
 
-    /// SHUTDOWN received; answers go to `path`.
-    pub(super) fn on_shutdown(&mut self, now: Time, path: PathId, cumulative: Tsn) {
+    /// SHUTDOWN received. It is answered where it came from, from where it arrived: that pair of addresses
+    /// works, and of any other one nobody may know yet.
+    pub(super) fn on_shutdown(&mut self, now: Time, incoming: &Incoming<'_>, cumulative: Tsn) {
+        let (path, source) = (incoming.path, self.answer_source(incoming));
         match self.state {
             //= RFC 9260 9.2-24
             // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
@@ -162,7 +171,7 @@ impl Association {
                     self.shutdown.t5 = None; // It begins anew if the window closes.
                     self.journal.event(Event::PeerShutdown);
                 }
-                self.shutdown.path = path;
+                (self.shutdown.path, self.shutdown.source) = (path, source);
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     self.opportunity();
@@ -173,10 +182,10 @@ impl Association {
             // Both sides shut down at once: answer at once, restart T2.
             State::ShutdownSent => {
                 self.state = State::ShutdownAckSent;
-                self.send_shutdown(now, path, Control::ShutdownAck);
+                self.send_shutdown(now, path, Control::ShutdownAck(source));
             }
             // Our SHUTDOWN ACK was lost.
-            State::ShutdownAckSent => self.send_shutdown(now, path, Control::ShutdownAck),
+            State::ShutdownAckSent => self.send_shutdown(now, path, Control::ShutdownAck(source)),
         }
     }
 
@@ -185,7 +194,9 @@ impl Association {
     /// the blue (§8.5.1 E).
     pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
         if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.push_control(path, Control::ShutdownComplete);
+            // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
+            let source = self.answer_source(incoming);
+            self.push_control(incoming.path, Control::ShutdownComplete(source));
             self.close(CloseReason::Shutdown);
         }
     }
@@ -223,6 +234,6 @@ impl Association {
     /// An INIT arrived in SHUTDOWN-ACK-SENT: SHUTDOWN ACK is sent again (§9.2).
     pub(crate) fn resend_shutdown_ack(&mut self) {
         let path = self.shutdown.path;
-        self.push_control(path, Control::ShutdownAck);
+        self.push_control(path, Control::ShutdownAck(None));
     }
 }

@@ -38,9 +38,9 @@ impl Association {
         };
         let mut writer = PacketWriter::new(buffer, self.header(tag));
         //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
-        let alone = matches!(first, Control::ShutdownComplete | Control::Abort(_));
+        let alone = matches!(first, Control::ShutdownComplete(_) | Control::Abort(_));
         let echo = matches!(first, Control::CookieEcho);
-        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck);
+        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck(_));
         // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
         if ends {
             self.write_sack(&mut writer, path);
@@ -54,7 +54,7 @@ impl Association {
         while let Some((next_path, next)) = self.outbox.front() {
             let fits = writer.len() + next.len_bound() <= max;
             let bundles =
-                !matches!(next, Control::Init | Control::ShutdownComplete | Control::Abort(_));
+                !matches!(next, Control::Init | Control::ShutdownComplete(_) | Control::Abort(_));
             if *next_path != path || next.source() != source || !fits || !bundles || echo {
                 break;
             }
@@ -105,8 +105,8 @@ impl Association {
                     writer.shutdown(receiver.received.cumulative());
                 }
             }
-            Control::ShutdownAck => writer.shutdown_ack(),
-            Control::ShutdownComplete => writer.shutdown_complete(false),
+            Control::ShutdownAck(_) => writer.shutdown_ack(),
+            Control::ShutdownComplete(_) => writer.shutdown_complete(false),
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }
@@ -188,6 +188,8 @@ impl Control {
     fn source(&self) -> Option<IpAddr> {
         match self {
             Control::CookieAck(source)
+            | Control::ShutdownAck(source)
+            | Control::ShutdownComplete(source)
             | Control::Heartbeat(_, source)
             | Control::HeartbeatAck(_, source) => *source,
             _ => None,

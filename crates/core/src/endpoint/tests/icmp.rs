@@ -172,6 +172,29 @@ fn a_host_without_sctp_ends_the_association() {
     assert_eq!(script.closed(), Some(&CloseReason::NoSctp));
 }
 
+//= RFC 9260 10-7
+#[test]
+fn a_peer_that_has_left_after_our_shutdown_ack_has_shut_down() {
+    // ICMP8: "an abort with the T bit set": in SHUTDOWN-ACK-SENT that means that the peer has it, and that
+    // its SHUTDOWN COMPLETE is lost, or late. Everything was acknowledged, both ways.
+    let quoted = packet(PEER_TAG, |w| w.shutdown_ack());
+    for (state, reason) in [
+        (State::ShutdownAckSent, CloseReason::Shutdown),
+        (State::ShutdownSent, CloseReason::NoSctp),
+        (State::ShutdownReceived, CloseReason::NoSctp),
+        (State::ShutdownPending, CloseReason::NoSctp),
+    ] {
+        let mut script = Script::in_state(state);
+        give(&mut script, &icmp(IcmpKind::NoSctp, &quoted));
+        assert_eq!(script.closed(), Some(&reason), "{state:?}");
+    }
+    // Without our tag for the peer it is nobody's word.
+    let mut script = Script::in_state(State::ShutdownAckSent);
+    let forged = packet(VerificationTag(1), |w| w.shutdown_ack());
+    give(&mut script, &icmp(IcmpKind::NoSctp, &forged));
+    assert_eq!(script.closed(), None);
+}
+
 #[test]
 fn an_unreachable_destination_counts_one_error_per_rto() {
     let mut script = Script::multihomed(&standard(), 2);
