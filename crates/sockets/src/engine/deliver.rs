@@ -10,7 +10,8 @@ use super::{Engine, Waiting};
 use crate::abi::sinfo;
 use crate::protocol::{RxHeader, kind};
 
-/// Notifications that wait with an association at most.
+/// Notifications that wait with an association at most; and frames that wait for a program, beyond which
+/// those notifications are left out that a peer can cause at will.
 const MAX_HELD: usize = 64;
 
 impl Engine {
@@ -163,6 +164,10 @@ impl Engine {
             }
             return;
         };
+        let unheard = self.sockets.get(&id).map_or(0, |socket| socket.out.len());
+        if notification.is_cheap() && unheard.max(association.last_words.len()) >= MAX_HELD {
+            return;
+        }
         if association.waiting {
             if association.held.len() < MAX_HELD {
                 association.held.push((kind, notification.encode(number)));

@@ -71,6 +71,16 @@ impl Notification<'_> {
         }
     }
 
+    /// Whether a peer can cause it at will, while what it tells can be asked for as well.
+    pub(crate) fn is_cheap(&self) -> bool {
+        matches!(
+            self,
+            Notification::RemoteError { .. }
+                | Notification::PathChanged { .. }
+                | Notification::Adaptation(_)
+        )
+    }
+
     pub(crate) fn encode(&self, association: u32) -> Vec<u8> {
         let mut s = Struct::default();
         let flags = match self {

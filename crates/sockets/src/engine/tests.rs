@@ -1,6 +1,7 @@
 //! The engine through its protocol: each test plays the client by hand.
 
 mod ends;
+mod flood;
 mod options;
 mod paths;
 mod returned;
@@ -46,6 +47,11 @@ fn with_engine(client: impl FnOnce(&Path) + Send + 'static) {
 
 /// Runs an engine that `watch` looks at every few milliseconds, and `client` on another thread.
 fn with_watched_engine(watch: impl Fn(&Engine), client: impl FnOnce(&Path) + Send + 'static) {
+    with_driven_engine(|engine| watch(engine), client);
+}
+
+/// Runs an engine to which `drive` does something every few milliseconds, and `client` on another thread.
+fn with_driven_engine(drive: impl Fn(&mut Engine), client: impl FnOnce(&Path) + Send + 'static) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -66,7 +72,7 @@ fn with_watched_engine(watch: impl Fn(&Engine), client: impl FnOnce(&Path) + Sen
         let watched = async {
             loop {
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                watch(&engine.borrow());
+                drive(&mut engine.borrow_mut());
             }
         };
         // A socket whose message waits for ever would keep the engine from its end.
