@@ -100,7 +100,9 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
-    /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value.
+    /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value. It is left out while
+    /// 256 events of the association wait to be polled, and so are `PathChanged` and `PeerAdaptation`: a peer
+    /// can cause these at will.
     PeerError {
         /// Cause code (RFC 9260 §3.3.10).
         cause: u16,

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    CauseWriter, ChunkType, InitFields, Parameter, ParameterWriter, Parameters, Tsn, UnknownAction,
-    VerificationTag,
+    CauseWriter, ChunkType, InitFields, Parameter, ParameterType, ParameterTypes, ParameterWriter,
+    Parameters, Tsn, UnknownAction, VerificationTag,
 };
 
 use crate::association::MAX_PATHS;
@@ -93,6 +93,34 @@ impl Extensions {
     }
 }
 
+/// Families of addresses that a peer can use (RFC 9260 §3.3.2.1.5, §5.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Families {
+    v4: bool,
+    v6: bool,
+}
+
+impl Families {
+    /// RFC 9260 §3.3.2, note 4: who lists none supports all.
+    const ALL: Families = Families { v4: true, v6: true };
+
+    pub(crate) fn include(self, address: IpAddr) -> bool {
+        if address.is_ipv4() { self.v4 } else { self.v6 }
+    }
+
+    //= RFC 9260 3.3.2.1.5-1 5.1.2-8 5.1.2-9 5.1.2-10 5.1.2-11
+    /// Those of the parameter `listed`, and those of `addresses`, which the peer uses: §5.1.2 has what "is
+    /// not listed ... also be considered as supported".
+    fn of(listed: ParameterTypes<'_>, addresses: &[IpAddr]) -> Families {
+        Families {
+            v4: listed.contains(ParameterType::IPV4_ADDRESS)
+                || addresses.iter().any(IpAddr::is_ipv4),
+            v6: listed.contains(ParameterType::IPV6_ADDRESS)
+                || addresses.iter().any(IpAddr::is_ipv6),
+        }
+    }
+}
+
 /// A peer's INIT or INIT ACK, read.
 #[derive(Debug)]
 pub(crate) struct PeerInit<'a> {
@@ -101,6 +129,8 @@ pub(crate) struct PeerInit<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     /// Cookie Preservative in milliseconds (INIT only).
     pub(crate) preservative_ms: u32,
+    /// The addresses that it can use.
+    pub(crate) families: Families,
     /// Unrecognised parameters that must be reported, as encoded TLVs.
     pub(crate) report: Vec<u8>,
 }
@@ -149,8 +179,10 @@ pub(crate) fn read_init<'a>(
         },
         cookie: None,
         preservative_ms: 0,
+        families: Families::ALL,
         report: Vec::new(),
     };
+    let mut types = None;
     for raw in parameters.iter() {
         let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
         let Ok((raw, parameter)) = parsed else {
@@ -175,9 +207,8 @@ pub(crate) fn read_init<'a>(
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
-            //= RFC 9260 3.3.2.1.5-1 5.1.2-8 5.1.2-9 5.1.2-10 5.1.2-11
-            Parameter::SupportedAddressTypes(_)
-            | Parameter::EcnCapable
+            Parameter::SupportedAddressTypes(listed) => types = Some(listed),
+            Parameter::EcnCapable
             | Parameter::HeartbeatInfo(_)
             | Parameter::UnrecognizedParameter(_) => {}
             // Extensions that we do not speak are as good as unknown.
@@ -191,6 +222,9 @@ pub(crate) fn read_init<'a>(
                 UnknownAction::SkipAndReport => init.add_report(raw.bytes),
             },
         }
+    }
+    if let Some(types) = types {
+        init.families = Families::of(types, &init.peer.addresses);
     }
     Ok(init)
 }

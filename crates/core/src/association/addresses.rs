@@ -151,8 +151,9 @@ impl Association {
     /// Something that was sent on `path` was not answered.
     pub(super) fn doubt_source(&mut self, now: Time, path: PathId) {
         let p = &self.paths[path];
+        let found = p.heartbeat.found.filter(|l| p.local != Some(*l) && self.may_leave_from(*l));
         if is_doubtful(p)
-            && let Some(next) = self.sources.next(p.remote, p.local)
+            && let Some(next) = found.or_else(|| self.sources.next(p.remote, p.local))
         {
             self.change_source(now, path, next);
         }
@@ -178,7 +179,8 @@ impl Association {
             return;
         }
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        self.paths[path].heartbeat.search = Some(info);
+        let heartbeat = &mut self.paths[path].heartbeat;
+        (heartbeat.search, heartbeat.found) = (Some(info), None);
         for source in others {
             let info = Bytes::copy_from_slice(&info.encode());
             self.push_control(path, Control::Heartbeat(info, Some(source)));
@@ -187,12 +189,14 @@ impl Association {
 
     /// A heartbeat of such a search was answered at `local`: from there the path may work. That is for
     /// data to show, or for the next heartbeat, which then leaves at once: a source that only large
-    /// packets do not get away from must not look healthy for ever.
+    /// packets do not get away from must not look healthy for ever. One that has worked and has lost a
+    /// single packet is kept; if it loses another one, this is the next.
     pub(super) fn found_source(&mut self, now: Time, path: PathId, local: IpAddr) {
         self.paths[path].heartbeat.search = None;
-        let p = &self.paths[path];
-        if p.failures > 0 || !p.proven {
+        if is_doubtful(&self.paths[path]) {
             self.take_source(now, path, local);
+        } else {
+            self.paths[path].heartbeat.found = Some(local);
         }
         let p = &mut self.paths[path];
         if !p.preferred() && p.heartbeat.outstanding.is_none() {
@@ -210,6 +214,10 @@ impl Association {
     /// The addresses of our host have changed.
     pub(crate) fn on_host_change(&mut self, now: Time, host: &Arc<Host>) {
         self.sources.set_host(Arc::clone(host));
+        let burst = self.profile().heartbeat.max_burst.max(1);
+        let apart = self.paths.iter().map(Path::rto).min().unwrap_or_default();
+        let apart = apart.min(self.profile().rto.initial());
+        let mut asked: u32 = 0;
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
             let p = &self.paths[path];
@@ -219,11 +227,13 @@ impl Association {
             if lost && let Some(next) = next {
                 self.change_source(now, path, next);
             }
-            // What works now is known at once, and not a heartbeat interval later.
+            // What works now is known soon, and not a heartbeat interval later; but not all is asked at once.
             let p = &mut self.paths[path];
             let monitored = self.state == State::Established && p.settings.heartbeats;
             if monitored && !(p.proven && p.usable()) && p.heartbeat.outstanding.is_none() {
-                p.heartbeat.next = Some(now);
+                let at = now + apart * (asked / burst);
+                p.heartbeat.next = Some(p.heartbeat.next.map_or(at, |next| next.min(at)));
+                asked += 1;
             }
         }
     }

@@ -15,33 +15,36 @@ const PRESENCE: Duration = Duration::from_secs(60);
 
 impl Association {
     /// Starts monitoring when the association is established. Addresses that are not confirmed
-    /// are probed first, HB.Max.Burst of them per RTO.
+    /// are probed first.
     pub(super) fn start_heartbeats(&mut self, now: Time) {
-        let burst = self.profile().heartbeat.max_burst.max(1);
-        let mut unconfirmed: u32 = 0;
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            let rto = self.paths[path].rto();
             self.paths[path].heartbeat.next = if self.paths[path].confirmed {
                 self.paths[path].settings.heartbeats.then(|| now + self.heartbeat_wait(path))
             } else {
-                let round = unconfirmed / burst;
-                unconfirmed += 1;
-                Some(now + rto * round)
+                Some(now)
             };
         }
     }
 
     /// §8.3: from ESTABLISHED on; "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
     /// chunk".
-    fn is_monitored(&self) -> bool {
+    pub(super) fn is_monitored(&self) -> bool {
         matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
 
     /// §8.3 A to C: other settings of a path hold at once, those of its heartbeats included.
     pub(crate) fn configure_path(&mut self, now: Time, path: PathId, settings: PathSettings) {
         let p = &mut self.paths[path];
+        let state = p.state();
         let before = std::mem::replace(&mut p.settings, settings);
+        // A lower threshold holds for the errors that there are.
+        p.active &= p.errors <= settings.max_retrans;
+        if p.state() != state {
+            self.path_changed(path);
+            self.probe_failed(now, path);
+        }
+        let p = &self.paths[path];
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
         // The answer to a heartbeat is waited for in any case, and so is a confirmation.
         let waits = !p.confirmed || p.heartbeat.outstanding.is_some();
@@ -145,15 +148,21 @@ impl Association {
         let idle = now.since(last);
         if !probing && last != Time::ZERO && idle < wait {
             self.paths[path].heartbeat.next = Some(now + (wait - idle));
-            return;
+        } else if self.paths[path].confirmed {
+            self.send_heartbeat(now, path);
+        } else {
+            // Its turn comes in `probe_unconfirmed`.
+            self.paths[path].heartbeat.next = Some(now);
         }
-        self.send_heartbeat(now, path);
     }
 
     /// Sends a heartbeat; the timer then waits one RTO for the answer.
     pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         let rto = self.heartbeat_rto(path);
+        if !self.paths[path].confirmed {
+            self.note_probe(now);
+        }
         let bytes = Bytes::copy_from_slice(&info.encode());
         let queued = self.push_control(path, Control::Heartbeat(bytes, None));
         let heartbeat = &mut self.paths[path].heartbeat;

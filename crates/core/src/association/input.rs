@@ -8,7 +8,7 @@ use tresse_wire::{
     UnknownAction,
 };
 
-use super::{Association, Control, MAX_PEER_EVENTS, State};
+use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
@@ -243,9 +243,9 @@ impl Association {
                 continue;
             }
             // §11.2.6: COMMUNICATION ERROR.
-            if self.journal.events.len() < MAX_PEER_EVENTS && !self.is_closed() {
+            if !self.is_closed() {
                 let value = Bytes::copy_from_slice(raw.value);
-                self.journal.event(Event::PeerError { cause: raw.code.0, value });
+                self.journal.peer_event(Event::PeerError { cause: raw.code.0, value });
             }
         }
     }
@@ -271,7 +271,7 @@ impl Association {
         {
             receiver.timestamps.on_packet(timestamp.tsval, incoming.lowest);
         }
-        self.shutdown_after_packet(now, incoming.path, incoming.has_data);
+        self.shutdown_after_packet(now, incoming);
     }
 }
 

@@ -24,6 +24,7 @@ mod shutdown;
 mod silence;
 mod timers;
 mod transmit;
+mod verification;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -46,6 +47,7 @@ use sender::Sender;
 pub(crate) use setup::AcceptedCookie;
 use setup::Setup;
 use shutdown::Shutdown;
+use verification::Probes;
 
 /// States of RFC 9260 §4. CLOSED is `Closed` for an association that is not yet forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +121,8 @@ pub(crate) struct Abort {
 
 /// At most this many replies wait at once: a flood of requests is not answered in full.
 const MAX_OUTBOX: usize = 64;
-/// At most this many events that a peer can cause at will wait to be polled.
+/// So many events of an association may wait to be polled before those are left out that a peer can cause at
+/// will and that tell nothing which could not be asked for later.
 const MAX_PEER_EVENTS: usize = 256;
 
 /// What has happened and is to be told.
@@ -128,12 +131,33 @@ pub(crate) struct Journal {
     pub(crate) events: VecDeque<Event>,
     pub(crate) traces: VecDeque<(Time, TraceEvent)>,
     tracing: bool,
+    /// Events that were not polled yet, also those that the endpoint has taken over.
+    waiting: usize,
+    /// One of them is Restarted: another one would tell no more.
+    restarted: bool,
     pub(crate) stats: AssociationStats,
 }
 
 impl Journal {
     fn event(&mut self, event: Event) {
+        if matches!(event, Event::Restarted) && std::mem::replace(&mut self.restarted, true) {
+            return;
+        }
+        self.waiting += 1;
         self.events.push_back(event);
+    }
+
+    /// An event that a peer can cause at will.
+    fn peer_event(&mut self, event: Event) {
+        if self.waiting < MAX_PEER_EVENTS {
+            self.event(event);
+        }
+    }
+
+    /// An event was polled.
+    pub(crate) fn told(&mut self, event: &Event) {
+        self.waiting -= 1;
+        self.restarted &= !matches!(event, Event::Restarted);
     }
 
     /// The event is only built when somebody listens.
@@ -170,6 +194,7 @@ pub(crate) struct Association {
     /// Consecutive errors on the whole association (RFC 9260 §8.1).
     errors: u32,
     patience: Patience,
+    probes: Probes,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
     /// The peer's UDP port has changed since.
@@ -220,6 +245,7 @@ impl Association {
             journal: Journal { tracing: config.trace, ..Journal::default() },
             errors: 0,
             patience: Patience::default(),
+            probes: Probes::default(),
             indexed: Vec::new(),
             moved: false,
             queued: false,
@@ -316,7 +342,7 @@ impl Association {
     fn path_changed(&mut self, path: PathId) {
         let p = &self.paths[path];
         let event = Event::PathChanged { path, address: p.remote, state: p.state() };
-        self.journal.event(event);
+        self.journal.peer_event(event);
     }
 
     /// The peer answered over `path` what was first sent at `sent`.

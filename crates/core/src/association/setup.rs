@@ -370,7 +370,7 @@ impl Association {
 
     pub(super) fn tell_adaptation(&mut self) {
         if let Some(code) = self.setup.adaptation {
-            self.journal.event(Event::PeerAdaptation(code));
+            self.journal.peer_event(Event::PeerAdaptation(code));
         }
     }
 

@@ -192,7 +192,7 @@ impl Association {
     //= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26
     /// SHUTDOWN ACK received; in COOKIE-WAIT and COOKIE-ECHOED the endpoint treats it as out of
     /// the blue (§8.5.1 E).
-    pub(super) fn on_shutdown_ack(&mut self, path: PathId) {
+    pub(super) fn on_shutdown_ack(&mut self, incoming: &Incoming<'_>) {
         if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
             // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
             let source = self.answer_source(incoming);
@@ -210,7 +210,7 @@ impl Association {
     }
 
     /// What a packet means for a shutdown under way.
-    pub(super) fn shutdown_after_packet(&mut self, now: Time, path: PathId, has_data: bool) {
+    pub(super) fn shutdown_after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
         if self.state != State::ShutdownSent {
             return;
         }
@@ -221,13 +221,17 @@ impl Association {
         let last = self.shutdown.path;
         let rto = self.paths[last].rto();
         self.shutdown.t2 = Some(now + self.restart_patience(now, last, rto));
-        if has_data {
+        if incoming.facts.new_data {
+            // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
+            self.shutdown.t5 = Some(now + self.guard());
+        }
+        if incoming.has_data {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
             if let Some(receiver) = &mut self.receiver {
                 receiver.delayed.request();
             }
-            self.send_shutdown(now, path, Control::Shutdown);
+            self.send_shutdown(now, incoming.path, Control::Shutdown);
         }
     }
 

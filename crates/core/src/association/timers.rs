@@ -86,6 +86,7 @@ impl Association {
                 self.on_heartbeat_timer(now, path);
             }
         }
+        self.probe_unconfirmed(now);
     }
 
     //= RFC 6951 5.5-2

@@ -65,6 +65,7 @@ impl Endpoint {
             },
         };
         if let Some(mut answer) = answer {
+            answer.addresses.retain(|a| init.families.include(*a));
             //= RFC 9260 3.3.3-11
             // §3.3.3: OS "MUST NOT be greater than the MIS value sent in the INIT chunk".
             let streams = &mut answer.fields.outbound_streams;
@@ -90,10 +91,20 @@ impl Endpoint {
                 remote_port: header.source_port,
                 encapsulation: datagram.encapsulation,
             })?;
-            let paths = &self.associations.get(id)?.paths;
-            let confirmed = paths.find(*address).is_some_and(|path| paths[path].confirmed);
-            (confirmed || *address == datagram.source).then_some(id)
+            (self.has_confirmed(id, *address) || *address == datagram.source).then_some(id)
         })
+    }
+
+    /// Whether an association has this peer. §5.4: what another peer has listed, and was never confirmed to be
+    /// its own, takes nobody's place.
+    pub(super) fn is_taken(&self, key: &PeerKey) -> bool {
+        self.index.of_peer(key).is_some_and(|id| self.has_confirmed(id, key.address))
+    }
+
+    /// Whether an address was confirmed to be one of the association's peer (§5.4).
+    fn has_confirmed(&self, id: AssociationId, address: IpAddr) -> bool {
+        let Some(Association { paths, .. }) = self.associations.get(id) else { return false };
+        paths.find(address).is_some_and(|path| paths[path].confirmed)
     }
 
     //= RFC 9260 5.2.2-10

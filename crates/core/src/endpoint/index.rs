@@ -92,6 +92,15 @@ impl Index {
         }
     }
 
+    /// Takes an address from the association that has it.
+    pub(super) fn release(&mut self, key: &PeerKey) {
+        if self.by_peer.remove(key).is_some()
+            && let Some(changes) = &mut self.changes
+        {
+            changes.push_back((*key, false));
+        }
+    }
+
     /// Forgets every address of an association.
     pub(super) fn remove_peer(&mut self, id: AssociationId, association: &mut Association) {
         for key in association.indexed.drain(..) {

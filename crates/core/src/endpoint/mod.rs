@@ -194,12 +194,13 @@ impl Endpoint {
         let sources = Sources::of(&self.host, &port.local_addresses, remotes);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
-        if remotes.iter().any(|address| self.index.of_peer(&key(*address)).is_some()) {
+        if remotes.iter().any(|address| self.is_taken(&key(*address))) {
             return Err(ConnectError::Exists);
         }
         if self.index.len() >= self.max_associations {
             return Err(ConnectError::TooManyAssociations);
         }
+        remotes.iter().for_each(|address| self.index.release(&key(*address)));
         let blueprint = Blueprint {
             local_port,
             remote_port,
@@ -266,6 +267,7 @@ impl Endpoint {
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
         let (id, event) = self.events.pop_front()?;
+        self.associations.get_mut(id).into_iter().for_each(|a| a.journal.told(&event));
         if matches!(event, Event::Closed(_)) {
             self.leaving.push(id);
         }

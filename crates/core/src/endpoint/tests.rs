@@ -13,6 +13,7 @@ mod cookies;
 mod dac;
 mod data;
 mod encapsulation;
+mod events;
 mod failover;
 mod fast_retransmit;
 mod faults;
@@ -40,6 +41,7 @@ mod sources;
 mod tags;
 mod timers;
 mod transfer;
+mod verification;
 mod window;
 
 use std::net::IpAddr;

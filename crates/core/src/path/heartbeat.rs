@@ -1,5 +1,6 @@
 //! Heartbeats: what one carries, and when the next is due (RFC 9260 §8.3, §5.4).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::PathId;
@@ -48,6 +49,8 @@ pub(crate) struct HeartbeatState {
     pub(crate) outstanding: Option<HeartbeatInfo>,
     /// The same, of those that were sent from other sources than that of the path.
     pub(crate) search: Option<HeartbeatInfo>,
+    /// Where an answer to those has come since.
+    pub(crate) found: Option<IpAddr>,
     /// When it was first asked whether the peer is still there, because of an INIT from another UDP port.
     pub(crate) asked: Option<Time>,
     /// When a packet of the peer came from its address last.

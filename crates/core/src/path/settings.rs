@@ -16,7 +16,8 @@ pub struct PathSettings {
     /// HB.interval, to which RTO is added; at most 2^32 - 1 ms, some seven weeks. Default:
     /// `heartbeat.interval_ms`.
     pub heartbeat_interval: Duration,
-    /// Path.Max.Retrans. Default: `limits.path_max_retrans`.
+    /// Path.Max.Retrans. Default: `limits.path_max_retrans`. A path that has counted more errors than a new
+    /// value allows is inactive at once; one that is inactive stays so until it is answered.
     pub max_retrans: u32,
     /// PotentiallyFailed.Max.Retrans (RFC 7829). Default: `limits.pf_max_retrans`.
     pub pf_max_retrans: u32,

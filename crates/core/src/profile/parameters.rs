@@ -71,7 +71,8 @@ parameters! {
         /// Max.Burst: new data sent at one opportunity, in full packets (so many times PMDCS bytes,
         /// RFC 9260 §6.1 D); 0 is no limit. Default 4.
         max_burst: u32 = 4,
-        /// Association.Max.Retrans. Default 10.
+        /// Association.Max.Retrans. Default 10. Of an association that has counted more errors than a new value
+        /// allows, the next one is the last.
         association_max_retrans: u32 = 10,
         /// Path.Max.Retrans. Default 5.
         path_max_retrans: u32 = 5,
@@ -99,7 +100,8 @@ parameters! {
         max_init_rto_ms: f64 = 0.0,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.
         cookie_life_ms: f64 = 60_000.0,
-        /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2).
+        /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2). It begins anew with each message
+        /// that the peer still delivers after our SHUTDOWN.
         shutdown_guard_rto_max: f64 = 5.0,
     }
 }

@@ -5,18 +5,18 @@ use crate::{PathSettings, PathState};
 use sent::only;
 
 /// Destination and time of the heartbeats among packets.
-fn beats(sent: &[Sent]) -> Vec<(u8, Time)> {
+pub(super) fn beats(sent: &[Sent]) -> Vec<(u8, Time)> {
     let beats = sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT));
     beats.map(|p| (p.to.path.unwrap().0, p.at)).collect()
 }
 
 /// The parameters of the heartbeat in a packet.
-fn info(packet: &Sent) -> Vec<u8> {
+pub(super) fn info(packet: &Sent) -> Vec<u8> {
     packet.find(ChunkType::HEARTBEAT).unwrap().value.to_vec()
 }
 
 /// An association that a peer with so many addresses opened: only the first is confirmed.
-fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>) {
+pub(super) fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>) {
     let mut script = Script::listening(config);
     let mut parameters = ParameterWriter::new();
     for net in 1..addresses {
@@ -156,25 +156,6 @@ fn a_dead_idle_association_ends() {
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
-#[test]
-fn unconfirmed_addresses_are_probed_from_the_start_a_few_per_rto() {
-    // §5.4: "In each RTO, a probe MAY be sent on an active UNCONFIRMED path"; "The number of
-    // packets containing HEARTBEAT chunks sent at each RTO SHOULD be limited by 'HB.Max.Burst'".
-    let (mut script, mut sent) = unconfirmed(&standard(), 4);
-    let start = script.now;
-    sent.extend(script.wait(ms(2500)));
-    let firsts: Vec<_> = (1..4).map(|p| beats(&sent).into_iter().find(|b| b.0 == p)).collect();
-    let at = |s: u64| start + secs(s);
-    assert_eq!(firsts, [Some((1, at(0))), Some((2, at(1))), Some((3, at(2)))]);
-    for second in 0..2 {
-        let in_rto = |t: &Time| t.since(start).as_secs() == second;
-        assert!(beats(&sent).iter().filter(|b| in_rto(&b.1)).count() <= 2);
-    }
-    assert!(
-        sent.iter().all(|p| p.to.path == Some(PathId(0)) || p.types() == [ChunkType::HEARTBEAT])
-    );
-}
-
 //= RFC 9260 5.4-2
 #[test]
 fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
@@ -253,7 +234,7 @@ fn heartbeats_can_be_switched_off_but_unconfirmed_addresses_are_probed() {
 }
 
 /// Other settings for a path of a script.
-fn configure(script: &mut Script, path: u8, change: impl FnOnce(&mut PathSettings)) {
+pub(super) fn configure(script: &mut Script, path: u8, change: impl FnOnce(&mut PathSettings)) {
     let mut settings = script.path(path).settings;
     change(&mut settings);
     script.end.configure_path(script.now, script.id, PathId(path), settings).unwrap();

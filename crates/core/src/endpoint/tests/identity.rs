@@ -278,6 +278,45 @@ fn supported_address_types_are_no_reason_to_refuse() {
     assert!(!only(&sent).init().1.iter().any(host_name));
 }
 
+#[test]
+fn only_addresses_that_the_peer_supports_are_listed_for_it() {
+    // §3.3.2.1.5: "all the address types it can support"; §5.1.2: and the one that it uses.
+    let ours = ["10.0.0.1", "10.0.1.1", "2001:db8::1"].map(|a| a.parse::<IpAddr>().unwrap());
+    let (v4, v6) = (ParameterType::IPV4_ADDRESS, ParameterType::IPV6_ADDRESS);
+    let theirs: std::net::Ipv6Addr = "2001:db8::2".parse().unwrap();
+    for (supported, lists_v6, six) in [
+        (None, false, true),
+        (Some(&[5][..]), false, false),
+        (Some(&[5, 6]), false, true),
+        (Some(&[6]), false, true),
+        (Some(&[11]), false, false),
+        (Some(&[5]), true, true),
+    ] {
+        let mut parameters = ParameterWriter::new();
+        if let Some(types) = supported {
+            parameters.supported_address_types(types);
+        }
+        if lists_v6 {
+            parameters.ipv6(theirs);
+        }
+        let config = EndpointConfig {
+            local_port: PORT,
+            local_addresses: ours.to_vec(),
+            accept: true,
+            association: standard(),
+            ..EndpointConfig::default()
+        };
+        let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+        let sent = script.give_bytes(init_packet(&peer_fields(), &parameters.finish()));
+        let listed: Vec<ParameterType> = parameter_types(only(&sent))
+            .into_iter()
+            .filter(|kind| [v4, v6].contains(kind))
+            .collect();
+        let expected = if six { vec![v4, v4, v6] } else { vec![v4, v4] };
+        assert_eq!(listed, expected, "{supported:?} {lists_v6}");
+    }
+}
+
 //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
 #[test]
 fn an_unusable_init_ack_changes_nothing_once_it_is_too_late() {

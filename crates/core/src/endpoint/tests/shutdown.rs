@@ -161,9 +161,11 @@ fn t5_aborts_a_shutdown_that_takes_too_long() {
     // ABORT chunk"; recommended: 5 times RTO.Max.
     let mut script = Script::in_state(State::ShutdownSent);
     let start = script.now;
+    let first = script.next;
+    script.data(10);
     while script.now.since(start) < GUARD {
         assert_eq!(script.state(), State::ShutdownSent);
-        script.data(10); // This peer never ends: T2 starts anew each time.
+        script.data_at(first, 10); // This peer never gets on: T2 starts anew each time.
         script.wait(ms(500));
     }
     assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
@@ -194,6 +196,23 @@ fn t5_does_not_run_while_data_is_delivered() {
     script.wait(GUARD - ms(1));
     assert_eq!(script.state(), State::ShutdownSent, "it begins with the SHUTDOWN");
     script.wait(ms(1));
+    assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
+}
+
+#[test]
+fn t5_leaves_the_peer_the_time_that_its_own_data_takes() {
+    // §9.2: in SHUTDOWN-RECEIVED the peer delivers what it had accepted, which may take longer than any guard.
+    let mut script = Script::in_state(State::ShutdownSent);
+    for _ in 0..20 {
+        script.data(10);
+        script.wait(secs(60));
+        assert_eq!(script.state(), State::ShutdownSent);
+    }
+    assert_eq!(std::iter::from_fn(|| script.recv()).count(), 20);
+    // Then it has stopped.
+    script.wait(GUARD - secs(61));
+    assert_eq!(script.state(), State::ShutdownSent);
+    script.wait(secs(1));
     assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));
 }
 

@@ -12,8 +12,12 @@ fn ips(text: &[&str]) -> Vec<IpAddr> {
 
 /// An association of an end with two addresses, all of whose packets leave from the first.
 fn with_two_sources(config: &AssociationConfig) -> Script {
+    with_sources(config, &["10.0.0.1", "10.0.1.1"])
+}
+
+fn with_sources(config: &AssociationConfig, sources: &[&str]) -> Script {
     let config = EndpointConfig {
-        local_addresses: ips(&["10.0.0.1", "10.0.1.1"]),
+        local_addresses: ips(sources),
         association: config.clone(),
         ..EndpointConfig::default()
     };
@@ -30,7 +34,15 @@ fn with_two_sources(config: &AssociationConfig) -> Script {
 fn hear_at(script: &mut Script, destination: &str) -> Vec<Sent> {
     let tsn = script.next;
     script.next = tsn.wrapping_add(1);
-    let packet = script::packet(script.tag, |w| script::write_data(w, tsn, 5));
+    give_at(script, destination, |w| script::write_data(w, tsn, 5))
+}
+
+fn give_at(
+    script: &mut Script,
+    destination: &str,
+    write: impl FnOnce(&mut PacketWriter<'_>),
+) -> Vec<Sent> {
+    let packet = script::packet(script.tag, write);
     script.give_datagram(Datagram {
         source: addresses(Side::Z, 1)[0],
         destination: ip(destination),
@@ -49,6 +61,43 @@ fn one_loss_does_not_move_a_path_that_has_worked() {
     assert_eq!(script.path(0).errors, 1);
     hear_at(&mut script, "10.0.1.1");
     assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
+}
+
+/// Something is lost, and of the heartbeats that ask for another source those are answered that left from
+/// `working`.
+fn lose_one(script: &mut Script, working: &str) {
+    let sent = script.wait_for_data();
+    let asks = |p: &&Sent| p.carries(ChunkType::HEARTBEAT) && p.to.source == Some(ip(working));
+    let beat = sent.iter().find(asks).expect("other sources are asked for").clone();
+    give_at(script, working, |w| w.heartbeat_ack(beat.find(ChunkType::HEARTBEAT).unwrap().value));
+}
+
+#[test]
+fn an_answered_search_moves_no_path_that_has_lost_a_single_packet() {
+    // docs/adr/0010: a path keeps its source for as long as it is answered; what follows from another one,
+    // congestion control from the beginning, is much for one loss.
+    let sources = ["10.0.0.1", "10.0.1.1", "10.0.2.1"];
+    let mut script = with_sources(&standard(), &sources);
+    script.send(10);
+    script.sack(1, &[]);
+    script.send(10);
+    lose_one(&mut script, "10.0.2.1");
+    let source = |script: &Script| script.path(0).local.unwrap().to_string();
+    assert_eq!((script.path(0).errors, source(&script).as_str()), (1, "10.0.0.1"));
+    // With the second loss there is evidence, and of the others one is known to work.
+    script.wait_for_data();
+    assert_eq!((script.path(0).errors, source(&script).as_str()), (2, "10.0.2.1"));
+
+    // An answer in between, and all begins anew.
+    let mut script = with_sources(&standard(), &sources);
+    script.send(10);
+    script.sack(1, &[]);
+    for count in 2..6 {
+        script.send(10);
+        lose_one(&mut script, "10.0.2.1");
+        script.sack(count, &[]);
+        assert_eq!((script.path(0).errors, source(&script).as_str()), (0, "10.0.0.1"), "{count}");
+    }
 }
 
 #[test]
@@ -109,4 +158,34 @@ fn a_sack_does_not_leave_from_an_address_that_has_gone() {
     let sent = script.wait(secs(1));
     let sack = sent.iter().find(|p| p.carries(ChunkType::SACK)).unwrap();
     assert_eq!(sack.to.source, Some(ip("10.0.0.1")));
+}
+
+#[test]
+fn what_ends_an_association_leaves_from_where_the_peer_has_reached_us() {
+    // Of the pair of addresses that the peer has just used it is known that it works. SHUTDOWN COMPLETE is
+    // sent once, and who has sent it may leave.
+    for at in ["10.0.0.1", "10.0.1.1"] {
+        let mut script = with_two_sources(&standard());
+        let cumulative = script.first.wrapping_sub(1);
+        let sent = give_at(&mut script, at, |w| w.shutdown(cumulative));
+        assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+        assert_eq!(sent[0].to.source, Some(ip(at)));
+
+        let mut script = with_two_sources(&standard());
+        script.shutdown();
+        let sent = give_at(&mut script, at, |w| w.shutdown_ack());
+        assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_COMPLETE]]);
+        assert_eq!(sent[0].to.source, Some(ip(at)));
+    }
+}
+
+#[test]
+fn a_shutdown_ack_that_had_to_wait_leaves_from_there_too() {
+    let mut script = with_two_sources(&standard());
+    let cumulative = script.first.wrapping_sub(1);
+    script.send(10);
+    assert!(give_at(&mut script, "10.0.1.1", |w| w.shutdown(cumulative)).is_empty());
+    let sent = script.sack(1, &[]);
+    assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+    assert_eq!(sent[0].to.source, Some(ip("10.0.1.1")));
 }

@@ -1,0 +1,122 @@
+//! Events that wait to be polled.
+
+use super::*;
+use script::{packet, write_data};
+
+/// The peer sends `packet`, and nobody polls events.
+fn give_unheard(script: &mut Script, packet: Vec<u8>) {
+    script.end.handle_datagram(
+        script.now,
+        Datagram {
+            source: addresses(Side::Z, 1)[0],
+            destination: addresses(Side::A, 1)[0],
+            encapsulation: None,
+            packet: packet.into(),
+        },
+    );
+}
+
+#[test]
+fn a_flood_of_errors_fills_no_memory_and_hides_nothing() {
+    let mut script = Script::connected(&standard());
+    let causes = CauseWriter::new().protocol_violation(&[7; 1000]).finish();
+    let flood = |script: &mut Script, packets: usize| {
+        for _ in 0..packets {
+            let bytes = packet(script.tag, |w| w.error(&causes));
+            give_unheard(script, bytes);
+        }
+    };
+    flood(&mut script, 25_000);
+    assert!(script.end.events.len() <= 256, "{}", script.end.events.len());
+    // What a program lives on is told behind it.
+    let tsn = script.next;
+    let data = packet(script.tag, |w| write_data(w, tsn, 5));
+    give_unheard(&mut script, data);
+    script.poll();
+    let errors = |script: &Script| {
+        script.events.iter().filter(|e| matches!(e, Event::PeerError { .. })).count()
+    };
+    assert!(script.events.contains(&Event::Readable));
+    assert!((200..=256).contains(&errors(&script)), "{}", errors(&script));
+    // What was polled makes room again.
+    script.events.clear();
+    flood(&mut script, 10);
+    script.poll();
+    assert_eq!(errors(&script), 10);
+    flood(&mut script, 1000);
+    let abort = packet(script.tag, |w| w.abort(false, &[]));
+    give_unheard(&mut script, abort);
+    script.poll();
+    assert!(
+        matches!(script.closed(), Some(CloseReason::PeerAborted { .. })),
+        "{:?}",
+        script.closed()
+    );
+}
+
+#[test]
+fn a_flood_of_one_association_takes_no_room_from_another() {
+    let mut script = Script::listening(&standard());
+    script.join(&script::peer_fields(), &[]);
+    let (tag, causes) = (script.tag, CauseWriter::new().protocol_violation(b"x").finish());
+    for _ in 0..1000 {
+        give_unheard(&mut script, packet(tag, |w| w.error(&causes)));
+    }
+    let other = IpAddr::from([10, 0, 0, 77]);
+    let init = script::init_packet(&script::peer_fields(), &[]);
+    script.end.handle_datagram(
+        script.now,
+        Datagram {
+            source: other,
+            destination: addresses(Side::A, 1)[0],
+            encapsulation: None,
+            packet: init.into(),
+        },
+    );
+    let mut buffer = Vec::new();
+    let mut cookie = Vec::new();
+    while let Some(to) = script.end.poll_transmit(script.now, &mut buffer) {
+        let bytes = Bytes::copy_from_slice(&buffer);
+        let sent = Sent { from: Side::A, at: script.now, to, number: 0, bytes };
+        if sent.carries(ChunkType::INIT_ACK) {
+            cookie = packet(sent.init().0.initiate_tag, |w| w.cookie_echo(&sent.cookie()));
+        }
+    }
+    script.give_from(other, cookie);
+    let connected = script.events.iter().filter(|e| matches!(e, Event::Connected { .. })).count();
+    assert_eq!(connected, 2);
+}
+
+#[test]
+fn restarts_that_nobody_hears_of_are_one() {
+    let mut script = Script::connected(&standard());
+    let restart = |script: &mut Script, count: u32| {
+        let fields = InitFields {
+            initiate_tag: VerificationTag(1000 + count),
+            initial_tsn: Tsn(count),
+            ..script::peer_fields()
+        };
+        give_unheard(script, script::init_packet(&fields, &[]));
+        let mut buffer = Vec::new();
+        script.end.poll_transmit(script.now, &mut buffer).unwrap();
+        let to = Transmit {
+            destination: addresses(Side::Z, 1)[0],
+            source: None,
+            encapsulation: None,
+            path: None,
+            fragment: false,
+        };
+        let bytes = Bytes::copy_from_slice(&buffer);
+        let ack = Sent { from: Side::A, at: script.now, to, number: 0, bytes };
+        let tag = ack.init().0.initiate_tag;
+        give_unheard(script, packet(tag, |w| w.cookie_echo(&ack.cookie())));
+        while script.end.poll_transmit(script.now, &mut buffer).is_some() {}
+    };
+    for round in 0..2 {
+        script.events.clear();
+        (0..1000).for_each(|n| restart(&mut script, 1000 * round + n));
+        script.poll();
+        let restarts = script.events.iter().filter(|e| **e == Event::Restarted).count();
+        assert_eq!(restarts, 1, "{round}");
+    }
+}
