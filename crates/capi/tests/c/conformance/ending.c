@@ -374,12 +374,11 @@ static int in_place(enum place place)
 		break;
 	case FULL:
 		nonblocking(pair.client);
-		/* Until also what lies on the way is full. */
-		do {
+		/* Until also what lies on the way is full, also on a busy machine. */
+		do
 			while (send(pair.client, block, sizeof block, 0) > 0)
 				continue;
-			nanosleep(&rest, NULL);
-		} while (now(pair.client, POLLOUT));
+		while (wait_for(pair.client, POLLOUT));
 		break;
 	case SHUT_HERE:
 		WORKS(shutdown(pair.client, SHUT_WR));

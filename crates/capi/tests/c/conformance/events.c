@@ -321,13 +321,12 @@ static const struct failure {
 static int fill(const struct pair *pair, const char *block)
 {
 	struct sctp_sndinfo info = { .snd_assoc_id = pair->client_id, .snd_context = 1 };
-	struct pollfd set = { .fd = pair->client, .events = POLLOUT };
 
 	nonblocking(pair->client);
 	do
 		while (send_with(pair->client, block, SCTP_SNDINFO, &info, sizeof info) > 0)
 			info.snd_context++;
-	while (poll(&set, 1, 200) > 0 && info.snd_context < 1000);
+	while (wait_for(pair->client, POLLOUT) && info.snd_context < 1000);
 	return info.snd_context - 1;
 }
 
