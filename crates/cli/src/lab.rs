@@ -36,7 +36,7 @@ enum Command {
     /// The exit status is 1 if a number differs by more than 5 % (percentages: 5 points) and by more
     /// than the spread of both.
     Compare(CompareArgs),
-    /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
+    /// Write docs/reproduction.md, docs/reproduction/ and docs/default-profile.md from the results of a campaign
     Report(ReportArgs),
 }
 
@@ -447,15 +447,17 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
         std::fs::write(path, text)
             .map_err(|source| LabError::Write { path: path.to_owned(), source })
     };
-    std::fs::create_dir_all(&args.docs)
-        .map_err(|source| LabError::Write { path: args.docs.clone(), source })?;
-    let pages = [
-        ("reproduction.md", campaign::reproduction(&reports, &absent)),
-        ("default-profile.md", campaign::default_profile(&reports, &absent)),
+    let mut pages = vec![
+        ("reproduction.md".to_owned(), campaign::reproduction(&reports, &absent)),
+        ("default-profile.md".to_owned(), campaign::default_profile(&reports, &absent)),
     ];
+    pages.extend(campaign::papers(&reports));
     let mut out = String::new();
     for (name, text) in pages {
         let path = args.docs.join(name);
+        let folder = path.parent().unwrap_or(&args.docs);
+        std::fs::create_dir_all(folder)
+            .map_err(|source| LabError::Write { path: folder.to_owned(), source })?;
         write(&path, text)?;
         let _ = writeln!(out, "{}", path.display());
     }

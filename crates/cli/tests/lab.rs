@@ -157,8 +157,14 @@ fn the_pages_of_a_campaign_need_every_result() {
     assert!(output.status.success(), "{output:?}");
     let page = |name: &str| fs::read_to_string(temp.path().join("pages/of/it").join(name)).unwrap();
     let reproduction = page("reproduction.md");
-    for expected in ["# Reproduction", "`hurtig/fig2`", "`ladha/fig2`", "41.0 %", "| within |"] {
+    for expected in ["# Reproduction", "[hurtig](reproduction/hurtig.md)", "ns-2 validation"] {
         assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
+    }
+    for (paper, expected) in
+        [("hurtig", "`hurtig/fig2`"), ("ladha", "`ladha/fig2`"), ("hurtig", "| within |")]
+    {
+        let rows = page(&format!("reproduction/{paper}.md"));
+        assert!(rows.contains(expected) && rows.contains("41.0 %"), "{expected}:\n{rows}");
     }
     assert!(!reproduction.contains("mechanisms"), "no paper has numbers for them");
     assert!(page("default-profile.md").starts_with("# The default profile"));

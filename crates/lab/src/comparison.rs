@@ -9,13 +9,46 @@ use crate::mistake::{Checked, require};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// About equal.
+    /// About equal: they differ by the tolerance at most.
     #[default]
     Equal,
-    /// Ours must not be above it.
+    /// An effect: all of the interval of ours is below it.
     Below,
-    /// Ours must not be below it.
+    /// An effect: all of the interval of ours is above it.
     Above,
+    /// A bound that ours may touch: not above it by more than the tolerance.
+    AtMost,
+    /// A bound that ours may touch: not below it by more than the tolerance.
+    AtLeast,
+}
+
+/// What a comparison is about. These are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A value that a paper prints or draws.
+    Printed,
+    /// An ordering or an effect that a paper claims, or a bound that it names.
+    Effect,
+    /// A value that ns-2 gives for the same scenario.
+    Validation,
+    /// What this project wants of itself; nobody has published it.
+    Aim,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 4] = [Kind::Printed, Kind::Effect, Kind::Validation, Kind::Aim];
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Printed => "printed values",
+            Kind::Effect => "orderings and effects",
+            Kind::Validation => "ns-2 validation",
+            Kind::Aim => "our own aims",
+        }
+    }
 }
 
 /// A published number.
@@ -31,21 +64,89 @@ pub struct Claim {
     pub unit: Unit,
     /// Largest difference that counts as agreement, in the unit.
     pub tolerance: f64,
+    /// Where the tolerance comes from; `None`: the default of the unit.
+    #[serde(default)]
+    pub tolerance_why: Option<String>,
+    /// A number of events, of which the paper has counted one run.
+    #[serde(default)]
+    pub counted: bool,
     /// How the number bounds ours.
     pub relation: Relation,
-    /// Why ours differs, if it does: a physical reason.
+    /// Why ours is thought to differ, if it does: a physical reason.
     pub why: Option<String>,
+    /// The run that tested the reason: with what it changes, the difference is gone.
+    #[serde(default)]
+    pub tested: Option<String>,
+    /// The experiment that counts the same number already.
+    #[serde(default)]
+    pub repeats: Option<String>,
 }
+
+/// Half the width of an interval in which 95 % of a normal distribution are, in deviations.
+const DEVIATIONS: f64 = 1.96;
 
 impl Claim {
     /// The number as a table shows it, with the sign of its relation.
     pub fn text(&self) -> String {
         let sign = match self.relation {
             Relation::Equal => "",
-            Relation::Below => "≤ ",
-            Relation::Above => "≥ ",
+            Relation::Below => "< ",
+            Relation::Above => "> ",
+            Relation::AtMost => "≤ ",
+            Relation::AtLeast => "≥ ",
         };
         format!("{sign}{}", self.unit.format(self.value))
+    }
+
+    /// What it is about, as a claim of the experiment with this id.
+    pub fn kind(&self, id: &str) -> Kind {
+        match self.relation {
+            _ if id.starts_with("tresse/") => Kind::Aim,
+            _ if id.contains("/ns2") => Kind::Validation,
+            Relation::Equal => Kind::Printed,
+            _ => Kind::Effect,
+        }
+    }
+
+    /// The tolerance and where it comes from, in words.
+    pub fn tolerance_text(&self) -> String {
+        let size = self.unit.format_difference(self.tolerance);
+        let size = size.trim_start_matches('+');
+        match (self.relation, &self.tolerance_why) {
+            (Relation::Below | Relation::Above, _) => "all of the interval".into(),
+            (Relation::Equal, _) if self.counted => "2 deviations of a count".into(),
+            (_, Some(why)) => format!("{size}: {why}"),
+            (_, None) if self.tolerance == 0.0 => "none".into(),
+            (_, None) if self.unit == Unit::Percent && self.tolerance == 5.0 => {
+                "5 points: default of percentages".into()
+            }
+            (_, None)
+                if (self.tolerance - 0.1 * self.value.abs()).abs() <= 0.01 * self.tolerance =>
+            {
+                "10 %: default".into()
+            }
+            (_, None) => size.to_owned(),
+        }
+    }
+
+    fn agrees(&self, ours: Estimate) -> bool {
+        let difference = ours.value - self.value;
+        let [low, high] = ours.interval();
+        match self.relation {
+            // Something that never happens is not about as much as something that does.
+            Relation::Equal if self.value != 0.0 && low == 0.0 && high == 0.0 => false,
+            Relation::Equal if self.counted => {
+                // The paper's number is one draw from a Poisson distribution with our mean, which is
+                // not known exactly either.
+                let own = ours.ci95.unwrap_or(0.0) / DEVIATIONS;
+                difference.abs() <= 2.0 * (ours.value.max(0.0) + own * own).sqrt()
+            }
+            Relation::Equal => difference.abs() <= self.tolerance,
+            Relation::Below => high < self.value,
+            Relation::Above => low > self.value,
+            Relation::AtMost => difference <= self.tolerance,
+            Relation::AtLeast => difference >= -self.tolerance,
+        }
     }
 }
 
@@ -63,15 +164,29 @@ pub struct Published<M> {
     /// Its unit.
     pub unit: Unit,
     /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
-    /// Default: 5 points of a percentage, 10 % of anything else.
+    /// Default: 5 points of a percentage, 10 % of anything else. Effects (`below`, `above`) have none.
     #[serde(default)]
     pub tolerance: Option<f64>,
+    /// Where the tolerance comes from, if it is not the default.
+    #[serde(default)]
+    pub tolerance_why: Option<String>,
+    /// `true`: a number of events, of which the paper has counted one run. It agrees if it is within
+    /// two deviations of what one run counts, by ours. Default `false`.
+    #[serde(default)]
+    pub counted: bool,
     /// How the number bounds ours. Default `equal`.
     #[serde(default)]
     pub relation: Relation,
-    /// Why ours differs, if it does: a physical reason.
+    /// Why ours is thought to differ, if it does: a physical reason.
     #[serde(default)]
     pub why: Option<String>,
+    /// The run that tested the reason: with what it changes, the difference is gone. Without one, a
+    /// difference is unexplained.
+    #[serde(default)]
+    pub tested: Option<String>,
+    /// The experiment that counts the same number already: it is not counted twice.
+    #[serde(default)]
+    pub repeats: Option<String>,
     /// What we compare it with.
     pub measure: M,
 }
@@ -85,8 +200,12 @@ impl<M> Published<M> {
             value: self.value,
             unit: self.unit,
             tolerance: self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit)),
+            tolerance_why: self.tolerance_why.clone(),
+            counted: self.counted,
             relation: self.relation,
             why: self.why.clone(),
+            tested: self.tested.clone(),
+            repeats: self.repeats.clone(),
         }
     }
 
@@ -119,18 +238,22 @@ impl Comparison {
     /// Compares.
     pub fn new(claim: Claim, ours: Option<Estimate>) -> Comparison {
         let difference = ours.map(|o| o.value - claim.value);
-        let verdict = match difference {
+        let verdict = match ours {
             None => Verdict::Missing,
-            Some(d) => {
-                let agrees = match claim.relation {
-                    Relation::Equal => d.abs() <= claim.tolerance,
-                    Relation::Below => d <= claim.tolerance,
-                    Relation::Above => d >= -claim.tolerance,
-                };
-                if agrees { Verdict::Agrees } else { Verdict::Differs }
-            }
+            Some(ours) if claim.agrees(ours) => Verdict::Agrees,
+            Some(_) => Verdict::Differs,
         };
         Comparison { claim, ours, difference, verdict }
+    }
+
+    /// Why they differ: only a reason that was tested is one.
+    pub fn reason(&self) -> String {
+        match (self.verdict, &self.claim.why, &self.claim.tested) {
+            (Verdict::Agrees, ..) => String::new(),
+            (Verdict::Missing, ..) => "its runs failed or were not made".into(),
+            (_, Some(why), Some(tested)) => format!("{why} Tested by `{tested}`."),
+            _ => "unexplained".into(),
+        }
     }
 }
 
@@ -168,21 +291,91 @@ mod tests {
             value: 100.0,
             unit: Unit::Milliseconds,
             tolerance: 10.0,
+            tolerance_why: None,
+            counted: false,
             relation,
             why: None,
+            tested: None,
+            repeats: None,
         }
+    }
+
+    fn verdict(claim: &Claim, value: f64, ci95: f64) -> Verdict {
+        let range = [value - 1.0, value + 1.0];
+        Comparison::new(claim.clone(), Some(Estimate { value, ci95: Some(ci95), range })).verdict
     }
 
     #[test]
     fn verdicts_follow_relation_and_tolerance() {
-        let verdict =
-            |relation, ours: f64| Comparison::new(claim(relation), Estimate::of(&[ours])).verdict;
-        assert_eq!(verdict(Relation::Equal, 110.0), Verdict::Agrees);
-        assert_eq!(verdict(Relation::Equal, 89.0), Verdict::Differs);
-        assert_eq!(verdict(Relation::Below, 1.0), Verdict::Agrees);
-        assert_eq!(verdict(Relation::Below, 111.0), Verdict::Differs);
-        assert_eq!(verdict(Relation::Above, 1000.0), Verdict::Agrees);
-        assert_eq!(verdict(Relation::Above, 89.0), Verdict::Differs);
+        let of = |relation, ours: f64| verdict(&claim(relation), ours, 0.5);
+        assert_eq!(of(Relation::Equal, 110.0), Verdict::Agrees);
+        assert_eq!(of(Relation::Equal, 89.0), Verdict::Differs);
+        assert_eq!(of(Relation::AtMost, 1.0), Verdict::Agrees);
+        assert_eq!(of(Relation::AtMost, 111.0), Verdict::Differs);
+        assert_eq!(of(Relation::AtLeast, 1000.0), Verdict::Agrees);
+        assert_eq!(of(Relation::AtLeast, 89.0), Verdict::Differs);
         assert_eq!(Comparison::new(claim(Relation::Equal), None).verdict, Verdict::Missing);
+    }
+
+    #[test]
+    fn an_effect_needs_its_interval_on_the_right_side() {
+        let none = Claim { value: 0.0, unit: Unit::Percent, ..claim(Relation::Above) };
+        assert_eq!(verdict(&none, 2.0, 1.9), Verdict::Agrees);
+        assert_eq!(verdict(&none, 2.0, 2.0), Verdict::Differs);
+        assert_eq!(verdict(&none, 0.0, 0.0), Verdict::Differs);
+        let below = Claim { relation: Relation::Below, ..none.clone() };
+        assert_eq!(verdict(&below, -2.0, 1.9), Verdict::Agrees);
+        assert_eq!(verdict(&below, -2.0, 2.1), Verdict::Differs);
+        // Of a median, the extremes are the interval; a single run has none and stands for itself.
+        let median = |range| Estimate { value: 6.6, ci95: None, range };
+        let of = |range| Comparison::new(none.clone(), Some(median(range))).verdict;
+        assert_eq!(of([0.0, 15.0]), Verdict::Differs);
+        assert_eq!(of([6.6, 6.6]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn nothing_at_all_is_not_about_one() {
+        let one =
+            Claim { value: 1.0, tolerance: 1.0, unit: Unit::Number, ..claim(Relation::Equal) };
+        assert_eq!(verdict(&one, 0.0, 0.0), Verdict::Differs);
+        assert_eq!(verdict(&one, 0.2, 0.1), Verdict::Agrees);
+        let zero = Claim { value: 0.0, ..one };
+        assert_eq!(verdict(&zero, 0.0, 0.0), Verdict::Agrees);
+    }
+
+    #[test]
+    fn counts_are_compared_by_their_own_spread() {
+        // One run that counts 100 on average counts between 80 and 120.
+        let counted =
+            |value| Claim { value, counted: true, tolerance: 0.0, ..claim(Relation::Equal) };
+        for (published, expected) in
+            [(81.0, Verdict::Agrees), (119.0, Verdict::Agrees), (121.0, Verdict::Differs)]
+        {
+            assert_eq!(verdict(&counted(published), 100.0, 0.5), expected, "{published}");
+        }
+        assert_eq!(counted(1.0).tolerance_text(), "2 deviations of a count");
+    }
+
+    #[test]
+    fn claims_are_of_four_kinds_and_say_where_their_tolerance_comes_from() {
+        let kind = |id, relation| claim(relation).kind(id);
+        assert_eq!(kind("pedersen/table3.1", Relation::Equal), Kind::Printed);
+        assert_eq!(kind("hurtig/fig8", Relation::Below), Kind::Effect);
+        assert_eq!(kind("sarnow/fig5.9", Relation::AtLeast), Kind::Effect);
+        assert_eq!(kind("ladha/ns2-transfer", Relation::Equal), Kind::Validation);
+        assert_eq!(kind("tresse/rule1", Relation::AtLeast), Kind::Aim);
+        assert_eq!(claim(Relation::Equal).tolerance_text(), "10 %: default");
+        let why = Some("half a division of the axis".to_owned());
+        let read = Claim { tolerance: 5.0, tolerance_why: why, ..claim(Relation::Equal) };
+        assert_eq!(read.tolerance_text(), "5.0 ms: half a division of the axis");
+    }
+
+    #[test]
+    fn a_reason_counts_if_it_was_tested() {
+        let guess = Claim { why: Some("Slow hosts.".into()), ..claim(Relation::Equal) };
+        let of = |claim: &Claim| Comparison::new(claim.clone(), Estimate::of(&[1.0])).reason();
+        assert_eq!(of(&guess), "unexplained");
+        let tested = Claim { tested: Some("x/y --set z=1".into()), ..guess };
+        assert_eq!(of(&tested), "Slow hosts. Tested by `x/y --set z=1`.");
     }
 }

@@ -1,8 +1,9 @@
 //! Experiment files: those that are built in, and mistakes in those of users.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use tresse_lab::comparison::{Claim, Kind};
 use tresse_lab::experiment;
 use tresse_lab::single_loss::plan::plan;
 use tresse_lab::single_loss::{Measure, SingleLoss};
@@ -215,4 +216,34 @@ fn overrides_are_checked() {
     assert!(e.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));
     // One that is there already changes nothing.
     assert_eq!(apply(profiles("rfc9260")).unwrap().profiles.len(), 6);
+}
+
+#[test]
+fn tolerances_have_a_reason_and_no_number_counts_twice() {
+    let all: BTreeMap<String, Vec<Claim>> =
+        experiment::built_in().unwrap().iter().map(|e| (e.id().to_owned(), e.claims())).collect();
+    let mut repeats = 0;
+    for (id, claims) in &all {
+        for claim in claims {
+            let text = claim.tolerance_text();
+            let reasons = [": ", "none", "2 deviations of a count", "all of the interval"];
+            assert!(reasons.iter().any(|r| text.contains(r)), "{id}: {}: {text}", claim.what);
+            let Some(other) = &claim.repeats else { continue };
+            repeats += 1;
+            let same =
+                |c: &&Claim| c.repeats.is_none() && (c.value, c.unit) == (claim.value, claim.unit);
+            assert!(all[other].iter().any(|c| same(&c)), "{id}: {} in {other}", claim.what);
+        }
+    }
+    assert!(repeats > 15, "{repeats}");
+    // Values with a fraction are nobody's but one table's.
+    let mut owners: BTreeMap<(&str, String), &str> = BTreeMap::new();
+    for (id, claims) in all.iter().filter(|(id, _)| id.starts_with("pedersen/")) {
+        let counted = claims.iter().filter(|c| c.repeats.is_none() && c.kind(id) == Kind::Printed);
+        for claim in counted.filter(|c| c.value.fract() != 0.0) {
+            let key = (claim.unit.name(), claim.value.to_string());
+            let owner = *owners.entry(key).or_insert(id);
+            assert_eq!(owner, id, "{} is counted in both", claim.what);
+        }
+    }
 }

@@ -97,7 +97,6 @@ what = "loss makes it longer"
 where = "here"
 value = 0
 unit = "%"
-tolerance = 0
 relation = "above"
 measure = { metric = "transfer_ms.mean", series = "old", at = { loss = 10 }, relative_at = { loss = 0 } }
 
@@ -106,7 +105,8 @@ what = "no timeout comes before RTO.Min of this sender"
 where = "here"
 value = 900
 unit = "ms"
-relation = "above"
+tolerance = 0
+relation = "at-least"
 measure = { metric = "retransmission.1.timeout.min_ms", series = "old", at = { loss = 10 } }
 "#;
 
@@ -127,7 +127,7 @@ fn a_flow_is_measured_reported_resumed_and_repeated() {
     assert_eq!(session.runs(), 2 * 2 * 2);
     let finished = session.run(&temp.path().join("a"), quiet()).unwrap();
     assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
-    assert_eq!(finished.report.agreement(), (3, 3), "{:#?}", finished.report.comparisons);
+    assert_eq!(finished.report.agreement(), (2, 3), "{:#?}", finished.report.comparisons);
     assert!(finished.packets > 8 * 900 && finished.packets == finished.report.packets);
     let folder = temp.path().join("a/test/flow");
     for file in
@@ -168,14 +168,22 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let session = session(temp.path(), &text, &Overrides::default());
     let report = session.run(temp.path(), quiet()).unwrap().report;
     let stored = Report::load(&temp.path().join("test/flow"), "test/flow", "again").unwrap();
-    let pages = [
-        campaign::reproduction(&[stored], &[]),
+    let [short, profile] = [
+        campaign::reproduction(std::slice::from_ref(&stored), &[]),
         campaign::default_profile(&[report], &["tresse/x"]),
     ];
-    assert!(pages[0].contains("| **all** | 3 | 3 | 0 | 0 | 100 % |"), "{}", pages[0]);
-    assert!(pages[0].contains("### `test/flow`: A small flow") && pages[0].contains("| within |"));
-    assert!(pages[1].contains("being slow: tresse/x.") && !pages[0].contains("being slow"));
-    assert!(pages[1].contains("of 2 workloads") && pages[1].contains("loss 10"), "{}", pages[1]);
+    // One value, a bound, and an effect that two runs are too few for; none of ns-2, no aim.
+    let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 1 |";
+    assert!(short.contains(&format!("| [test](reproduction/test.md) {counts}")), "{short}");
+    assert!(short.contains(&format!("| each count over all {counts}")), "{short}");
+    let papers = campaign::papers(&[stored]);
+    let [(name, rows)] = papers.as_slice() else { panic!("{papers:?}") };
+    assert_eq!(name, "reproduction/test.md");
+    assert!(rows.contains("## `test/flow`: A small flow") && rows.contains("| within |"), "{rows}");
+    assert!(rows.contains("| 10 %: default |") && rows.contains("| all of the interval |"));
+    assert!(profile.contains("being slow: tresse/x.") && !short.contains("being slow"));
+    assert!(profile.contains("On 2 workloads") && profile.contains("loss 10"), "{profile}");
+    assert!(profile.contains("| test | old | "), "{profile}");
 }
 
 #[test]

@@ -144,6 +144,16 @@ impl Estimate {
     pub fn of(values: &[f64]) -> Option<Estimate> {
         Statistic::Mean.estimate(values)
     }
+
+    /// Where it is: the 95 % confidence interval of a mean, the extremes of a median. A single
+    /// replication has neither, and both ends are its value.
+    #[must_use]
+    pub fn interval(&self) -> [f64; 2] {
+        match self.ci95 {
+            Some(ci) => [self.value - ci, self.value + ci],
+            None => self.range,
+        }
+    }
 }
 
 #[cfg(test)]

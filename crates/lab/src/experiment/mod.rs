@@ -11,6 +11,7 @@ mod load;
 
 use serde::Serialize;
 
+use crate::comparison::{Claim, Published};
 use crate::flow::Flow;
 use crate::single_loss::SingleLoss;
 
@@ -99,6 +100,14 @@ impl Experiment {
 
     pub(crate) fn replications_mut(&mut self) -> &mut Replications {
         field_mut!(self, replications)
+    }
+
+    /// The published numbers that it is compared with.
+    pub fn claims(&self) -> Vec<Claim> {
+        match self {
+            Experiment::SingleLoss(e) => e.published.iter().map(Published::claim).collect(),
+            Experiment::Flow(e) => e.published.iter().map(Published::claim).collect(),
+        }
     }
 
     /// How many published numbers it is compared with.

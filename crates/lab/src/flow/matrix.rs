@@ -28,8 +28,10 @@ pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Ma
                         profile: p.name.clone(),
                         extra: p.extra,
                         value: measurements.estimate(&matrix.metric, &p.label, &cell)?,
+                        values: measurements.values(&matrix.metric, &p.label, &cell),
                         goodput_kbps: mean("goodput_kbps"),
                         duplicates: mean("duplicates"),
+                        retransmitted: mean("retransmitted_chunks"),
                     })
                 })
                 .collect();

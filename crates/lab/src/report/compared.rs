@@ -16,6 +16,7 @@ pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
                 c.claim.text(),
                 or_dash(c.ours.map(|o| unit.format_estimate(o))),
                 or_dash(c.difference.map(|d| unit.format_difference(d))),
+                c.claim.tolerance_text(),
                 c.verdict.word().to_owned(),
                 c.claim.place.clone(),
             ]
@@ -28,7 +29,15 @@ pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
         } else {
             String::new()
         },
-        columns: columns(&["What", ">Paper", ">Ours", ">Difference", "Verdict", "Where"]),
+        columns: columns(&[
+            "What",
+            ">Paper",
+            ">Ours",
+            ">Difference",
+            "Tolerance",
+            "Verdict",
+            "Where",
+        ]),
         rows,
         detail: false,
     })

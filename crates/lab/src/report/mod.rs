@@ -7,6 +7,7 @@ mod compared;
 mod html;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -110,10 +111,16 @@ pub struct MatrixEntry {
     pub extra: bool,
     /// The metric of the row.
     pub value: Estimate,
+    /// The same for each run: runs of the same number had the same seed.
+    #[serde(default)]
+    pub values: BTreeMap<u32, f64>,
     /// User data delivered, kbit/s, where it says something.
     pub goodput_kbps: Option<f64>,
     /// Chunks that reached the receiver twice: unnecessary retransmissions.
     pub duplicates: Option<f64>,
+    /// All retransmissions, where they are counted.
+    #[serde(default)]
+    pub retransmitted: Option<f64>,
 }
 
 /// What the runs of an experiment say, before it is written.
@@ -131,10 +138,12 @@ pub(crate) struct Outcome {
 const FORMAT: u32 = 2;
 
 impl Report {
-    /// How many published numbers agree, and how many there are.
+    /// How many published numbers agree, and how many there are, without those that other
+    /// experiments count.
     pub fn agreement(&self) -> (usize, usize) {
-        let agree = self.comparisons.iter().filter(|c| c.verdict == Verdict::Agrees).count();
-        (agree, self.comparisons.len())
+        let counted = || self.comparisons.iter().filter(|c| c.claim.repeats.is_none());
+        let agree = counted().filter(|c| c.verdict == Verdict::Agrees).count();
+        (agree, counted().count())
     }
 
     /// The stored result in `folder`.
@@ -156,7 +165,12 @@ impl Report {
             }
         })?;
         match serde_json::from_str::<Report>(&text) {
-            Ok(report) if report.format == FORMAT => Ok(report),
+            Ok(mut report) if report.format == FORMAT => {
+                // By today's rules.
+                let judged = |c: Comparison| Comparison::new(c.claim, c.ours);
+                report.comparisons = report.comparisons.into_iter().map(judged).collect();
+                Ok(report)
+            }
             _ => Err(LabError::BadResult { path, command: command.to_owned() }),
         }
     }

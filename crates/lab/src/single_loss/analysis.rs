@@ -248,8 +248,22 @@ fn mtt_estimate(m: &Measurements, measure: &MttMeasure, cell: Cell) -> Option<Es
     Estimate::of(&per_replication)
 }
 
+/// MTT of each loss. A run loses one message: it is told apart by its replication and that message.
+fn losses(m: &Measurements, of: &TransferTimes) -> BTreeMap<u32, f64> {
+    let flows = m.flows(&of.series, of.cell);
+    flows
+        .flat_map(|(replication, flow)| {
+            flow.lost.iter().map(move |s| (replication << 16 | s.tsn & 0xffff, s.mtt_ms))
+        })
+        .collect()
+}
+
 /// MTT of each sender in each cell, for the matrix of workloads and profiles.
-pub(super) fn matrix(experiment: &SingleLoss, analysis: &Analysis) -> Vec<MatrixRow> {
+pub(super) fn matrix(
+    experiment: &SingleLoss,
+    m: &Measurements,
+    analysis: &Analysis,
+) -> Vec<MatrixRow> {
     let several = experiment.cells().len() > 1;
     let entry = |t: &TransferTimes| {
         let profile = experiment.profile(&t.series)?;
@@ -262,8 +276,10 @@ pub(super) fn matrix(experiment: &SingleLoss, analysis: &Analysis) -> Vec<Matrix
                 ci95: t.mtt_ms.ci95,
                 range: [t.mtt_ms.min, t.mtt_ms.max],
             },
+            values: losses(m, t),
             goodput_kbps: None,
             duplicates: Some(t.duplicates as f64),
+            retransmitted: None,
         })
     };
     let cells = experiment.cells().into_iter();

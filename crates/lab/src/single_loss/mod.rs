@@ -420,7 +420,7 @@ impl SingleLoss {
             tables: tables::tables(self, &analysis),
             drawings,
             data,
-            matrix: analysis::matrix(self, &analysis),
+            matrix: analysis::matrix(self, &measurements, &analysis),
             analysis: serde_json::to_value(&analysis).unwrap_or_default(),
         })
     }

@@ -1,0 +1,49 @@
+//! What a whole campaign says: the published numbers of all papers beside ours, and the default
+//! profile on all workloads. All of it is Markdown, made from stored results only.
+
+mod default_profile;
+mod reproduction;
+mod standing;
+
+use std::fmt::Write as _;
+
+use super::Report;
+
+pub use default_profile::default_profile;
+pub use reproduction::{papers, reproduction};
+
+/// Label of the project's own profile in every experiment.
+const OURS: &str = "tresse";
+/// Label of the standard in every experiment.
+const STANDARD: &str = "RFC 9260";
+
+/// Paper of an experiment, by its id.
+fn paper_of(report: &Report) -> &str {
+    report.about.id.split('/').next().unwrap_or(&report.about.id)
+}
+
+/// The papers of reports, in their order.
+fn papers_of(reports: &[Report]) -> Vec<&str> {
+    let mut papers: Vec<&str> = Vec::new();
+    for paper in reports.iter().map(paper_of) {
+        if !papers.contains(&paper) {
+            papers.push(paper);
+        }
+    }
+    papers
+}
+
+/// Which program made the results, and what is not among them.
+fn made_by(out: &mut String, reports: &[Report], absent: &[&str]) {
+    let mut versions: Vec<&str> = reports.iter().map(|r| r.version.as_str()).collect();
+    versions.dedup();
+    let _ = writeln!(out, "Made by {}.\n", versions.join(", "));
+    if !absent.is_empty() {
+        let _ = writeln!(out, "Not run for this page, being slow: {}.\n", absent.join(", "));
+    }
+}
+
+/// Text that stands in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,195 @@
+//! How the project's own profile fares on one workload, against one other profile.
+
+use std::collections::BTreeMap;
+
+use tresse_report::{Estimate, Statistic};
+
+use super::{OURS, STANDARD};
+use crate::report::{MatrixEntry, MatrixRow, Report};
+
+/// Worse by less than this share of the other is no difference.
+const LEVEL: f64 = 0.005;
+
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    /// Not worse: all of the interval is on our side of the level.
+    Holds,
+    /// The interval is on both sides.
+    Undecided,
+    /// Worse: all of the interval is beyond the level.
+    Worse,
+}
+
+impl Outcome {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Outcome::Holds => "yes",
+            Outcome::Undecided => "undecided",
+            Outcome::Worse => "**no**",
+        }
+    }
+
+    /// Of how much worse ours is, with its interval, and how much is nothing.
+    fn of(worse: Estimate, margin: f64) -> Outcome {
+        let [low, high] = worse.interval();
+        match () {
+            () if high <= margin => Outcome::Holds,
+            () if low > margin => Outcome::Worse,
+            () => Outcome::Undecided,
+        }
+    }
+}
+
+/// How often each outcome occurred, among the comparisons that could be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Score {
+    pub(super) holds: usize,
+    pub(super) undecided: usize,
+    pub(super) worse: usize,
+}
+
+impl Score {
+    /// What could not be compared does not count.
+    pub(super) fn of(outcomes: impl Iterator<Item = Option<Outcome>>) -> Score {
+        let mut score = Score::default();
+        for outcome in outcomes.flatten() {
+            match outcome {
+                Outcome::Holds => score.holds += 1,
+                Outcome::Undecided => score.undecided += 1,
+                Outcome::Worse => score.worse += 1,
+            }
+        }
+        score
+    }
+
+    pub(super) fn text(self) -> String {
+        let Score { holds, undecided, worse } = self;
+        let compared = holds + undecided + worse;
+        format!("{holds} of {compared} compared ({undecided} undecided, {worse} worse)")
+    }
+}
+
+/// A workload in which the project's profile took part.
+pub(super) struct Standing<'a> {
+    pub(super) row: &'a MatrixRow,
+    pub(super) id: &'a str,
+    pub(super) ours: &'a MatrixEntry,
+    /// Best of the paper's variants.
+    pub(super) best: &'a MatrixEntry,
+    pub(super) standard: Option<&'a MatrixEntry>,
+}
+
+/// The standing on a workload; `None` without a result of ours, or of any variant of the paper.
+pub(super) fn standing<'a>(report: &'a Report, row: &'a MatrixRow) -> Option<Standing<'a>> {
+    let find = |label: &str| row.entries.iter().find(|e| e.series == label);
+    let better = |a: &&MatrixEntry, b: &&MatrixEntry| {
+        let order = a.value.value.total_cmp(&b.value.value);
+        if row.higher_is_better { order } else { order.reverse() }
+    };
+    let best = row.entries.iter().filter(|e| !e.extra).max_by(better)?;
+    let id = report.about.id.as_str();
+    Some(Standing { row, id, ours: find(OURS)?, best, standard: find(STANDARD) })
+}
+
+/// `own` less `base`, replication by replication; `None` if they have none in common.
+fn paired(own: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>, sign: f64) -> Option<Estimate> {
+    let both = own.iter().filter_map(|(n, own)| Some(sign * (own - base.get(n)?)));
+    Statistic::Mean.estimate(&both.collect::<Vec<_>>())
+}
+
+impl Standing<'_> {
+    /// By how much ours is better than `other` in the metric, in percent of `other`.
+    pub(super) fn gain(&self, other: &MatrixEntry) -> f64 {
+        let (own, base) = (self.ours.value.value, other.value.value);
+        let gain = if self.row.higher_is_better { own - base } else { base - own };
+        if base == 0.0 {
+            if gain == 0.0 { 0.0 } else { gain.signum() * 100.0 }
+        } else {
+            100.0 * gain / base
+        }
+    }
+
+    /// Ours against `other` in the metric, by runs with the same seed; `None` if there are none.
+    pub(super) fn against(&self, other: &MatrixEntry) -> Option<Outcome> {
+        let sign = if self.row.higher_is_better { -1.0 } else { 1.0 };
+        let worse = paired(&self.ours.values, &other.values, sign)?;
+        Some(Outcome::of(worse, LEVEL * other.value.value.abs()))
+    }
+
+    /// Goodput against that of the standard.
+    pub(super) fn goodput(&self) -> Option<Outcome> {
+        let (own, base) = (self.ours.goodput_kbps?, self.standard?.goodput_kbps?);
+        let worse = if own >= base * (1.0 - LEVEL) { Outcome::Holds } else { Outcome::Worse };
+        Some(worse)
+    }
+
+    /// Unnecessary retransmissions against those of the standard; half a chunk is nothing.
+    pub(super) fn duplicates(&self) -> Option<Outcome> {
+        let (own, base) = (self.ours.duplicates?, self.standard?.duplicates?);
+        let holds = own <= base * (1.0 + LEVEL) + 0.5;
+        Some(if holds { Outcome::Holds } else { Outcome::Worse })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tresse_report::Unit;
+
+    use super::*;
+
+    fn entry(series: &str, values: &[f64], extra: bool) -> MatrixEntry {
+        let value = Estimate::of(values).unwrap();
+        MatrixEntry {
+            series: series.into(),
+            profile: series.into(),
+            extra,
+            value,
+            values: (0..).zip(values.iter().copied()).collect(),
+            goodput_kbps: Some(100.0),
+            duplicates: Some(value.value / 100.0),
+            retransmitted: None,
+        }
+    }
+
+    #[test]
+    fn ours_is_measured_against_the_variants_of_the_paper_seed_by_seed() {
+        let row = MatrixRow {
+            workload: String::new(),
+            metric: "Delay".into(),
+            unit: Unit::Milliseconds,
+            higher_is_better: false,
+            entries: vec![
+                entry("a", &[100.0, 200.0, 300.0], false),
+                entry("b", &[101.0, 199.0, 298.0], false),
+                entry(STANDARD, &[50.0, 150.0, 250.0], true),
+                // Their intervals overlap with all others; seed by seed it is 2 ms behind "a".
+                entry(OURS, &[102.0, 202.0, 302.0], true),
+            ],
+        };
+        let find = |label: &str| row.entries.iter().find(|e| e.series == label).unwrap();
+        let of = |ours, best| Standing {
+            row: &row,
+            id: "p/f",
+            ours: find(ours),
+            best,
+            standard: Some(find(STANDARD)),
+        };
+        let standing = of(OURS, find("b"));
+        assert_eq!(standing.against(find("a")), Some(Outcome::Worse));
+        assert_eq!(standing.against(find(STANDARD)), Some(Outcome::Worse));
+        assert_eq!(standing.against(find(OURS)), Some(Outcome::Holds));
+        assert_eq!(of("b", find("a")).against(find("a")), Some(Outcome::Undecided));
+        assert_eq!(of(STANDARD, find("a")).against(find("a")), Some(Outcome::Holds));
+        assert_eq!(standing.goodput(), Some(Outcome::Holds));
+        assert_eq!(standing.duplicates(), Some(Outcome::Worse));
+        assert!((standing.gain(find("a")) + 1.0).abs() < 1e-9);
+        // Nothing of the standard: nothing is compared, and nothing counts.
+        let alone = Standing { standard: None, ..of(OURS, find("a")) };
+        assert_eq!((alone.goodput(), alone.duplicates()), (None, None));
+        let seedless = MatrixEntry { values: BTreeMap::new(), ..find("a").clone() };
+        assert_eq!(standing.against(&seedless), None);
+        let score = Score::of([Some(Outcome::Holds), None, Some(Outcome::Worse)].into_iter());
+        assert_eq!(score.text(), "1 of 2 compared (0 undecided, 1 worse)");
+    }
+}
