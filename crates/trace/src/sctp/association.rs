@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, padded};
 
-use super::delivery::{Delivered, Delivery, through};
+use super::delivery::{Delivered, Delivery, decided, through};
 use super::direction::{Direction, Packet, Role, shown};
-use super::fates::{Sighting, Verdict};
+use super::fates::Sighting;
 use super::user_data::{Forward, UserData};
 use crate::Skipped;
-use crate::event::{Event, Head, Identity, Observer, Place, Proof, Side, Until};
+use crate::event::{Event, Head, Identity, Observer, Place, Side, Until};
 use crate::flow::Flow;
 use crate::sender::{Note, SenderLog, SenderState};
 use crate::statistics::Delays;
@@ -490,23 +490,6 @@ impl Association {
             unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning, logged),
             paths: self.paths.iter().map(path).collect(),
             directions,
-        }
-    }
-}
-
-/// Tells what became of a transmission of the sender of a packet.
-fn decided(flow: &mut Flow, head: &Head, verdict: Verdict, out: &mut dyn Observer) {
-    match verdict {
-        Verdict::Needless { number, count } => {
-            *flow.spurious.entry(Proof::Arrival).or_default() += 1;
-            // Told as if by the other side, as all proof is.
-            let head = Head { from: head.from.other(), ..*head };
-            let (number, proof) = (shown(number), Proof::Arrival);
-            out.event(&head, &Event::Spurious { number, count, proof });
-        }
-        Verdict::Lost { number, count, at: sent_at, path } => {
-            let (from, number) = (head.from, shown(number));
-            out.event(head, &Event::Lost { from, number, count, sent_at, path });
         }
     }
 }

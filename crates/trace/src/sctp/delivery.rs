@@ -2,9 +2,11 @@
 //! messages in them can be delivered.
 
 use super::assembly::{Assembly, Message, Piece};
-use super::fates::{Fates, Sighting};
+use super::direction::shown;
+use super::fates::{Fates, Sighting, Verdict};
 use super::order::Order;
 use super::user_data::{Forward, UserData};
+use crate::event::{Event, Head, Observer, Proof};
 use crate::flow::{Flow, ms};
 use crate::summary::{Arrivals, StreamSummary};
 
@@ -106,4 +108,21 @@ pub(super) fn through(flow: &mut Flow, message: &Message, at: u64) -> Option<f64
         flow.transfer.note(transfer);
     }
     transfer
+}
+
+/// Tells what became of a transmission of the sender of a packet.
+pub(super) fn decided(flow: &mut Flow, head: &Head, verdict: Verdict, out: &mut dyn Observer) {
+    match verdict {
+        Verdict::Needless { number, count } => {
+            *flow.spurious.entry(Proof::Arrival).or_default() += 1;
+            // Told as if by the other side, as all proof is.
+            let head = Head { from: head.from.other(), ..*head };
+            let (number, proof) = (shown(number), Proof::Arrival);
+            out.event(&head, &Event::Spurious { number, count, proof });
+        }
+        Verdict::Lost { number, count, at: sent_at, path } => {
+            let (from, number) = (head.from, shown(number));
+            out.event(head, &Event::Lost { from, number, count, sent_at, path });
+        }
+    }
 }
