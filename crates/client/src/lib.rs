@@ -12,6 +12,7 @@ mod message;
 mod names;
 mod options;
 mod processes;
+mod readiness;
 mod receive;
 mod send;
 mod stream;
@@ -29,6 +30,7 @@ pub use names::{
 };
 pub use options::{addresses, get_option, peel_off, set_option};
 pub use processes::{is_own, share};
+pub use readiness::{correct_epoll, correct_poll, watch};
 pub use receive::{Received, can_wait, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
 pub use stream::{open_stream, stream_descriptor};

@@ -201,7 +201,7 @@ pub fn connect(fd: i32, sock: &Sock, peers: &[SocketAddr]) -> Fallible<(i64, boo
 fn goes_on(fd: i32, sock: &Sock) {
     if !sock.many {
         sock.set_stage(Stage::Busy);
-        sock.connecting.store(true, Ordering::Relaxed);
+        sock.set_connecting(true);
         fill(fd);
     }
 }
@@ -209,7 +209,7 @@ fn goes_on(fd: i32, sock: &Sock) {
 /// An attempt to connect has failed, and the program knows why: the socket is like a new one.
 pub(crate) fn begin_anew(fd: i32, sock: &Sock) {
     let _ = Reading::begin(fd, sock).remove_failure();
-    sock.connecting.store(false, Ordering::Relaxed);
+    sock.set_connecting(false);
     sock.set_stage(Stage::Fresh);
     fill(fd);
 }

@@ -4,13 +4,12 @@
 //! it runs its program, and whoever is given a descriptor has none. All of them have the same socket.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Once, RwLockWriteGuard, TryLockError};
 
 use rustix::process::getpid;
 
-use crate::table::{SOCKETS, Sock};
+use crate::table::{SOCKETS, Sockets};
 
 /// The process that this memory belongs to; 0 before it has a socket.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
@@ -36,7 +35,7 @@ pub fn is_own() -> bool {
     owner == 0 || owner == getpid().as_raw_nonzero().get()
 }
 
-type Table = Option<HashMap<u64, Arc<Sock>>>;
+type Table = Option<Sockets>;
 
 thread_local! {
     /// Held while the process forks, so that the child finds the table whole.
@@ -64,7 +63,7 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     PROCESS.store(getpid().as_raw_nonzero().get(), Ordering::Relaxed);
     if let Some(mut table) = HELD.take() {
-        for sock in table.iter_mut().flat_map(HashMap::values_mut) {
+        for sock in table.iter_mut().flat_map(|table| table.by_inode.values_mut()) {
             let new = Arc::new(sock.unlocked_copy());
             // Not dropped: what is locked stays as it is.
             std::mem::forget(std::mem::replace(sock, new));

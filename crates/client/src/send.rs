@@ -186,6 +186,9 @@ fn peer_is_done(fd: i32) -> bool {
 fn check(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<(i64, u32)> {
     let question = [&header.encode()[..], &encode_addresses(more)].concat();
     let (streams, answer) = call(Op::CheckSend, sock.inode, (len as i64, 0), question)?;
+    if streams > 0 {
+        sock.set_connecting(false);
+    }
     if !sock.many && header.address.is_some() {
         // It has an association now.
         sock.set_stage(Stage::Busy);

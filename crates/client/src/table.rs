@@ -18,6 +18,7 @@ use tresse_sockets::protocol::Op;
 
 use crate::control::{call, is_engine};
 use crate::processes::{is_own, share, shared, watch_forks};
+use crate::readiness::Watch;
 use crate::send::Approval;
 
 const UNKNOWN: u8 = 0;
@@ -28,7 +29,15 @@ const OURS: u8 = 2;
 const NOTES: usize = 65_536;
 
 static TABLE: [AtomicU8; NOTES] = [const { AtomicU8::new(UNKNOWN) }; NOTES];
-pub(crate) static SOCKETS: RwLock<Option<HashMap<u64, Arc<Sock>>>> = RwLock::new(None);
+pub(crate) static SOCKETS: RwLock<Option<Sockets>> = RwLock::new(None);
+
+/// The sockets that this process knows.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    pub(crate) by_inode: HashMap<u64, Arc<Sock>>,
+    /// Where `epoll` waits for them: the descriptor and inode of what bears this; `None` if several do.
+    pub(crate) watches: HashMap<Watch, Option<(i32, u64)>>,
+}
 
 /// What this process knows of one of its sockets. All of it can be lost without harm: the engine
 /// knows better.
@@ -46,6 +55,8 @@ pub struct Sock {
     stage: AtomicU8,
     /// An attempt to connect has begun, and how it ended was not seen here yet.
     pub(crate) connecting: AtomicBool,
+    /// Its entries among all that `epoll` waits for.
+    pub(crate) watches: Mutex<Vec<Watch>>,
     /// How many streams can be sent on without asking the engine.
     pub(crate) streams: AtomicU32,
     /// Where the last message went that the engine approved of.
@@ -88,6 +99,7 @@ impl Sock {
             v6,
             stage: AtomicU8::new(stage as u8),
             connecting: AtomicBool::new(false),
+            watches: Mutex::default(),
             streams: AtomicU32::new(0),
             approved: Mutex::new(None),
             heard: Mutex::new(None),
@@ -180,7 +192,13 @@ pub(crate) fn inode_of(fd: i32) -> Option<u64> {
 
 fn find(inode: u64) -> Option<Arc<Sock>> {
     let sockets = SOCKETS.read().unwrap_or_else(PoisonError::into_inner);
-    sockets.as_ref()?.get(&inode).cloned()
+    sockets.as_ref()?.by_inode.get(&inode).cloned()
+}
+
+/// The SCTP socket of a descriptor, if this process knows it already.
+pub(crate) fn known(fd: i32) -> Option<Arc<Sock>> {
+    let none = SOCKETS.read().unwrap_or_else(PoisonError::into_inner).is_none();
+    if none || fd < 0 { None } else { find(inode_of(fd)?) }
 }
 
 /// The SCTP socket of a descriptor; `None` for every other file. For libraries that see every
@@ -263,7 +281,7 @@ fn insert(sock: Sock) -> Arc<Sock> {
     watch_forks();
     let sock = Arc::new(sock);
     let mut sockets = SOCKETS.write().unwrap_or_else(PoisonError::into_inner);
-    sockets.get_or_insert_default().insert(sock.inode, Arc::clone(&sock));
+    sockets.get_or_insert_default().by_inode.insert(sock.inode, Arc::clone(&sock));
     sock
 }
 
@@ -297,7 +315,10 @@ fn release(inode: u64) {
     if sock.descriptors.fetch_sub(1, Ordering::Relaxed) <= 1 {
         let mut sockets = SOCKETS.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(sockets) = sockets.as_mut() {
-            sockets.remove(&inode);
+            sockets.by_inode.remove(&inode);
+            for watch in lock(&sock.watches).drain(..) {
+                sockets.watches.remove(&watch);
+            }
         }
     }
 }

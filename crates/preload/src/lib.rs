@@ -1,8 +1,8 @@
 //! The library that `tresse run` preloads: the functions of the C library that have to do with
 //! sockets. For SCTP sockets they go to the engine, for all other files to the C library.
 //!
-//! What is not here needs nothing: an SCTP socket is a Unix socket to the kernel, so `poll`,
-//! `select`, `epoll`, `fcntl(F_SETFL)` and the like do what they should.
+//! What is not here needs nothing: an SCTP socket is a Unix socket to the kernel, so `select`,
+//! `fcntl(F_SETFL)` and the like do what they should; `poll` and `epoll` nearly so.
 //!
 //! Every function here has the contract of the C function of its name, which is all there is to
 //! say about its safety.
@@ -12,6 +12,7 @@ mod descriptors;
 mod files;
 mod next;
 mod processes;
+mod readiness;
 mod standard;
 mod transfer;
 mod wait;

@@ -62,6 +62,9 @@ pub enum Op {
     Linger = 13,
     /// Whether anything can still come: ENOTCONN if not.
     Expects = 14,
+    /// What the kernel says of such a one-to-one socket with `poll`, besides POLLIN and POLLOUT. Value:
+    /// POLLERR, POLLHUP and POLLRDHUP.
+    Shown = 15,
 }
 
 impl Op {
@@ -69,7 +72,7 @@ impl Op {
         use Op::*;
         [
             Socket, Accept, Bind, Connect, Listen, Shutdown, Name, SetOption, GetOption, TakeError,
-            CheckSend, PeelOff, Linger, Expects,
+            CheckSend, PeelOff, Linger, Expects, Shown,
         ]
         .into_iter()
         .find(|op| *op as u16 == code)

@@ -10,9 +10,12 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
@@ -991,6 +994,38 @@ int tresse_lio_listio(int mode, void *const *list, int count, void *event);
 int tresse_vdprintf(int fd, const char *format, void *arguments);
 
 /**
+ * `poll`.
+ */
+int tresse_poll(struct pollfd *fds, nfds_t count, int timeout);
+
+/**
+ * `ppoll`.
+ */
+int tresse_ppoll(struct pollfd *fds,
+                 nfds_t count,
+                 const struct timespec *timeout,
+                 const sigset_t *mask);
+
+/**
+ * `epoll_ctl`.
+ */
+int tresse_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
+
+/**
+ * `epoll_wait`.
+ */
+int tresse_epoll_wait(int epoll, struct epoll_event *events, int count, int timeout);
+
+/**
+ * `epoll_pwait`.
+ */
+int tresse_epoll_pwait(int epoll,
+                       struct epoll_event *events,
+                       int count,
+                       int timeout,
+                       const sigset_t *mask);
+
+/**
  * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
  * (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
  */
@@ -1245,6 +1280,9 @@ TRESSE_REPLACE(close)
 TRESSE_REPLACE(ioctl)
 TRESSE_REPLACE(eventfd_read)
 TRESSE_REPLACE(eventfd_write)
+TRESSE_REPLACE(epoll_ctl)
+TRESSE_REPLACE(epoll_wait)
+TRESSE_REPLACE(epoll_pwait)
 #ifdef __USE_POSIX
 TRESSE_REPLACE(fdopen)
 #endif
@@ -1286,6 +1324,8 @@ TRESSE_REPLACE(pwritev2)
 #ifdef __cplusplus
 #error "tresse/sctp.h: with _FORTIFY_SOURCE, C++ needs TRESSE_NO_SOCKET_NAMES"
 #endif
+#define poll(fds, count, timeout) tresse_poll(fds, count, timeout)
+#define ppoll(fds, count, timeout, mask) tresse_ppoll(fds, count, timeout, mask)
 #define read(fd, base, len) tresse_read(fd, base, len)
 #define recv(fd, base, len, flags) tresse_recv(fd, base, len, flags)
 #define recvfrom(fd, base, len, flags, from, from_len) \
@@ -1302,6 +1342,10 @@ TRESSE_REPLACE(vdprintf)
 #ifdef __x86_64__
 TRESSE_REPLACE(dprintf)
 #endif
+#endif
+TRESSE_REPLACE(poll)
+#ifdef __USE_GNU
+TRESSE_REPLACE(ppoll)
 #endif
 TRESSE_REPLACE(read)
 TRESSE_REPLACE(recv)

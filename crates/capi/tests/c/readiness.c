@@ -5,11 +5,16 @@
 
 enum { PORT = 5031 };
 
-static int ready(int fd, int events, int timeout)
+static int said(int fd, int events, int timeout)
 {
 	struct pollfd set = { .fd = fd, .events = events };
 	CHECK(poll(&set, 1, timeout) >= 0);
-	return set.revents & events;
+	return set.revents;
+}
+
+static int ready(int fd, int events, int timeout)
+{
+	return said(fd, events, timeout) & events;
 }
 
 static void nonblock(int fd)
@@ -112,9 +117,23 @@ static void again(void)
 	FAILS(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
 	nonblock(fd);
 	FAILS(connect(fd, (struct sockaddr *)&to, len), EINPROGRESS);
-	CHECK(ready(fd, POLLOUT, 10000));
+	/* Events of two descriptors bear the same here. */
+	int epoll = epoll_create1(0), pipes[2];
+	struct epoll_event event = { .events = EPOLLOUT };
+	CHECK(pipe(pipes) == 0);
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+	CHECK(said(fd, POLLOUT, 10000) == POLLERR);
+	CHECK(epoll_wait(epoll, &event, 1, 10000) == 1 && event.events == EPOLLERR);
+	event.events = EPOLLIN;
+	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, pipes[0], &event) == 0);
 	CHECK(pending(fd) == ECONNREFUSED);
 	CHECK(pending(fd) == 0);
+	/* It is like a new socket. */
+	CHECK(said(fd, POLLIN | POLLOUT, 0) == 0);
+	close(pipes[1]);
+	CHECK(epoll_wait(epoll, &event, 1, 10000) == 1 && event.events == EPOLLHUP);
+	close(pipes[0]);
+	close(epoll);
 
 	int server = listener(SOCK_STREAM, PORT);
 	FAILS(connect(fd, (struct sockaddr *)&to, len), EINPROGRESS);

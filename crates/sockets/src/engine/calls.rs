@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use rustix::event::PollFlags;
 use tokio::sync::oneshot;
 
 use super::bind::is_for_many;
@@ -142,6 +143,7 @@ impl Engine {
                     .map(|(streams, number)| (streams.into(), number.to_le_bytes().to_vec()))
             }
             Op::Expects => self.expects(id).map(nothing),
+            Op::Shown => self.shown(id).map(|shown| (shown.bits().into(), Vec::new())),
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
             Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
         }
@@ -156,6 +158,18 @@ impl Engine {
             || !socket.associations.is_empty()
             || !socket.out.is_empty();
         if waits { Ok(()) } else { Err(errno::ENOTCONN) }
+    }
+
+    /// What `poll` says of such a socket of the kernel.
+    fn shown(&mut self, id: u64) -> Fallible<PollFlags> {
+        let peer_is_done = self.association_of(id, 0).is_some_and(|(_, a)| a.peer_is_done);
+        let socket = self.socket(id)?;
+        let read_shut = !socket.many && (peer_is_done || socket.read_shut);
+        let mut shown = PollFlags::empty();
+        shown.set(PollFlags::ERR, socket.error != 0);
+        shown.set(PollFlags::RDHUP, read_shut);
+        shown.set(PollFlags::HUP, read_shut && socket.write_shut);
+        Ok(shown)
     }
 
     /// What a program finds behind the last message of a one-to-one socket: 0 nothing yet, 1 the end,

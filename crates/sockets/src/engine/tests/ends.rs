@@ -52,6 +52,11 @@ fn an_end_is_shown_as_the_peer_made_it() {
         let (_listener, client, server) = pair(path);
         abort(server);
         shows(&client, BROKEN);
+        // The library asks, and says POLLERR until the error is taken.
+        let kernels = || client.call(Op::Shown, 0, 0, &[]).unwrap().0;
+        assert_eq!(kernels(), PollFlags::ERR.bits().into());
+        client.call(Op::TakeError, 0, 0, &[]).unwrap();
+        assert_eq!(kernels(), 0);
     });
     with_engine(|path| {
         let (_listener, client, _server) = pair(path);
@@ -59,6 +64,8 @@ fn an_end_is_shown_as_the_peer_made_it() {
         shows(&client, READ_SHUT);
         shut(&client, 1);
         shows(&client, BROKEN);
+        let both = PollFlags::RDHUP.union(PollFlags::HUP);
+        assert_eq!(client.call(Op::Shown, 0, 0, &[]).unwrap().0, both.bits().into());
     });
 }
 
