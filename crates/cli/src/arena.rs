@@ -9,6 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tresse_arena::report::Report;
 use tresse_arena::{ArenaError, Outcome, Record, Scenario, Stack, Store, Theatre, cells, peer};
 
+use crate::say::complain;
+
 const EXAMPLES: &str = "\
 Examples:
   tresse arena
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         Some(Command::Peer(args)) => return peer::run(args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("tresse: {error}");
+        complain(&error);
         match error {
             ArenaError::Request(_) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
@@ -153,7 +155,9 @@ fn stop_on_signals(out: &Path, temporary: &Path) {
         });
         let Ok::<i32, std::io::Error>(number) = number else { return };
         let results = out.display();
-        eprintln!("tresse: broken off; results so far are in {results}, the same command goes on");
+        complain(format_args!(
+            "broken off; results so far are in {results}, the same command goes on"
+        ));
         // What is left there is of no use to anybody.
         let _ = std::fs::remove_dir_all(temporary);
         std::process::exit(128 + number);

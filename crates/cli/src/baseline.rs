@@ -18,6 +18,8 @@ use tresse_trace::{DelaySummary, Event, Head, Observer, Options, Trace};
 
 use plan::{Case, Plan, Published};
 
+use crate::say::complain;
+
 /// Cases of a plan that run at the same time.
 const AT_ONCE: usize = 16;
 /// Bytes that captures keep: all headers with all options.
@@ -77,13 +79,13 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let plans = match ready {
         Ok(plans) => plans,
         Err(error) => {
-            eprintln!("tresse: {error}");
+            complain(&error);
             return ExitCode::from(2);
         }
     };
     for plan in plans {
         if let Err(error) = measure(args, &plan) {
-            eprintln!("tresse: {}: {error}", plan.id);
+            complain(format_args!("{}: {error}", plan.id));
             return ExitCode::FAILURE;
         }
     }
@@ -140,7 +142,7 @@ fn run_case(args: &Args, plan: &Plan, case: &Case, folder: &Path) -> Result<Meas
         capture: Some(folder.clone()),
         snap_length: HEADERS,
         realtime: args.realtime,
-        warn: |line| eprintln!("tresse: {line}"),
+        warn: |line| complain(line),
         ..Settings::default()
     };
     let emulation = Emulation::start(&links, &settings).map_err(|error| error.to_string())?;

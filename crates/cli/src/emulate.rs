@@ -17,6 +17,7 @@ use tresse_emulator::{Emulation, LinkFile, Privilege, Report, Settings, Side};
 use command::{Ended, Running, Task};
 
 use crate::run::Signals;
+use crate::say::complain;
 
 /// How long commands may take to end once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match prepare(args) {
         Ok(prepared) => ExitCode::from(emulate(args, prepared)),
         Err(error) => {
-            eprintln!("tresse: {error}");
+            complain(&error);
             ExitCode::from(2)
         }
     }
@@ -132,11 +133,11 @@ fn prepare(args: &Args) -> Result<Prepared, String> {
         mtu: args.mtu,
         udp_ports: args.udp_port.clone(),
         realtime: args.realtime,
-        warn: |line| eprintln!("tresse: {line}"),
+        warn: |line| complain(line),
     };
     let emulation = Emulation::start(&links, &settings).map_err(|error| error.to_string())?;
     if args.realtime && !emulation.is_realtime() {
-        eprintln!("tresse: --realtime is not permitted, or chrt is missing; going on without");
+        complain("--realtime is not permitted, or chrt is missing; going on without");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
@@ -184,11 +185,11 @@ fn emulate(args: &Args, prepared: Prepared) -> u8 {
     let report = emulation.stop();
     eprint!("{}", report.text());
     if !report.realtime && report.links.iter().any(|link| link.late.p99_us > BUSY_US) {
-        eprintln!("tresse: the machine is busy: --realtime has packets delivered on time");
+        complain("the machine is busy: --realtime has packets delivered on time");
     }
     let written = stats.map_or(Ok(()), |file| write_stats(file, &report));
     if let (Err(error), Some(path)) = (&written, &args.stats) {
-        eprintln!("tresse: {}: {error}", path.display());
+        complain(format_args!("{}: {error}", path.display()));
     }
     let whole = written.is_ok() && report.captures_complete;
     if status == 0 { u8::from(!whole) } else { status }
@@ -226,7 +227,7 @@ impl<'a> Play<'a> {
         let mut signals = match Signals::new() {
             Ok(signals) => signals,
             Err(error) => {
-                eprintln!("tresse: signals: {error}");
+                complain(format_args!("signals: {error}"));
                 return 1;
             }
         };
@@ -250,7 +251,7 @@ impl<'a> Play<'a> {
                     match Running::start(self.emulation, task, sender.clone()) {
                         Ok(running) => self.running.push(running),
                         Err(error) => {
-                            eprintln!("tresse: {error}");
+                            complain(&error);
                             self.fail(1);
                         }
                     }
@@ -305,7 +306,7 @@ impl<'a> Play<'a> {
         let running = self.running.swap_remove(index);
         let task = running.task();
         if ended.code != 0 && self.ending.is_none() {
-            eprintln!("tresse: {task} {}", ended.how());
+            complain(format_args!("{task} {}", ended.how()));
             if task.side == Side::Left {
                 self.status = if self.status == 0 { ended.code } else { self.status };
             } else if !self.args.keep_going {

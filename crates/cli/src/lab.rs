@@ -12,6 +12,8 @@ use tresse_lab::report::{self, Report, campaign};
 use tresse_lab::runner::{Execution, prepare_real_time};
 use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
 
+use crate::say::complain;
+
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -153,12 +155,14 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Report(args) => write_report(&args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("tresse: {error}");
+        complain(&error);
         #[cfg(target_os = "linux")]
         if let LabError::UnknownExperiment { id, .. } = &error
             && crate::baseline::measures(id)
         {
-            eprintln!("tresse: the TCP of a kernel is measured in real time: tresse baseline {id}");
+            complain(format_args!(
+                "the TCP of a kernel is measured in real time: tresse baseline {id}"
+            ));
         }
         ExitCode::from(2)
     })

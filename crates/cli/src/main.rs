@@ -17,6 +17,7 @@ mod observe;
 mod perf;
 #[cfg(target_os = "linux")]
 mod run;
+mod say;
 mod top;
 mod trace;
 

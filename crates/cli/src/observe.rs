@@ -1,6 +1,6 @@
 //! What `perf` and `run` show of themselves: metrics, log, qlog, captures. All off unless asked for.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tresse_observe::{
 };
 
 use crate::perf::parse_bytes;
+use crate::say::complain;
 
 /// How long what was recorded may take to reach its files at the end.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -125,7 +126,7 @@ impl Observing {
 
 /// Tells the user; whoever reads may have gone.
 fn warn(line: &str) {
-    let _ = writeln!(io::stderr(), "tresse: warning: {line}");
+    complain(format_args!("warning: {line}"));
 }
 
 fn warn_if_exposed(address: SocketAddr) {

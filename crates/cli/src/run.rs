@@ -17,6 +17,7 @@ use tresse::{DEFAULT_UDP_PORT, Profile};
 use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
 use crate::observe::ObserveArgs;
+use crate::say::say;
 
 mod loader;
 
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }) {
         Ok(status) => ExitCode::from(exit_code(status)),
         Err(error) => {
-            eprintln!("error: {error}");
+            say(format_args!("error: {error}"));
             ExitCode::from(2)
         }
     }

@@ -12,6 +12,8 @@ use tresse_trace::page::Page;
 use tresse_trace::tables::Tables;
 use tresse_trace::{Observer, Options, Summary, Totals, Trace, text};
 
+use crate::say::complain;
+
 const EXAMPLES: &str = "\
 Examples:
   tresse trace capture.pcapng
@@ -68,11 +70,11 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         // A reader that went away (`tresse trace --list x | head`) is no error.
         Err(Fault::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Fault::Write(error)) => {
-            eprintln!("tresse: {error}");
+            complain(&error);
             ExitCode::FAILURE
         }
         Err(Fault::Request(error)) => {
-            eprintln!("tresse: {error}");
+            complain(&error);
             ExitCode::from(2)
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use tresse_wire::printable;
 
 use crate::statistics::{DelaySummary, Delays};
 
@@ -72,7 +73,7 @@ impl SenderState {
         let number = |key: &str| data[key].as_u64();
         let ms = |key: &str| data[key].as_f64();
         let tsn = || u32::try_from(data["tsn"].as_u64()?).ok();
-        let cause = || data["trigger"].as_str().map(str::to_owned);
+        let cause = || data["trigger"].as_str().map(|cause| printable(cause).into_owned());
         Some(Some(match name {
             "sctp:congestion_window_updated" => SenderState::Window {
                 cwnd: number("cwnd")?,

@@ -75,7 +75,8 @@ fn printable(value: &[u8]) -> String {
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return format!("{} bytes of data", value.len());
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    tresse_wire::printable(&words).into_owned()
 }
 
 /// Why [`connect`](crate::Endpoint::connect) failed.

@@ -46,6 +46,7 @@ mod packet;
 mod packet_id;
 mod parameter;
 mod reader;
+mod text;
 mod tlv;
 mod types;
 mod writer;
@@ -73,6 +74,7 @@ pub use parameter::{
     Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,
     RawParameter, RawParameters,
 };
+pub use text::{printable, printable_lines};
 pub use tlv::padded;
 pub use types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use writer::PacketWriter;

@@ -14,6 +14,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::sync::oneshot;
 
 use crate::run::Signals;
+use crate::say::complain;
 
 /// Name of the subcommand, which is nobody's business.
 pub(super) const NAME: &str = "emulate-init";
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 /// Runs the command and gives its exit status, as shells have it.
 pub(crate) fn run(args: &Args) -> ExitCode {
     let fault = |error: io::Error| {
-        eprintln!("tresse: {}: {error}", args.command[0].display());
+        complain(format_args!("{}: {error}", args.command[0].display()));
         // As shells have it.
         ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
     };

@@ -25,6 +25,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use outcome::Failure;
+
+use crate::say::complain;
 pub(crate) use units::{Si, parse_bytes, parse_duration};
 
 /// Arguments of `tresse perf`.
@@ -71,7 +73,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("tresse: {failure}");
+            complain(&failure);
             failure.exit_code()
         }
     }

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tresse::{Association, Bytes, Ppid, SendError, SendOptions, StreamId};
+use tresse_core::wire::printable;
 
 use super::flow::{Amount, Flow, FlowReport};
 use super::payload::HEADER_LEN;
@@ -169,8 +170,16 @@ pub(crate) async fn send(association: &Association, control: &Control) -> Result
 
 /// Reads a control message.
 pub(crate) fn parse(payload: &[u8]) -> Result<Control, String> {
-    serde_json::from_slice(payload)
-        .map_err(|e| format!("the peer does not speak our language: {e}"))
+    let mut control = serde_json::from_slice(payload)
+        .map_err(|e| format!("the peer does not speak our language: {e}"))?;
+    // What is shown to the user, or written into documents.
+    let harmless = |text: &mut String| *text = printable(text).into_owned();
+    match &mut control {
+        Control::Ready { profile, .. } => harmless(profile),
+        Control::Refused { reason } => harmless(reason),
+        _ => {}
+    }
+    Ok(control)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use super::protocol::{self, Control, DelayKind, Test, VERSION};
 use super::session::{Interrupts, Outcome, Output, Session};
 use super::{flow, receiver, sender, setup};
 
+use crate::say::complain;
+
 /// How long the client may take to say what it wants, and to end when all is done.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -60,7 +62,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                     break;
                 }
                 if let Err(failure) = &result {
-                    eprintln!("tresse: {failure}");
+                    complain(&failure);
                 }
                 result = Ok(());
             }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tresse_observe::Snapshot;
 
 use crate::perf::parse_duration;
+use crate::say::complain;
 
 /// Watch live associations: round-trip times, timeouts, windows, losses and rates of each path.
 ///
@@ -133,7 +134,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         _ => None,
     };
     if let Some(problem) = problem {
-        let _ = writeln!(io::stderr(), "tresse: {problem}");
+        complain(problem);
         return ExitCode::from(1);
     }
     if args.once || !io::stdout().is_terminal() {
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match screen::run(&args.source, args.interval, first) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "tresse: the terminal failed: {error}");
+            complain(format_args!("the terminal failed: {error}"));
             ExitCode::from(1)
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use tresse_core::wire::printable;
 use tresse_observe::{AssociationSnapshot, PathSnapshot, Snapshot};
 
 use super::Source;
@@ -148,7 +149,7 @@ fn millis(time: Option<f64>) -> String {
 
 /// What came over the network must not command the terminal.
 fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    printable(text).into_owned()
 }
 
 /// Widths of the columns.
