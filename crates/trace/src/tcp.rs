@@ -13,10 +13,12 @@ use crate::Skipped;
 use crate::datagram::Datagram;
 use crate::event::{Event, Head, Identity, Observer, Side};
 use crate::flow::{Flow, ms};
-use crate::sctp::Settings;
+use crate::sctp::{GIVEN_UP, Settings};
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
 
+/// So many connections are followed at a time, of some 5 KiB each.
+const MOST_LIVE: usize = 1 << 15;
 const SHORT: &str = "TCP segments cut off within their header, or with a malformed one";
 
 #[derive(Debug)]
@@ -81,6 +83,9 @@ impl Tracker {
             self.end(id, Ending::Open, out);
             known = None;
         }
+        if known.is_none() && self.live.len() >= MOST_LIVE {
+            self.give_up(skipped, out);
+        }
         let (id, from) = known.unwrap_or_else(|| {
             let id = *next_id;
             *next_id += 1;
@@ -106,6 +111,16 @@ impl Tracker {
         let due = |c: &Connection| c.last_at < if c.ending.is_some() { ended } else { idle };
         let ids: Vec<u64> = self.live.iter().filter(|(_, c)| due(c)).map(|(id, _)| *id).collect();
         ids.into_iter().for_each(|id| self.end(id, Ending::Idle, out));
+    }
+
+    /// Ends the eighth of all connections of which nothing was seen for longest.
+    fn give_up(&mut self, skipped: &mut Skipped, out: &mut dyn Observer) {
+        let mut all: Vec<(u64, u64)> = self.live.iter().map(|(id, c)| (c.last_at, *id)).collect();
+        all.sort_unstable();
+        for (_, id) in all.iter().take(all.len().div_ceil(8)) {
+            skipped.add(GIVEN_UP);
+            self.end(*id, Ending::Idle, out);
+        }
     }
 
     /// The capture has ended.

@@ -7,10 +7,15 @@ use serde_json::Value;
 use tresse_wire::{ChunkType, IpHeaders};
 
 use super::window::Window;
-use super::{LinkType, MAX_RECORD, Record};
+use super::{LinkType, Record};
 use crate::Skipped;
 use crate::sender::{Note, SenderState};
 
+/// Bytes of a record at most: 64 KiB of small chunks take less.
+const MAX_RECORD: usize = 1 << 20;
+/// So many values a record has at most. Each takes much more memory than the two bytes that it takes in
+/// the file, up to some 700 bytes for an object.
+const MAX_VALUES: usize = 1 << 17;
 /// RFC 7464 §2.2: begins a JSON text.
 const SEPARATOR: u8 = 0x1e;
 const RAW_IP: LinkType = LinkType(101);
@@ -33,7 +38,7 @@ impl Qlog {
             return None;
         }
         let (length, text) = record(window)?;
-        let header: Value = serde_json::from_slice(&window.bytes()[text]).ok()?;
+        let header = value(&window.bytes()[text])?;
         let common = &header["trace"]["common_fields"];
         let port = |name: &str| common[name].as_u64().and_then(|port| u16::try_from(port).ok());
         let epoch = common["reference_time"]["wall_clock_time"].as_str().and_then(since_1970);
@@ -55,10 +60,10 @@ impl Qlog {
                 }
                 return None;
             };
-            let event = serde_json::from_slice::<Value>(&window.bytes()[text]);
+            let event = value(&window.bytes()[text]);
             self.packet.clear();
             self.note = None;
-            match event.as_ref().ok().and_then(|event| Some((time(event)?, self.event(event)?))) {
+            match event.as_ref().and_then(|event| Some((time(event)?, self.event(event)?))) {
                 Some((at, true)) => {
                     let at = self.epoch.saturating_add(at);
                     let kept = self.packet.len();
@@ -124,6 +129,13 @@ impl Qlog {
         IpHeaders { source, destination, udp: None, ecn: 0 }.write(&sctp, &mut self.packet);
         Some(true)
     }
+}
+
+/// What a record says; `None` if it is no JSON, or has more in it than any record of ours.
+fn value(text: &[u8]) -> Option<Value> {
+    let begins_one = |byte: &&u8| matches!(**byte, b'{' | b'[' | b',');
+    let values = text.iter().filter(begins_one).count();
+    (values <= MAX_VALUES).then(|| serde_json::from_slice(text).ok()).flatten()
 }
 
 /// The whole record at the beginning of the window: its length, and where its text is.

@@ -8,7 +8,7 @@ use super::direction::shown;
 use super::user_data::Fragment;
 use crate::event::{Event, Side, Until};
 
-/// So many fragments are kept of messages that are not complete; the oldest are forgotten.
+/// So many fragments are kept of messages that are not complete; those of the oldest are forgotten.
 const MOST_LOOSE: usize = 1 << 16;
 
 /// A chunk that arrived or was acknowledged.
@@ -69,8 +69,20 @@ impl Message {
 pub(super) struct Assembly {
     /// Of DATA, by number.
     loose: BTreeMap<u64, Piece>,
+    /// Those of them that belong together: the first number and the last one.
+    runs: BTreeMap<u64, u64>,
     /// Of I-DATA, by stream, order and MID.
-    interleaved: BTreeMap<(u16, bool, u32), Vec<Piece>>,
+    interleaved: BTreeMap<(u16, bool, u32), Interleaved>,
+    /// How many pieces those are.
+    interleaved_pieces: usize,
+}
+
+/// Fragments of one message that say themselves which ones they are.
+#[derive(Debug, Default)]
+struct Interleaved {
+    pieces: Vec<Piece>,
+    /// How many the message has, once the last one is there.
+    count: Option<usize>,
 }
 
 impl Assembly {
@@ -86,40 +98,70 @@ impl Assembly {
         }
     }
 
+    /// How many pieces wait.
+    pub(super) fn held(&self) -> usize {
+        self.loose.len() + self.interleaved_pieces
+    }
+
     fn add_loose(&mut self, piece: Piece) -> Option<Message> {
-        self.loose.insert(piece.number, piece);
-        if self.loose.len() > MOST_LOOSE {
-            self.loose.pop_first();
+        let (mut begin, mut end) = (piece.number, piece.number);
+        if self.loose.insert(piece.number, piece).is_some() {
+            return None;
         }
         // RFC 9260 §6.9: "the TSNs ... MUST be assigned in strict sequence" to the fragments.
-        let (mut begin, mut end) = (piece.number, piece.number);
-        while !self.loose.get(&begin)?.fragment.beginning {
-            begin = begin.checked_sub(1)?;
+        if !piece.fragment.beginning
+            && let Some((first, last)) = self.runs.range(..begin).next_back()
+            && last + 1 == begin
+            && !self.loose.get(last)?.fragment.ending
+        {
+            begin = *first;
         }
-        while !self.loose.get(&end)?.fragment.ending {
-            end += 1;
+        if !piece.fragment.ending
+            && let Some(last) = self.runs.get(&(end + 1))
+            && !self.loose.get(&(end + 1))?.fragment.beginning
+        {
+            let last = *last;
+            self.runs.remove(&(end + 1));
+            end = last;
         }
-        let pieces: Vec<Piece> =
-            (begin..=end).filter_map(|number| self.loose.remove(&number)).collect();
-        Message::of(&pieces)
+        self.runs.insert(begin, end);
+        if self.loose.get(&begin)?.fragment.beginning && self.loose.get(&end)?.fragment.ending {
+            let pieces = self.take_run(begin);
+            return Message::of(&pieces);
+        }
+        if self.loose.len() > MOST_LOOSE {
+            let oldest = *self.runs.first_key_value()?.0;
+            self.take_run(oldest);
+        }
+        None
+    }
+
+    fn take_run(&mut self, begin: u64) -> Vec<Piece> {
+        let Some(end) = self.runs.remove(&begin) else { return Vec::new() };
+        (begin..=end).filter_map(|number| self.loose.remove(&number)).collect()
     }
 
     fn add_interleaved(&mut self, piece: Piece) -> Option<Message> {
         let Fragment { stream, unordered, sequence, .. } = piece.fragment;
         let key = (stream, unordered, sequence);
-        let pieces = self.interleaved.entry(key).or_default();
-        pieces.push(piece);
+        let message = self.interleaved.entry(key).or_default();
         // RFC 8260 §2.1: FSNs count from 0 without a gap.
-        let last = pieces.iter().find(|piece| piece.fragment.ending)?;
-        if last.fragment.index.map(|index| index as usize + 1) != Some(pieces.len()) {
-            if self.interleaved.len() > MOST_LOOSE {
-                self.interleaved.pop_first();
-            }
-            return None;
+        if piece.fragment.ending {
+            message.count = piece.fragment.index.map(|index| index as usize + 1);
         }
-        let mut pieces = self.interleaved.remove(&key)?;
-        pieces.sort_unstable_by_key(|piece| piece.fragment.index);
-        Message::of(&pieces)
+        message.pieces.push(piece);
+        self.interleaved_pieces += 1;
+        if message.count == Some(message.pieces.len()) {
+            let mut pieces = self.interleaved.remove(&key)?.pieces;
+            self.interleaved_pieces -= pieces.len();
+            pieces.sort_unstable_by_key(|piece| piece.fragment.index);
+            return Message::of(&pieces);
+        }
+        if self.interleaved_pieces > MOST_LOOSE {
+            let (_, oldest) = self.interleaved.pop_first()?;
+            self.interleaved_pieces -= oldest.pieces.len();
+        }
+        None
     }
 }
 
@@ -164,5 +206,28 @@ mod tests {
         assert_eq!(a.add(piece(4, "E", 1, Some(1))).unwrap().number, 2);
         assert_eq!(a.add(piece(3, "", 0, Some(1))).unwrap().bytes, 30);
         assert!(a.interleaved.is_empty());
+    }
+
+    /// Fragments without a beginning, or without an end: what it costs to look for them must not grow
+    /// with their number, or these would take minutes.
+    #[test]
+    fn what_never_becomes_whole_costs_little() {
+        let count = 4 * MOST_LOOSE as u64;
+        for (flags, index) in [("", false), ("E", false), ("", true)] {
+            let mut a = Assembly::default();
+            for number in (1..=count).rev() {
+                let index = index.then_some(number as u32);
+                assert_eq!(a.add(piece(number, flags, 7, index)), None);
+                assert!(a.loose.len() <= MOST_LOOSE && a.interleaved_pieces <= MOST_LOOSE);
+            }
+            assert!(a.runs.len() <= MOST_LOOSE);
+        }
+        // What comes then is put together as ever.
+        let mut a = Assembly::default();
+        for number in 10..10 + count {
+            assert_eq!(a.add(piece(number, "", 0, None)), None);
+        }
+        assert_eq!(a.add(piece(4, "E", 0, None)), None);
+        assert_eq!(a.add(piece(3, "B", 0, None)).map(|message| message.bytes), Some(20));
     }
 }

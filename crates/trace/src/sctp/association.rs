@@ -441,6 +441,11 @@ impl Association {
         nearer(soonest(Side::A)?, soonest(Side::B)?)
     }
 
+    /// How many chunks, messages and streams are kept, of some 100 bytes each.
+    pub(super) fn held(&self) -> usize {
+        self.directions.iter().zip(&self.deliveries).map(|(a, b)| a.held() + b.held()).sum()
+    }
+
     /// What is counted in each direction.
     pub(super) fn flows(&self) -> [&Flow; 2] {
         [&self.directions[0].flow, &self.directions[1].flow]

@@ -61,6 +61,11 @@ impl Delivery {
         self.progress(at, &delivered[before..]);
     }
 
+    /// How many chunks, messages and streams are kept.
+    pub(super) fn held(&self) -> usize {
+        self.fates.held() + self.assembly.held() + self.order.held()
+    }
+
     /// A pause counts from the last delivery, or from when what is delivered now was first sent.
     fn progress(&mut self, at: u64, delivered: &[Message]) {
         let Some(oldest) = delivered.iter().filter_map(|message| message.first).min() else {

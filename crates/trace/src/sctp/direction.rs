@@ -19,9 +19,9 @@ use crate::statistics::Class;
 /// Number of the first chunk inside of this file, so that those before it have one too.
 const ORIGIN: u64 = 1 << 33;
 /// More chunks are never outstanding: the oldest are forgotten, if no SACK is ever captured.
-const MOST_OUTSTANDING: usize = 1 << 20;
+const MOST_OUTSTANDING: usize = 1 << 18;
 /// A TSN this far beyond the last one is damaged.
-const FARTHEST: u64 = 1 << 18;
+const FARTHEST: u64 = 1 << 17;
 
 pub(super) const FAR_TSN: &str = "chunks with a TSN far from those that are outstanding";
 
@@ -144,6 +144,11 @@ impl Direction {
     /// Everything before this number is acknowledged.
     pub(super) fn base(&self) -> u64 {
         self.base
+    }
+
+    /// How many chunks are kept, also those that were not seen.
+    pub(super) fn held(&self) -> usize {
+        self.chunks.len() + self.acknowledged.as_ref().map_or(0, Assembly::held)
     }
 
     fn next(&self) -> u64 {

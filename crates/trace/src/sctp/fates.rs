@@ -19,7 +19,11 @@ const QUIET: u64 = 60_000_000_000;
 const MOST: u64 = 1 << 17;
 const MOST_ARRIVED: u64 = 1024;
 /// A number so far beyond the last one is damaged.
-const FARTHEST: u64 = 1 << 18;
+const FARTHEST: u64 = 1 << 17;
+/// So many chunks are kept at most: the oldest are judged by what was seen until then.
+const MOST_CHUNKS: usize = 1 << 18;
+/// So many transmissions and arrivals of one chunk are told apart.
+const MOST_SIGHTINGS: usize = 256;
 
 /// A chunk as it passed one of the two places.
 #[derive(Clone, Copy, Debug)]
@@ -121,8 +125,11 @@ impl Fates {
         }
         if index >= self.chunks.len() {
             self.chunks.resize(index + 1, Fate::default());
+            while self.chunks.len() > MOST_CHUNKS {
+                self.judge_first(None, &mut |_| {});
+            }
         }
-        self.chunks.get_mut(index)
+        self.chunks.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 
     fn get(&self, number: u64) -> Option<&Fate> {
@@ -132,7 +139,9 @@ impl Fates {
 
     /// A chunk leaves its sender.
     pub(super) fn sent(&mut self, number: u64, sighting: Sighting) {
-        if let Some(chunk) = self.chunk(number) {
+        if let Some(chunk) = self.chunk(number)
+            && chunk.sent.len() < MOST_SIGHTINGS
+        {
             chunk.sent.push(sighting);
         }
     }
@@ -141,12 +150,19 @@ impl Fates {
     pub(super) fn arrived(&mut self, number: u64, sighting: Sighting) -> bool {
         let Some(chunk) = self.chunk(number) else { return false };
         let first = chunk.arrived.is_empty();
-        chunk.arrived.push(sighting);
+        if chunk.arrived.len() < MOST_SIGHTINGS {
+            chunk.arrived.push(sighting);
+        }
         let mut candidates = chunk.sent.iter().filter(|sent| sent.like(&sighting));
         if let (Some(sent), None) = (candidates.next().copied(), candidates.next()) {
             self.ways.taken(sent.path, sent.at, sighting.at);
         }
         first
+    }
+
+    /// How many chunks are kept.
+    pub(super) fn held(&self) -> usize {
+        self.chunks.len()
     }
 
     /// When a chunk was sent for the first time.

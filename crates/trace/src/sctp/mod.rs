@@ -26,11 +26,19 @@ use crate::flow::Flow;
 use crate::sender::Note;
 use crate::summary::Ending;
 
+/// Of SCTP and TCP.
+pub(crate) const GIVEN_UP: &str =
+    "associations and connections that were ended early, as too many were open";
 const SHORT: &str = "SCTP packets shorter than their header";
 const BAD_CHECKSUM: &str = "SCTP packets with a wrong checksum";
 const STRAY: &str = "SCTP packets that belong to no association";
 /// So many senders are remembered whose checksums were good.
 const MOST_VERIFIED: usize = 1 << 14;
+/// So many associations are followed at a time, of some 5 KiB each.
+const MOST_LIVE: usize = 1 << 15;
+/// So many chunks and messages are kept of all of them together, of some 100 bytes each; one association
+/// has room for half of them.
+const MOST_HELD: usize = 1 << 21;
 
 /// What the tag of the receiver and the ports identify: the packets that one side sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +75,8 @@ pub(crate) struct Tracker {
     settings: Settings,
     /// In boxes: the map keeps room for as many again.
     live: BTreeMap<u64, Box<Association>>,
+    /// What they keep, as [`Association::held`] counts it.
+    held: usize,
     by_key: HashMap<Key, (u64, Side)>,
     /// Packets of the other side of associations of which only one tag is known: from, to.
     half_known: HashMap<(SocketAddr, SocketAddr), u64>,
@@ -86,6 +96,7 @@ impl Tracker {
         Tracker {
             settings,
             live: BTreeMap::new(),
+            held: 0,
             by_key: HashMap::new(),
             half_known: HashMap::new(),
             known: HashMap::new(),
@@ -177,7 +188,27 @@ impl Tracker {
         };
         let Some(association) = self.live.get_mut(&id) else { return };
         let head = Head { association: id, from, ..*head };
+        let before = association.held();
         association.packet(&head, captured, skipped, out);
+        self.held = self.held + association.held() - before;
+        if self.held > MOST_HELD || self.live.len() > MOST_LIVE {
+            self.give_up(skipped, out);
+        }
+    }
+
+    /// Ends associations of which nothing was seen for longest, an eighth of them at a time, until
+    /// there is room for others.
+    fn give_up(&mut self, skipped: &mut Skipped, out: &mut dyn Observer) {
+        let mut all: Vec<(u64, u64)> = self.live.iter().map(|(id, a)| (a.last_at, *id)).collect();
+        all.sort_unstable();
+        let some = all.len().div_ceil(8);
+        for (n, (_, id)) in all.into_iter().enumerate() {
+            if n >= some && self.held <= MOST_HELD {
+                break;
+            }
+            skipped.add(GIVEN_UP);
+            self.end(id, Ending::Idle, u64::MAX, out);
+        }
     }
 
     /// The association of a packet, and who sent it.
@@ -268,7 +299,7 @@ impl Tracker {
         if let Some((other, _)) = before.filter(|(other, _)| *other != id)
             && self.live.get(&other).is_some_and(|association| !association.has_data())
         {
-            self.live.remove(&other);
+            self.held -= self.live.remove(&other).map_or(0, |association| association.held());
             for key in self.known.remove(&other).unwrap_or_default().keys {
                 self.forget_key(key, other);
             }
@@ -309,6 +340,7 @@ impl Tracker {
 
     fn end(&mut self, id: u64, ending: Ending, now: u64, out: &mut dyn Observer) {
         let Some(mut association) = self.live.remove(&id) else { return };
+        self.held -= association.held();
         association.finish(now, out);
         for flow in association.flows() {
             self.total.merge(flow);

@@ -27,9 +27,16 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Order {
     pub(super) streams: BTreeMap<u16, Stream>,
+    /// Messages that wait in all of them.
+    waiting: usize,
 }
 
 impl Order {
+    /// How many messages wait, and what the streams themselves take, which is as much as four each.
+    pub(super) fn held(&self) -> usize {
+        self.waiting + 4 * self.streams.len()
+    }
+
     /// A message is complete at `at`; `deliver` gets all that can be delivered now. From the first
     /// one of a stream on that was captured, unless the association's beginning was.
     pub(super) fn complete(
@@ -45,6 +52,7 @@ impl Order {
             stream.deliver(message, at, deliver);
             return;
         }
+        let before = stream.waiting.len();
         let start = if from_the_beginning { 0 } else { fragment.sequence.into() };
         let next = *stream.next.get_or_insert(start);
         match place(next, fragment) {
@@ -65,11 +73,13 @@ impl Order {
                 stream.go_on(at, deliver);
             }
         }
+        self.waiting = self.waiting + stream.waiting.len() - before;
     }
 
     /// The sender abandons all messages of a stream up to this one.
     pub(super) fn skip(&mut self, last: Fragment, at: u64, deliver: &mut dyn FnMut(Message)) {
         let stream = self.streams.entry(last.stream).or_default();
+        let before = stream.waiting.len();
         let next = stream.next.unwrap_or(u64::from(last.sequence) + 1);
         let after = place(next, last).map_or(next, |sequence| sequence + 1);
         // RFC 3758 §3.6: what is complete among them is delivered.
@@ -79,6 +89,7 @@ impl Order {
         }
         stream.next = Some(after);
         stream.go_on(at, deliver);
+        self.waiting = self.waiting + stream.waiting.len() - before;
     }
 }
 
