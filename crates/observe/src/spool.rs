@@ -2,7 +2,7 @@
 //! for a disk nor for whoever reads a pipe.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -135,7 +135,7 @@ impl Spool {
     /// # Errors
     /// Those of the system.
     pub fn create(&self, path: &Path, header: &[u8], limit: u64) -> io::Result<Stream> {
-        let file = File::create(path)?;
+        let file = private(path)?;
         // Pipes and devices cannot be replaced.
         let regular = file.metadata()?.is_file();
         let limit = (regular && limit > 0).then_some(limit);
@@ -324,20 +324,30 @@ impl<W: FnMut(&str)> Writer<W> {
     }
 }
 
+/// Makes a file, or empties the one that is there. A new one is for its user alone, whatever the umask:
+/// who knows the verification tags of an association can end it.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 impl Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fresh = self.written <= self.header.len() as u64;
         let full = |limit| !fresh && self.written + bytes.len() as u64 > limit;
         if self.limit.is_some_and(full) {
             std::fs::rename(&self.path, previous(&self.path))?;
-            let mut file = File::create(&self.path)?;
+            let mut file = private(&self.path)?;
             file.write_all(&self.header)?;
             self.sink = Some(Box::new(file));
             self.written = self.header.len() as u64;
         }
         let sink = match &mut self.sink {
             Some(sink) => sink,
-            None => self.sink.insert(Box::new(File::create(&self.path)?)),
+            None => self.sink.insert(Box::new(private(&self.path)?)),
         };
         sink.write_all(bytes)?;
         sink.flush()?;
@@ -384,6 +394,24 @@ mod tests {
         for (i, path) in paths.iter().enumerate() {
             let expected: String = (0..500).map(|n| format!("{} ", 2 * n + i)).collect();
             assert_eq!(std::fs::read_to_string(path).unwrap(), format!("head {expected}"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_for_their_user_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (spool, _) = spool();
+        let path = folder.path().join("x.log");
+        let stream = spool.create(&path, b"head\n", 20).unwrap();
+        for _ in 0..3 {
+            stream.write(b"0123456789\n");
+            assert!(spool.flush(LONG));
+        }
+        for name in ["x.log", "x.1.log"] {
+            let about = std::fs::metadata(folder.path().join(name)).unwrap();
+            assert_eq!(about.permissions().mode() & 0o777, 0o600, "{name}");
         }
     }
 

@@ -113,7 +113,11 @@ impl QlogFolder {
     /// # Errors
     /// Those of the system, also if no file can be made in it.
     pub fn create(spool: &Spool, folder: &Path, options: QlogOptions) -> io::Result<QlogFolder> {
-        std::fs::create_dir_all(folder)?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
         // Rather now than when the first association begins.
         let probe = folder.join(format!(".tresse-{}", std::process::id()));
         std::fs::File::create(&probe)?;
