@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use tokio::sync::oneshot;
 use tresse_client as client;
 use tresse_core::Profile;
@@ -93,7 +94,13 @@ static FOLDER: Mutex<Option<(u32, Folder)>> = Mutex::new(None);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_start(config: *const tresse_config) -> c_int {
     match read_config(config).and_then(|(settings, exit)| start(settings, exit)) {
-        Ok(started) => c_int::from(!started),
+        Ok(started) => {
+            // Nobody tells this library when the process becomes another user, which root can.
+            if geteuid().is_root() {
+                client::keep_reaching();
+            }
+            c_int::from(!started)
+        }
         Err(Failure(number, text)) => {
             let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
             ERROR.with(|error| *error.borrow_mut() = text);

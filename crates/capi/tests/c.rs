@@ -378,6 +378,15 @@ fn an_engine_that_is_killed() {
     assert_eq!(folders(), 0);
 }
 
+/// Who begins as root need not stay root.
+#[test]
+fn privileges_can_be_given_up() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped(&unavailable("root", "run as root"));
+    }
+    everywhere("privileges.c", "4");
+}
+
 /// What can never be served is not started.
 #[test]
 fn programs_that_load_no_libraries() {

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred, socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
     connect, recv, send, shutdown, socket_with,
 };
+use rustix::process::{geteuid, getuid};
 use tresse_sockets::protocol::{MAX_CONTROL, Op, Request, read_reply};
 
+use crate::door::pass_through;
 use crate::table::borrow;
 use crate::{Fallible, errno};
 
@@ -50,13 +52,23 @@ pub(crate) fn dial(flags: SocketFlags) -> Fallible<OwnedFd> {
     let fd = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).map_err(errno)?;
     loop {
         match connect(&fd, &address) {
-            Ok(()) => return Ok(fd),
+            Ok(()) if is_trusted(&fd) => return Ok(fd),
+            Ok(()) => return Err(libc::EACCES),
             Err(Errno::INTR) => {}
-            // There is no engine any more.
-            Err(Errno::CONNREFUSED | Errno::NOENT) => return Err(libc::ENETDOWN),
-            Err(error) => return Err(errno(error)),
+            // It cannot be reached from here any more.
+            Err(error) => {
+                let gone = matches!(error, Errno::CONNREFUSED | Errno::NOENT);
+                let error = if gone { libc::ENETDOWN } else { errno(error) };
+                return pass_through(flags).ok_or(error);
+            }
         }
     }
+}
+
+/// Whether who listens is root or this process's user: another one could read and forge all.
+pub(crate) fn is_trusted(fd: impl AsFd) -> bool {
+    let Ok(peer) = socket_peercred(fd) else { return false };
+    peer.uid.is_root() || peer.uid == getuid() || peer.uid == geteuid()
 }
 
 /// An answer: value and payload.

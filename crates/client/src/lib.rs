@@ -6,7 +6,10 @@
 
 pub mod calls;
 mod control;
+mod door;
 mod files;
+#[cfg(test)]
+mod frames;
 mod memory;
 mod message;
 mod names;
@@ -22,6 +25,7 @@ mod transfer;
 
 pub use calls::{is_native_option, is_sctp};
 pub use control::{engine_path, set_engine};
+pub use door::keep_reaching;
 pub use files::{is_ours_aio, is_ours_among, print, read_vector_at, send_file, write_vector_at};
 pub use memory::{read_memory, write_memory};
 pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo, time_to_live};

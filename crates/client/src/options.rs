@@ -155,7 +155,16 @@ pub fn addresses(sock: &Sock, peer: bool, number: u32) -> Fallible<(u32, Vec<u8>
     let option = if peer { GET_PEER_ADDRS } else { GET_LOCAL_ADDRS };
     let given = number.to_ne_bytes().to_vec();
     match call(Op::GetOption, sock.inode, (SCTP.into(), option.into()), given) {
-        Ok((_, answer)) => Ok((Fields(&answer).u32(4), answer.get(8..).unwrap_or(&[]).to_vec())),
+        Ok((_, answer)) => {
+            let list = answer.get(8..).unwrap_or(&[]);
+            let there = read_packed(list).map_or(0, |list| list.len() as u32);
+            // Whoever walks through them trusts the number.
+            if Fields(&answer).u32(4) > there {
+                Err(libc::EPROTO)
+            } else {
+                Ok((there, list.to_vec()))
+            }
+        }
         // RFC 6458 §9.3: "If there is no association on this socket, sctp_getpaddrs() returns 0".
         Err(libc::EINVAL | libc::ENOTCONN) if !sock.many => Ok((0, Vec::new())),
         Err(error) => Err(error),

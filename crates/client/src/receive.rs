@@ -9,7 +9,7 @@ use std::sync::MutexGuard;
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
-use tresse_sockets::protocol::{HEADER, Op, RxHeader, flag, kind};
+use tresse_sockets::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
 use crate::control::{call, take_end, take_error};
 use crate::message::{part, total};
@@ -72,7 +72,7 @@ impl Reading<'_> {
         let shared = shared();
         if shared {
             system::lock(fd, Turn::Reading, true);
-            *offset = system::shared_number(fd);
+            *offset = system::shared_number(fd).min(MAX_RX_PAYLOAD);
         }
         Reading { fd, shared, offset }
     }
@@ -102,11 +102,15 @@ impl Reading<'_> {
             // The engine died.
             Ok(0) => Err(libc::ECONNRESET),
             Ok(bytes) => {
+                let there = bytes.checked_sub(HEADER).ok_or(libc::EPROTO)?;
                 let header = RxHeader::decode(&head).ok_or(libc::EPROTO)?;
+                if header.length as usize > MAX_RX_PAYLOAD || there > header.length as usize {
+                    return Err(libc::EPROTO);
+                }
                 Ok(match header.kind {
                     kind::END => Front::End,
                     kind::FAILED => Front::Failed,
-                    _ => Front::Frame(header, bytes - HEADER),
+                    _ => Front::Frame(header, there),
                 })
             }
             Err(libc::EAGAIN) => Ok(Front::Empty),

@@ -16,7 +16,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, getpeername};
 use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
 use tresse_sockets::protocol::Op;
 
-use crate::control::{call, is_engine};
+use crate::control::{call, is_engine, is_trusted};
+use crate::door::is_passed;
 use crate::processes::{is_own, share, shared, watch_forks};
 use crate::readiness::Watch;
 use crate::send::Approval;
@@ -245,7 +246,12 @@ fn is_ours(fd: i32) -> bool {
         return false;
     }
     let Ok(peer) = SocketAddrUnix::try_from(peer) else { return false };
-    peer.path().is_some_and(|path| is_engine(path.to_bytes()))
+    match (peer.path(), peer.abstract_name()) {
+        (Some(path), _) => is_engine(path.to_bytes()),
+        // Such names anybody can take.
+        (_, Some(name)) => is_passed(name) && is_trusted(borrow(fd)),
+        _ => false,
+    }
 }
 
 /// An option of a socket that is a number, as the engine has it.
@@ -272,7 +278,7 @@ fn learn(inode: u64) -> Arc<Sock> {
     if let Ok((_, value)) = linger
         && value.first() == Some(&1)
     {
-        sock.linger.store(i32::from(value[4]), Ordering::Relaxed);
+        sock.linger.store(value.get(4).copied().unwrap_or(0).into(), Ordering::Relaxed);
     }
     insert(sock)
 }

@@ -11,6 +11,7 @@ mod aliases;
 mod descriptors;
 mod files;
 mod next;
+mod privileges;
 mod processes;
 mod readiness;
 mod standard;

@@ -65,6 +65,9 @@ pub enum Op {
     /// What the kernel says of such a one-to-one socket with `poll`, besides POLLIN and POLLOUT. Value:
     /// POLLERR, POLLHUP and POLLRDHUP.
     Shown = 15,
+    /// Every frame of this connection to come has one end of another connection with it
+    /// (SCM_RIGHTS): for a process that cannot reach the path any more.
+    Door = 16,
 }
 
 impl Op {
@@ -72,7 +75,7 @@ impl Op {
         use Op::*;
         [
             Socket, Accept, Bind, Connect, Listen, Shutdown, Name, SetOption, GetOption, TakeError,
-            CheckSend, PeelOff, Linger, Expects, Shown,
+            CheckSend, PeelOff, Linger, Expects, Shown, Door,
         ]
         .into_iter()
         .find(|op| *op as u16 == code)

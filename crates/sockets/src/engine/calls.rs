@@ -145,7 +145,7 @@ impl Engine {
             Op::Expects => self.expects(id).map(nothing),
             Op::Shown => self.shown(id).map(|shown| (shown.bits().into(), Vec::new())),
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
-            Op::Socket | Op::Accept | Op::Linger => Err(errno::EINVAL),
+            Op::Socket | Op::Accept | Op::Linger | Op::Door => Err(errno::EINVAL),
         }
     }
 
@@ -303,6 +303,14 @@ impl Engine {
         if let Some(association) = self.associations.get(&number) {
             let core = association.core;
             let _ = self.raw.act(|endpoint, now| endpoint.abort(now, core, reason));
+        }
+    }
+
+    /// Ends what has not ended by itself.
+    pub(super) fn abort_all(&mut self) {
+        let open = self.associations.iter().filter(|(_, association)| !association.ended);
+        for number in open.map(|(number, _)| *number).collect::<Vec<_>>() {
+            self.abort_association(number, b"the engine has ended");
         }
     }
 

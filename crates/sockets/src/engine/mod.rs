@@ -6,6 +6,7 @@
 mod bind;
 mod calls;
 mod deliver;
+mod door;
 mod encapsulation;
 mod events;
 mod folder;

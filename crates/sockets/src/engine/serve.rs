@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
 
 use super::Engine;
+use super::door::serve_door;
 use super::idle::watch_idle;
 use super::socket::{Conn, Received, watch};
 use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
@@ -99,6 +100,8 @@ pub struct Stop {
 pub struct Server {
     pub(super) engine: Rc<RefCell<Engine>>,
     listener: AsyncFd<OwnedFd>,
+    /// Whose it was in the beginning; the process may give up privileges.
+    owner: rustix::process::Uid,
     events: Events,
     driver: tresse::Driver,
     path: PathBuf,
@@ -111,7 +114,7 @@ impl std::fmt::Debug for Server {
     }
 }
 
-type Shared = Rc<RefCell<Engine>>;
+pub(super) type Shared = Rc<RefCell<Engine>>;
 
 impl Server {
     /// Binds the carrier, and listens for clients at `path`, which must not exist. Everything that
@@ -150,6 +153,7 @@ impl Server {
         Ok(Server {
             engine: Rc::new(RefCell::new(engine)),
             listener: watch(listener)?,
+            owner: rustix::process::geteuid(),
             events,
             driver,
             path: path.to_owned(),
@@ -179,7 +183,7 @@ impl Server {
     /// # Errors
     /// When the carrier or the listening socket has failed.
     pub async fn run(self, stop: impl Future<Output = Stop>) -> io::Result<()> {
-        let Server { engine, listener, mut events, driver, path, .. } = self;
+        let Server { engine, listener, owner, mut events, driver, path, .. } = self;
         let local = LocalSet::new();
         let result = local
             .run_until(async {
@@ -194,7 +198,7 @@ impl Server {
                 let until_stop = async { drain(&engine, stop.await).await };
                 tokio::select! {
                     () = until_stop => Ok(()),
-                    result = accept_all(&engine, &listener) => result,
+                    result = accept_all(&engine, &listener, &owner) => result,
                     result = driver => {
                         result.map_err(io::Error::other).and_then(|result| result)
                     }
@@ -227,12 +231,19 @@ async fn drain(engine: &Shared, stop: Stop) {
             notified.await;
         }
     };
-    let _ = timeout_at(deadline, all_ended).await;
+    if timeout_at(deadline, all_ended).await.is_err() {
+        // Peers may be told that nobody is here any more.
+        engine.borrow_mut().abort_all();
+    }
     // The last packets leave with the driver's next turn.
     sleep(Duration::from_millis(1)).await;
 }
 
-async fn accept_all(engine: &Shared, listener: &AsyncFd<OwnedFd>) -> io::Result<()> {
+async fn accept_all(
+    engine: &Shared,
+    listener: &AsyncFd<OwnedFd>,
+    owner: &rustix::process::Uid,
+) -> io::Result<()> {
     // Given up when there are no descriptors any more, so that requests are still answered: a
     // program that has the engine in its own process waits for the answer, and closes none.
     let another = || fcntl_dupfd_cloexec(listener, 0).ok();
@@ -244,9 +255,9 @@ async fn accept_all(engine: &Shared, listener: &AsyncFd<OwnedFd>) -> io::Result<
             Ok(fd) => {
                 spare = spare.or_else(another);
                 let last = spare.is_none();
-                // The path is private; a descriptor that was passed on is not.
-                let mine = rustix::process::getuid();
-                if socket_peercred(&fd).is_ok_and(|peer| peer.uid == mine) {
+                // The path is private; who entered its folder earlier may be another user now.
+                let mine = [*owner, rustix::process::geteuid()];
+                if socket_peercred(&fd).is_ok_and(|peer| mine.contains(&peer.uid)) {
                     let serving = serve_connection(Rc::clone(engine), fd, last);
                     if last {
                         serving.await;
@@ -283,7 +294,7 @@ async fn first_frame(conn: &Conn) -> Option<Request> {
 }
 
 /// Serves a connection to its end; `last` if it has the last descriptor, which it cannot keep.
-async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
+pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
     let Ok(conn) = Conn::new(fd) else { return };
     let conn = Rc::new(conn);
@@ -334,6 +345,11 @@ async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
             if !answer(result) && error != 0 {
                 engine.borrow_mut().fail(request.socket, error);
             }
+        }
+        Op::Door if last => answer(Err(crate::abi::errno::EMFILE)),
+        Op::Door => {
+            answer(Ok((0, Vec::new())));
+            serve_door(engine, &conn).await;
         }
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);

@@ -2,6 +2,7 @@
 
 mod ends;
 mod flood;
+mod gone;
 mod options;
 mod paths;
 mod returned;

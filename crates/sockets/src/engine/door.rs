@@ -1,0 +1,56 @@
+//! Connections from programs that may not enter the engine's folder any more, as they have given up
+//! privileges: each comes through a connection that was made before, the door.
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use tokio::task::spawn_local;
+
+use super::serve::{Shared, serve_connection};
+use super::socket::Conn;
+
+/// What came through.
+enum Passed {
+    Connection(OwnedFd),
+    Nothing,
+    End,
+}
+
+fn receive(conn: &Conn) -> Result<Passed, Errno> {
+    let (mut byte, mut space) =
+        ([0; 1], [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))]);
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let fd = conn.fd.get_ref();
+    let bytes = recvmsg(fd, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?.bytes;
+    let passed = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut rights) => rights.next(),
+        _ => None,
+    });
+    Ok(match passed {
+        Some(fd) => Passed::Connection(fd),
+        None if bytes == 0 => Passed::End,
+        // There was no descriptor left for it: the program's end says so.
+        None => Passed::Nothing,
+    })
+}
+
+/// Serves what comes through, until the last process that has the door ends.
+pub(super) async fn serve_door(engine: Shared, conn: &Conn) {
+    while let Ok(mut guard) = conn.fd.readable().await {
+        match receive(conn) {
+            Ok(Passed::Connection(fd)) => {
+                let serving = serve_connection(engine.clone(), fd, false);
+                let serving: Pin<Box<dyn Future<Output = ()>>> = Box::pin(serving);
+                spawn_local(serving);
+            }
+            Ok(Passed::Nothing) | Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => guard.clear_ready(),
+            Ok(Passed::End) | Err(_) => return,
+        }
+    }
+}
