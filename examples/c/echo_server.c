@@ -4,6 +4,7 @@
  *     ./echo_server [SCTP port] [UDP port]
  */
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,8 @@ int main(int argc, char **argv)
 	static char message[65536] __attribute__((aligned(8)));
 	int on = 1;
 
+	/* A peer that has gone before its answer is sent is no reason to die. */
+	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	local.sin_port = htons(argc > 1 ? atoi(argv[1]) : 5000);
 	config.udp_port = argc > 2 ? atoi(argv[2]) : 9899;

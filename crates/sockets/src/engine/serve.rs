@@ -346,10 +346,13 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                 engine.borrow_mut().fail(request.socket, error);
             }
         }
-        Op::Door if last => answer(Err(crate::abi::errno::EMFILE)),
         Op::Door => {
-            answer(Ok((0, Vec::new())));
-            serve_door(engine, &conn).await;
+            // That one lasts, too.
+            let refused = last.then_some(crate::abi::errno::EMFILE);
+            answer(refused.map_or(Ok((0, Vec::new())), Err));
+            if !last {
+                serve_door(engine, &conn).await;
+            }
         }
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);

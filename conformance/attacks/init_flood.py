@@ -1,0 +1,19 @@
+"""INITs without end, each from another port with another tag: an INIT costs its receiver no memory
+(RFC 9260 section 5.1.3: the cookie has all state)."""
+from attack import main
+from sctp import Peer
+
+COUNT = 20_000
+
+
+def play(victim):
+    peer = Peer()
+    for n in range(COUNT):
+        peer.port, peer.tag = 1024 + n % 60_000, 1 + n
+        peer.send(peer.init(), tag=0)
+        if n % 64 == 0:
+            peer.drain()
+    return COUNT
+
+
+main(play, memory=8, most=16, cpu=4)

@@ -1,0 +1,158 @@
+"""SCTP in UDP datagrams (RFC 9260, RFC 6951), as much as an attacker needs: packets are made by hand, and
+nothing that arrives is answered unless the attack says so."""
+import random
+import socket
+import struct
+import time
+
+DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT = range(7)
+SHUTDOWN, SHUTDOWN_ACK, ERROR, COOKIE_ECHO, COOKIE_ACK = range(7, 12)
+SHUTDOWN_COMPLETE = 14
+UDP_PORT = 9899
+SCTP_PORT = 5001
+
+
+def _table():
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        yield byte
+
+
+TABLE = list(_table())
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def chunk(kind, body=b"", flags=0):
+    return struct.pack(">BBH", kind, flags, 4 + len(body)) + body + bytes(-len(body) % 4)
+
+
+def parameter(kind, body):
+    return struct.pack(">HH", kind, 4 + len(body)) + body + bytes(-len(body) % 4)
+
+
+def data(tsn, payload, stream=0, ssn=0, flags=3):
+    """Flags: 1 ends the message, 2 begins it, 4 is unordered."""
+    return chunk(DATA, struct.pack(">IHHI", tsn & 0xFFFFFFFF, stream, ssn, 0) + payload, flags)
+
+
+def sack(cumulative, window=65536, gaps=(), duplicates=()):
+    body = struct.pack(">IIHH", cumulative & 0xFFFFFFFF, window, len(gaps), len(duplicates))
+    body += b"".join(struct.pack(">HH", *gap) for gap in gaps)
+    return chunk(SACK, body + b"".join(struct.pack(">I", tsn) for tsn in duplicates))
+
+
+def packet(source_port, tag, chunks, port=SCTP_PORT):
+    body = b"".join(chunks)
+    head = struct.pack(">HHI", source_port, port, tag)
+    return head + struct.pack("<I", crc32c(head + bytes(4) + body)) + body
+
+
+def chunks_of(datagram):
+    """(type, flags, body) of each chunk."""
+    at = 12
+    while at + 4 <= len(datagram):
+        kind, flags, length = struct.unpack_from(">BBH", datagram, at)
+        if length < 4:
+            return
+        yield kind, flags, datagram[at + 4:at + length]
+        at += (length + 3) // 4 * 4
+
+
+class Peer:
+    """One end of an association; the other end is the victim."""
+
+    def __init__(self, server="127.0.0.1", own="127.0.0.1", port=None, udp_port=0, window=1 << 20,
+                 sctp_port=SCTP_PORT):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        self.socket.bind((own, udp_port))
+        self.socket.connect((server, UDP_PORT))
+        self.port = port or random.randrange(1024, 65536)
+        self.sctp_port = sctp_port
+        self.tag = random.randrange(1, 1 << 32)
+        self.tsn = self.first = random.randrange(1 << 32)
+        self.window = window
+        # Of the victim: its tag, its first TSN.
+        self.their_tag = self.their_tsn = 0
+        self.sent = self.received = 0
+
+    def send(self, *chunks, tag=None):
+        tag = self.their_tag if tag is None else tag
+        self.send_raw(packet(self.port, tag, chunks, self.sctp_port))
+
+    def send_raw(self, datagram):
+        try:
+            self.socket.send(datagram)
+        except ConnectionRefusedError:
+            self.socket.send(datagram)  # What the one before was refused with.
+        self.sent += len(datagram) + 28
+
+    def receive(self, patience=5.0):
+        """The next packet; `None` if none comes."""
+        self.socket.settimeout(max(patience, 1e-4))
+        try:
+            datagram = self.socket.recv(65536)
+        except (TimeoutError, ConnectionRefusedError, BlockingIOError):
+            return None
+        self.received += len(datagram) + 28
+        return datagram
+
+    def expect(self, kind, patience=5.0):
+        """The body of the first chunk of a kind that comes."""
+        end = time.monotonic() + patience
+        while (left := end - time.monotonic()) > 0:
+            for found, _, body in chunks_of(self.receive(left) or b""):
+                if found == kind:
+                    return body
+        raise AssertionError(f"no chunk of type {kind} within {patience} s")
+
+    def drain(self, patience=0.0):
+        """All chunks that are there, or come until nothing comes for a while."""
+        found = []
+        while (datagram := self.receive(patience)) is not None:
+            found.extend(chunks_of(datagram))
+        return found
+
+    def init(self, parameters=b"", streams=10):
+        body = struct.pack(">IIHHI", self.tag, self.window, streams, streams, self.first)
+        return chunk(INIT, body + parameters)
+
+    def connect(self, parameters=b"", streams=10, patience=5.0):
+        cookie = None
+        for _ in range(5):
+            self.send(self.init(parameters, streams), tag=0)
+            try:
+                ack = self.expect(INIT_ACK, patience / 5)
+            except AssertionError:
+                continue
+            self.their_tag, _, _, _, self.their_tsn = struct.unpack_from(">IIHHI", ack)
+            cookie = self.find(ack[16:], 7)
+            break
+        assert cookie, "no INIT ACK"
+        self.send(chunk(COOKIE_ECHO, cookie))
+        self.expect(COOKIE_ACK, patience)
+        return self
+
+    @staticmethod
+    def find(parameters, wanted):
+        at = 0
+        while at + 4 <= len(parameters):
+            kind, length = struct.unpack_from(">HH", parameters, at)
+            if kind == wanted:
+                return parameters[at + 4:at + length]
+            at += max(4, (length + 3) // 4 * 4)
+        return None
+
+    def message(self, payload, stream=0, ssn=0):
+        self.send(data(self.tsn, payload, stream, ssn))
+        self.tsn += 1
+
+    def close(self):
+        self.socket.close()
