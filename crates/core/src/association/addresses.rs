@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Association, Control, MAX_PATHS, State};
-use crate::path::source::{Host, Sources};
+use crate::path::source::{Host, Sources, reaches};
 use crate::path::{HeartbeatInfo, Path, PathId};
 use crate::time::Time;
 
@@ -55,10 +55,11 @@ impl Association {
         self.omits_addresses
     }
 
-    /// The peer answered during the handshake, at this address of ours: so it knows it.
-    pub(super) fn learn_source(&mut self, path: PathId, local: IpAddr) {
+    /// The peer answered during the handshake, `from` one of its addresses, at this address of ours: so it
+    /// knows it. Of the path to another one of them that says nothing: it may be of the other family.
+    pub(super) fn learn_source(&mut self, path: PathId, from: IpAddr, local: IpAddr) {
         self.sources.learn(local);
-        if self.sources.knows(local) {
+        if self.sources.knows(local) && self.paths[path].remote == from {
             self.paths[path].local = Some(local);
             self.paths[path].proven = true;
         }
@@ -132,7 +133,8 @@ impl Association {
     }
 
     fn take_source(&mut self, now: Time, path: PathId, local: IpAddr) {
-        if self.paths[path].local != Some(local) && self.may_leave_from(local) {
+        let p = &self.paths[path];
+        if p.local != Some(local) && reaches(local, p.remote) && self.may_leave_from(local) {
             self.change_source(now, path, local);
         }
     }
@@ -148,11 +150,14 @@ impl Association {
         Some(local).filter(|l| self.may_leave_from(*l) && self.paths[path].local != Some(*l))
     }
 
-    /// Something that was sent on `path` was not answered.
-    pub(super) fn doubt_source(&mut self, now: Time, path: PathId) {
+    /// Something that was sent on `path` at `sent` was not answered. If it left from an earlier source, of
+    /// the one of today it says nothing.
+    pub(super) fn doubt_source(&mut self, now: Time, path: PathId, sent: Time) {
         let p = &self.paths[path];
-        let found = p.heartbeat.found.filter(|l| p.local != Some(*l) && self.may_leave_from(*l));
+        let other = |l: &IpAddr| p.local != Some(*l) && reaches(*l, p.remote);
+        let found = p.heartbeat.found.filter(|l| other(l) && self.may_leave_from(*l));
         if is_doubtful(p)
+            && sent >= p.source_since
             && let Some(next) = found.or_else(|| self.sources.next(p.remote, p.local))
         {
             self.change_source(now, path, next);

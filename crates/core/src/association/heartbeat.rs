@@ -130,7 +130,7 @@ impl Association {
         }
         let lost = self.paths[path].heartbeat.outstanding.take();
         if let Some(lost) = lost {
-            self.heartbeat_lost(now, path, now.since(lost.sent));
+            self.heartbeat_lost(now, path, lost);
             if self.is_closed() {
                 return;
             }
@@ -175,8 +175,9 @@ impl Association {
     }
 
     //= RFC 9260 8.3-3
-    /// §8.3: not acknowledged within one RTO, `waited`.
-    fn heartbeat_lost(&mut self, now: Time, path: PathId, waited: Duration) {
+    /// §8.3: not acknowledged within one RTO.
+    fn heartbeat_lost(&mut self, now: Time, path: PathId, lost: HeartbeatInfo) {
+        let waited = now.since(lost.sent);
         let profile = std::sync::Arc::clone(&self.config.profile);
         let patient = profile.limits.patience;
         let error = !patient || waited >= self.error_rto(path);
@@ -184,6 +185,9 @@ impl Association {
         let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
         let confirmed = p.confirmed;
+        if !confirmed {
+            p.heartbeat.keep_probe(lost);
+        }
         p.rtt.back_off(&profile);
         if error {
             p.rtt.lose_patience(&profile);
@@ -191,7 +195,7 @@ impl Association {
         if p.count_failure(error) {
             self.path_changed(path);
         }
-        self.doubt_source(now, path);
+        self.doubt_source(now, path, lost.sent);
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
@@ -212,11 +216,16 @@ impl Association {
             return;
         }
         // One that comes too late, as after an outage, is nothing to count.
-        if self.paths.get(path).is_none_or(|p| p.heartbeat.outstanding != Some(info)) {
+        let Some(p) = self.paths.get(path) else { return };
+        // But §5.4 has no time limit for the nonce: where the round trip takes longer than the RTO of a path
+        // that has not been measured yet, no answer would ever come in time.
+        let probe = !p.confirmed && p.heartbeat.is_probe(info);
+        if p.heartbeat.outstanding != Some(info) && !probe {
             return;
         }
         let p = &mut self.paths[path];
         p.heartbeat.outstanding = None;
+        p.heartbeat.probes.clear();
         p.heartbeat.acked += 1;
         if p.silent {
             p.rtt.begin_anew(); // It may well be another path than it was.

@@ -69,7 +69,7 @@ impl Association {
                         self.path_changed(path);
                         self.probe_failed(now, path);
                     }
-                    self.doubt_source(now, path);
+                    self.doubt_source(now, path, now);
                 }
             }
         }

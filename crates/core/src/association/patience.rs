@@ -15,6 +15,12 @@
 //! timer      = min(RTO, max(due - now, 2 SRTT)) once something has expired in vain
 //! ```
 //!
+//! Where several paths carry data at once, each with a T3-rtx of its own, the association counts its errors
+//! in this way in any case. RFC 9260 §8.1 counts "consecutive retransmissions", of which one datum at a
+//! time goes round the paths; four paths that are dead together would use up Association.Max.Retrans four
+//! times as quickly, although a fifth one works. Their timers stay as they are, and so do the errors
+//! of each path.
+//!
 //! RFC 7829 §4 has the same goal: "SCTP-PF shall provide the same level of disruption tolerance as a
 //! standard SCTP implementation". Errors come no sooner than RFC 9260 would count them, which may
 //! have several timers running where this follows one.
@@ -53,8 +59,13 @@ impl Patience {
 }
 
 impl Association {
-    fn is_patient(&self) -> bool {
+    pub(super) fn is_patient(&self) -> bool {
         self.profile().limits.patience
+    }
+
+    /// The association counts its errors at the pace of one timer of RFC 9260.
+    fn counts_patiently(&self) -> bool {
+        self.is_patient() || (self.is_concurrent() && self.may_send_data())
     }
 
     /// The RTO after which something that is not answered on `path` is an error.
@@ -65,12 +76,15 @@ impl Association {
 
     /// A timer starts on `path`, with RTO: how long it runs.
     pub(super) fn start_patience(&mut self, now: Time, path: PathId, rto: Duration) -> Duration {
-        if !self.is_patient() {
+        if !self.counts_patiently() {
             return rto;
         }
         if self.patience.due.is_none() {
             let due = now + self.paths[path].rtt.patience();
             self.patience = Patience { due: Some(due), path, tried: false };
+        }
+        if !self.is_patient() {
+            return rto;
         }
         self.patience.wait(now, rto, self.paths[path].rtt.srtt())
     }
@@ -91,9 +105,9 @@ impl Association {
     }
 
     //= RFC 7829 4-1
-    /// A timer expired: whether that is an error.
+    /// A timer expired: whether that is an error of the association.
     pub(super) fn is_error(&mut self, now: Time) -> bool {
-        if !self.is_patient() {
+        if !self.counts_patiently() {
             return true;
         }
         self.patience.tried = true;
@@ -110,5 +124,27 @@ impl Association {
         let due = if due + rto > now { due + rto } else { now + rto };
         self.patience = Patience { due: Some(due), path: next, tried: true };
         true
+    }
+
+    /// The same timer: whether it is an error of `path`, where the data was sent at `sent`. Each error of the
+    /// association is. And so is what has waited as long as it would have by RFC 9260, even if other paths
+    /// have answered meanwhile: they must not keep one alive where nothing comes through.
+    pub(super) fn is_path_error(
+        &mut self,
+        now: Time,
+        path: PathId,
+        sent: Time,
+        error: bool,
+    ) -> bool {
+        if error || !self.is_patient() {
+            return true;
+        }
+        let profile = Arc::clone(&self.config.profile);
+        let rtt = &mut self.paths[path].rtt;
+        let overdue = now.since(sent) >= rtt.patience();
+        if overdue {
+            rtt.lose_patience(&profile);
+        }
+        overdue
     }
 }

@@ -62,7 +62,7 @@ impl Association {
         self.sources.learn(local);
         self.adopt_peer(&cookie.peer);
         if let Some(path) = self.confirm_offered(cookie) {
-            self.learn_source(path, local);
+            self.learn_source(path, source, local);
         }
         self.tell_adaptation();
         self.start_heartbeats(now);

@@ -153,6 +153,9 @@ impl Association {
             self.errors = 0;
             self.renew_patience(now);
             self.note_progress();
+            // The probe was taken, so there is room for the next one: what fills the window are chunks
+            // behind gaps, which this one helps to deliver. Its loss is no reason to wait longer.
+            self.sender.zero_window.probes = 0;
         }
         self.sender.zero_window.answered = true;
         let cumulative = self.sender.board.cumulative();

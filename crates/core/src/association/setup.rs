@@ -108,7 +108,7 @@ impl Association {
         first.confirmed = true;
         let mut association = Association::new(blueprint, Paths::new(first));
         association.setup.accepted = true;
-        association.learn_source(PathId(0), local);
+        association.learn_source(PathId(0), source, local);
         association.adopt_peer(&cookie.peer);
         association.establish(now);
         let path = association.paths.find(source).unwrap_or_default();
@@ -194,7 +194,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
-        self.doubt_source(now, path);
+        self.doubt_source(now, path, now);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
         self.setup.path = self.paths.alternate(path);
@@ -259,7 +259,7 @@ impl Association {
             self.paths[path].confirmed |= alone;
             if self.paths[path].confirmed {
                 self.setup.path = path;
-                self.learn_source(path, incoming.local);
+                self.learn_source(path, source, incoming.local);
             }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2

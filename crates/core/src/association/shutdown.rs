@@ -7,7 +7,7 @@ use tresse_wire::Tsn;
 
 use super::input::Incoming;
 use super::{Association, Control, State};
-use crate::event::{CloseReason, Event};
+use crate::event::{CloseReason, Event, LossCause};
 use crate::path::PathId;
 use crate::time::Time;
 
@@ -138,7 +138,7 @@ impl Association {
         if self.paths[last].count_failure(error) {
             self.path_changed(last);
         }
-        self.doubt_source(now, last);
+        self.doubt_source(now, last, now);
         let control = match self.state {
             State::ShutdownSent => Control::Shutdown,
             State::ShutdownAckSent => Control::ShutdownAck(None),
@@ -166,7 +166,8 @@ impl Association {
             // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
             State::CookieWait | State::CookieEchoed | State::Closed => {}
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
-                if self.state != State::ShutdownReceived {
+                let again = self.state == State::ShutdownReceived;
+                if !again {
                     self.state = State::ShutdownReceived;
                     self.shutdown.t5 = None; // It begins anew if the window closes.
                     self.journal.event(Event::PeerShutdown);
@@ -174,6 +175,9 @@ impl Association {
                 (self.shutdown.path, self.shutdown.source) = (path, source);
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
+                    if again {
+                        self.answer_repeated_shutdown(now);
+                    }
                     self.opportunity();
                     self.shutdown_progress(now);
                 }
@@ -187,6 +191,21 @@ impl Association {
             // Our SHUTDOWN ACK was lost.
             State::ShutdownAckSent => self.send_shutdown(now, path, Control::ShutdownAck(source)),
         }
+    }
+
+    /// The peer's T2-shutdown has expired: it lives, and has not got what is outstanding, for which T3-rtx
+    /// may be backed off to a minute by now. While it waits the peer counts errors, and hears nothing,
+    /// for SHUTDOWN ACK has to wait for the data (§9.2). So that leaves again now, if it is older than an
+    /// RTO that is not backed off: what RFC 6069 does for TCP when a route has come back.
+    fn answer_repeated_shutdown(&mut self, now: Time) {
+        let first = self.sender.board.cumulative() + 1;
+        let Some(chunk) = self.sender.board.get(first) else { return };
+        let overdue = now.since(chunk.last_sent) >= self.paths[chunk.path].rtt.fresh();
+        if !overdue || self.is_window_closed() {
+            return;
+        }
+        self.lose(now, first, LossCause::Timeout);
+        self.sender.retransmit_now = true;
     }
 
     //= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26

@@ -96,9 +96,9 @@ impl Association {
             self.state,
             State::Established | State::ShutdownPending | State::ShutdownReceived
         );
-        if !open || self.sender.board.earliest(path).is_none() {
-            return;
-        }
+        let board = &self.sender.board;
+        let earliest = board.earliest(path).and_then(|seq| board.get(seq));
+        let Some(sent) = earliest.filter(|_| open).map(|chunk| chunk.last_sent) else { return };
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].timeouts += 1;
@@ -141,11 +141,12 @@ impl Association {
             self.renew_patience(now);
             self.guard_closed_window(now);
         } else {
-            if self.paths[path].count_failure(error) {
+            let of_path = self.is_path_error(now, path, sent, error);
+            if self.paths[path].count_failure(of_path) {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
-            self.doubt_source(now, path);
+            self.doubt_source(now, path, sent);
             if error {
                 self.count_error();
             }

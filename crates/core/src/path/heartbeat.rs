@@ -7,6 +7,10 @@ use super::PathId;
 use crate::rng::Rng;
 use crate::time::Time;
 
+/// So many probes of an unconfirmed address are remembered. Their intervals double, so the first of them
+/// waits for fifteen times the RTO that it was sent with.
+const MAX_PROBES: usize = 4;
+
 /// Length of the Heartbeat Info that we send: path, time, nonce.
 const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
 
@@ -47,7 +51,9 @@ impl HeartbeatInfo {
 pub(crate) struct HeartbeatState {
     /// The heartbeat that waits for its answer.
     pub(crate) outstanding: Option<HeartbeatInfo>,
-    /// The same, of those that were sent from other sources than that of the path.
+    /// Those that were not answered in time while the address was not confirmed: the last few.
+    pub(crate) probes: Vec<HeartbeatInfo>,
+    /// The same as `outstanding`, of those that were sent from other sources than that of the path.
     pub(crate) search: Option<HeartbeatInfo>,
     /// Where an answer to those has come since.
     pub(crate) found: Option<IpAddr>,
@@ -62,6 +68,19 @@ pub(crate) struct HeartbeatState {
 }
 
 impl HeartbeatState {
+    /// A probe of an unconfirmed address (§5.4) was not answered in time. It may be yet.
+    pub(crate) fn keep_probe(&mut self, lost: HeartbeatInfo) {
+        if self.probes.len() == MAX_PROBES {
+            self.probes.remove(0);
+        }
+        self.probes.push(lost);
+    }
+
+    /// Whether it is one of these.
+    pub(crate) fn is_probe(&self, info: HeartbeatInfo) -> bool {
+        self.probes.contains(&info)
+    }
+
     /// Nothing was heard since it was asked whether the peer is still there.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.asked.is_some_and(|asked| self.heard <= asked)

@@ -66,6 +66,11 @@ impl RttEstimator {
         self.rto = rto;
     }
 
+    /// RTO as it would be without any backoff.
+    pub(crate) fn fresh(&self) -> Duration {
+        self.unbacked(self.min)
+    }
+
     /// RTO without any backoff.
     fn unbacked(&self, min: Duration) -> Duration {
         let max = self.parameters.max();

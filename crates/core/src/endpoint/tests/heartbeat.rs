@@ -360,3 +360,18 @@ fn a_heartbeat_for_which_there_is_no_room_is_not_unanswered() {
     assert!(sent.iter().filter(|p| p.carries(ChunkType::HEARTBEAT_ACK)).count() > 0);
     assert_eq!(script.path(0).errors, 0);
 }
+
+/// §5.4 has no time limit for the nonce. RTO of a path that was never measured may be shorter than the round
+/// trip: then every answer is late.
+#[test]
+fn an_answer_that_takes_longer_than_rto_confirms_an_address() {
+    let (mut script, _) = unconfirmed(&standard(), 2);
+    let sent = script.wait(ms(1));
+    let first = info(sent.iter().find(|p| p.to.path == Some(PathId(1))).unwrap());
+    script.wait(secs(4));
+    assert!(script.path(1).errors > 0, "others were sent since");
+    script.give(|w| w.heartbeat_ack(&first));
+    let path = script.path(1);
+    assert_eq!(path.state, PathState::Active);
+    assert!(path.srtt >= Some(secs(4)), "measured at that: {:?}", path.srtt);
+}

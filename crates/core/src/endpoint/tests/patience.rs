@@ -222,3 +222,34 @@ fn inactive_paths_are_tried_in_turn() {
     assert!([0, 1, 2].iter().all(|p| script.path(*p).state == PathState::Inactive));
     assert!([0, 1, 2].iter().all(|p| paths[2..].contains(p)), "{paths:?}");
 }
+
+/// With concurrent transfer other paths answer all the time. They must not renew the patience with one where
+/// nothing comes through.
+#[test]
+fn a_path_without_answers_fails_while_others_answer() {
+    let overrides = "[heartbeat]\nenabled = false\n[limits]\npatience = true";
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260", overrides)
+    };
+    let mut script = Script::multihomed(&config, 2);
+    let mut arrived = std::collections::BTreeSet::new();
+    let mut sent = Vec::new();
+    let failed = (0..2000).any(|_| {
+        sent.extend(script.wait(ms(200)));
+        sent.extend(script.send(1000));
+        sent.retain(|packet: &Sent| packet.to.path == Some(PathId(0)));
+        arrived.extend(script.numbers(&sent).concat());
+        let count = (0..).find(|n| !arrived.contains(n)).unwrap();
+        let gaps: Vec<(u16, u16)> = arrived
+            .iter()
+            .filter(|n| **n > count)
+            .map(|n| ((n - count + 1) as u16, (n - count + 1) as u16))
+            .collect();
+        sent = script.sack(count, &gaps);
+        script.path(1).state == PathState::Inactive
+    });
+    assert!(failed, "it goes on for ever");
+    assert_eq!(script.closed(), None);
+}

@@ -408,3 +408,24 @@ fn a_shutdown_is_answered_where_it_came_from() {
         assert_eq!(only(&sent).to.destination, remote);
     }
 }
+
+/// SHUTDOWN ACK has to wait for what is outstanding, and T3-rtx may be backed off to a minute, while the
+/// peer's T2-shutdown uses up its errors.
+#[test]
+fn a_repeated_shutdown_brings_out_what_is_outstanding() {
+    let mut script = Script::connected(&standard());
+    script.send(100);
+    script.sack(1, &[]);
+    script.send(100);
+    for _ in 0..4 {
+        script.wait_for_data();
+    }
+    let (acked, errors) = (script.first, script.path(0).errors);
+    let shut = |script: &mut Script| script.give(|w| w.shutdown(acked));
+    assert!(shut(&mut script).is_empty(), "the first one may have crossed the data");
+    script.wait(secs(1));
+    let sent = shut(&mut script);
+    assert_eq!(script.numbers(&sent), [[1]]);
+    assert_eq!(script.path(0).errors, errors, "no timer has expired");
+    assert!(shut(&mut script).is_empty(), "not before an answer can have come");
+}

@@ -189,3 +189,55 @@ fn a_shutdown_ack_that_had_to_wait_leaves_from_there_too() {
     assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
     assert_eq!(sent[0].to.source, Some(ip("10.0.1.1")));
 }
+
+/// What is not answered is blamed on the source that it left from: one that a search has found since is not
+/// left again before anything was sent from there.
+#[test]
+fn a_source_is_not_blamed_for_what_left_from_another() {
+    let mut script = with_two_sources(&standard());
+    script.send(10);
+    script.wait_for_data();
+    let sent = script.wait_for_data();
+    assert_eq!(script.path(0).local, Some(ip("10.0.1.1")));
+    let of_the_search = |p: &&Sent| p.to.source == Some(ip("10.0.0.1"));
+    let beat = sent.iter().filter(of_the_search).find_map(|p| p.find(ChunkType::HEARTBEAT));
+    let beat = beat.expect("the other source is tried").value.to_vec();
+    script.wait(ms(10));
+    script.give_datagram(Datagram {
+        source: addresses(Side::Z, 1)[0],
+        destination: ip("10.0.0.1"),
+        encapsulation: None,
+        packet: script::packet(script.tag, |w| w.heartbeat_ack(&beat)).into(),
+    });
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
+    script.wait_for_data();
+    assert_eq!(script.path(0).local, Some(ip("10.0.0.1")), "the data had left from 10.0.1.1");
+}
+
+/// The COOKIE ECHO may come from another address than the INIT, of the other family even: where it arrived
+/// is no source for the path to the first.
+#[test]
+fn a_cookie_echo_from_elsewhere_says_nothing_of_the_first_path() {
+    let local_addresses = ips(&["10.0.0.1", "fd00::1"]);
+    let config = EndpointConfig { local_addresses, accept: true, ..EndpointConfig::default() };
+    let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+    let (first, second) = (ip("10.0.0.2"), ip("fd00::2"));
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &[first, second]);
+    let init = script::init_packet(&script::peer_fields(), &parameters.finish());
+    let give = |script: &mut Script, source, destination: &str, packet: Vec<u8>| {
+        let packet = packet.into();
+        let destination = ip(destination);
+        script.give_datagram(Datagram { source, destination, encapsulation: None, packet })
+    };
+    let ack = give(&mut script, first, "10.0.0.1", init);
+    let ack = sent::only(&ack).clone();
+    let tag = ack.init().0.initiate_tag;
+    let echo = script::packet(tag, |w| w.cookie_echo(&ack.cookie()));
+    give(&mut script, second, "fd00::1", echo);
+    script.id = script.end.associations()[0];
+    let sources: Vec<_> =
+        (0..2).map(|path| (script.path(path).remote, script.path(path).local)).collect();
+    let expected = [(first, ip("10.0.0.1")), (second, ip("fd00::1"))];
+    assert_eq!(sources, expected.map(|(remote, local)| (remote, Some(local))));
+}

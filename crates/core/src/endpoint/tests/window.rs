@@ -226,3 +226,19 @@ fn chunks_are_not_cut_to_fit_a_small_window() {
     let sent = script.sack_with(1, &[], 2000);
     assert_eq!(only(&sent).data()[0].payload.len(), 1452);
 }
+
+/// Chunks behind gaps can fill a window: then each chunk that fills a gap is a probe, and it is taken. The
+/// loss of one is no reason to wait longer and longer, up to a minute each.
+#[test]
+fn probes_that_are_taken_do_not_become_rarer() {
+    let mut script = closed();
+    let mut waits = Vec::new();
+    for number in 2..6 {
+        let before = script.now;
+        script.wait_for_data();
+        waits.push(script.now.since(before));
+        script.send(1000);
+        script.sack_with(number, &[], 0);
+    }
+    assert!(waits.iter().all(|wait| *wait <= secs(2)), "{waits:?}");
+}
