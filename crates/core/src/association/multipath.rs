@@ -10,7 +10,7 @@ use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, rtx_policy};
 use crate::profile::{BufferSplitting, RetransmissionPolicy};
 use crate::recovery::chunk_rescheduling::Buffers;
-use crate::scoreboard::{AckOutcome, Eligibility, PathAck};
+use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck};
 use crate::time::Time;
 
 /// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when
@@ -197,7 +197,7 @@ impl Association {
             .take(scanned)
             .filter_map(|seq| {
                 let chunk = board.get(seq)?;
-                Some((seq, self.retransmission_path(&paths, chunk.path, chunk.cause)))
+                Some((seq, self.retransmission_path(&paths, chunk)))
             })
             .find(|(_, path)| now_or_never || self.cwnd_allows(*path))
     }
@@ -212,17 +212,41 @@ impl Association {
     pub(super) fn concurrent_retransmission_path(
         &self,
         paths: &[PathView],
-        last: PathId,
-        cause: Option<LossCause>,
+        chunk: &Outstanding,
     ) -> PathId {
-        if cause == Some(LossCause::Rescheduled) {
+        let last = chunk.path;
+        if chunk.cause == Some(LossCause::Rescheduled) {
             // The point is to take another one, the fastest.
             let others: PathViews = paths.iter().copied().filter(|p| p.id != last).collect();
             let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
             return fastest.unwrap_or(last);
         }
+        let paths = self.promising(paths);
+        if chunk.cause == Some(LossCause::Timeout) && self.is_in_vain(chunk) {
+            let next = rtx_policy::choose(RetransmissionPolicy::Alternate, last, &paths);
+            return next.filter(|id| *id != last).unwrap_or_else(|| self.paths.alternate(last));
+        }
         let policy = self.profile().multipath.retransmission;
-        rtx_policy::choose(policy, last, paths).unwrap_or_else(|| self.paths.data_path())
+        rtx_policy::choose(policy, last, &paths).unwrap_or_else(|| self.paths.data_path())
+    }
+
+    /// Those of the paths where something comes through, as far as is known: they have not timed out
+    /// twice since anything sent there was acknowledged. If there is none, all of them.
+    ///
+    /// The policies of the papers compare paths that work. Of one that does not, a good round-trip time
+    /// or window is a memory: it would be chosen for ever, while another one works.
+    fn promising(&self, paths: &[PathView]) -> PathViews {
+        let comes_through = |p: &&PathView| self.paths[p.id].timeouts_in_a_row <= 1;
+        let found: PathViews = paths.iter().filter(comes_through).copied().collect();
+        if found.is_empty() { paths.into() } else { found }
+    }
+
+    //= RFC 9260 6.4.1-2
+    /// Whether what timed out has had its chance: it was sent twice, or twice nothing came through on its
+    /// path. Then it goes round the paths, whatever the policy, as with one path at a time (RFC 9260
+    /// §6.4.1).
+    fn is_in_vain(&self, chunk: &Outstanding) -> bool {
+        chunk.transmissions > 1 || self.paths[chunk.path].timeouts_in_a_row > 1
     }
 
     /// Whether chunks that leave again can be struck again.

@@ -19,7 +19,7 @@ use crate::path::{PathId, RttProbe};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::timer::tail_loss_probe::NewData;
 use crate::recovery::{Sent, immediate_sack};
-use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
+use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::streams::send_queue::OutChunk;
 use crate::time::Time;
 
@@ -177,17 +177,15 @@ impl Association {
 
     //= RFC 9260 6.4-4 6.4-5
     /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
-    pub(super) fn retransmission_path(
-        &self,
-        views: &[PathView],
-        last: PathId,
-        cause: Option<LossCause>,
-    ) -> PathId {
+    pub(super) fn retransmission_path(&self, views: &[PathView], chunk: &Outstanding) -> PathId {
+        let last = chunk.path;
         if self.is_concurrent() {
-            return self.concurrent_retransmission_path(views, last, cause);
+            return self.concurrent_retransmission_path(views, chunk);
         }
-        match cause {
-            Some(LossCause::Timeout | LossCause::PathFailure) => self.paths.alternate(last),
+        match chunk.cause {
+            Some(LossCause::Timeout) => self.paths.alternate(last),
+            // §7.3: a path that says what fits through it works, and takes it in fragments.
+            Some(LossCause::PathFailure) if self.paths[last].usable() => last,
             // RFC 2960 §6.4 made no difference.
             Some(_) if self.profile().fast_retransmit.alternate_path => self.paths.alternate(last),
             _ if self.paths[last].preferred() => last,
@@ -302,7 +300,7 @@ impl Association {
             if !fits || (closed && !first) {
                 break;
             }
-            if !first && self.retransmission_path(&views, chunk.path, chunk.cause) != packet.path {
+            if !first && self.retransmission_path(&views, chunk) != packet.path {
                 if !self.is_concurrent() {
                     break;
                 }

@@ -235,3 +235,13 @@ fn the_udp_port_of_the_peer_follows_only_a_valid_tag() {
     script.sack(2, &[]);
     assert_eq!(script.send(10)[0].to.encapsulation, Some(4500));
 }
+
+/// A path that says what fits through it works: what was too large leaves there again, in fragments.
+#[test]
+fn what_was_too_large_stays_on_its_path() {
+    let mut script = Script::multihomed(&standard(), 3);
+    let sent = script.send(1300);
+    let again = give(&mut script, &icmp(TOO_BIG, &sent[0].bytes));
+    assert_eq!(only(&again).to.path, sent[0].to.path);
+    assert!(again[0].to.fragment);
+}

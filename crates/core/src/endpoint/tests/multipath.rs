@@ -272,3 +272,65 @@ fn silence_during_the_setup_is_for_t1_cookie_alone() {
     assert!(sent.len() >= 3);
     assert!(sent.iter().all(|packet| packet.carries(ChunkType::COOKIE_ECHO)));
 }
+
+/// So many paths, of which the last one alone takes packets there and back, as everything sent on it is
+/// acknowledged. Returns where what was sent first went, each time, until that happens.
+fn until_acknowledged(policy: &str, paths: u8) -> (Script, Vec<u8>) {
+    let overrides = format!(
+        "[heartbeat]\nenabled = false\n[limits]\nmax_burst = 0\n[multipath]\nretransmission = '{policy}'"
+    );
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260", &overrides)
+    };
+    let mut script = Script::multihomed(&config, paths);
+    let mut tour = Vec::new();
+    let mut sent = script.send(1000);
+    while script.closed().is_none() {
+        let first = |p: &&Sent| script.numbers(std::slice::from_ref(*p)).concat().contains(&0);
+        if let Some(path) = sent.iter().find(first).and_then(|p| p.to.path) {
+            tour.push(path.0);
+            if path.0 == paths - 1 {
+                script.sack(1, &[]);
+                break;
+            }
+        }
+        sent = script.wait_for_data();
+    }
+    (script, tour)
+}
+
+//= RFC 9260 6.4.1-2
+#[test]
+fn whatever_the_policy_a_chunk_is_not_sent_for_ever_where_nothing_comes_through() {
+    let policies =
+        ["same", "alternate", "largest-cwnd", "largest-ssthresh", "lowest-loss", "min-rtt"];
+    for policy in policies {
+        let (script, tour) = until_acknowledged(policy, 4);
+        assert_eq!(script.closed(), None, "{policy}: {tour:?}");
+        let most = (0..4).map(|path| tour.iter().filter(|p| **p == path).count()).max();
+        assert!(most <= Some(2), "{policy}: {tour:?}");
+    }
+    assert_eq!(until_acknowledged("same", 4).1, [0, 0, 1, 2, 3], "at first the paper's policy");
+}
+
+/// RFC 9260 §8.1 counts consecutive retransmissions. Paths that are dead together are not counted one by
+/// one, or the association would be given up before a datum has been sent on each.
+#[test]
+fn paths_that_die_together_do_not_use_up_the_errors_of_the_association() {
+    let overrides = "[heartbeat]\nenabled = false\n[limits]\nmax_burst = 0";
+    let config = AssociationConfig {
+        no_delay: true,
+        concurrent_transfer: true,
+        ..profile("rfc9260", overrides)
+    };
+    let mut script = Script::multihomed(&config, 4);
+    send(&mut script, 8);
+    script.wait(secs(12));
+    // Each path has counted its own, after 1, 3 and 7 s: twelve in all.
+    assert!((0..4).all(|path| script.path(path).errors >= 3));
+    assert_eq!(script.closed(), None, "one after the other they would have come to six");
+    script.wait(secs(600));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+}
