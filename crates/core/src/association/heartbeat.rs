@@ -123,7 +123,8 @@ impl Association {
     //= RFC 9260 3.3.5-1 8.3-1 8.3-14
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
-        let monitored = self.is_monitored();
+        let confirmed = self.paths[path].confirmed;
+        let monitored = if confirmed { self.is_monitored() } else { self.verifies() };
         self.paths[path].heartbeat.next = None;
         if !monitored {
             return;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::Association;
+use super::{Association, State};
 use crate::path::{Path, PathId};
 use crate::time::Time;
 
@@ -21,7 +21,7 @@ impl Association {
     /// RFC 9260 §5.4: "The number of packets containing HEARTBEAT chunks sent at each RTO SHOULD be limited
     /// by the 'HB.Max.Burst' parameter." What a peer lists need not be its own.
     pub(super) fn probe_unconfirmed(&mut self, now: Time) {
-        if !self.is_monitored() {
+        if !self.verifies() {
             return;
         }
         let due = |p: &&Path| {
@@ -39,6 +39,12 @@ impl Association {
                 self.paths[path].heartbeat.next = Some(self.probes.until);
             }
         }
+    }
+
+    /// §5.4: "These probing procedures [...] are ended when all paths are confirmed", and no chunk may be sent
+    /// to an address before: in SHUTDOWN-SENT data may come from there alone, for which no SACK could leave.
+    pub(super) fn verifies(&self) -> bool {
+        self.is_monitored() || self.state == State::ShutdownSent
     }
 
     /// A heartbeat to an unconfirmed address leaves.

@@ -375,3 +375,20 @@ fn an_answer_that_takes_longer_than_rto_confirms_an_address() {
     assert_eq!(path.state, PathState::Active);
     assert!(path.srtt >= Some(secs(4)), "measured at that: {:?}", path.srtt);
 }
+
+/// In SHUTDOWN-SENT the peer may go on sending data from an address that is not confirmed yet, when the others
+/// have failed: nothing may be sent there before (§5.4), no SACK either.
+#[test]
+fn addresses_are_probed_until_they_are_confirmed_while_the_peer_has_data() {
+    let (mut script, _) = unconfirmed(&standard(), 2);
+    let sent = script.shutdown();
+    assert!(sent.iter().any(|p| p.carries(ChunkType::SHUTDOWN)));
+    let sent = script.wait(secs(2));
+    let probe = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is probed");
+    assert_eq!(probe.to.path, Some(PathId(1)));
+    let info = info(probe);
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!(script.path(1).state, PathState::Active);
+    let after = script.wait(secs(100));
+    assert!(!after.iter().any(|p| p.carries(ChunkType::HEARTBEAT)), "§8.3: and no longer");
+}
