@@ -171,7 +171,10 @@ impl Association {
 
     /// Whether the path is within its share of the buffers.
     pub(super) fn share_allows(&self, path: PathId) -> bool {
-        if !self.is_concurrent() {
+        let zero_window = &self.sender.zero_window;
+        // §6.1 A: "Senders MUST support zero window probing": the shares of no room at all are nothing.
+        let probes = zero_window.probe_now && self.sender.board.total_flight() == 0;
+        if !self.is_concurrent() || probes {
             return true;
         }
         let (board, n) = (&self.sender.board, self.carriers().count().max(1));

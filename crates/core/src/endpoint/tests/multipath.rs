@@ -334,3 +334,14 @@ fn paths_that_die_together_do_not_use_up_the_errors_of_the_association() {
     script.wait(secs(600));
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
+
+#[test]
+fn a_closed_window_is_probed_whatever_share_of_it_a_path_has() {
+    for splitting in ["none", "outstanding", "buffered"] {
+        let mut script = two_paths(&format!("buffer_splitting = '{splitting}'"));
+        send(&mut script, 1);
+        script.sack_with(1, &[], 0);
+        assert!(send(&mut script, 1).is_empty(), "{splitting}");
+        assert_eq!(script.wait_for_data().len(), 1, "{splitting}");
+    }
+}
