@@ -4,10 +4,11 @@
 mod common;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use common::hosts::{END, Pair, call_each_other, net, stack, talk};
 use common::{ip, ms};
-use tresse_core::{AssociationConfig, CloseReason, Event};
+use tresse_core::{AssociationConfig, CloseReason, Event, Profile};
 use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{Change, HostModel, IpStack, LinkRules, RouteEntry};
 
@@ -82,16 +83,63 @@ fn an_association_lives_as_long_as_one_pair_of_addresses_works() {
             let bound = [0, 1].map(|side: usize| bound(&stacks[side], wild));
             let config = AssociationConfig::default();
             let mut pair = talk(stacks, bound, signalling(200), &["10.3.0.2", "10.4.0.2"], config);
-            // The others are blocked where they leave and where they arrive.
-            for (i, a) in A.iter().enumerate() {
-                let blocked = (0..2).filter(|j| (i, *j) != survivor).map(|j| net(B[j]).trunc());
-                let rules = LinkRules { blocks: blocked.collect(), ..LinkRules::default() };
-                let (out, back) = pair.links[0][i];
-                for link in [out, back] {
-                    pair.sim.at(ms(20_000), Change::Rules(link, rules.clone())).expect(a);
-                }
-            }
+            leave_only(&mut pair, survivor, None);
             assert_well(pair, 200, &format!("{survivor:?}, wildcard {wild}"));
+        }
+    }
+}
+
+/// Whatever the policy for retransmissions: of paths that have not failed yet, each might choose a dead one for
+/// ever.
+#[test]
+fn so_does_one_with_concurrent_transfer() {
+    let policies =
+        ["same", "alternate", "largest-cwnd", "largest-ssthresh", "lowest-loss", "min-rtt"];
+    for policy in policies {
+        for survivor in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let profile = Profile::named("rfc9260").expect("it is built in");
+            let overrides = format!("multipath.retransmission = '{policy}'");
+            let profile = profile.with_overrides(&overrides).expect("a policy");
+            let config = AssociationConfig {
+                profile: Arc::new(profile),
+                concurrent_transfer: true,
+                ..AssociationConfig::default()
+            };
+            let stacks = [multihomed(&A), multihomed(&B)];
+            let bound = [0, 1].map(|side: usize| stacks[side].addresses());
+            let remotes = ["10.3.0.2", "10.4.0.2"];
+            let mut pair = talk(stacks, bound, signalling(200), &remotes, config);
+            leave_only(&mut pair, survivor, None);
+            assert_well(pair, 200, &format!("{survivor:?}, {policy}"));
+        }
+    }
+}
+
+/// The path that works tells by ICMP that packets are too large for it, all others are silent.
+#[test]
+fn a_path_that_becomes_narrow_is_not_left_for_dead_ones() {
+    for survivor in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let message = |second: u64| ScheduledMessage::from((ms(1000 * second), 0, 5000, false));
+        let plan = Plan::Schedule((1..=100).map(message).collect());
+        let profile = Arc::new(Profile::named("rfc9260").expect("it is built in"));
+        let config = AssociationConfig { profile, ..AssociationConfig::default() };
+        let stacks = [multihomed(&A), multihomed(&B)];
+        let bound = [0, 1].map(|side: usize| stacks[side].addresses());
+        let mut pair = talk(stacks, bound, plan, &["10.3.0.2", "10.4.0.2"], config);
+        leave_only(&mut pair, survivor, Some(700));
+        assert_well(pair, 100, &format!("{survivor:?}"));
+    }
+}
+
+/// From some moment on only one pair of addresses works; the others are blocked where they leave and where
+/// they arrive.
+fn leave_only(pair: &mut Pair, survivor: (usize, usize), mtu: Option<usize>) {
+    for (i, a) in A.iter().enumerate() {
+        let blocked = (0..2).filter(|j| (i, *j) != survivor).map(|j| net(B[j]).trunc());
+        let rules = LinkRules { mtu, reports: true, blocks: blocked.collect() };
+        let (out, back) = pair.links[0][i];
+        for link in [out, back] {
+            pair.sim.at(ms(20_000), Change::Rules(link, rules.clone())).expect(a);
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Unfinished,
     /// Under mild conditions an association did not end gracefully, or not everything arrived.
     NotGraceful,
+    /// A pair of addresses worked, and yet an association was not set up, ended, or lost something.
+    Unhealthy,
     /// More packets than the work and the time can explain.
     Chatter,
     /// Too much happened at one instant, or altogether.

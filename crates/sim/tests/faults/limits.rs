@@ -129,7 +129,7 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
 }
 
 /// The shortest RTO that any mechanism of the profile allows; at least one tick.
-fn least_rto(profile: &Profile) -> Duration {
+pub(crate) fn least_rto(profile: &Profile) -> Duration {
     let mut least = profile.rto.min();
     if profile.thin_rto_min.enabled {
         least = least.min(profile.thin_rto_min.min());

@@ -5,11 +5,12 @@
 //! wrong. Whatever it is, the invariants of [`ledger::Kind`] hold.
 //!
 //! - `cargo test -p tresse-sim --test faults` runs 20 000 seeds.
-//! - `TRESSE_SEEDS=20000..900000` runs others, and says how far it is and where to go on.
+//! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
 mod actor;
+mod campaign;
 mod draw;
 mod health;
 mod ledger;
@@ -21,19 +22,19 @@ mod seeds;
 mod self_test;
 mod stage;
 
-use run::Options;
+use std::collections::BTreeSet;
 
-/// The most associations that end although a pair of addresses works, as a share of all seeds. To be
-/// lowered until there are none: see "What is open" in `docs/faults.md`.
-const OPEN: [(&str, f64); 2] = [(health::UNHEALTHY, 0.001), (health::UNHEALTHY_CONCURRENT, 0.008)];
+use campaign::Campaign;
+use run::Options;
 
 #[test]
 fn seeds_hold_every_invariant() {
     if let Some(seed) = seeds::to_replay() {
         return replay::replay(seed);
     }
-    let range = seeds::range();
-    let summary = seeds::run_all(range.clone());
+    let campaign = Campaign::asked_for();
+    let range = campaign.as_ref().map_or(seeds::DEFAULT, Campaign::rest);
+    let summary = seeds::run_all(range.clone(), campaign.as_ref());
     println!("{} seeds, {} packets", summary.seeds, summary.packets);
     println!("longest {:?} ms, slowest mild {:?} ms", summary.longest, summary.slowest_mild);
     println!("busiest {:?}", summary.busiest);
@@ -47,11 +48,23 @@ fn seeds_hold_every_invariant() {
         }
         eprintln!("  replay: {}", seeds::replay_command(*seed));
     }
-    assert!(summary.failures.is_empty(), "{} seeds of {range:?} fail", summary.failures.len());
-    for (name, share) in OPEN {
-        let count = summary.features.get(name).copied().unwrap_or(0);
-        let most = (share * summary.seeds as f64).max(5.0);
-        assert!(count as f64 <= most, "{name}: {count} of {} seeds", summary.seeds);
+    let mut failed: BTreeSet<u64> = summary.failures.keys().copied().collect();
+    if let Some(campaign) = campaign {
+        failed.extend(&campaign.past().failed);
+    }
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+}
+
+/// Seeds that have failed once, beyond those that every run covers.
+const ONCE_FAILED: [u64; 12] = [
+    22_064, 22_670, 23_026, 24_708, 30_944, 31_394, 33_090, 33_105, 33_383, 34_907, 35_058, 36_942,
+];
+
+#[test]
+fn seeds_that_once_failed_hold() {
+    for seed in ONCE_FAILED {
+        let violations = seeds::run_seed(seed, &Options::default()).1.violations;
+        assert!(violations.is_empty(), "seed {seed}: {violations:?}");
     }
 }
 

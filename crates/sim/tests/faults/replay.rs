@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
+use std::net::IpAddr;
 
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
@@ -132,7 +133,16 @@ fn summary(ip: &[u8]) -> String {
     let (protocol, header) = if ipv6 { (ip[6], 40) } else { (ip[9], 20) };
     let sctp = &ip[if protocol == 17 { header + 8 } else { header }..];
     let Ok(packet) = Packet::parse_unverified(sctp) else { return "not SCTP".into() };
-    let mut text = format!("{:08x}", packet.header().verification_tag.0);
+    let address = |from: usize| -> IpAddr {
+        let bytes = &ip[from..];
+        if ipv6 {
+            IpAddr::from(*bytes.first_chunk::<16>().expect("a whole header"))
+        } else {
+            IpAddr::from(*bytes.first_chunk::<4>().expect("a whole header"))
+        }
+    };
+    let (from, to) = if ipv6 { (address(8), address(24)) } else { (address(12), address(16)) };
+    let mut text = format!("{from} > {to} {:08x}", packet.header().verification_tag.0);
     for raw in packet.chunks().map_while(Result::ok) {
         let _ = match Chunk::parse(raw) {
             Ok(Chunk::Data(data)) => {

@@ -10,12 +10,13 @@ use std::sync::{Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
 use crate::scenario::Scenario;
 
 /// Seeds that every test run covers.
-const DEFAULT: Range<u64> = 0..20_000;
+pub(crate) const DEFAULT: Range<u64> = 0..20_000;
 /// A run that fails collects so many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;
 const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;
@@ -33,19 +34,6 @@ thread_local! {
 pub(crate) fn to_replay() -> Option<u64> {
     let text = env::var("TRESSE_SEED").ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("TRESSE_SEED={text} is not a number")))
-}
-
-/// `TRESSE_SEEDS="start..end"`, or the default.
-pub(crate) fn range() -> Range<u64> {
-    let Ok(text) = env::var("TRESSE_SEEDS") else { return DEFAULT };
-    let parse = |part: &str| part.trim().parse().ok();
-    let range = text.split_once("..").and_then(|(a, b)| Some(parse(a)?..parse(b)?));
-    range.unwrap_or_else(|| panic!("TRESSE_SEEDS={text} is not like 0..10000"))
-}
-
-/// Whether somebody asked for these seeds, and wants to hear how far they are.
-fn is_campaign() -> bool {
-    env::var_os("TRESSE_SEEDS").is_some()
 }
 
 /// How to see what a seed does.
@@ -126,12 +114,11 @@ struct Worker {
 }
 
 /// Runs a range of seeds, up to some failures.
-pub(crate) fn run_all(range: Range<u64>) -> Summary {
+pub(crate) fn run_all(range: Range<u64>, campaign: Option<&Campaign>) -> Summary {
     let threads = thread::available_parallelism().map_or(1, |n| n.get());
     let (next, done) = (AtomicU64::new(range.start), AtomicBool::new(false));
     let summary = Mutex::new(Summary::default());
-    let campaign = is_campaign();
-    let most = if campaign { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES };
+    let most = if campaign.is_some() { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES };
     let started = Instant::now();
     let idle = || Worker { seed: AtomicU64::new(0), since_ms: AtomicU64::new(u64::MAX) };
     let workers: Vec<Worker> = (0..threads).map(|_| idle()).collect();
@@ -145,11 +132,10 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
             worker.since_ms.store(started.elapsed().as_millis() as u64, Ordering::Relaxed);
             let (scenario, report) = run_seed(seed, &Options::default());
             let mut summary = summary.lock().expect("nobody panics while holding it");
-            summary.add(seed, &scenario, report);
-            if campaign {
-                // What fails is known at once, however the campaign ends.
-                tell(&summary, seed);
+            if let Some(campaign) = campaign {
+                campaign.fails(seed, &report.violations);
             }
+            summary.add(seed, &scenario, report);
             if summary.failures.len() >= most {
                 break;
             }
@@ -158,8 +144,8 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
     };
     thread::scope(|scope| {
         scope.spawn(|| watch(&workers, started, &done));
-        if campaign {
-            scope.spawn(|| progress(&workers, &range, &next, &summary, started, &done));
+        if let Some(campaign) = campaign {
+            scope.spawn(|| progress(campaign, &workers, &next, &summary, &done));
         }
         let running: Vec<_> = workers.iter().map(|worker| scope.spawn(|| work(worker))).collect();
         for thread in running {
@@ -170,38 +156,30 @@ pub(crate) fn run_all(range: Range<u64>) -> Summary {
     summary.into_inner().expect("nobody panics while holding it")
 }
 
-/// Says what a seed violates.
-fn tell(summary: &Summary, seed: u64) {
-    for violation in summary.failures.get(&seed).into_iter().flatten() {
-        eprintln!("seed {seed}: {violation}");
-    }
-}
-
-/// Says how far a campaign is, and where it can go on: all seeds below that are done.
+/// Notes now and then how far a campaign is, and at the end.
 fn progress(
+    campaign: &Campaign,
     workers: &[Worker],
-    range: &Range<u64>,
     next: &AtomicU64,
     summary: &Mutex<Summary>,
-    started: Instant,
     done: &AtomicBool,
 ) {
     let mut told = Instant::now();
-    while !done.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_millis(100));
-        if told.elapsed() < PROGRESS {
-            continue;
+    loop {
+        let last = done.load(Ordering::Relaxed);
+        if last || told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            // The next seed is taken before its worker is seen at it, so it is looked at first.
+            let next = next.load(Ordering::Relaxed);
+            let busy = workers.iter().filter(|w| w.since_ms.load(Ordering::Relaxed) != u64::MAX);
+            let lowest = busy.map(|w| w.seed.load(Ordering::Relaxed)).min();
+            let failures = summary.lock().expect("nobody panics while holding it").failures.len();
+            campaign.done(lowest.map_or(next, |lowest| lowest.min(next)), failures);
         }
-        told = Instant::now();
-        let busy = workers.iter().filter(|w| w.since_ms.load(Ordering::Relaxed) != u64::MAX);
-        let lowest = busy.map(|w| w.seed.load(Ordering::Relaxed)).min();
-        let below = lowest.unwrap_or(next.load(Ordering::Relaxed)).min(range.end);
-        let failures = summary.lock().expect("nobody panics while holding it").failures.len();
-        let rate = (below - range.start) as f64 / started.elapsed().as_secs_f64();
-        eprintln!(
-            "{failures} failures, {rate:.0} seeds/s; go on with TRESSE_SEEDS={below}..{}",
-            range.end
-        );
+        if last {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
     }
 }
 

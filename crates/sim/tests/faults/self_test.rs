@@ -1,6 +1,7 @@
 //! Would it be noticed? Every invariant, seen to fail.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
@@ -13,7 +14,7 @@ use crate::actor::Lie;
 use crate::ledger::{Kind, Ledger};
 use crate::limits;
 use crate::run::{self, Options, run};
-use crate::scenario::{Ending, PORT, Scenario};
+use crate::scenario::{Ending, Fault, PORT, Scenario};
 
 /// What is found in a scenario when one host (or `None`: both) lies.
 fn caught(seed: u64, host: Option<usize>, lie: Lie) -> BTreeSet<Kind> {
@@ -69,6 +70,55 @@ fn abortion_under_mild_conditions_is_caught() {
         }
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), [Kind::NotGraceful]);
+}
+
+/// Worlds in which addresses and links fail, and nothing else.
+fn steady() -> impl Iterator<Item = Scenario> {
+    (0..600).map(Scenario::draw).filter(|scenario| scenario.steady)
+}
+
+/// In how many of them a healthy association is found to have ended after a change, and in how many some
+/// peer was given up.
+fn unhealthy(change: impl Fn(&mut Scenario)) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for mut scenario in steady() {
+        change(&mut scenario);
+        let report = run(&scenario, &Options::default());
+        let kinds = report.violations.iter().map(|violation| violation.kind);
+        counts[0] += usize::from(kinds.into_iter().any(|kind| kind == Kind::Unhealthy));
+        counts[1] += usize::from(report.seen.contains("closed: unreachable"));
+    }
+    counts
+}
+
+#[test]
+fn giving_up_too_early_is_caught() {
+    let [found, _] = unhealthy(|scenario| {
+        for host in &mut scenario.hosts {
+            let profile = host.config.profile.with_overrides("limits.association_max_retrans = 1");
+            host.config.profile = Arc::new(profile.expect("it is a parameter"));
+        }
+    });
+    assert!(found > 5, "{found}");
+}
+
+#[test]
+fn ending_a_healthy_association_is_caught() {
+    let [found, _] = unhealthy(|scenario| {
+        scenario.hosts[0].ending = Ending::AbortAt(Time::from_millis(700));
+    });
+    assert!(found > 50, "{found}");
+}
+
+#[test]
+fn giving_up_a_dead_world_is_no_fault() {
+    let [found, given_up] = unhealthy(|scenario| {
+        let at = Time::from_millis(400);
+        scenario.faults.retain(|(time, _)| *time < at);
+        scenario.faults.push((at, Fault::Down((0..scenario.links.len()).collect())));
+    });
+    assert_eq!(found, 0);
+    assert!(given_up > 50, "{given_up}");
 }
 
 #[test]

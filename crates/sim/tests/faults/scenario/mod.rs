@@ -198,6 +198,9 @@ impl Scenario {
         for host in 0..2 {
             let shared = (host == 1 && draw.chance(0.4)).then(|| hosts[0].clone());
             profiles::draw(&mut draw, calm, shared.as_ref(), &mut hosts[host], &mut features);
+            if steady {
+                profiles::be_patient(&mut hosts[host], &mut features);
+            }
             settings(&mut draw, calm, &mut hosts[host], &mut features);
         }
         if worldly {

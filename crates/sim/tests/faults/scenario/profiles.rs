@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tresse_core::Profile;
 
 use super::HostPlan;
 use crate::draw::Draw;
+use crate::limits;
 
 /// Sets the profile of a host; `shared` is the host whose profile it takes over.
 pub(super) fn draw(
@@ -62,6 +64,19 @@ pub(super) fn draw(
         profile = profile.with_overrides(floor).expect("it is within its range");
     }
     host.config.profile = Arc::new(profile);
+}
+
+/// Mechanisms that let timers expire sooner than those of RFC 9260, RTO.Min of a second, make
+/// Association.Max.Retrans a matter of seconds (`limits.patience` says so). Who wants an association to
+/// live through outages lets early expirations be probes only.
+pub(super) fn be_patient(host: &mut HostPlan, features: &mut BTreeSet<&'static str>) {
+    let profile = &host.config.profile;
+    let quick = limits::least_rto(profile) < Duration::from_secs(1);
+    if !profile.limits.patience && (quick || profile.thin_no_backoff.enabled) {
+        features.insert("patience");
+        let patience = profile.with_overrides("[limits]\npatience = true\n");
+        host.config.profile = Arc::new(patience.expect("it is a parameter"));
+    }
 }
 
 /// All policies of `multipath.retransmission`.
