@@ -286,7 +286,7 @@ pub(super) mod tests {
             "2",
         ];
         assert_eq!(words(lines[2]), expected, "{text}");
-        assert_eq!(words(lines[3])[..3], ["inactive[2J", "1", "192.0.2.1"], "{text}");
+        assert_eq!(words(lines[3])[..3], ["inactive\\u{1b}[2J", "1", "192.0.2.1"], "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 }
