@@ -198,7 +198,7 @@ fn hosts_that_call_each_other_may_answer_from_other_addresses_than_they_call_fro
     let stacks = [stack(&[&["10.1.0.1/24"]]), stack(&[&["10.3.0.2/24", "10.3.0.102/24"]])];
     let remotes: [&[&str]; 2] =
         [&["192.0.2.77", "10.3.0.102", "10.3.0.2"], &["192.0.2.88", "10.1.0.1"]];
-    let mut pair = call_each_other(stacks, 100, remotes, AssociationConfig::default());
+    let mut pair = call_each_other(stacks, 100, remotes, &AssociationConfig::default());
     pair.sim.run(END);
     for host in pair.hosts {
         let sender = pair.sim.app::<Sender>(host);

@@ -79,7 +79,7 @@ pub(crate) fn call_each_other(
     stacks: [IpStack; 2],
     messages: u64,
     remotes: [&[&str]; 2],
-    config: AssociationConfig,
+    config: &AssociationConfig,
 ) -> Pair {
     let mut sim = Simulation::new(1);
     let router = sim.add_node("router", Box::new(Router::new()));
