@@ -32,7 +32,8 @@ fn start(links: &str, settings: &Settings) -> Option<Emulation> {
 
 /// A UDP socket on a side, at its address on a path.
 fn udp(emulation: &Emulation, side: Side, path: usize) -> UdpSocket {
-    let address = (emulation.address(side, path), 4000);
+    // Any port: one used before may still be held by a process that another test is about to start.
+    let address = (emulation.address(side, path), 0);
     let bound = emulation.namespace(side).inside(|| UdpSocket::bind(address));
     let socket = bound.expect("the address is there");
     socket.set_read_timeout(Some(LONG)).expect("a time limit");

@@ -62,7 +62,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                     break;
                 }
                 if let Err(failure) = &result {
-                    complain(&failure);
+                    complain(failure);
                 }
                 result = Ok(());
             }
