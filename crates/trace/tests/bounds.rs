@@ -1,14 +1,14 @@
 //! What a file that a stranger wrote can cost: memory has a bound, whatever is in it.
 
+mod common;
+
 use std::io::{Cursor, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tresse_trace::capture::Capture;
 use tresse_trace::{Options, Totals, Trace};
-use tresse_wire::{
-    CommonHeader, DataFlags, InitFields, PacketWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
-};
+use tresse_wire::{DataFlags, PacketWriter, Ppid, Ssn, StreamId, Tsn};
 
 /// More than any capture may take: docs/trace.md.
 const MOST_BYTES: u64 = 512 << 20;
@@ -18,26 +18,11 @@ struct File(Vec<u8>);
 
 impl File {
     fn new() -> File {
-        let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101];
-        File(head.iter().flat_map(|word| word.to_le_bytes()).collect())
+        File(common::pcap_head())
     }
 
     fn packet(&mut self, second: u32, tag: u32, write: impl FnOnce(&mut PacketWriter<'_>)) {
-        let header = CommonHeader {
-            source_port: 5000,
-            destination_port: 5000,
-            verification_tag: VerificationTag(tag),
-        };
-        let mut packet = Vec::new();
-        let mut writer = PacketWriter::new(&mut packet, header);
-        write(&mut writer);
-        let length = writer.finish() + 20;
-        for word in [second, 0, length as u32, length as u32] {
-            self.0.extend(word.to_le_bytes());
-        }
-        let [high, low] = (length as u16).to_be_bytes();
-        self.0.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 132, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        self.0.extend(packet);
+        common::pcap_packet(&mut self.0, u64::from(second) * 1_000_000, [1, 2], tag, write);
     }
 }
 
@@ -84,13 +69,7 @@ fn a_flood_costs_no_more_than_so_many_associations() {
     let mut file = File::new();
     const COUNT: u32 = 150_000;
     for n in 0..COUNT {
-        let init = InitFields {
-            initiate_tag: VerificationTag(1 + n),
-            a_rwnd: 65_536,
-            outbound_streams: 1,
-            inbound_streams: 1,
-            initial_tsn: Tsn(1),
-        };
+        let init = common::init(1 + n);
         file.packet(n / 10_000, 0, |writer| writer.init(&init, &[]));
     }
     let length = file.0.len() as u64;

@@ -1,13 +1,13 @@
 //! What a capture of a busy server costs: memory for the associations that live or have just ended,
 //! and not much for each.
 
+mod common;
+
 use std::io::{self, Read};
 
 use tresse_trace::capture::Capture;
 use tresse_trace::{Options, Trace};
-use tresse_wire::{
-    CommonHeader, DataFlags, InitFields, PacketWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
-};
+use tresse_wire::{DataFlags, PacketWriter, Ppid, Ssn, StreamId, Tsn};
 
 /// A capture as it comes from a pipe: short associations, one after the other.
 struct Short {
@@ -22,47 +22,22 @@ struct Short {
 
 impl Short {
     fn new(count: u32, interval_us: u64) -> Short {
-        // pcap, version 2.4, microseconds, raw IP.
-        let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101];
-        let ready = head.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let ready = common::pcap_head();
         Short { left: count, interval_us, now_us: 1_700_000_000_000_000, ready, read: 0 }
     }
 
     fn packet(&mut self, from_a: bool, tag: u32, write: impl FnOnce(&mut PacketWriter<'_>)) {
-        let header = CommonHeader {
-            source_port: 5000,
-            destination_port: 5000,
-            verification_tag: VerificationTag(tag),
-        };
-        let mut packet = Vec::new();
-        let mut writer = PacketWriter::new(&mut packet, header);
-        write(&mut writer);
-        let length = writer.finish() + 20;
         self.now_us += 10;
-        let (seconds, micros) = (self.now_us / 1_000_000, self.now_us % 1_000_000);
-        for word in [seconds as u32, micros as u32, length as u32, length as u32] {
-            self.ready.extend(word.to_le_bytes());
-        }
-        let [high, low] = (length as u16).to_be_bytes();
-        let (from, to) = if from_a { (1, 2) } else { (2, 1) };
-        let ip = [0x45, 0, high, low, 0, 0, 0, 0, 64, 132, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
-        self.ready.extend(ip);
-        self.ready.extend(packet);
+        let ends = if from_a { [1, 2] } else { [2, 1] };
+        common::pcap_packet(&mut self.ready, self.now_us, ends, tag, write);
     }
 
     /// Ten messages each way, one of them sent twice; then an ABORT.
     fn association(&mut self) {
         let begin = self.now_us;
         let [a, b] = [2 * self.left, 2 * self.left + 1];
-        let fields = |tag| InitFields {
-            initiate_tag: VerificationTag(tag),
-            a_rwnd: 65_536,
-            outbound_streams: 1,
-            inbound_streams: 1,
-            initial_tsn: Tsn(1),
-        };
-        self.packet(true, 0, |packet| packet.init(&fields(a), &[]));
-        self.packet(false, a, |packet| packet.init_ack(&fields(b), &[]));
+        self.packet(true, 0, |packet| packet.init(&common::init(a), &[]));
+        self.packet(false, a, |packet| packet.init_ack(&common::init(b), &[]));
         for tsn in (1..=10).chain([10]) {
             for (from_a, to, back) in [(true, b, a), (false, a, b)] {
                 let (stream, ssn) = (StreamId(0), Ssn(tsn as u16 - 1));
