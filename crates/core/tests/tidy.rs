@@ -31,9 +31,13 @@ impl Source {
         self.text.lines().filter(|line| !line.trim_start().starts_with("//= RFC "))
     }
 
-    /// The lines before the inline tests.
+    /// The lines before the inline tests: not merely before the first thing that is for tests alone.
     fn code_lines(&self) -> usize {
-        self.lines().take_while(|line| *line != "#[cfg(test)]").count()
+        let lines: Vec<&str> = self.lines().collect();
+        let are_tests = |pair: &[&str]| {
+            pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
+        };
+        lines.windows(2).position(are_tests).unwrap_or(lines.len())
     }
 
     /// The `//!` comment at the top.

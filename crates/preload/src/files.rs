@@ -14,20 +14,7 @@ use client::{give, give_int};
 
 interpose! {
     /// `preadv2`.
-    fn preadv2(
-        fd: c_int,
-        iov: *const iovec,
-        count: c_int,
-        place: off_t,
-        flags: c_int,
-    ) -> ssize_t {
-        receive!(fd, 0, sock, more => {
-            give(client::read_vector_at((fd, &sock), (iov, count), (place, flags), more))
-        });
-    }
-
-    /// `preadv64v2`.
-    fn preadv64v2(
+    fn preadv2 | preadv64v2(
         fd: c_int,
         iov: *const iovec,
         count: c_int,
@@ -40,20 +27,7 @@ interpose! {
     }
 
     /// `pwritev2`.
-    fn pwritev2(
-        fd: c_int,
-        iov: *const iovec,
-        count: c_int,
-        place: off_t,
-        flags: c_int,
-    ) -> ssize_t {
-        if let Some(sock) = client::lookup(fd) {
-            return give(client::write_vector_at((fd, &sock), (iov, count), (place, flags)));
-        }
-    }
-
-    /// `pwritev64v2`.
-    fn pwritev64v2(
+    fn pwritev2 | pwritev64v2(
         fd: c_int,
         iov: *const iovec,
         count: c_int,
@@ -66,17 +40,7 @@ interpose! {
     }
 
     /// `sendfile`: one message for each 64 KiB.
-    fn sendfile(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t {
-        if let Some(sock) = client::lookup(to) {
-            return give(client::send_file((to, &sock), from, place, count));
-        }
-        if client::lookup(from).is_some() {
-            return refuse();
-        }
-    }
-
-    /// `sendfile64`: one message for each 64 KiB.
-    fn sendfile64(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t {
+    fn sendfile | sendfile64(to: c_int, from: c_int, place: *mut off_t, count: size_t) -> ssize_t {
         if let Some(sock) = client::lookup(to) {
             return give(client::send_file((to, &sock), from, place, count));
         }
@@ -107,47 +71,21 @@ fn refuse() -> ssize_t {
 
 interpose! {
     /// `aio_read`: not of SCTP sockets.
-    fn aio_read(control: *mut c_void) -> c_int {
-        if client::is_ours_aio(control) {
-            return refuse() as c_int;
-        }
-    }
-
-    /// `aio_read64`: not of SCTP sockets.
-    fn aio_read64(control: *mut c_void) -> c_int {
+    fn aio_read | aio_read64(control: *mut c_void) -> c_int {
         if client::is_ours_aio(control) {
             return refuse() as c_int;
         }
     }
 
     /// `aio_write`: not of SCTP sockets.
-    fn aio_write(control: *mut c_void) -> c_int {
-        if client::is_ours_aio(control) {
-            return refuse() as c_int;
-        }
-    }
-
-    /// `aio_write64`: not of SCTP sockets.
-    fn aio_write64(control: *mut c_void) -> c_int {
+    fn aio_write | aio_write64(control: *mut c_void) -> c_int {
         if client::is_ours_aio(control) {
             return refuse() as c_int;
         }
     }
 
     /// `lio_listio`: not of SCTP sockets.
-    fn lio_listio(
-        mode: c_int,
-        list: *const *const c_void,
-        count: c_int,
-        event: *mut c_void,
-    ) -> c_int {
-        if client::is_ours_among(list, count) {
-            return refuse() as c_int;
-        }
-    }
-
-    /// `lio_listio64`: not of SCTP sockets.
-    fn lio_listio64(
+    fn lio_listio | lio_listio64(
         mode: c_int,
         list: *const *const c_void,
         count: c_int,
