@@ -109,7 +109,7 @@ impl World {
 
     /// Whether the run has used up its events.
     pub(crate) fn exhausted(&self) -> bool {
-        self.stats.events.saturating_add(self.stats.packets_sent) >= self.event_limit
+        self.stats.work() >= self.event_limit
     }
 
     pub(crate) fn schedule(&mut self, at: Time, happening: Happening) {
@@ -174,10 +174,11 @@ impl World {
         Ok((index, source.ok_or(Refused::Unroutable)?))
     }
 
-    /// Sends a packet that is complete.
+    /// Sends a packet of a node, which is complete.
     pub(crate) fn send(&mut self, host: HostId, packet: Packet) {
         // What a node cannot send is counted; nobody is told.
-        let _ = self.send_from(host, &[], Some(packet.source), packet);
+        let sent = self.send_from(host, &[], Some(packet.source), packet);
+        self.stats.packets_of_nodes += u64::from(sent.is_ok());
     }
 
     /// The MTU of the interface that is plugged into a link.

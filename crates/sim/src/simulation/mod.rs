@@ -64,6 +64,8 @@ pub struct SimulationStats {
     pub events: u64,
     /// Packets that hosts put on links, router hops counted each.
     pub packets_sent: u64,
+    /// Of these, the ones that nodes without an endpoint sent, such as routers.
+    pub packets_of_nodes: u64,
     /// Packets that links delivered.
     pub packets_delivered: u64,
     /// Packets for which the host had no link, or no source address of the right family.
@@ -78,6 +80,15 @@ pub struct SimulationStats {
     pub not_accepted: u64,
     /// Packets that arrived at a host that was down.
     pub lost_at_dead_hosts: u64,
+}
+
+impl SimulationStats {
+    /// Events and packets in total, also those packets that could not be sent: what
+    /// [`Simulation::set_event_limit`] limits.
+    pub const fn work(&self) -> u64 {
+        let unsent = self.unroutable + self.without_source + self.too_big;
+        self.events + self.packets_sent + unsent
+    }
 }
 
 /// A network of simulated hosts. See the crate documentation for an example.
@@ -244,7 +255,8 @@ impl Simulation {
         self.world.captures.finish()
     }
 
-    /// Ends runs after so many events and packets in total. Default: unlimited.
+    /// Ends runs after so many events and packets in total, see [`SimulationStats::work`]. Default:
+    /// unlimited.
     pub fn set_event_limit(&mut self, limit: u64) {
         self.world.event_limit = limit;
     }

@@ -128,6 +128,15 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
     packets
 }
 
+/// A world that is not over after so many events and packets will not be: others take a tenth at most.
+const MOST_WORK: u64 = 2_000_000;
+
+/// The most events and packets that are simulated.
+pub(crate) fn most_work(scenario: &Scenario, chunks: u64, span: Duration) -> u64 {
+    // A packet is sent, waits, arrives and may wake a timer, at up to three hops.
+    MOST_WORK.min(1000 + 10 * most_packets(scenario, chunks, span))
+}
+
 /// The shortest RTO that any mechanism of the profile allows; at least one tick.
 pub(crate) fn least_rto(profile: &Profile) -> Duration {
     let mut least = profile.rto.min();

@@ -6,7 +6,7 @@ use std::env;
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,8 @@ const MAX_FAILURES: usize = 10;
 const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;
 /// How often a campaign says how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// A scenario takes milliseconds; one that takes so long will not end.
+/// A scenario takes milliseconds. One that takes so long, within its bounds of simulated events, does too
+/// much for each of them.
 const HANG: Duration = Duration::from_secs(120);
 
 thread_local! {
@@ -83,6 +84,8 @@ pub(crate) struct Summary {
     pub(crate) longest: (u64, u64),
     /// The most packets for each chunk that had to be sent, times 100, and its seed.
     pub(crate) busiest: (u64, u64),
+    /// The most events and packets of a scenario, and its seed.
+    pub(crate) most_work: (u64, u64),
     /// The slowest mild scenario: milliseconds of virtual time, and its seed.
     pub(crate) slowest_mild: (u64, u64),
 }
@@ -99,6 +102,7 @@ impl Summary {
         if scenario.mild {
             self.slowest_mild = self.slowest_mild.max((millis, seed));
         }
+        self.most_work = self.most_work.max((report.work, seed));
         let load = report.packets * 100 / (report.chunks + 20);
         self.busiest = self.busiest.max((load, seed));
         if !report.violations.is_empty() {
@@ -107,94 +111,138 @@ impl Summary {
     }
 }
 
-/// What each thread is at.
+/// What a thread is at.
 struct Worker {
     seed: AtomicU64,
     since_ms: AtomicU64,
+    /// It hangs, and another one is in its place.
+    replaced: AtomicBool,
+}
+
+/// What all threads share.
+struct Pool {
+    range: Range<u64>,
+    next: AtomicU64,
+    summary: Mutex<Summary>,
+    campaign: Option<Campaign>,
+    /// So many failures are enough.
+    most: usize,
+    started: Instant,
 }
 
 /// Runs a range of seeds, up to some failures.
-pub(crate) fn run_all(range: Range<u64>, campaign: Option<&Campaign>) -> Summary {
+pub(crate) fn run_all(range: Range<u64>, campaign: Option<Campaign>) -> Summary {
     let threads = thread::available_parallelism().map_or(1, |n| n.get());
-    let (next, done) = (AtomicU64::new(range.start), AtomicBool::new(false));
-    let summary = Mutex::new(Summary::default());
-    let most = if campaign.is_some() { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES };
-    let started = Instant::now();
-    let idle = || Worker { seed: AtomicU64::new(0), since_ms: AtomicU64::new(u64::MAX) };
-    let workers: Vec<Worker> = (0..threads).map(|_| idle()).collect();
-    let work = |worker: &Worker| {
+    let pool = Arc::new(Pool {
+        next: AtomicU64::new(range.start),
+        range,
+        summary: Mutex::new(Summary::default()),
+        most: if campaign.is_some() { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES },
+        campaign,
+        started: Instant::now(),
+    });
+    let mut workers: Vec<Arc<Worker>> = (0..threads).map(|_| hire(&pool)).collect();
+    let mut told = Instant::now();
+    loop {
+        for worker in &mut workers {
+            if pool.has_hung(worker) {
+                *worker = hire(&pool);
+            }
+        }
+        let last = workers.iter().all(|worker| worker.is_idle());
+        if last || told.elapsed() >= PROGRESS {
+            told = Instant::now();
+            pool.progress(&workers);
+        }
+        if last {
+            // A thread that hangs still holds the pool, and is left behind.
+            return std::mem::take(&mut *pool.lock());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Another thread, which takes seeds until there are none left.
+fn hire(pool: &Arc<Pool>) -> Arc<Worker> {
+    let worker = Arc::new(Worker {
+        // Those below are taken.
+        seed: AtomicU64::new(pool.next.load(Ordering::Relaxed)),
+        since_ms: AtomicU64::new(pool.now()),
+        replaced: AtomicBool::new(false),
+    });
+    let (own, pool) = (Arc::clone(&worker), Arc::clone(pool));
+    thread::spawn(move || pool.work(&own));
+    worker
+}
+
+impl Worker {
+    fn is_idle(&self) -> bool {
+        self.since_ms.load(Ordering::Relaxed) == u64::MAX
+    }
+}
+
+impl Pool {
+    fn now(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Summary> {
+        self.summary.lock().expect("nobody panics while holding it")
+    }
+
+    fn work(&self, worker: &Worker) {
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= range.end {
+            let seed = self.next.fetch_add(1, Ordering::Relaxed);
+            if seed >= self.range.end {
                 break;
             }
             worker.seed.store(seed, Ordering::Relaxed);
-            worker.since_ms.store(started.elapsed().as_millis() as u64, Ordering::Relaxed);
+            worker.since_ms.store(self.now(), Ordering::Relaxed);
             let (scenario, report) = run_seed(seed, &Options::default());
-            let mut summary = summary.lock().expect("nobody panics while holding it");
-            if let Some(campaign) = campaign {
-                campaign.fails(seed, &report.violations);
+            let mut summary = self.lock();
+            if worker.replaced.load(Ordering::Relaxed) {
+                return;
             }
+            self.tell(seed, &report.violations);
             summary.add(seed, &scenario, report);
-            if summary.failures.len() >= most {
+            if summary.failures.len() >= self.most {
                 break;
             }
         }
         worker.since_ms.store(u64::MAX, Ordering::Relaxed);
-    };
-    thread::scope(|scope| {
-        scope.spawn(|| watch(&workers, started, &done));
-        if let Some(campaign) = campaign {
-            scope.spawn(|| progress(campaign, &workers, &next, &summary, &done));
-        }
-        let running: Vec<_> = workers.iter().map(|worker| scope.spawn(|| work(worker))).collect();
-        for thread in running {
-            thread.join().expect("panics are caught");
-        }
-        done.store(true, Ordering::Relaxed);
-    });
-    summary.into_inner().expect("nobody panics while holding it")
-}
-
-/// Notes now and then how far a campaign is, and at the end.
-fn progress(
-    campaign: &Campaign,
-    workers: &[Worker],
-    next: &AtomicU64,
-    summary: &Mutex<Summary>,
-    done: &AtomicBool,
-) {
-    let mut told = Instant::now();
-    loop {
-        let last = done.load(Ordering::Relaxed);
-        if last || told.elapsed() >= PROGRESS {
-            told = Instant::now();
-            // The next seed is taken before its worker is seen at it, so it is looked at first.
-            let next = next.load(Ordering::Relaxed);
-            let busy = workers.iter().filter(|w| w.since_ms.load(Ordering::Relaxed) != u64::MAX);
-            let lowest = busy.map(|w| w.seed.load(Ordering::Relaxed)).min();
-            let failures = summary.lock().expect("nobody panics while holding it").failures.len();
-            campaign.done(lowest.map_or(next, |lowest| lowest.min(next)), failures);
-        }
-        if last {
-            break;
-        }
-        thread::sleep(Duration::from_millis(100));
     }
-}
 
-/// Ends the test when a seed hangs: a thread cannot be stopped from outside.
-fn watch(workers: &[Worker], started: Instant, done: &AtomicBool) {
-    while !done.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_millis(100));
-        let now = started.elapsed().as_millis() as u64;
-        for worker in workers {
-            let since = worker.since_ms.load(Ordering::Relaxed);
-            if now.saturating_sub(since) > HANG.as_millis() as u64 {
-                let seed = worker.seed.load(Ordering::Relaxed);
-                eprintln!("seed {seed} hangs; replay: {}", replay_command(seed));
-                std::process::exit(101);
-            }
+    fn tell(&self, seed: u64, violations: &[Violation]) {
+        if let Some(campaign) = &self.campaign {
+            campaign.fails(seed, violations);
         }
+    }
+
+    /// Whether the thread takes too long for its seed, which has failed then: another one has to go on, for
+    /// a thread cannot be stopped from outside.
+    fn has_hung(&self, worker: &Worker) -> bool {
+        let mut summary = self.lock();
+        let since = worker.since_ms.load(Ordering::Relaxed);
+        if self.now().saturating_sub(since) <= HANG.as_millis() as u64 {
+            return false;
+        }
+        worker.replaced.store(true, Ordering::Relaxed);
+        let seed = worker.seed.load(Ordering::Relaxed);
+        let text = format!("not over after {HANG:?} of real time");
+        let violation = Violation { kind: Kind::Spin, text };
+        self.tell(seed, std::slice::from_ref(&violation));
+        summary.failures.insert(seed, vec![violation]);
+        true
+    }
+
+    /// Notes how far a campaign is.
+    fn progress(&self, workers: &[Arc<Worker>]) {
+        let Some(campaign) = &self.campaign else { return };
+        // The next seed is taken before its worker is seen at it, so it is looked at first.
+        let next = self.next.load(Ordering::Relaxed);
+        let busy = workers.iter().filter(|worker| !worker.is_idle());
+        let lowest = busy.map(|worker| worker.seed.load(Ordering::Relaxed)).min();
+        let failures = self.lock().failures.len();
+        campaign.done(lowest.map_or(next, |lowest| lowest.min(next)), failures);
     }
 }
