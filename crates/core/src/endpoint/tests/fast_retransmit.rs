@@ -183,6 +183,29 @@ fn cwnd_does_not_grow_in_fast_recovery() {
 }
 
 #[test]
+fn the_fault_of_an_old_kernel_is_none_of_concurrent_transfer() {
+    // It sends a missing chunk again on every SACK. With several paths each SACK would let copies go on each
+    // of them, of which each brings another SACK.
+    for concurrent_transfer in [false, true] {
+        let config = AssociationConfig {
+            concurrent_transfer,
+            no_delay: true,
+            ..profile("lksctp-2.6.15", "[limits]\nmax_burst = 0")
+        };
+        let mut script = Script::multihomed(&config, 2);
+        for _ in 0..12 {
+            script.try_send(0, 100, SendOptions::default()).unwrap();
+        }
+        let mut sent = script.poll();
+        for last in 2..12 {
+            sent.extend(script.sack(0, &[(2, last)]));
+        }
+        let copies = script.numbers(&sent).concat().iter().filter(|n| **n == 0).count();
+        assert_eq!(copies > 2, !concurrent_transfer, "{copies}");
+    }
+}
+
+#[test]
 fn a_chunk_that_the_receiver_reneged_on_counts_one_miss_indication() {
     // RFC 9260 §6.2.1 D iii.
     let mut script = flying(12);
