@@ -144,6 +144,9 @@ pub enum CloseReason {
     /// ICMP says that the peer's host does not speak SCTP, or over UDP that nobody uses the port
     /// (RFC 9260 §10, RFC 6951 §5.5).
     NoSctp,
+    /// The peer has called us while we called it, and the association that came of its call remains: two
+    /// ends have one association (RFC 9260 §1.3). What was to be sent here was not.
+    Crossed,
     /// The shutdown took longer than the T5-shutdown-guard (RFC 9260 §9.2).
     ShutdownTimeout,
     /// The peer broke the protocol and was sent ABORT; says how.

@@ -54,6 +54,9 @@ impl fmt::Display for Closed {
             CloseReason::NoSctp => f.write_str(
                 "the peer's host does not speak SCTP there (ICMP: protocol or port unreachable)",
             ),
+            CloseReason::Crossed => {
+                f.write_str("the peer called at the same time, and that association remains")
+            }
             CloseReason::ShutdownTimeout => {
                 f.write_str("the shutdown did not finish: T5-shutdown-guard expired")
             }

@@ -95,6 +95,7 @@ impl Association {
     /// address than the one that we called: both are its own.
     pub(super) fn join_addresses(&mut self, now: Time, addresses: &[IpAddr]) {
         let usable = self.sources.usable_peers(addresses);
+        let monitored = self.is_monitored();
         let Association { sources, paths, config, .. } = self;
         let before = paths.len();
         let encapsulation = paths[PathId(0)].encapsulation;
@@ -104,7 +105,7 @@ impl Association {
             let mut path = Path::new(id, remote, local, encapsulation, config);
             // §5.4 rule 2: who brings the cookie has received it there.
             path.confirmed = Some(&remote) == addresses.first();
-            path.heartbeat.next = Some(now);
+            path.heartbeat.next = monitored.then_some(now);
             path
         });
         self.omits_addresses |= addresses.iter().any(|a| paths.find(*a).is_none());

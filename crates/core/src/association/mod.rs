@@ -197,6 +197,7 @@ pub(crate) struct Association {
     probes: Probes,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
+    pub(crate) indexed_tag: VerificationTag,
     /// The peer's UDP port has changed since.
     pub(crate) moved: bool,
     /// In the endpoint's list of associations that may have something to send.
@@ -247,6 +248,7 @@ impl Association {
             patience: Patience::default(),
             probes: Probes::default(),
             indexed: Vec::new(),
+            indexed_tag: VerificationTag(0),
             moved: false,
             queued: false,
             registered: None,
@@ -277,7 +279,7 @@ impl Association {
     }
 
     /// Ends the association without a word to the peer.
-    fn close(&mut self, reason: CloseReason) {
+    pub(crate) fn close(&mut self, reason: CloseReason) {
         if self.is_closed() {
             return;
         }

@@ -396,6 +396,33 @@ impl Association {
         self.send_init(now);
     }
 
+    /// Whether the peer opened it.
+    pub(crate) const fn was_accepted(&self) -> bool {
+        self.setup.accepted
+    }
+
+    /// A COOKIE ECHO came late (§5.2.4, Table 12 C): the peer calls, too, and has answered our INIT. Our own
+    /// COOKIE ECHO decides. It may have been lost where it went: if the peer's came from an address that is
+    /// new to us, ours goes there, for the cookie shows that it is the peer's (§5.4 rule 2).
+    pub(crate) fn echo_cookie_to(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
+        if self.state != State::CookieEchoed || self.paths.find(source).is_some() {
+            return;
+        }
+        self.join_addresses(now, &cookie.peer.addresses);
+        if let Some(path) = self.paths.find(source).filter(|path| self.paths[*path].confirmed) {
+            self.learn_source(path, source, local);
+            self.setup.sent_once = None;
+            self.setup.path = path;
+            self.push_control(path, Control::CookieEcho);
+        }
+    }
+
     //= RFC 9260 5.2.4-11
     /// A valid cookie for this association (§5.2.4, Table 12 B and D): the tags are adopted or
     /// the same, and the peer waits for a COOKIE ACK on `path`.

@@ -23,6 +23,8 @@ struct Survey<'a> {
     shutdown_ack: bool,
     /// INIT ACK or SHUTDOWN COMPLETE.
     loner: bool,
+    /// The Initiate Tag of an INIT ACK.
+    init_ack: Option<VerificationTag>,
     silent: bool,
 }
 
@@ -37,6 +39,7 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         shutdown_complete: None,
         shutdown_ack: false,
         loner: false,
+        init_ack: None,
         silent: false,
     };
     for raw in packet.chunks().map_while(Result::ok) {
@@ -50,6 +53,7 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         }
         match Chunk::parse(raw) {
             Ok(chunk @ Chunk::Init(_)) => survey.init = Some(chunk),
+            Ok(Chunk::InitAck(init)) => survey.init_ack = Some(init.initiate_tag),
             Ok(Chunk::CookieEcho(echo)) if survey.chunks == 1 => survey.cookie = Some(echo.cookie),
             Ok(Chunk::Abort(abort)) => {
                 survey.abort.get_or_insert(abort.tag_reflected);
@@ -146,6 +150,8 @@ impl Endpoint {
                     //= RFC 9260 8.5.1-13 9.2-23
                     // §8.5.1 E: treated as out of the blue.
                     self.out_of_the_blue(datagram, header, &survey);
+                } else if survey.init_ack.is_some_and(|tag| self.ends_call(id, header, tag)) {
+                    self.settle(now, id);
                 } else {
                     self.deliver(now, id, datagram, &packet);
                 }

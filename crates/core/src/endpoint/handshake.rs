@@ -56,7 +56,10 @@ impl Endpoint {
                 return;
             }
         };
-        let answer = match self.find_any(&init.peer.addresses, datagram, header) {
+        let known = self
+            .called(header, init.peer.tag)
+            .or_else(|| self.find_any(&init.peer.addresses, datagram, header));
+        let answer = match known {
             Some(id) => self.answer_known(now, id, datagram, header, &mut init),
             None => match self.rival(now, datagram, header) {
                 Rival::Nobody => self.answer_stranger(datagram, header, &mut init),
@@ -182,7 +185,9 @@ impl Endpoint {
         init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
         let a = self.associations.get_mut(id)?;
-        if a.omits_addresses() {
+        // Its tag shows that the peer has not restarted, and whose addresses these are.
+        let same = a.identity.peer_tag == init.peer.tag;
+        if a.omits_addresses() && !same {
             // It had more addresses than are remembered: they are no new ones, and left out again.
             a.paths.find(datagram.source)?;
             init.peer.addresses.retain(|x| a.paths.find(*x).is_some());
@@ -213,7 +218,7 @@ impl Endpoint {
                 init.peer.addresses.sort_by_key(|x| *x != to);
                 return Some(Answer { tie_tags: (0, 0), to, ..answer });
             }
-            State::CookieEchoed if added.is_empty() => return Some(answer),
+            State::CookieEchoed if added.is_empty() || same => return Some(answer),
             //= RFC 9260 9.2-22
             // §9.2: discard the INIT and send SHUTDOWN ACK again.
             State::ShutdownAckSent => {
@@ -222,6 +227,8 @@ impl Endpoint {
                 return None;
             }
             _ if added.is_empty() => {}
+            // It was under way for long: an ABORT would end the association that came of it.
+            _ if same => return None,
             //= RFC 9260 5.2.1-7 5.2.1-8 5.2.1-9 5.2.2-2 5.2.2-3 5.2.2-4
             // §5.2.2: new addresses could hijack the association.
             _ => {
@@ -306,8 +313,8 @@ impl Endpoint {
             return None;
         };
         let known = known
+            .or_else(|| self.called(header, cookie.peer.tag))
             .or_else(|| self.find_any(&cookie.peer.addresses, datagram, header))
-            .or_else(|| self.answered(header, cookie.peer.tag))
             .or_else(|| self.restarted_elsewhere(datagram, header, &cookie));
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
@@ -338,13 +345,6 @@ impl Endpoint {
             _ if self.tagged(header).is_some() => None,
             _ => self.open_association(now, datagram, header, &cookie),
         }
-    }
-
-    /// The association that has our tag and whose peer has answered with this one: an INIT and an INIT ACK of
-    /// one host may come from different addresses.
-    fn answered(&self, header: CommonHeader, peer: VerificationTag) -> Option<AssociationId> {
-        let same = |id: &AssociationId| self.associations.get(*id).map(|a| a.identity.peer_tag);
-        self.tagged(header).filter(|id| same(id) == Some(peer))
     }
 
     //= RFC 9260 5.1.5-8 5.2.4-3 5.2.4-7 5.2.4-8 5.2.4-9 5.2.4-10
@@ -379,7 +379,13 @@ impl Endpoint {
                 a.restart(now, &cookie.accepted(), source, local);
                 self.index.add_tag(cookie.local_tag.0, id);
             }
-            // C, and everything that the table does not show.
+            // C: "The cookie SHOULD be silently discarded".
+            (false, true) => {
+                a.echo_cookie_to(now, &cookie.accepted(), source, local);
+                self.settle(now, id);
+                return None;
+            }
+            // Everything that the table does not show.
             _ => return None,
         }
         if before.peer_tag != cookie.peer.tag {

@@ -9,8 +9,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
+use tresse_wire::VerificationTag;
+
 use super::AssociationId;
-use crate::association::{Association, PeerKey};
+use crate::association::{Association, Identity, PeerKey};
+
+/// Our port, the peer's, and the peer's verification tag.
+type PeerTag = (u16, u16, u32);
 
 /// The associations that are not closed.
 #[derive(Debug, Default)]
@@ -19,6 +24,8 @@ pub(super) struct Index {
     by_tag: BTreeMap<u32, AssociationId>,
     /// By every address of the peer.
     by_peer: BTreeMap<PeerKey, AssociationId>,
+    /// By the peer's verification tag, beside the ports.
+    by_peer_tag: BTreeMap<PeerTag, AssociationId>,
     /// What was added to `by_peer` and removed from it, if anybody wants to know.
     pub(super) changes: Option<VecDeque<(PeerKey, bool)>>,
 }
@@ -31,7 +38,7 @@ impl Index {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.by_tag.is_empty() && self.by_peer.is_empty()
+        self.by_tag.is_empty() && self.by_peer.is_empty() && self.by_peer_tag.is_empty()
     }
 
     pub(super) fn of_tag(&self, tag: u32) -> Option<AssociationId> {
@@ -40,6 +47,15 @@ impl Index {
 
     pub(super) fn of_peer(&self, key: &PeerKey) -> Option<AssociationId> {
         self.by_peer.get(key).copied()
+    }
+
+    /// The association with the peer that has this verification tag on these ports.
+    pub(super) fn of_peer_tag(
+        &self,
+        (local_port, remote_port): (u16, u16),
+        tag: VerificationTag,
+    ) -> Option<AssociationId> {
+        self.by_peer_tag.get(&(local_port, remote_port, tag.0)).copied()
     }
 
     /// Every association with a peer at this address and these ports, whatever its UDP port.
@@ -67,13 +83,15 @@ impl Index {
         self.by_tag.remove(&tag).is_some()
     }
 
-    /// Takes up addresses that the association has learned, and UDP ports that have changed.
+    /// Takes up what the association has learned of its peer: its tag, its addresses, and UDP ports that
+    /// have changed.
     pub(super) fn update_peer(&mut self, id: AssociationId, association: &mut Association) {
+        self.update_peer_tag(id, association);
         if association.indexed.len() == association.paths.len() && !association.moved {
             return;
         }
         association.moved = false;
-        self.remove_peer(id, association);
+        self.remove_addresses(id, association);
         let identity = association.identity;
         association.indexed.extend(association.paths.iter().map(|path| PeerKey {
             local_port: identity.local_port,
@@ -92,6 +110,26 @@ impl Index {
         }
     }
 
+    fn update_peer_tag(&mut self, id: AssociationId, association: &mut Association) {
+        let Identity { local_port, remote_port, peer_tag, .. } = association.identity;
+        if association.indexed_tag == peer_tag {
+            return;
+        }
+        self.remove_peer_tag(id, association);
+        association.indexed_tag = peer_tag;
+        if peer_tag.0 != 0 {
+            self.by_peer_tag.entry((local_port, remote_port, peer_tag.0)).or_insert(id);
+        }
+    }
+
+    fn remove_peer_tag(&mut self, id: AssociationId, association: &Association) {
+        let Identity { local_port, remote_port, .. } = association.identity;
+        let key = (local_port, remote_port, association.indexed_tag.0);
+        if self.by_peer_tag.get(&key) == Some(&id) {
+            self.by_peer_tag.remove(&key);
+        }
+    }
+
     /// Takes an address from the association that has it.
     pub(super) fn release(&mut self, key: &PeerKey) {
         if self.by_peer.remove(key).is_some()
@@ -101,8 +139,13 @@ impl Index {
         }
     }
 
-    /// Forgets every address of an association.
-    pub(super) fn remove_peer(&mut self, id: AssociationId, association: &mut Association) {
+    /// Forgets the peer of an association.
+    pub(super) fn forget_peer(&mut self, id: AssociationId, association: &mut Association) {
+        self.remove_peer_tag(id, association);
+        self.remove_addresses(id, association);
+    }
+
+    fn remove_addresses(&mut self, id: AssociationId, association: &mut Association) {
         for key in association.indexed.drain(..) {
             if self.by_peer.get(&key) == Some(&id) {
                 self.by_peer.remove(&key);

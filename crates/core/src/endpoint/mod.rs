@@ -2,6 +2,7 @@
 
 mod addresses;
 mod cookie;
+mod crossing;
 mod demux;
 mod handshake;
 mod icmp;
@@ -428,7 +429,7 @@ impl Endpoint {
                 let life = longest_cookie_life(&self.ports, a.identity.local_port);
                 self.past.add(now, a.identity, life);
             }
-            self.index.remove_peer(id, a);
+            self.index.forget_peer(id, a);
         } else {
             self.index.update_peer(id, a);
         }

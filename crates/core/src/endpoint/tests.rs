@@ -10,6 +10,7 @@ mod addresses;
 mod collision;
 mod concurrent;
 mod cookies;
+mod crossing;
 mod dac;
 mod data;
 mod encapsulation;

@@ -232,6 +232,7 @@ fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
         CloseReason::Unreachable => ("unreachable", None),
         CloseReason::SetupFailed => ("setup_failed", None),
         CloseReason::NoSctp => ("no_sctp", None),
+        CloseReason::Crossed => ("crossed", None),
         CloseReason::ShutdownTimeout => ("shutdown_timeout", None),
         CloseReason::ProtocolViolation(_) => ("protocol_violation", None),
         _ => ("unknown", None),

@@ -355,13 +355,15 @@ impl Actor {
         let Some(local) = self.locals.get_mut(&id) else { return };
         local.closed = true;
         let end = local.end;
-        let failed = !matches!(reason, CloseReason::Shutdown | CloseReason::Aborted);
+        let crossed = reason == CloseReason::Crossed;
+        let failed = !(crossed || matches!(reason, CloseReason::Shutdown | CloseReason::Aborted));
         let seen = match &reason {
             CloseReason::Shutdown => "closed: shutdown",
             CloseReason::Aborted => "closed: aborted",
             CloseReason::PeerAborted { .. } => "closed: peer aborted",
             CloseReason::Unreachable => "closed: unreachable",
             CloseReason::SetupFailed => "closed: setup failed",
+            CloseReason::Crossed => "closed: crossed",
             CloseReason::ShutdownTimeout => "closed: shutdown timeout",
             CloseReason::ProtocolViolation(_) => "closed: protocol violation",
             _ => "closed: other",
@@ -381,12 +383,25 @@ impl Actor {
         }
         self.ledger.borrow_mut().closed(now, end, reason);
         self.read(cx, id);
+        if crossed {
+            self.go_on(cx);
+        }
         if failed && self.reconnects > 0 && self.plan.connect_at.is_some() {
             self.reconnects -= 1;
             let wait = Duration::from_millis(cx.rng().next_u64() % 500);
             cx.set_simulation_timer(now + wait, CONNECT);
             self.ledger.borrow_mut().seen.insert("reconnected");
         }
+    }
+
+    /// The peer's call is the one that remains.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        let other = self.locals.iter().find(|(_, local)| !local.closed).map(|(id, _)| *id);
+        let Some(id) = other else {
+            return self.violate(Kind::EventOrder, "Crossed without another association");
+        };
+        self.current = Some(id);
+        self.send(cx, id);
     }
 
     fn send_failed(&mut self, cx: &Context<'_>, end: usize, failure: &SendFailure) {

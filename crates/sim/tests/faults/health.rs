@@ -245,16 +245,17 @@ fn heard_through_nat(scenario: &Scenario) -> bool {
 }
 
 /// Two hosts that call each other, over addresses of which neither can know yet that they belong together,
-/// may have two associations for a while. The peer takes the second one for a restart of the first (RFC
-/// 9260 §5.2.4 A), and one remains.
+/// may have two associations for a while. One remains: the other one ends once the peer's tag shows that it
+/// is one too many, or because the peer takes it for a restart (RFC 9260 §5.2.4 A).
 fn is_replaced(scenario: &Scenario, ends: &[End], end: &End) -> bool {
     let both_call = scenario.hosts.iter().all(|host| host.connect_at.is_some());
-    let aborted = matches!(end.closed, Some((_, CloseReason::PeerAborted { .. })));
+    let ended =
+        matches!(end.closed, Some((_, CloseReason::PeerAborted { .. } | CloseReason::Crossed)));
     let remains = |other: &&End| {
         other.host == end.host && other.name != end.name && other.connected.is_some()
     };
     let other = ends.iter().find(remains);
-    both_call && aborted && other.is_some_and(|other| ended_well(scenario, other))
+    both_call && ended && other.is_some_and(|other| ended_well(scenario, other))
 }
 
 /// The other end is gone, after everything was acknowledged: this one lacks nothing but the news, and no

@@ -201,6 +201,7 @@ impl Engine {
             CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
             CloseReason::PeerAborted { .. } => errno::ECONNRESET,
             CloseReason::ProtocolViolation(_) => errno::EPROTO,
+            CloseReason::Crossed => errno::EISCONN,
             _ => errno::ETIMEDOUT,
         };
         let heard = association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
