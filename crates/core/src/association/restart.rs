@@ -46,6 +46,7 @@ impl Association {
         let accepted = self.setup.accepted;
         self.setup = Setup::new(cookie.initial_tsn);
         self.setup.accepted = accepted;
+        self.setup.brought = Some(cookie.created);
         let writer_waits = self.sender.writer_waits;
         self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
         // Messages that were complete stay readable: DATA MAY be retained. They go on filling the

@@ -32,6 +32,8 @@ pub(crate) struct Setup {
     /// A stale cookie is retried once.
     stale_retried: bool,
     cookie_sent: Time,
+    /// When the cookie was made that the peer has brought us.
+    pub(super) brought: Option<Time>,
     pub(super) accepted: bool,
     /// When the INIT or COOKIE ECHO was first sent, while a sample from it is valid (Karn).
     sent_once: Option<Time>,
@@ -52,6 +54,7 @@ impl Setup {
             preservative_ms: 0,
             stale_retried: false,
             cookie_sent: Time::ZERO,
+            brought: None,
             accepted: false,
             sent_once: None,
             error: None,
@@ -66,6 +69,7 @@ pub(crate) struct AcceptedCookie {
     pub(crate) local_tag: VerificationTag,
     pub(crate) initial_tsn: Tsn,
     pub(crate) peer: PeerParameters,
+    pub(crate) created: Time,
 }
 
 impl Association {
@@ -108,6 +112,7 @@ impl Association {
         first.confirmed = true;
         let mut association = Association::new(blueprint, Paths::new(first));
         association.setup.accepted = true;
+        association.setup.brought = Some(cookie.created);
         association.learn_source(PathId(0), source, local);
         association.adopt_peer(&cookie.peer);
         association.establish(now);
@@ -401,6 +406,12 @@ impl Association {
         self.setup.accepted
     }
 
+    /// Whether the peer has brought a cookie that was made after `created`. Each life of the peer brings those
+    /// that were made in it.
+    pub(crate) fn has_newer_cookie(&self, created: Time) -> bool {
+        self.setup.brought.is_some_and(|brought| brought > created)
+    }
+
     /// A COOKIE ECHO came late (§5.2.4, Table 12 C): the peer calls, too, and has answered our INIT. Our own
     /// COOKIE ECHO decides. It may have been lost where it went: if the peer's came from an address that is
     /// new to us, ours goes there, for the cookie shows that it is the peer's (§5.4 rule 2).
@@ -449,6 +460,7 @@ impl Association {
         }
         // B: the peer's tag MUST be updated from the cookie.
         self.identity.peer_tag = cookie.peer.tag;
+        self.setup.brought = Some(cookie.created);
         if self.state != State::Closed {
             let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
             self.send_cookie_ack(now, path, local);

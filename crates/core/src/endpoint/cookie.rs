@@ -64,6 +64,7 @@ impl Cookie {
             local_tag: self.local_tag,
             initial_tsn: self.initial_tsn,
             peer: self.peer.clone(),
+            created: self.created,
         }
     }
 

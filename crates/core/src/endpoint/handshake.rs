@@ -366,6 +366,8 @@ impl Endpoint {
         // begin anew too, so it is a restart.
         let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
         match tags {
+            // B, but from a life of the peer that was over when it brought another cookie.
+            (true, false) if a.has_newer_cookie(cookie.created) => return None,
             // B and D
             (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), source, local),
             // A

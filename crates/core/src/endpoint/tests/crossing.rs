@@ -100,3 +100,24 @@ fn two_peers_with_different_tags_are_two() {
     assert_eq!(types(&script.give_from(ways()[1], ack)), [[ChunkType::COOKIE_ECHO]]);
     assert_eq!(script.end.associations().len(), 2);
 }
+
+#[test]
+fn a_cookie_of_a_life_that_is_over_does_not_bring_it_back() {
+    // The peer called, crashed, and called again. What it echoed in its first life comes last.
+    let mut script = Script::connecting(&standard());
+    let call = |script: &mut Script, tag: u32, tsn: u32| {
+        let (initiate_tag, initial_tsn) = (VerificationTag(tag), Tsn(tsn));
+        let fields = InitFields { initiate_tag, initial_tsn, ..peer_fields() };
+        script.now += ms(100);
+        only(&script.give_bytes(init_packet(&fields, &[]))).cookie()
+    };
+    let (first, second) = (call(&mut script, 1, 1000), call(&mut script, 2, 2000));
+    let sent = script.give(|w| w.cookie_echo(&second));
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK]);
+    script.send(100);
+    assert!(script.give(|w| w.cookie_echo(&first)).is_empty());
+    assert!(!script.events.contains(&Event::Restarted));
+    assert_eq!(only(&script.send(1)).tag(), VerificationTag(2));
+    script.sack(2, &[]);
+    assert_eq!(script.state(), State::Established);
+}
