@@ -25,6 +25,8 @@ struct Answer {
     addresses: Vec<IpAddr>,
     config: AssociationConfig,
     to: IpAddr,
+    /// Our address that it leaves from.
+    from: IpAddr,
 }
 
 impl Endpoint {
@@ -143,8 +145,8 @@ impl Endpoint {
             inbound_streams,
             initial_tsn: self.fresh_tsn(),
         };
-        let addresses = sources.told(datagram.source);
-        Some(Answer { fields, tie_tags: (0, 0), addresses, config, to: datagram.source })
+        let (to, from) = (datagram.source, datagram.destination);
+        Some(Answer { fields, tie_tags: (0, 0), addresses: sources.told(to), config, to, from })
     }
 
     /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
@@ -206,6 +208,7 @@ impl Endpoint {
             addresses: sources.told(datagram.source),
             config: a.config.clone(),
             to: datagram.source,
+            from: datagram.destination,
         };
         match a.state {
             //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
@@ -216,7 +219,12 @@ impl Endpoint {
                 let to = *init.peer.addresses.iter().find(called)?;
                 // §5.4 rule 2: the first one is confirmed, for there the INIT ACK goes.
                 init.peer.addresses.sort_by_key(|x| *x != to);
-                return Some(Answer { tie_tags: (0, 0), to, ..answer });
+                // §5.1.2: what the INIT ACK does not list is what its own addresses show. They may be of
+                // another family than those of the INIT.
+                let ours = a.paths.find(to).and_then(|path| a.paths[path].local);
+                let from = ours.filter(|_| to.is_ipv4() != answer.from.is_ipv4());
+                let (addresses, from) = (sources.told(to), from.unwrap_or(answer.from));
+                return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });
             }
             State::CookieEchoed if added.is_empty() || same => return Some(answer),
             //= RFC 9260 9.2-22
@@ -288,7 +296,10 @@ impl Endpoint {
         }
         self.stats.inits_answered += 1;
         let parameters = parameters.finish();
-        self.replies.init_ack(datagram, header, answer.to, peer_tag, &answer.fields, &parameters);
+        // Of the packet that is answered only the addresses matter.
+        let packet = bytes::Bytes::new();
+        let to = Datagram { source: answer.to, destination: answer.from, packet, ..*datagram };
+        self.replies.init_ack(&to, header, peer_tag, &answer.fields, &parameters);
     }
 
     /// COOKIE ECHO (§5.1.5, §5.2.4). Returns the association that the rest of the packet is for.

@@ -1,9 +1,7 @@
 //! Packets that belong to no association (RFC 9260 §8.4), and INIT ACK.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
-use bytes::Bytes;
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
 use super::{Datagram, Transmit};
@@ -59,16 +57,13 @@ impl Replies {
 
     pub(super) fn init_ack(
         &mut self,
-        datagram: &Datagram,
+        to: &Datagram,
         received: CommonHeader,
-        to: IpAddr,
         tag: VerificationTag,
         fields: &InitFields,
         parameters: &[u8],
     ) {
-        // Only its addresses matter here.
-        let to = Datagram { source: to, packet: Bytes::new(), ..datagram.clone() };
-        self.push(&to, received, tag, |w| w.init_ack(fields, parameters));
+        self.push(to, received, tag, |w| w.init_ack(fields, parameters));
     }
 
     //= RFC 9260 3.3.7-5 8.4-10 8.4-11 8.5.1-5

@@ -6,6 +6,7 @@ use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use script::{PEER_TAG, PEER_TSN, init_packet, packet, peer_fields};
 use sent::{only, types};
+use tresse_wire::Parameter;
 
 /// An INIT of the peer with another tag than the one it used.
 fn other_init() -> InitFields {
@@ -327,5 +328,39 @@ fn a_stale_cookie_that_does_not_match_both_tags_is_an_error() {
         assert_eq!(only(&sent).types(), [ChunkType::ERROR]);
         assert_eq!(only(&sent).cause_codes(), [CauseCode::STALE_COOKIE]);
         assert_eq!(format!("{:?}", script.end.associations[script.id]), before);
+    }
+}
+
+/// The list of an INIT ACK leaves out what its own source address shows, not that of the INIT: the two may be
+/// of different families.
+#[test]
+fn an_init_ack_to_another_address_than_the_init_came_from_lists_ours_for_that_one() {
+    let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+    let config = EndpointConfig {
+        local_addresses: vec![ip("fd00::1"), ip("10.0.0.1")],
+        association: standard(),
+        ..EndpointConfig::default()
+    };
+    for (own, others) in [(vec![ip("fd00::1")], 0), (config.local_addresses.clone(), 1)] {
+        let config = EndpointConfig { local_addresses: own, ..config.clone() };
+        let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+        script.connect(&standard(), &[ip("10.0.0.2")]);
+        let parameters = ParameterWriter::new().ipv4([10, 0, 0, 2].into()).finish();
+        let sent = script.give_datagram(Datagram {
+            source: ip("fd00::2"),
+            destination: ip("fd00::1"),
+            encapsulation: None,
+            packet: init_packet(&other_init(), &parameters).into(),
+        });
+        let ack = only(&sent);
+        assert_eq!(ack.to.destination, ip("10.0.0.2"));
+        assert_eq!(ack.to.source, (others > 0).then(|| ip("10.0.0.1")));
+        let (_, list) = ack.init();
+        let lists = |address: &str| match ip(address) {
+            IpAddr::V4(a) => list.contains(&Parameter::Ipv4Address(a)),
+            IpAddr::V6(a) => list.contains(&Parameter::Ipv6Address(a)),
+        };
+        assert!(lists("fd00::1"), "{list:?}");
+        assert_eq!(lists("10.0.0.1"), others > 0);
     }
 }
