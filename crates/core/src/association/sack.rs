@@ -307,13 +307,13 @@ impl Association {
 
     //= RFC 9260 6.1-21 6.3.3-1
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
-        let mut wait = self.paths[path].rto();
+        let rto = self.paths[path].rto();
+        // A probe of a closed window is owed an answer like anything else.
+        let mut wait = self.start_patience(now, path, rto);
         if self.sender.zero_window.probing {
             // §6.1 A: the probe interval increases exponentially.
             let doublings = self.sender.zero_window.probes.saturating_sub(1).min(6);
-            wait = (wait * (1 << doublings)).min(self.profile().rto.max());
-        } else {
-            wait = self.start_patience(now, path, wait);
+            wait = (rto * (1 << doublings)).min(self.profile().rto.max());
         }
         let at = now + wait;
         self.paths[path].t3 = Some(at);

@@ -242,3 +242,28 @@ fn probes_that_are_taken_do_not_become_rarer() {
     }
     assert!(waits.iter().all(|wait| *wait <= secs(2)), "{waits:?}");
 }
+
+/// A probe that nobody answers is an error like any other (§6.1 A), and no sooner: mechanisms that let timers
+/// expire early must not use up Association.Max.Retrans while the window is closed.
+#[test]
+fn unanswered_probes_end_an_association_no_sooner_than_other_data() {
+    let ends_after = |name: &str| {
+        // When heartbeats add their errors depends on chance.
+        let mut script = Script::connected(&profile(name, "[heartbeat]\nenabled = false\n"));
+        for _ in 0..3 {
+            script.send(1000);
+        }
+        // T3-rtx of what is outstanding, and of the probes that follow it.
+        script.sack_with(1, &[], 0);
+        let began = script.now;
+        while script.closed().is_none() {
+            script.wait(secs(1));
+        }
+        assert_eq!(script.closed(), Some(&CloseReason::Unreachable), "{name}");
+        script.now.since(began)
+    };
+    // Eleven expirations of RFC 9260's own timer: 1, 2, 4, 8, 16 and 32 s, and five of RTO.Max.
+    for name in ["rfc9260", "tresse"] {
+        assert!(ends_after(name) >= secs(363), "{name}: {:?}", ends_after(name));
+    }
+}
