@@ -42,9 +42,10 @@ impl Association {
     }
 
     /// §5.4: "These probing procedures [...] are ended when all paths are confirmed", and no chunk may be sent
-    /// to an address before: in SHUTDOWN-SENT data may come from there alone, for which no SACK could leave.
+    /// to an address before: in SHUTDOWN-SENT data may come from there alone, for which no SACK could leave, and
+    /// in SHUTDOWN-ACK-SENT the peer's SHUTDOWN, for which no SHUTDOWN ACK could.
     pub(super) fn verifies(&self) -> bool {
-        self.is_monitored() || self.state == State::ShutdownSent
+        self.is_monitored() || matches!(self.state, State::ShutdownSent | State::ShutdownAckSent)
     }
 
     /// A heartbeat to an unconfirmed address leaves.

@@ -392,3 +392,21 @@ fn addresses_are_probed_until_they_are_confirmed_while_the_peer_has_data() {
     let after = script.wait(secs(100));
     assert!(!after.iter().any(|p| p.carries(ChunkType::HEARTBEAT)), "§8.3: and no longer");
 }
+
+/// In SHUTDOWN-ACK-SENT the peer repeats its SHUTDOWN from there, and no SHUTDOWN ACK could go back.
+#[test]
+fn addresses_are_probed_until_they_are_confirmed_while_the_peer_waits_for_shutdown_ack() {
+    let (mut script, _) = unconfirmed(&standard(), 2);
+    let (last, other) = (script.first.wrapping_sub(1), addresses(Side::Z, 2)[1]);
+    let shutdown = script::packet(script.tag, |w| w.shutdown(last));
+    script.give_from(other, shutdown.clone());
+    assert_eq!(script.state(), State::ShutdownAckSent);
+    let sent = script.wait(secs(2));
+    let probe = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("it is probed");
+    assert_eq!(probe.to.destination, other);
+    let info = info(probe);
+    script.give_from(other, script::packet(script.tag, |w| w.heartbeat_ack(&info)));
+    let sent = script.give_from(other, shutdown);
+    assert!(sent.iter().all(|p| p.carries(ChunkType::SHUTDOWN_ACK) && p.to.destination == other));
+    assert_eq!(sent.len(), 1);
+}
