@@ -28,6 +28,7 @@ pub(super) struct Incoming<'a> {
     /// What the acknowledgement rules need to know of its DATA chunks.
     pub(super) facts: PacketFacts,
     pub(super) has_data: bool,
+    pub(super) has_sack: bool,
     /// The lowest TSN of its DATA chunks, unwrapped; 0 for one received before.
     pub(super) lowest: Option<u64>,
     /// A DATA chunk had the R bit.
@@ -39,6 +40,11 @@ pub(super) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
+    /// It came from a confirmed address of the peer, so that answers may go there.
+    pub(super) fn is_from_confirmed(&self) -> bool {
+        self.path == self.arrival
+    }
+
     /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
     pub(super) fn note_tsn(&mut self, seq: u64) {
         self.lowest = Some(self.lowest.map_or(seq, |lowest| lowest.min(seq)));
@@ -86,6 +92,7 @@ impl Association {
             path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
             has_data: false,
+            has_sack: false,
             lowest: None,
             retransmission: false,
             timestamp: None,
@@ -130,10 +137,12 @@ impl Association {
         match chunk {
             Chunk::Data(data) => self.on_data(now, incoming, &data),
             Chunk::Sack(sack) => {
+                incoming.has_sack = true;
                 let none = GapAckBlocks::default();
                 self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
             }
             Chunk::NrSack(nr) if self.sender.extensions.nr_sack => {
+                incoming.has_sack = true;
                 let echo = incoming.timestamp.map(|t| t.tsecr);
                 self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
             }
@@ -196,7 +205,7 @@ impl Association {
     /// The source of what answers `incoming` on its path: where it arrived.
     pub(super) fn answer_source(&self, incoming: &Incoming<'_>) -> Option<IpAddr> {
         // To another address than it came from, that may be no way.
-        let back = incoming.path == incoming.arrival;
+        let back = incoming.is_from_confirmed();
         self.reply_source(incoming.path, incoming.local).filter(|_| back)
     }
 

@@ -101,7 +101,7 @@ pub(crate) enum Control {
     CookieAck(Option<IpAddr>),
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
-    Shutdown,
+    Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
     /// Encoded error causes.

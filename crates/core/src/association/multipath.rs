@@ -200,7 +200,8 @@ impl Association {
             .take(scanned)
             .filter_map(|seq| {
                 let chunk = board.get(seq)?;
-                Some((seq, self.retransmission_path(&paths, chunk)))
+                let path = || self.retransmission_path(&paths, chunk);
+                Some((seq, self.shutdown.answer.unwrap_or_else(path)))
             })
             .find(|(_, path)| now_or_never || self.cwnd_allows(*path))
     }

@@ -9,6 +9,7 @@ use super::input::Incoming;
 use super::{Association, Control, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::path::PathId;
+use crate::scoreboard::Outstanding;
 use crate::time::Time;
 
 /// State of the shutdown.
@@ -25,6 +26,8 @@ pub(super) struct Shutdown {
     pub(super) path: PathId,
     /// The source of the answer to that SHUTDOWN, if not the one of its path.
     source: Option<IpAddr>,
+    /// Where the next retransmission goes, to answer a repeated SHUTDOWN.
+    pub(super) answer: Option<PathId>,
 }
 
 impl Association {
@@ -58,7 +61,7 @@ impl Association {
                 // T5-shutdown-guard". What takes time before is the delivery of data.
                 self.shutdown.t5 = None;
                 self.start_guard(now);
-                self.send_shutdown(now, self.paths.data_path(), Control::Shutdown);
+                self.send_shutdown(now, self.paths.data_path(), Control::Shutdown(None));
             }
             //= RFC 9260 3.3.9-1 4-11 9.2-13
             State::ShutdownReceived => {
@@ -115,7 +118,7 @@ impl Association {
     fn send_shutdown(&mut self, now: Time, path: PathId, control: Control) {
         self.shutdown.path = path;
         // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
-        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown | Control::ShutdownAck(_)));
+        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown(_) | Control::ShutdownAck(_)));
         self.push_control(path, control);
         let rto = self.paths[path].rto();
         self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
@@ -140,7 +143,7 @@ impl Association {
         }
         self.doubt_source(now, last, now);
         let control = match self.state {
-            State::ShutdownSent => Control::Shutdown,
+            State::ShutdownSent => Control::Shutdown(None),
             State::ShutdownAckSent => Control::ShutdownAck(None),
             _ => return,
         };
@@ -173,10 +176,13 @@ impl Association {
                     self.journal.event(Event::PeerShutdown);
                 }
                 (self.shutdown.path, self.shutdown.source) = (path, source);
+                let before = self.sender.board.cumulative();
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     if again {
-                        self.answer_repeated_shutdown(now);
+                        // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
+                        let acked = self.sender.board.cumulative() != before;
+                        self.answer_repeated_shutdown(now, incoming, acked || incoming.has_sack);
                     }
                     self.opportunity();
                     self.shutdown_progress(now);
@@ -193,19 +199,28 @@ impl Association {
         }
     }
 
-    /// The peer's T2-shutdown has expired: it lives, and has not got what is outstanding, for which T3-rtx
-    /// may be backed off to a minute by now. While it waits the peer counts errors, and hears nothing,
-    /// for SHUTDOWN ACK has to wait for the data (§9.2). So that leaves again now, if it is older than an
-    /// RTO that is not backed off: what RFC 6069 does for TCP when a route has come back.
-    fn answer_repeated_shutdown(&mut self, now: Time) {
+    //= RFC 9260 9.2-7
+    /// §9.2: in SHUTDOWN-RECEIVED an endpoint "MUST continue responding to SHUTDOWN chunks from its peer".
+    ///
+    /// The peer lives, and has not got what is outstanding. SHUTDOWN ACK has to wait for that, and T3-rtx may
+    /// be backed off to a minute by now. So data that is older than an RTO that is not backed off leaves again
+    /// now: what RFC 6069 does for TCP when a route has come back.
+    ///
+    /// Unless it `answers` DATA, the peer's T2-shutdown has expired, and it counts errors until "any packet"
+    /// comes: then the data goes where the SHUTDOWN came from (§6.4), or a heartbeat if it has just left.
+    fn answer_repeated_shutdown(&mut self, now: Time, incoming: &Incoming<'_>, answers: bool) {
+        let path = incoming.path;
         let first = self.sender.board.cumulative() + 1;
-        let Some(chunk) = self.sender.board.get(first) else { return };
-        let overdue = now.since(chunk.last_sent) >= self.paths[chunk.path].rtt.fresh();
-        if !overdue || self.is_window_closed() {
-            return;
+        let chunk = self.sender.board.get(first).filter(|_| !self.is_window_closed());
+        let overdue = |c: &Outstanding| now.since(c.last_sent) >= self.paths[c.path].rtt.fresh();
+        let p = &self.paths[path];
+        if chunk.is_some_and(overdue) {
+            self.lose(now, first, LossCause::Timeout);
+            self.sender.retransmit_now = true;
+            self.shutdown.answer = Some(path).filter(|_| !answers && incoming.is_from_confirmed());
+        } else if !answers && p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
+            self.send_heartbeat(now, path);
         }
-        self.lose(now, first, LossCause::Timeout);
-        self.sender.retransmit_now = true;
     }
 
     //= RFC 9260 3.3.13-1 8.5.1-8 9.2-17 9.2-26
@@ -250,7 +265,9 @@ impl Association {
             if let Some(receiver) = &mut self.receiver {
                 receiver.delayed.request();
             }
-            self.send_shutdown(now, incoming.path, Control::Shutdown);
+            // They leave from where it arrived: what was tried since T2 expired may not work.
+            let source = self.answer_source(incoming);
+            self.send_shutdown(now, incoming.path, Control::Shutdown(source));
         }
     }
 

@@ -143,6 +143,7 @@ impl Association {
         if let Some((seq, _)) = lost {
             self.write_lost(&mut packet, seq);
             self.sender.retransmit_now = false;
+            self.shutdown.answer = None;
             self.fill_retransmission(&mut packet);
         } else {
             self.bundle_before_new(&mut packet);

@@ -40,7 +40,7 @@ impl Association {
         //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
         let alone = matches!(first, Control::ShutdownComplete(_) | Control::Abort(_));
         let echo = matches!(first, Control::CookieEcho);
-        let ends = matches!(first, Control::Shutdown | Control::ShutdownAck(_));
+        let ends = matches!(first, Control::Shutdown(_) | Control::ShutdownAck(_));
         // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
         if ends {
             self.write_sack(&mut writer, path);
@@ -100,7 +100,7 @@ impl Association {
             Control::CookieAck(_) => writer.cookie_ack(),
             Control::Heartbeat(info, _) => writer.heartbeat(&info),
             Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
-            Control::Shutdown => {
+            Control::Shutdown(_) => {
                 if let Some(receiver) = &self.receiver {
                     writer.shutdown(receiver.received.cumulative());
                 }
@@ -188,6 +188,7 @@ impl Control {
     fn source(&self) -> Option<IpAddr> {
         match self {
             Control::CookieAck(source)
+            | Control::Shutdown(source)
             | Control::ShutdownAck(source)
             | Control::ShutdownComplete(source)
             | Control::Heartbeat(_, source)

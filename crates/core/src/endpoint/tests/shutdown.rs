@@ -427,5 +427,91 @@ fn a_repeated_shutdown_brings_out_what_is_outstanding() {
     let sent = shut(&mut script);
     assert_eq!(script.numbers(&sent), [[1]]);
     assert_eq!(script.path(0).errors, errors, "no timer has expired");
-    assert!(shut(&mut script).is_empty(), "not before an answer can have come");
+    // The next one not before an answer can have come, but the peer hears that we live.
+    assert_eq!(types(&shut(&mut script)), [[ChunkType::HEARTBEAT]]);
+}
+
+//= RFC 9260 9.2-7
+/// RFC 9260 §9.2: in SHUTDOWN-RECEIVED an endpoint "MUST continue responding to SHUTDOWN chunks from its peer",
+/// where they come from (§6.4). What is outstanding may have gone where nothing comes through.
+#[test]
+fn a_repeated_shutdown_is_answered_where_it_came_from() {
+    let remotes = addresses(Side::Z, 2);
+    let mut script = Script::multihomed(&standard(), 2);
+    assert_eq!(script.send(100)[0].to.destination, remotes[0]);
+    let (tag, acked) = (script.tag, script.first.wrapping_sub(1));
+    let repeated = || script::packet(tag, |w| w.shutdown(acked));
+    assert!(script.give_from(remotes[1], repeated()).is_empty(), "it may have crossed the data");
+    // One that follows data acknowledges it, or says with a SACK why not.
+    let with_sack = script::packet(tag, |w| {
+        script::write_sack(w, acked, &[], script::RWND);
+        w.shutdown(acked);
+    });
+    assert!(script.give_from(remotes[1], with_sack).is_empty());
+    // The data may be under way, but the peer hears that we live.
+    let sent = script.give_from(remotes[1], repeated());
+    assert_eq!(types(&sent), [[ChunkType::HEARTBEAT]]);
+    assert_eq!(only(&sent).to.destination, remotes[1]);
+    assert!(script.give_from(remotes[1], repeated()).is_empty(), "one at a time");
+    script.wait(ms(999));
+    let sent = script.give_from(remotes[1], repeated());
+    assert!(script.numbers(&sent).is_empty(), "the data has an RTO");
+    // T3-rtx expires after 1 s, on the second path, whose RTO the heartbeat has doubled, after 3 s, and on
+    // the first one, to which the data is back, not before 5 s.
+    script.wait(ms(3501));
+    let sent = script.give_from(remotes[0], repeated());
+    assert_eq!((script.numbers(&sent), sent[0].to.destination), (vec![vec![0]], remotes[0]));
+}
+
+/// The same while the peer's window is closed: whoever waits for it to open must not be given up.
+#[test]
+fn a_repeated_shutdown_is_answered_while_the_window_is_closed() {
+    let mut script = Script::connected(&standard());
+    for _ in 0..2 {
+        script.send(1000);
+    }
+    script.sack_with(1, &[], 0);
+    let acked = script.first;
+    script.give(|w| w.shutdown(acked));
+    // The probes become rare, and the peer has room for none of them.
+    for _ in 0..4 {
+        script.wait_for_data();
+        script.give(|w| {
+            script::write_sack(w, acked, &[], 0);
+            w.shutdown(acked);
+        });
+    }
+    assert!(script.wait(secs(2)).is_empty());
+    let sent = script.give(|w| w.shutdown(acked));
+    assert_eq!(types(&sent), [[ChunkType::HEARTBEAT]]);
+}
+
+/// What was tried since T2-shutdown expired may not work: where the peer's data arrives it gets its answer.
+#[test]
+fn data_that_arrives_in_shutdown_sent_is_answered_from_where_it_arrived() {
+    let sources: Vec<IpAddr> = addresses(Side::A, 2);
+    let config = EndpointConfig {
+        local_addresses: sources.clone(),
+        association: standard(),
+        ..EndpointConfig::default()
+    };
+    let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+    script.connect(&standard(), &addresses(Side::Z, 1));
+    script.init_ack();
+    script.cookie_ack();
+    script.shutdown();
+    while script.path(0).local != Some(sources[1]) {
+        script.wait(ms(500));
+    }
+    let tsn = script.next;
+    let packet = script::packet(script.tag, |w| script::write_data(w, tsn, 5));
+    let sent = script.give_datagram(Datagram {
+        source: addresses(Side::Z, 1)[0],
+        destination: sources[0],
+        encapsulation: None,
+        packet: packet.into(),
+    });
+    assert_eq!(types(&sent), [[ChunkType::SACK, ChunkType::SHUTDOWN]]);
+    let from = only(&sent).to.source.or(script.path(0).local);
+    assert_eq!(from, Some(sources[0]));
 }

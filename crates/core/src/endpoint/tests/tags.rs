@@ -94,6 +94,8 @@ impl Try {
                     (ShutdownAckSent, &[ChunkType::SHUTDOWN_ACK])
                 }
                 ShutdownPending => (ShutdownReceived, &[]),
+                // Its data is outstanding: the peer hears that it lives.
+                ShutdownReceived => (state, &[ChunkType::HEARTBEAT]),
                 _ => (state, &[]),
             },
             // §8.5.1 E
