@@ -192,7 +192,11 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
         }
     }
     let (accepted, delivered, failed) = ledger.totals();
-    if all_healthy && delivered + failed < accepted {
+    // RFC 9260 §9: with an abort "any data pending on either end of the association is discarded and not
+    // delivered to the peer", also what was acknowledged for good (NR-SACK) and waits for its turn.
+    let aborted = |end: &End| matches!(end.closed, Some((_, CloseReason::Aborted)));
+    let aborted = ledger.ends.iter().any(aborted);
+    if all_healthy && !aborted && delivered + failed < accepted {
         texts.push(format!("{accepted} accepted, {delivered} delivered, {failed} failed"));
     }
     let seen = if all_healthy { "healthy throughout" } else { "not healthy throughout" };

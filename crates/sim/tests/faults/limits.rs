@@ -19,6 +19,9 @@ pub(crate) const TOO_LONG: &str = "message longer than max_message_size";
 /// Memory never exceeds so many times the receive buffer, whatever the peer was promised.
 const RECEIVE_BUFFER_FACTOR: usize = 4;
 
+/// The most that the headers of a packet with one DATA chunk take: IPv6, UDP, SCTP and DATA.
+pub(crate) const HEADERS: usize = 40 + 8 + 12 + 16;
+
 /// What holds for the memory of an association at any moment.
 pub(crate) fn check_memory(
     ledger: &mut Ledger,
@@ -163,8 +166,32 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
         span += Duration::from_secs_f64(8.0 * bits / (slowest * 1000.0));
         let delays = scenario.links.iter().map(|link| link.config.delay_ms).fold(0.0, f64::max);
         span += Duration::from_secs_f64(incoming.len() as f64 * 2.0 * delays / 1000.0 / 10.0);
+        span += round_trip(scenario, host).mul_f64(rounds(scenario, host));
     }
     span
+}
+
+/// How long data to a host takes, and its acknowledgement back, by the slowest links.
+fn round_trip(scenario: &Scenario, host: usize) -> Duration {
+    let slowest = |from: usize| {
+        let links = scenario.links.iter().filter(|link| link.from == from);
+        links.map(|link| link.config.delay_ms + link.config.jitter_ms).fold(0.0, f64::max)
+    };
+    let delay = Duration::from_secs_f64((slowest(0) + slowest(1)) / 1000.0);
+    delay + scenario.hosts[host].config.profile.sack.delay()
+}
+
+/// So many round trips the data to a host may need: in each, a sender may fill no more than its window. At
+/// worst that is what congestion control leaves after losses, or what it takes for losses when packets
+/// overtake each other (RFC 9260 §7.2.3), or half of a small buffer, as the other half may hold a message
+/// that is not complete. And half of what is sent may be sent in vain, or too small to fill it.
+fn rounds(scenario: &Scenario, host: usize) -> f64 {
+    let (receiver, sender) = (&scenario.hosts[host].config, &scenario.hosts[1 - host].config);
+    let payload = (sender.mtu.min(receiver.mtu) - HEADERS) as f64;
+    let buffer = sender.send_buffer.min(receiver.receive_buffer as usize) as f64 / 2.0;
+    let window = buffer.min(payload * sender.profile.congestion.ssthresh_floor);
+    let bytes = scenario.hosts[1 - host].traffic.iter().map(|m| m.size as f64).sum::<f64>();
+    2.0 * bytes / window
 }
 
 /// How long after the curfew everything must be over.

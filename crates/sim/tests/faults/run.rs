@@ -64,9 +64,8 @@ impl Write for Digest {
     }
 }
 
-/// The smallest number of user bytes that fill a packet in any scenario: MTU 512 less the headers
-/// of IPv6, UDP, SCTP and DATA.
-const LEAST_PAYLOAD: usize = 512 - 40 - 8 - 12 - 16;
+/// The smallest number of user bytes that fill a packet in any scenario, with an MTU of 512.
+const LEAST_PAYLOAD: usize = 512 - limits::HEADERS;
 
 struct Run {
     sim: Simulation,
