@@ -14,7 +14,7 @@ use crate::recovery::spurious::response::{TimerAdaption, windows};
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
 use crate::recovery::timer::thin_no_backoff;
 use crate::recovery::{SackFacts, TimerFacts};
-use crate::scoreboard::{AckOutcome, Scoreboard};
+use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::time::Time;
 
 impl Association {
@@ -118,11 +118,22 @@ impl Association {
         // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
         // for each of them would go on until there is room. T3-rtx sees to that.
         let closed = self.is_window_closed();
+        let mut again = self.paths.amdcs();
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
                 let chunk = self.sender.board.get(seq);
                 if closed && chunk.is_some_and(|c| c.transmissions > 1) {
                     continue;
+                }
+                // What `fast_retransmit.repeat` sends once more brings a SACK, which lets no more go than that
+                // packet: or copies would multiply, where there is a window of them or several paths.
+                let repeats =
+                    |c: &&Outstanding| cause == LossCause::FastRetransmit && c.fast_retransmitted;
+                if let Some(chunk) = chunk.filter(repeats) {
+                    if chunk.size() > again {
+                        continue;
+                    }
+                    again -= chunk.size();
                 }
                 let path = chunk.map(|c| c.path);
                 // Before anything is taken from the flight: RFC 4015 step 0.

@@ -256,15 +256,13 @@ impl Association {
     /// Whether chunks that leave again can be struck again.
     pub(super) fn eligibility(&self) -> Eligibility {
         let multipath = &self.profile().multipath;
-        if self.is_concurrent() {
+        if self.profile().fast_retransmit.repeat {
+            Eligibility::Repeat
+        } else if self.is_concurrent() {
             Eligibility::Multipath {
                 smart: multipath.smart_fast_retransmit,
                 same_path: multipath.fast_retransmit_again,
             }
-        } else if self.profile().fast_retransmit.repeat {
-            // With several paths each SACK would let a packet go on each of them, of which each brings
-            // another SACK. The kernel that did this had one path at a time.
-            Eligibility::Repeat
         } else {
             Eligibility::Rule5
         }

@@ -18,7 +18,7 @@ parameters! {
         /// Fast Recovery: no second cut of cwnd until the exit point. Default true.
         fast_recovery: bool = true,
         /// A TSN can be fast-retransmitted again after `threshold` further miss indications.
-        /// Default false (rule 5: ineligible). With concurrent transfer it means nothing.
+        /// Default false (rule 5: ineligible). Each SACK sends no more than one packet in this way.
         repeat: bool = false,
         /// T3-rtx restarts when the earliest outstanding TSN is fast-retransmitted (rule 4).
         /// Default true.

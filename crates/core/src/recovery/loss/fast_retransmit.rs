@@ -7,7 +7,7 @@
 //!
 //! Difference: with `repeat`, the fault of Linux 2.6.15 (Pedersen 2006, §3.3): the count of a
 //! fast-retransmitted chunk stays at the threshold, so every further miss indication sends it
-//! again.
+//! again. One packet for each SACK, or copies would multiply, since each of them brings a SACK.
 
 use crate::event::LossCause;
 use crate::profile::FastRetransmitParameters;
