@@ -7,16 +7,19 @@ use socket2::Socket;
 /// One of several carriers that share their local addresses, each driven on its own, so that several
 /// processors can work at once.
 ///
-/// On Linux the kernel gives a UDP packet to carrier number (verification tag modulo `count`); an
-/// endpoint that chooses its tags accordingly finds its packets on the right carrier. INITs, which
-/// have the tag 0, go by their initiate tag. On raw IP everything goes to number 0. Other systems give
-/// packets to any of them.
+/// On Linux the kernel gives a UDP packet to the carrier that [`key`](Self::key) and the verification tag
+/// say; an endpoint that chooses its tags accordingly finds its packets on the right carrier. INITs, which
+/// have the tag 0, go to any of them, so that no sender can choose. On raw IP everything goes to number 0.
+/// Other systems give packets to any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Its number, below `count`. They must be bound in the order of their numbers.
     pub index: u16,
     /// How many there are, at least 1.
     pub count: u16,
+    /// The numbers (x, m) of the rule. In 32 bits, beginning with `a = tag ^ x`, twice: `a = a * m`,
+    /// `a = a ^ (a >> 16)`. The carrier is `a` modulo `count`. For all carriers the same, and a secret.
+    pub key: [u32; 2],
 }
 
 impl Shard {
@@ -41,7 +44,7 @@ impl Shard {
             return Ok(());
         }
         #[cfg(target_os = "linux")]
-        linux::steer_by_tag(socket, self.count)?;
+        linux::steer_by_tag(socket, self)?;
         let _ = socket;
         Ok(())
     }
@@ -61,24 +64,40 @@ mod linux {
     use nix::sys::socket::{setsockopt, sockopt};
     use socket2::{SockFilter, Socket};
 
+    use super::Shard;
+
     /// Where the verification tag stands in an SCTP packet (RFC 9260 §3.1).
     const TAG: u32 = 4;
 
-    /// Where the initiate tag stands if the packet is an INIT (RFC 9260 §3.3.2).
-    const INITIATE_TAG: u32 = 16;
+    /// What a filter loads as a random number.
+    const RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
 
-    /// The number of the socket is the tag modulo `count`. What is too short for a tag, and what comes
-    /// before all sockets are bound, the kernel gives to any of them.
-    pub(super) fn steer_by_tag(socket: &Socket, count: u16) -> io::Result<()> {
+    /// The number of the socket follows from the tag, see [`Shard`]. What is too short for a tag, and what
+    /// comes before all sockets are bound, the kernel gives to any of them.
+    pub(super) fn steer_by_tag(socket: &Socket, shard: Shard) -> io::Result<()> {
         let step = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
         let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
         let unless_zero_skip_one = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        let [x, m] = shard.key;
+        let multiply = step(libc::BPF_ALU | libc::BPF_MUL | libc::BPF_K, m);
+        let copy = step(libc::BPF_MISC | libc::BPF_TAX, 0);
+        let shift = step(libc::BPF_ALU | libc::BPF_RSH | libc::BPF_K, 16);
+        let mix = step(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_X, 0);
         // The program sees the packet from the end of the UDP header on.
         let mut program = [
             step(load, TAG),
             libc::sock_filter { jf: 1, ..step(unless_zero_skip_one, 0) },
-            step(load, INITIATE_TAG),
-            step(libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K, u32::from(count)),
+            step(load, RANDOM),
+            step(libc::BPF_ALU | libc::BPF_XOR | libc::BPF_K, x),
+            multiply,
+            copy,
+            shift,
+            mix,
+            multiply,
+            copy,
+            shift,
+            mix,
+            step(libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K, u32::from(shard.count)),
             step(libc::BPF_RET | libc::BPF_A, 0),
         ];
         let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };

@@ -28,6 +28,18 @@ pub struct EndpointConfig {
     /// The most associations kept at once; more are refused with "Out of Resource"
     /// (RFC 9260 §3.3.10.4). Default 65 536.
     pub max_associations: usize,
+    /// Bytes of memory that all associations may hold together: user data in both directions, and all that
+    /// is needed to keep track of it and of them ([`EndpointStats::memory`](crate::EndpointStats::memory)). Beyond one half of
+    /// it windows shrink: each association may hold its part of that half, 64 KiB at least, and have
+    /// as much to send as its peer takes. Beyond seven
+    /// eighths new associations are refused, and chunks beyond a missing one are not taken from those that
+    /// hold more than their part. Beyond all of it the association that holds the most is aborted (Out of
+    /// Resource). Default 1 GiB.
+    ///
+    /// It does not count what the endpoint keeps for strangers: replies that wait to be sent (1 MiB), tags of
+    /// associations that are over (4 MiB), rates of sources (64 KiB). An association without data takes
+    /// some 6 KiB.
+    pub memory: usize,
     /// Settings for associations that a peer opens. `connect` takes its own.
     pub association: AssociationConfig,
 }
@@ -39,6 +51,7 @@ impl Default for EndpointConfig {
             local_addresses: Vec::new(),
             accept: false,
             max_associations: 65_536,
+            memory: 1 << 30,
             association: AssociationConfig::default(),
         }
     }
@@ -143,6 +156,11 @@ pub struct AssociationConfig {
     /// `false` gives each message its own packet instead of bundling (the lab needs it to count
     /// packets; RFC 9260 §6.10 permits but does not require bundling). Default `true`.
     pub bundling: bool,
+    /// Bytes of the SCTP packet with our INIT, at least: a shorter one is padded (RFC 4820). Whoever
+    /// answers with no more than some multiple of what it got, as Tresse does (three times, IP and UDP
+    /// headers counted), lists as many of its addresses as that has room for. Default 80: room for 19
+    /// IPv4 addresses or 7 of IPv6; 0 pads nothing.
+    pub init_size: usize,
     /// Adaptation Layer Indication that the peer is told in INIT or INIT ACK (RFC 5061 §4.2.6), if
     /// any. Default `None`: the parameter is left out.
     pub adaptation: Option<u32>,
@@ -169,6 +187,7 @@ impl Default for AssociationConfig {
             no_delay: false,
             fragmentation: true,
             bundling: true,
+            init_size: 80,
             adaptation: None,
             report_dry: false,
             trace: false,
@@ -196,6 +215,7 @@ impl AssociationConfig {
         //= RFC 9260 3.3.2-8 3.3.3-8
         check("receive_buffer", self.receive_buffer as usize, 4096, u32::MAX as usize)?;
         check("max_message_size", self.max_message_size, 1, usize::MAX)?;
+        check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
         check("mtu", self.mtu, 512, 65_535)
     }

@@ -19,6 +19,9 @@ pub enum ConnectError {
     /// `max_associations` are open.
     #[error("the endpoint has its maximum number of associations")]
     TooManyAssociations,
+    /// Seven eighths of the endpoint's memory are used up.
+    #[error("the endpoint has no memory for another association")]
+    OutOfMemory,
     /// A setting is outside its range.
     #[error("unusable setting: {0}")]
     Config(String),

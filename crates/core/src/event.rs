@@ -149,6 +149,10 @@ pub enum CloseReason {
     Crossed,
     /// The shutdown took longer than the T5-shutdown-guard (RFC 9260 §9.2).
     ShutdownTimeout,
+    /// The endpoint needed its memory ([`EndpointConfig::memory`](crate::EndpointConfig::memory)), and it held the
+    /// most: the peer was sent ABORT with Out of Resource (RFC 9260 §3.3.10.4). What had not been read is
+    /// gone, and the messages of `SendFailed` come without their user data.
+    OutOfMemory,
     /// The peer broke the protocol and was sent ABORT; says how.
     ProtocolViolation(&'static str),
 }

@@ -26,7 +26,7 @@ pub mod time;
 pub use association::PeerKey;
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig};
-pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, Transmit};
+pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, PartKey, Transmit};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
     CloseReason, Event, LossCause, Message, ReceivedMessage, SendFailure, SendOptions,

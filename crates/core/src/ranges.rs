@@ -23,6 +23,11 @@ pub(crate) struct RangeSet {
 }
 
 impl RangeSet {
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range>()
+    }
+
     pub(crate) fn first(&self) -> Option<u64> {
         self.ranges.front().map(|r| r.start)
     }

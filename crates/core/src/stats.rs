@@ -78,6 +78,8 @@ pub struct AssociationStats {
     pub receive_buffered: usize,
     /// The peer's receive window less what is outstanding (gauge).
     pub peer_rwnd: usize,
+    /// Bytes of memory that it holds: user data, and all that is needed to keep track of it (gauge).
+    pub memory: usize,
 }
 
 impl AssociationStats {
@@ -138,6 +140,7 @@ impl AssociationStats {
         self.send_buffered += other.send_buffered;
         self.receive_buffered += other.receive_buffered;
         self.peer_rwnd += other.peer_rwnd;
+        self.memory += other.memory;
     }
 }
 
@@ -322,6 +325,17 @@ pub struct EndpointStats {
     pub stale_cookies: u64,
     /// Associations refused for want of room.
     pub refused: u64,
+    /// INIT chunks passed over, for their source sends too many
+    /// ([`inits_per_source`](crate::profile::LimitParameters::inits_per_source)).
+    pub inits_limited: u64,
+    /// Restarts passed over, for their source has too many
+    /// ([`restarts_per_source`](crate::profile::LimitParameters::restarts_per_source)).
+    pub restarts_limited: u64,
+    /// Associations that were aborted because memory was used up.
+    pub aborted_for_memory: u64,
+    /// Bytes of memory that the endpoint holds (gauge); see
+    /// [`EndpointConfig::memory`](crate::EndpointConfig::memory).
+    pub memory: usize,
     /// ICMP messages that were believed.
     pub icmp_accepted: u64,
     /// ICMP messages that belong to no association or lack its verification tag (RFC 9260 §10).

@@ -60,6 +60,9 @@ impl fmt::Display for Closed {
             CloseReason::ShutdownTimeout => {
                 f.write_str("the shutdown did not finish: T5-shutdown-guard expired")
             }
+            CloseReason::OutOfMemory => {
+                f.write_str("the endpoint's memory was used up, and this association held the most")
+            }
             CloseReason::ProtocolViolation(how) => {
                 write!(f, "the peer violated the protocol: {how}")
             }

@@ -48,7 +48,8 @@ use crate::team::{Membership, Team};
 /// # }
 /// ```
 ///
-/// On Linux the kernel takes each UDP packet to the part of its association, by the verification tag.
+/// On Linux the kernel takes each UDP packet to the part of its association, by the verification tag and a
+/// secret, so that no peer can choose a part.
 /// On raw IP all packets arrive at the first part, which passes them on; on other systems they arrive
 /// anywhere. A peer that restarts is recognised by the address that its INIT comes from, not by the
 /// others that the INIT lists.
@@ -89,9 +90,10 @@ impl ShardedEndpoint {
         getrandom::fill(&mut seed).map_err(io::Error::other)?;
         let cores = tresse_core::Endpoint::parts(&sctp, seed, count);
         let (team, incoming) = (Team::new(), Arc::<Notify>::default());
+        let key = cores[0].part_key().map_or([0, 1], tresse_core::PartKey::numbers);
         let (mut parts, mut drivers) = (Vec::new(), Vec::new());
         for (index, core) in cores.into_iter().enumerate() {
-            socket.shard = Some(Shard { index: index as u16, count });
+            socket.shard = Some(Shard { index: index as u16, count, key });
             let config = Config {
                 carrier: carrier.clone(),
                 socket,

@@ -72,7 +72,7 @@ impl Membership {
         let Incoming { source, encapsulation, packet, .. } = incoming;
         let (peer, number) = core.elsewhere(*source, *encapsulation, packet)?;
         let peers = self.team.peers.read().unwrap_or_else(PoisonError::into_inner);
-        let owner = peers.get(&peer).copied().unwrap_or(number as usize % self.count);
+        let owner = peers.get(&peer).copied().unwrap_or(number);
         (owner != self.index).then_some(owner)
     }
 

@@ -46,6 +46,11 @@ impl ReceivedTsns {
         ReceivedTsns { cumulative: first - 1, runs: VecDeque::new(), duplicates: Vec::new() }
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.runs.capacity() * size_of::<Range>() + self.duplicates.capacity() * size_of::<Tsn>()
+    }
+
     /// Tells whether `tsn` is new.
     pub(crate) fn classify(&self, tsn: Tsn) -> Arrival {
         let ahead = tsn.distance(self.cumulative());

@@ -76,6 +76,11 @@ impl Report {
         }
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        (self.gaps.capacity() + self.nr_gaps.capacity()) * size_of::<GapAckBlock>()
+    }
+
     /// How many blocks were taken.
     pub(crate) fn len(&self) -> usize {
         self.gaps.len() + self.nr_gaps.len()

@@ -18,19 +18,29 @@ pub(crate) struct ReceiveWindow {
     size: u32,
     /// What is left of the a_rwnd last told to the peer: its right edge.
     told: u32,
+    /// No wider than this, for want of memory.
+    most: u32,
 }
 
 impl ReceiveWindow {
     /// A buffer of `size` bytes, announced as such in INIT or INIT ACK (RFC 9260 §6.2 A).
     pub(crate) fn new(size: u32) -> Self {
-        ReceiveWindow { size, told: size }
+        ReceiveWindow { size, told: size, most: u32::MAX }
     }
 
     //= RFC 9260 6.2-6 6.2-12 6.2-23 6.2-24
     /// The a_rwnd to put into a SACK now, when `buffered` bytes are held.
     pub(crate) fn advertised(&self, buffered: usize) -> u32 {
         let free = self.size.saturating_sub(u32::try_from(buffered).unwrap_or(u32::MAX));
+        // Memory is short: the window closes as data comes in, but its right edge stays where it was told
+        // to be. RFC 9260 §6.2 has no more than that of a receiver whose buffer shrinks.
+        let free = free.min(self.most.max(self.told));
         if free >= MIN_OPENING.min(self.size / 4) { free } else { free.min(self.told) }
+    }
+
+    /// From now on the window has `most` bytes, as soon as it can without going back on what was told.
+    pub(crate) fn narrow(&mut self, most: usize) {
+        self.most = u32::try_from(most).unwrap_or(u32::MAX);
     }
 
     /// User data was accepted: it uses up what the peer was told, and the right edge stays.

@@ -49,7 +49,7 @@ impl Association {
             return Err(SendError::TooLarge { size, limit });
         }
         let buffered = self.sender.buffered();
-        if buffered > 0 && buffered + size > self.sender.limit {
+        if buffered > 0 && buffered + size > self.send_limit() {
             self.sender.writer_waits = true;
             return Err(SendError::WouldBlock);
         }
@@ -67,7 +67,7 @@ impl Association {
 
     /// Free bytes in the send buffer.
     pub(crate) fn send_space(&self) -> usize {
-        self.sender.limit.saturating_sub(self.sender.buffered())
+        self.send_limit().saturating_sub(self.sender.buffered())
     }
 
     /// STATUS (§11.1.8), as far as it is not counted.

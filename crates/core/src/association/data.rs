@@ -113,6 +113,7 @@ impl Association {
             //= RFC 9260 6.2-11 6.2-22
             // §6.2: additional SACKs SHOULD be sent when the window opens up.
             let pmdcs = self.paths.amdcs();
+            receiver.bound_window();
             if receiver.window.update_due(receiver.occupied(), pmdcs) {
                 receiver.delayed.request();
             }
@@ -147,9 +148,13 @@ impl super::receiver::Receiver {
         // of a message larger than the buffer (§6.9).
         let starved = self.is_read() && seq == self.received.cumulative_seq() + 1;
         let hard_limit = HARD_LIMIT * self.buffer;
+        // Memory is all but used up: who holds much may add what is in sequence, and no more.
+        if seq > self.received.cumulative_seq() + 1 && self.is_over_share() {
+            return false;
+        }
         let mut occupied = self.occupied();
         loop {
-            let window = self.window.advertised(occupied) as usize;
+            let window = self.advertised() as usize;
             let fits = window >= len || (starved && window > 0);
             if (promised || fits) && occupied < hard_limit {
                 return true;

@@ -162,7 +162,7 @@ impl Association {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         let rto = self.heartbeat_rto(path);
         if !self.paths[path].confirmed {
-            self.note_probe(now);
+            self.note_probe(now, path);
         }
         let bytes = Bytes::copy_from_slice(&info.encode());
         let queued = self.push_control(path, Control::Heartbeat(bytes, None));

@@ -10,6 +10,7 @@ use tresse_wire::{
 
 use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
+use crate::endpoint::headers;
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
 use crate::time::Time;
@@ -64,6 +65,7 @@ impl Association {
     ) {
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
+        self.pay_for_probes(now, bytes.len() + headers(source, encapsulation));
         let known = self.paths.find(source);
         if let Some(id) = known {
             self.heard_at(now, id, local);

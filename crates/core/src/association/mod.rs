@@ -12,6 +12,7 @@ mod icmp;
 mod input;
 mod lifetime;
 mod loss;
+mod memory;
 mod multipath;
 mod paths;
 mod patience;
@@ -40,6 +41,8 @@ use crate::profile::Profile;
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
+pub(crate) use memory::Budget;
+use memory::{Pace, event_bytes};
 pub(crate) use paths::{MAX_PATHS, Paths};
 use patience::Patience;
 use receiver::Receiver;
@@ -133,6 +136,8 @@ pub(crate) struct Journal {
     tracing: bool,
     /// Events that were not polled yet, also those that the endpoint has taken over.
     waiting: usize,
+    /// Bytes of these.
+    bytes: usize,
     /// One of them is Restarted: another one would tell no more.
     restarted: bool,
     pub(crate) stats: AssociationStats,
@@ -144,6 +149,7 @@ impl Journal {
             return;
         }
         self.waiting += 1;
+        self.bytes += event_bytes(&event);
         self.events.push_back(event);
     }
 
@@ -157,6 +163,7 @@ impl Journal {
     /// An event was polled.
     pub(crate) fn told(&mut self, event: &Event) {
         self.waiting -= 1;
+        self.bytes -= event_bytes(event);
         self.restarted &= !matches!(event, Event::Restarted);
     }
 
@@ -195,6 +202,9 @@ pub(crate) struct Association {
     errors: u32,
     patience: Patience,
     probes: Probes,
+    /// How much of our data the peer takes, and of its data the application.
+    taken: Pace,
+    read: Pace,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
     pub(crate) indexed_tag: VerificationTag,
@@ -204,6 +214,12 @@ pub(crate) struct Association {
     pub(crate) queued: bool,
     /// The deadline that the endpoint has on its list.
     pub(crate) registered: Option<Time>,
+    /// The confirmed address of the peer that opened it: it counts among the associations of that source.
+    pub(crate) claimed_by: Option<IpAddr>,
+    /// Bytes of memory as they stand in the endpoint's account.
+    pub(crate) held: usize,
+    /// Where it stands in the endpoint's list of the largest; 0 if not at all.
+    pub(crate) size_class: u8,
 }
 
 /// What both ways of creating an association need.
@@ -247,11 +263,16 @@ impl Association {
             errors: 0,
             patience: Patience::default(),
             probes: Probes::default(),
+            taken: Pace::default(),
+            read: Pace::default(),
             indexed: Vec::new(),
             indexed_tag: VerificationTag(0),
             moved: false,
             queued: false,
             registered: None,
+            claimed_by: None,
+            held: 0,
+            size_class: 0,
             config,
         }
     }
@@ -359,6 +380,7 @@ impl Association {
         stats.send_buffered = self.sender.buffered();
         stats.receive_buffered = self.receiver.as_ref().map_or(0, Receiver::buffered);
         stats.peer_rwnd = self.sender.peer_window();
+        stats.memory = self.memory();
         stats
     }
 

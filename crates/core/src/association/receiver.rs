@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use tresse_wire::Tsn;
 
+use super::memory::Budget;
 use crate::ack::dac::CmtDelayedAck;
 use crate::ack::delayed::DelayedAck;
 use crate::ack::received::ReceivedTsns;
@@ -53,6 +54,8 @@ pub(super) struct Receiver {
     pub(super) nr_sack: NrSackMode,
     /// The blocks of the SACK being written.
     pub(super) report: Report,
+    /// What it may hold.
+    pub(super) budget: Budget,
 }
 
 impl Receiver {
@@ -91,6 +94,7 @@ impl Receiver {
                 .then(CmtDelayedAck::default),
             nr_sack,
             report: Report::default(),
+            budget: Budget::AMPLE,
         }
     }
 

@@ -323,7 +323,7 @@ impl Association {
     /// Writable, once half of the send buffer is free again; with concurrent transfer an eighth, as
     /// the rest may be held by what one path is late with.
     pub(super) fn notify_writer(&mut self) {
-        let limit = self.sender.limit;
+        let limit = self.send_limit();
         let free = if self.is_concurrent() { limit / 8 } else { limit / 2 };
         if self.sender.writer_waits && self.sender.buffered() <= limit - free {
             self.sender.writer_waits = false;

@@ -59,6 +59,8 @@ pub(super) struct Sender {
     /// The application saw WouldBlock and waits for Writable.
     pub(super) writer_waits: bool,
     pub(super) limit: usize,
+    /// The part of the endpoint's memory that is its own while that is short.
+    pub(super) share: usize,
     /// What was agreed with the peer.
     pub(super) extensions: Extensions,
     /// TSNs that the SACK being processed reported as duplicates, unwrapped.
@@ -95,6 +97,7 @@ impl Sender {
             zero_window: ZeroWindow::default(),
             writer_waits: false,
             limit: config.send_buffer,
+            share: usize::MAX,
             extensions: Extensions::default(),
             duplicates: Vec::new(),
             probe: None,

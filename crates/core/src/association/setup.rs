@@ -17,6 +17,9 @@ use crate::path::{Path, PathId};
 use crate::streams::charge;
 use crate::time::Time;
 
+/// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).
+const INIT_LEN: usize = 12 + 20;
+
 /// State of the handshake.
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -60,6 +63,13 @@ impl Setup {
             error: None,
             adaptation: None,
         }
+    }
+}
+
+impl Setup {
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        self.cookie.as_ref().map_or(0, Bytes::len) + self.error.as_ref().map_or(0, Vec::capacity)
     }
 }
 
@@ -168,6 +178,11 @@ impl Association {
         // so we do. Some peers refuse an INIT that has this parameter.
         if self.setup.preservative_ms > 0 {
             writer.cookie_preservative(self.setup.preservative_ms);
+        }
+        // RFC 4820 §4: "The receiver of the parameter MUST silently discard this parameter".
+        let missing = self.config.init_size.saturating_sub(INIT_LEN + writer.len());
+        if missing > 0 {
+            writer.padding(missing);
         }
         (self.init_fields(), writer.finish())
     }

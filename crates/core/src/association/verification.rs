@@ -1,18 +1,37 @@
 //! Path verification: which unconfirmed addresses are probed when (RFC 9260 §5.4).
 
 use smallvec::SmallVec;
+use tresse_wire::padded;
 
 use super::{Association, State};
-use crate::path::{Path, PathId};
+use crate::endpoint::headers;
+use crate::path::{HEARTBEAT_INFO_LEN, Path, PathId};
 use crate::time::Time;
 
-/// The probes of the RTO under way.
+/// What may be sent to addresses that are not confirmed.
+///
+/// A peer may list addresses of others, to have them flooded. So probes cost at most [`MOST_DRAWN`] times the
+/// bytes that it has sent itself, IP and UDP headers counted, and one for each HB.interval, while the
+/// association lasts: without answers of the peer it does not.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
     /// Until when more than HB.Max.Burst of them would be too many.
     until: Time,
+    /// Those of the RTO under way.
     sent: u32,
+    /// Bytes that the peer's packets have paid for.
+    credit: usize,
+    /// When one may leave without credit.
+    free_at: Time,
+    /// One had to wait for that.
+    starved: bool,
 }
+
+/// Together with answers, which are no longer than what they answer, three times: see
+/// `endpoint/reply.rs`.
+const MOST_DRAWN: usize = 2;
+/// Bytes of a packet with a heartbeat (RFC 9260 §3.3.5), without IP and UDP headers.
+const PROBE_LEN: usize = 12 + padded(8 + HEARTBEAT_INFO_LEN);
 
 impl Association {
     //= RFC 9260 5.4-1
@@ -33,10 +52,32 @@ impl Association {
         waiting.sort_by_key(|path| self.paths[*path].heartbeat.sent);
         let burst = self.profile().heartbeat.max_burst.max(1);
         for path in waiting {
-            if now >= self.probes.until || self.probes.sent < burst {
-                self.send_heartbeat(now, path);
+            let Probes { until, sent, credit, free_at, .. } = self.probes;
+            if now < until && sent >= burst {
+                self.paths[path].heartbeat.next = Some(until);
+            } else if credit < self.probe_len(path) && now < free_at {
+                self.probes.starved = true;
+                self.paths[path].heartbeat.next = Some(free_at);
             } else {
-                self.paths[path].heartbeat.next = Some(self.probes.until);
+                self.send_heartbeat(now, path);
+            }
+        }
+    }
+
+    /// Bytes of a probe, IP and UDP headers included.
+    fn probe_len(&self, path: PathId) -> usize {
+        let Path { remote, encapsulation, .. } = self.paths[path];
+        PROBE_LEN + headers(remote, encapsulation)
+    }
+
+    /// The peer has sent so many bytes, IP and UDP headers included.
+    pub(super) fn pay_for_probes(&mut self, now: Time, bytes: usize) {
+        self.probes.credit = self.probes.credit.saturating_add(MOST_DRAWN * bytes);
+        if std::mem::take(&mut self.probes.starved) {
+            for path in self.paths.iter_mut().filter(|p| !p.confirmed) {
+                if path.heartbeat.outstanding.is_none() {
+                    path.heartbeat.next = Some(now);
+                }
             }
         }
     }
@@ -48,13 +89,17 @@ impl Association {
         self.is_monitored() || matches!(self.state, State::ShutdownSent | State::ShutdownAckSent)
     }
 
-    /// A heartbeat to an unconfirmed address leaves.
-    pub(super) fn note_probe(&mut self, now: Time) {
+    /// A heartbeat to the unconfirmed address of `path` leaves.
+    pub(super) fn note_probe(&mut self, now: Time, path: PathId) {
+        let len = self.probe_len(path);
+        let interval = self.profile().heartbeat.interval();
         if now >= self.probes.until {
             let unconfirmed = self.paths.iter().filter(|p| !p.confirmed);
             let rto = unconfirmed.map(Path::rto).min().unwrap_or_default();
-            self.probes = Probes { until: now + rto, sent: 0 };
+            (self.probes.until, self.probes.sent) = (now + rto, 0);
         }
         self.probes.sent += 1;
+        self.probes.credit = self.probes.credit.saturating_sub(len);
+        self.probes.free_at = now + interval;
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! Layout, big-endian: version 1 byte, key number 1, ports 2 + 2, local tag 4, peer tag 4,
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
-//! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ns 8, extensions that the
+//! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ms 4, extensions that the
 //! peer offers 1, whether it has an adaptation layer (1) and more addresses (2) 1, the indication of
-//! the former 4, number of addresses 1,
-//! addresses (family 1, 4 or 16 bytes), HMAC-SHA-256 32 bytes.
+//! the former, if there is one, 4, number of addresses 1, addresses (family 1, 4 or 16 bytes),
+//! HMAC-SHA-256, the first 16 bytes (RFC 2104 §5). It is short, for an INIT ACK must not be much longer
+//! than its INIT.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -21,8 +22,8 @@ use crate::handshake::{Extensions, PeerParameters};
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 4;
-const MAC_LEN: usize = 32;
+const VERSION: u8 = 5;
+const MAC_LEN: usize = 16;
 //= RFC 9260 5.1.3-5 5.1.5-1
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
@@ -93,11 +94,11 @@ impl Cookie {
             b.extend(n.to_be_bytes());
         }
         b.extend(self.created.as_nanos().to_be_bytes());
-        let life = u64::try_from(self.life.as_nanos()).unwrap_or(u64::MAX);
+        let life = u32::try_from(self.life.as_millis()).unwrap_or(u32::MAX);
         b.extend(life.to_be_bytes());
         b.push(p.extensions.to_bits());
         b.push(u8::from(p.adaptation.is_some()) | u8::from(p.omitted) << 1);
-        b.extend(p.adaptation.unwrap_or(0).to_be_bytes());
+        b.extend(p.adaptation.into_iter().flat_map(u32::to_be_bytes));
         let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
         b.push(addresses.len() as u8);
         for address in addresses {
@@ -126,9 +127,9 @@ impl Cookie {
         let (peer_os, peer_mis) = (r.u16()?, r.u16()?);
         let (outbound_streams, inbound_streams) = (r.u16()?, r.u16()?);
         let created = Time::from_nanos(u64::from_be_bytes(r.array()?));
-        let life = Duration::from_nanos(u64::from_be_bytes(r.array()?));
+        let life = Duration::from_millis(r.u32()?.into());
         let [extensions, flags] = r.array()?;
-        let adaptation = Some(r.u32()?).filter(|_| flags & 1 != 0);
+        let adaptation = if flags & 1 != 0 { Some(r.u32()?) } else { None };
         let [n] = r.array()?;
         let mut addresses = Vec::with_capacity(usize::from(n).min(MAX_PATHS));
         for _ in 0..n {
@@ -217,7 +218,7 @@ impl CookieKeys {
         self.rotate(now, rng);
         let mut bytes = cookie.encode(self.number);
         let mac = mac(&self.current, &bytes).finalize().into_bytes();
-        bytes.extend_from_slice(&mac);
+        bytes.extend_from_slice(&mac[..MAC_LEN]);
         bytes
     }
 
@@ -233,7 +234,7 @@ impl CookieKeys {
             _ => return Err(CookieError::Forged),
         };
         // Constant-time comparison.
-        mac(key, content).verify_slice(tag).map_err(|_| CookieError::Forged)?;
+        mac(key, content).verify_truncated_left(tag).map_err(|_| CookieError::Forged)?;
         Cookie::decode(content).ok_or(CookieError::Forged)
     }
 }

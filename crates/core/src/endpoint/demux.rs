@@ -240,7 +240,9 @@ impl Endpoint {
     }
 
     fn deliver(&mut self, now: Time, id: AssociationId, datagram: &Datagram, packet: &Packet<'_>) {
+        let budget = self.budget();
         if let Some(a) = self.associations.get_mut(id) {
+            a.obey(now, budget);
             a.handle_packet(
                 now,
                 datagram.source,

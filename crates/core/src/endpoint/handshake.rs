@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use tresse_wire::{
     CauseWriter, CommonHeader, InitFields, ParameterWriter, Parameters, Tsn, VerificationTag,
+    padded,
 };
 
 use super::cookie::Cookie;
+use super::reply::room;
 use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey, State};
@@ -29,6 +31,35 @@ struct Answer {
     from: IpAddr,
 }
 
+/// Bytes of a packet with an INIT ACK that has no parameters (RFC 9260 §3.1, §3.3.3).
+const INIT_ACK_LEN: usize = 12 + 20;
+
+/// The parameters of an INIT ACK in a packet of `room` bytes: all that must be said, then those of our addresses and of
+/// the peer's unrecognised parameters that there is room for.
+fn init_ack_parameters(cookie: &[u8], answer: &Answer, report: &[u8], room: usize) -> Vec<u8> {
+    let room = room.saturating_sub(INIT_ACK_LEN);
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(cookie);
+    let mut others = ParameterWriter::new();
+    PeerParameters::write_ours(&[], &answer.config, &mut others);
+    let mut free = room.saturating_sub(parameters.len() + others.len());
+    let told = answer.addresses.iter().take_while(|address| {
+        let rest = free.checked_sub(if address.is_ipv4() { 8 } else { 20 });
+        rest.map(|rest| free = rest).is_some()
+    });
+    let told: Vec<IpAddr> = told.copied().collect();
+    PeerParameters::write_ours(&told, &answer.config, &mut parameters);
+    //= RFC 9260 3.2.2-1 3.3.3.1.2-1
+    // §3.2.2: unrecognised parameters are reported here.
+    for raw in Parameters::new(report).iter().map_while(Result::ok) {
+        if parameters.len() + 4 + padded(raw.bytes.len()) > room {
+            break;
+        }
+        parameters.unrecognized(raw.bytes);
+    }
+    parameters.finish()
+}
+
 impl Endpoint {
     //= RFC 9260 3.3.2-4 5.1-6
     /// INIT. Nothing is kept: all that matters goes into the cookie.
@@ -40,6 +71,10 @@ impl Endpoint {
         fields: InitFields,
         parameters: Parameters<'_>,
     ) {
+        // Before anything is looked at: a flood is to cost little.
+        if !self.admits_init(now, datagram.source, header.destination_port) {
+            return;
+        }
         let mut init = match read_init(fields, parameters, datagram.source) {
             Ok(init) => init,
             //= RFC 9260 3.3.2-7
@@ -119,7 +154,7 @@ impl Endpoint {
         header: CommonHeader,
         init: &mut PeerInit<'_>,
     ) -> Option<Answer> {
-        let full = self.index.len() >= self.max_associations;
+        let full = !self.has_room();
         let port = self.ports.get(&header.destination_port);
         let port = port.filter(|port| port.accepts(datagram.source) && !full);
         let Some(port) = port else {
@@ -140,7 +175,7 @@ impl Endpoint {
         let AssociationConfig { receive_buffer, outbound_streams, inbound_streams, .. } = config;
         let fields = InitFields {
             initiate_tag: self.fresh_tag(),
-            a_rwnd: receive_buffer,
+            a_rwnd: self.budget().window(receive_buffer),
             outbound_streams,
             inbound_streams,
             initial_tsn: self.fresh_tsn(),
@@ -286,20 +321,13 @@ impl Endpoint {
             life,
         };
         let sealed = self.keys.seal(now, &mut self.rng, &cookie);
-        let mut parameters = ParameterWriter::new();
-        parameters.state_cookie(&sealed);
-        PeerParameters::write_ours(&answer.addresses, &answer.config, &mut parameters);
-        //= RFC 9260 3.2.2-1 3.3.3.1.2-1
-        // §3.2.2: unrecognised parameters are reported here.
-        for raw in Parameters::new(&init.report).iter().map_while(Result::ok) {
-            parameters.unrecognized(raw.bytes);
-        }
         self.stats.inits_answered += 1;
-        let parameters = parameters.finish();
+        let room = room(datagram, answer.to);
+        let parameters = init_ack_parameters(&sealed, answer, &init.report, room);
         // Of the packet that is answered only the addresses matter.
         let packet = bytes::Bytes::new();
         let to = Datagram { source: answer.to, destination: answer.from, packet, ..*datagram };
-        self.replies.init_ack(&to, header, peer_tag, &answer.fields, &parameters);
+        self.replies.init_ack(&to, room, header, peer_tag, &answer.fields, &parameters);
     }
 
     /// COOKIE ECHO (§5.1.5, §5.2.4). Returns the association that the rest of the packet is for.
@@ -388,6 +416,11 @@ impl Endpoint {
                     self.settle(now, id);
                     return None;
                 }
+                let rate = a.config.profile.limits.restarts_per_source;
+                if !self.admits_restart(now, source, rate) {
+                    return None;
+                }
+                let a = self.associations.get_mut(id)?;
                 self.index.remove_tag(a.identity.local_tag.0);
                 a.restart(now, &cookie.accepted(), source, local);
                 self.index.add_tag(cookie.local_tag.0, id);
@@ -414,9 +447,14 @@ impl Endpoint {
         header: CommonHeader,
         cookie: &Cookie,
     ) -> Option<AssociationId> {
-        let full = self.index.len() >= self.max_associations;
+        let full = !self.has_room();
         let port = self.ports.get(&cookie.local_port);
-        let port = port.filter(|port| port.accepts(datagram.source) && !full);
+        // §5.4 rule 2: the INIT ACK with this cookie went there, so the peer is there.
+        let confirmed = cookie.peer.addresses.first().copied().unwrap_or(datagram.source);
+        let port = port.filter(|port| {
+            let limits = &port.association.profile.limits;
+            port.accepts(datagram.source) && !full && self.admits_association(confirmed, limits)
+        });
         let Some(port) = port else {
             let causes = CauseWriter::new().out_of_resource().finish();
             self.stats.refused += 1;
@@ -440,13 +478,16 @@ impl Endpoint {
             config,
             rng: self.fork_rng(),
         };
-        let a = Association::accept(
+        let mut a = Association::accept(
             now,
             blueprint,
             &cookie.accepted(),
             datagram.source,
             datagram.destination,
         );
+        a.begin_within(self.budget());
+        a.claimed_by = Some(confirmed);
+        self.claims.add(confirmed);
         Some(self.insert(a))
     }
 

@@ -1,6 +1,8 @@
 //! An SCTP endpoint: its local port or ports, and all associations on them.
 
+mod account;
 mod addresses;
+mod claims;
 mod cookie;
 mod crossing;
 mod demux;
@@ -14,6 +16,7 @@ mod rival;
 mod shard;
 #[cfg(test)]
 pub(crate) mod tests;
+mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -31,13 +34,16 @@ use crate::path::source::{Host, Sources};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
+use account::Account;
+use claims::Claims;
 use cookie::CookieKeys;
 pub use icmp::{Icmp, IcmpKind};
 use index::Index;
 use past::PastAssociations;
-use ports::longest_cookie_life;
 use reply::Replies;
+pub(crate) use reply::headers;
 use shard::Part;
+pub use shard::PartKey;
 use tresse_wire::StreamId;
 #[cfg(test)]
 use tresse_wire::Tsn;
@@ -107,6 +113,8 @@ pub struct Endpoint {
     /// Associations that may have a packet to send.
     ready: VecDeque<AssociationId>,
     replies: Replies,
+    account: Account,
+    claims: Claims,
     past: PastAssociations,
     events: VecDeque<(AssociationId, Event)>,
     traces: VecDeque<(AssociationId, Time, TraceEvent)>,
@@ -124,8 +132,14 @@ impl Endpoint {
     /// An endpoint whose tags, nonces and keys follow from `seed`.
     pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Endpoint {
         let mut rng = Rng::from_seed(seed);
-        let EndpointConfig { local_port, local_addresses, accept, max_associations, association } =
-            config;
+        let EndpointConfig {
+            local_port,
+            local_addresses,
+            accept,
+            max_associations,
+            memory,
+            association,
+        } = config;
         let mut ports = BTreeMap::new();
         if local_port != 0 {
             let families = Families::default();
@@ -137,6 +151,7 @@ impl Endpoint {
             main_port: local_port,
             max_associations,
             keys: CookieKeys::new(&mut rng),
+            claims: Claims::new(&mut rng),
             rng,
             associations: SlotMap::with_key(),
             part: None,
@@ -144,6 +159,7 @@ impl Endpoint {
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),
             replies: Replies::default(),
+            account: Account::new(memory),
             past: PastAssociations::default(),
             events: VecDeque::new(),
             traces: VecDeque::new(),
@@ -201,6 +217,9 @@ impl Endpoint {
         if self.index.len() >= self.max_associations {
             return Err(ConnectError::TooManyAssociations);
         }
+        if self.account.is_scarce() {
+            return Err(ConnectError::OutOfMemory);
+        }
         remotes.iter().for_each(|address| self.index.release(&key(*address)));
         let blueprint = Blueprint {
             local_port,
@@ -221,6 +240,7 @@ impl Endpoint {
     #[allow(clippy::needless_pass_by_value)]
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
         self.route(now, &datagram);
+        self.relieve(now);
     }
 
     /// Runs every timer that is due at `now`.
@@ -232,10 +252,12 @@ impl Endpoint {
             self.deadlines.pop_first();
             if let Some(a) = self.associations.get_mut(id) {
                 a.registered = None;
+                a.obey(now, self.account.budget(self.index.len()));
                 a.handle_timeout(now);
             }
             self.settle(now, id);
         }
+        self.relieve(now);
     }
 
     /// Writes the next packet to send into `buffer` (cleared first) and says where it goes.
@@ -243,16 +265,14 @@ impl Endpoint {
         if let Some(transmit) = self.replies.pop(buffer) {
             return Some(transmit);
         }
-        while let Some(&id) = self.ready.front() {
-            let packet = self.associations.get_mut(id).and_then(|a| a.poll_transmit(now, buffer));
-            if packet.is_some() {
-                return packet;
+        loop {
+            if let Some(packet) = self.poll_associations(now, buffer) {
+                self.relieve(now);
+                return Some(packet);
             }
-            self.ready.pop_front();
-            if let Some(a) = self.associations.get_mut(id) {
-                a.queued = false;
-                self.tell(id);
-                self.schedule(id);
+            // What is ended for want of memory has a last packet to send.
+            if !self.relieve(now) {
+                break;
             }
         }
         self.reap(); // What a closed association still had to send has left.
@@ -268,7 +288,10 @@ impl Endpoint {
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         self.reap();
         let (id, event) = self.events.pop_front()?;
-        self.associations.get_mut(id).into_iter().for_each(|a| a.journal.told(&event));
+        if let Some(a) = self.associations.get_mut(id) {
+            a.journal.told(&event);
+            self.account.update(id, a);
+        }
         if matches!(event, Event::Closed(_)) {
             self.leaving.push(id);
         }
@@ -292,8 +315,14 @@ impl Endpoint {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
+        let budget = self.budget();
         let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
+        a.obey(now, budget);
         a.send(now, stream, payload, options)?;
+        if self.account.is_short() {
+            self.account.update(id, a);
+            self.relieve(now);
+        }
         // No event or deadline comes of it that draining `poll_transmit` will not see to.
         self.enqueue(id);
         Ok(())
@@ -302,9 +331,13 @@ impl Endpoint {
     /// The next message that arrived (RECEIVE, RFC 9260 §11.1.7). Taking it opens the receive
     /// window.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
-        let _ = now;
+        let budget = self.budget();
         let a = self.associations.get_mut(id)?;
+        a.obey(now, budget);
         let message = a.recv()?;
+        if a.readable() == 0 || self.account.is_short() {
+            self.account.update(id, a);
+        }
         if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
         }
@@ -392,7 +425,7 @@ impl Endpoint {
 
     /// Counters of what belongs to no association.
     pub fn endpoint_stats(&self) -> EndpointStats {
-        self.stats.clone()
+        EndpointStats { memory: self.memory(), ..self.stats.clone() }
     }
 
     /// All associations, in no particular order that a caller may rely on.
@@ -410,90 +443,5 @@ impl Endpoint {
         let result = operation(a.ok_or(AssociationError::NoAssociation)?);
         self.settle(now, id);
         result
-    }
-
-    fn insert(&mut self, association: Association) -> AssociationId {
-        let tag = association.identity.local_tag.0;
-        self.stats.associations_begun += 1;
-        let id = self.associations.insert(association);
-        self.index.add_tag(tag, id);
-        id
-    }
-
-    /// After anything happened to an association: passes on its events, and keeps the endpoint's
-    /// lists in step with it.
-    fn settle(&mut self, now: Time, id: AssociationId) {
-        let Some(a) = self.associations.get_mut(id) else { return };
-        if a.is_closed() {
-            if self.index.remove_tag(a.identity.local_tag.0) {
-                let life = longest_cookie_life(&self.ports, a.identity.local_port);
-                self.past.add(now, a.identity, life);
-            }
-            self.index.forget_peer(id, a);
-        } else {
-            self.index.update_peer(id, a);
-        }
-        self.enqueue(id);
-        self.tell(id);
-        self.schedule(id);
-    }
-
-    /// Has `poll_transmit` ask the association for packets.
-    fn enqueue(&mut self, id: AssociationId) {
-        if let Some(a) = self.associations.get_mut(id)
-            && !a.queued
-        {
-            a.queued = true;
-            self.ready.push_back(id);
-        }
-    }
-
-    /// Passes on events and trace events.
-    fn tell(&mut self, id: AssociationId) {
-        let Some(a) = self.associations.get_mut(id) else { return };
-        while let Some(event) = a.journal.events.pop_front() {
-            self.events.push_back((id, event));
-        }
-        while let Some((at, event)) = a.journal.traces.pop_front() {
-            self.traces.push_back((id, at, event));
-        }
-    }
-
-    /// Registers the next deadline of an association, unless an earlier one is registered.
-    fn schedule(&mut self, id: AssociationId) {
-        let Some(a) = self.associations.get_mut(id) else { return };
-        let Some(next) = a.next_timeout() else { return };
-        if a.registered.is_none_or(|at| next < at) {
-            if let Some(old) = a.registered.replace(next) {
-                self.deadlines.remove(&(old, id));
-            }
-            self.deadlines.insert((next, id));
-        }
-    }
-
-    //= RFC 9260 14.2-1
-    /// Removes closed associations of which everything was told and read.
-    fn reap(&mut self) {
-        let mut leaving = std::mem::take(&mut self.leaving);
-        leaving.retain(|id| {
-            let unread = self.associations.get(*id).is_some_and(|a| a.readable() > 0 || a.queued);
-            if !unread {
-                self.remove(*id);
-            }
-            unread
-        });
-        self.leaving = leaving;
-    }
-
-    fn remove(&mut self, id: AssociationId) {
-        let Some(a) = self.associations.remove(id) else { return };
-        self.stats.associations_ended += 1;
-        // What it still holds is nobody's any more.
-        let stats =
-            AssociationStats { send_buffered: 0, receive_buffered: 0, peer_rwnd: 0, ..a.stats() };
-        self.past_stats.add(&stats);
-        if let Some(at) = a.registered {
-            self.deadlines.remove(&(at, id));
-        }
     }
 }

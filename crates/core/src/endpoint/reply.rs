@@ -1,6 +1,7 @@
 //! Packets that belong to no association (RFC 9260 §8.4), and INIT ACK.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
@@ -8,30 +9,53 @@ use super::{Datagram, Transmit};
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
+/// And at most so many bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Who sends a packet without a valid cookie may have forged its source: the owner of that address gets at
+/// most so many times its bytes, IP and UDP headers counted. RFC 9000 §8.1 has the same bound for QUIC.
+const MOST_DRAWN: usize = 3;
+
+/// Bytes of the headers of IP and UDP before a packet.
+pub(crate) fn headers(address: IpAddr, encapsulation: Option<u16>) -> usize {
+    let ip = if address.is_ipv4() { 20 } else { 40 };
+    ip + if encapsulation.is_some() { 8 } else { 0 }
+}
+
+/// How many bytes the packet may have that answers `received` at the address `to`.
+pub(super) fn room(received: &Datagram, to: IpAddr) -> usize {
+    let encapsulation = received.encapsulation;
+    let most = MOST_DRAWN * (received.packet.len() + headers(received.source, encapsulation));
+    most.saturating_sub(headers(to, encapsulation))
+}
 
 /// Replies that wait to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     queue: VecDeque<(Transmit, Vec<u8>)>,
+    bytes: usize,
 }
 
 impl Replies {
     pub(super) fn pop(&mut self, buffer: &mut Vec<u8>) -> Option<Transmit> {
         let (transmit, packet) = self.queue.pop_front()?;
+        self.bytes -= packet.len();
         buffer.clear();
         buffer.extend_from_slice(&packet);
         Some(transmit)
     }
 
-    /// Answers the sender of `to` with a packet of `tag` that `write` fills.
+    /// Answers the sender of `to` with a packet of `tag` that `write` fills, unless it gets longer than
+    /// `room`.
     fn push(
         &mut self,
         to: &Datagram,
+        room: usize,
         received: CommonHeader,
         tag: VerificationTag,
         write: impl FnOnce(&mut PacketWriter<'_>),
     ) {
-        if self.queue.len() >= MAX_REPLIES {
+        if self.queue.len() >= MAX_REPLIES || self.bytes >= MAX_BYTES {
             return;
         }
         let header = CommonHeader {
@@ -43,6 +67,9 @@ impl Replies {
         let mut writer = PacketWriter::new(&mut packet, header);
         write(&mut writer);
         writer.finish();
+        if packet.len() > room {
+            return;
+        }
         let transmit = Transmit {
             //= RFC 9260 5.1-3 5.1-11 5.1.2-7 6.4-2
             destination: to.source,
@@ -52,18 +79,21 @@ impl Replies {
             path: None,
             fragment: false,
         };
+        self.bytes += packet.len();
         self.queue.push_back((transmit, packet));
     }
 
+    /// INIT ACK, of `room` bytes at most.
     pub(super) fn init_ack(
         &mut self,
         to: &Datagram,
+        room: usize,
         received: CommonHeader,
         tag: VerificationTag,
         fields: &InitFields,
         parameters: &[u8],
     ) {
-        self.push(to, received, tag, |w| w.init_ack(fields, parameters));
+        self.push(to, room, received, tag, |w| w.init_ack(fields, parameters));
     }
 
     //= RFC 9260 3.3.7-5 8.4-10 8.4-11 8.5.1-5
@@ -76,13 +106,14 @@ impl Replies {
         reflected: bool,
         causes: &[u8],
     ) {
-        self.push(to, received, tag, |w| w.abort(reflected, causes));
+        self.push(to, room(to, to.source), received, tag, |w| w.abort(reflected, causes));
     }
 
     //= RFC 9260 3.1-5 3.3.13-2 8.4-6 8.4-7 8.5.1-9
     /// SHUTDOWN COMPLETE with the T bit (§8.4 rule 5).
     pub(super) fn shutdown_complete(&mut self, to: &Datagram, received: CommonHeader) {
-        self.push(to, received, received.verification_tag, |w| w.shutdown_complete(true));
+        let tag = received.verification_tag;
+        self.push(to, room(to, to.source), received, tag, |w| w.shutdown_complete(true));
     }
 
     pub(super) fn error(
@@ -92,6 +123,6 @@ impl Replies {
         tag: VerificationTag,
         causes: &[u8],
     ) {
-        self.push(to, received, tag, |w| w.error(causes));
+        self.push(to, room(to, to.source), received, tag, |w| w.error(causes));
     }
 }

@@ -7,6 +7,7 @@ mod sent;
 
 mod acks;
 mod addresses;
+mod amplification;
 mod collision;
 mod concurrent;
 mod cookies;
@@ -25,6 +26,8 @@ mod icmp;
 mod identity;
 mod init;
 mod lifetime;
+mod limits;
+mod memory;
 mod multihoming;
 mod multipath;
 mod nr_sack;

@@ -12,7 +12,8 @@ use crate::time::Time;
 const MAX_PROBES: usize = 4;
 
 /// Length of the Heartbeat Info that we send: path, time, nonce.
-const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
+/// Bytes of the Heartbeat Information.
+pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
 
 //= RFC 9260 3.3.5-2 3.3.5-3 8.3-6
 /// The contents of our Heartbeat Info parameter; opaque to the peer.

@@ -19,7 +19,7 @@ use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
-pub(crate) use heartbeat::{HeartbeatInfo, HeartbeatState, heartbeat_interval};
+pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
 pub(crate) use rtt::{RoundTrip, RttEstimator};

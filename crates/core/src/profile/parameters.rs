@@ -103,6 +103,19 @@ parameters! {
         /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2). It begins anew with each message
         /// that the peer still delivers after our SHUTDOWN.
         shutdown_guard_rto_max: f64 = 5.0,
+        /// Associations that peers at one source may have open, an IPv4 address or a network of IPv6 with 64
+        /// bits. They count once a valid cookie has shown that the peer is there; more are refused with Out
+        /// of Resource. Default 4096: some thousand hosts behind one NAT; 0 is no limit. This and the next
+        /// two count on the endpoint; they are taken from the profile with which its port listens.
+        associations_per_source: u32 = 4096,
+        /// INITs from one source that are answered in a second; those beyond are passed over, and come
+        /// again. After a second without any, so many may come at once. Default 1000; 0 is no limit. Forged
+        /// sources share 4096 counters: only beyond four million INITs in a second they get into the way of
+        /// others.
+        inits_per_source: u32 = 1000,
+        /// Restarts (RFC 9260 §5.2.4 A) from one source in a second, counted alike; a COOKIE ECHO beyond is
+        /// passed over, and comes again. Default 100; 0 is no limit.
+        restarts_per_source: u32 = 100,
     }
 }
 

@@ -28,6 +28,11 @@ pub(super) struct MissingList {
 }
 
 impl MissingList {
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.ranges.capacity() * size_of::<MissingRange>()
+    }
+
     pub(super) fn ranges(&self) -> &[MissingRange] {
         &self.ranges
     }

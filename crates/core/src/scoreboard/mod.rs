@@ -33,6 +33,10 @@ use crate::time::Time;
 use missing::MissingList;
 use window::SackWindow;
 
+/// What mechanisms note of an outstanding chunk, at most: when it was sent (RACK), whether a repetition was
+/// reported (DupTSN), its queueing delay.
+const NOTES: usize = 64;
+
 /// Where a chunk is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChunkState {
@@ -261,6 +265,28 @@ impl Scoreboard {
     /// Bytes in flight on all paths.
     pub fn total_flight(&self) -> usize {
         self.paths.iter().map(|p| p.flight).sum()
+    }
+
+    /// Bytes of memory, with what recovery notes of each chunk.
+    pub(crate) fn memory(&self) -> usize {
+        let runs = [&self.runs, &self.new_runs, &self.kept, &self.kept_before, &self.spare];
+        let runs: usize = runs.iter().map(|list| list.capacity()).sum();
+        let missing: usize = self.paths.iter().map(|path| path.missing.memory()).sum();
+        self.buffered_user_bytes
+            + self.ring.capacity() * (size_of::<Outstanding>() + NOTES)
+            + self.packets.capacity() * size_of::<Packet>()
+            + runs * size_of::<Range>()
+            + self.edges.capacity() * size_of::<[u16; 2]>()
+            + self.lost.memory()
+            + missing
+    }
+
+    /// Gives back what empty lists keep for the next flight.
+    pub(crate) fn shrink_if_idle(&mut self) {
+        if self.ring.is_empty() {
+            self.ring = VecDeque::new();
+            self.packets.shrink_to_fit();
+        }
     }
 
     /// User bytes in flight on all paths: what the peer's window must hold.

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use tresse_wire::{Ssn, StreamId};
 
-use super::charge;
 use super::inbound::InboundError;
 use super::ring::EntryId;
 use super::table::StreamTable;
+use super::{PIECE, charge};
 use crate::event::ReceivedMessage;
 
 /// Larger lists are given back when they run empty.
@@ -65,6 +65,16 @@ impl Delivery {
     /// What the waiting messages count, in bytes.
     pub(super) fn charge(&self) -> usize {
         self.charge
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.charge
+            + self.ready.len() * PIECE
+            + self.ready.capacity() * size_of::<ReceivedMessage>()
+            + self.lists.capacity() * size_of::<VecDeque<Held>>()
+            + self.lists.len() * KEEP * size_of::<Held>()
+            + self.streams.memory()
     }
 
     /// Messages waiting for the application.

@@ -107,6 +107,11 @@ impl Inbound {
         self.reassembly.charge() + self.delivery.charge()
     }
 
+    /// Bytes of memory, whatever they are for.
+    pub(crate) fn memory(&self) -> usize {
+        self.reassembly.memory() + self.delivery.memory()
+    }
+
     /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
     /// unless the only thing that the application is waiting for is the rest of a message, which
     /// then never closes the window by more than half.

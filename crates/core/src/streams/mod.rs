@@ -20,6 +20,10 @@ mod tests;
 /// peer has sent, as RFC 9260 §6.2 B describes.
 const MIN_CHARGE: usize = 64;
 
+/// What keeping one piece of user data costs beside its bytes: its header as shared bytes, what the allocator
+/// adds, and its place in a list of those that wait for their turn.
+const PIECE: usize = 48;
+
 /// What `len` bytes of user data in one piece count as held.
 pub(crate) fn charge(len: usize) -> usize {
     len.max(MIN_CHARGE)

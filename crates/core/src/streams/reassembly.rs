@@ -65,6 +65,12 @@ impl Reassembly {
         self.assembly.as_ref().map_or(0, |assembly| charge(assembly.buffer.len()))
     }
 
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        let assembly = self.assembly.as_ref();
+        self.ring.memory() + assembly.map_or(0, |assembly| assembly.buffer.capacity())
+    }
+
     /// The length of the packet that the next chunks come from.
     pub(super) fn set_packet_len(&mut self, len: usize) {
         self.packet_len = len;

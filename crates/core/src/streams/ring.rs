@@ -7,9 +7,9 @@
 use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
-use super::charge;
 use super::inbound::{InChunk, InboundError};
 use super::slots::{DONE, MISSING, Slots};
+use super::{PIECE, charge};
 use crate::event::{Message, ReceivedMessage};
 use crate::ranges::RangeSet;
 use crate::time::Time;
@@ -162,6 +162,15 @@ impl Ring {
     /// What the entries count, in bytes.
     pub(super) fn charge(&self) -> usize {
         self.charge
+    }
+
+    /// Bytes of memory; a piece that shares its packet may keep twice its length alive.
+    pub(super) fn memory(&self) -> usize {
+        self.charge
+            + self.live * PIECE
+            + self.entries.capacity() * size_of::<Entry>()
+            + self.slots.memory()
+            + self.done.as_ref().map_or(0, RangeSet::memory)
     }
 
     /// The distance of `seq` to the edge; `None` if it is behind.

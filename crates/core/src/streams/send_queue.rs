@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::{Buf as _, Bytes};
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId};
 
+use super::PIECE;
 use super::fragmentation::{Cut, cut};
 use super::table::StreamTable;
 use crate::event::{Message, SendFailure, SendOptions};
@@ -197,6 +198,15 @@ impl SendQueue {
     /// Whether everything has left.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes
+            + self.queue.len() * PIECE
+            + self.queue.capacity() * size_of::<Queued>()
+            + self.lifetimes.len() * PIECE
+            + self.table.memory()
     }
 
     /// User bytes that have not left.

@@ -119,7 +119,6 @@ impl Slots {
     }
 
     /// Bytes of memory.
-    #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         let pages = self.used + usize::from(self.spare.is_some());
         pages * size_of::<Page>() + self.pages.capacity() * size_of::<Option<Box<Page>>>()

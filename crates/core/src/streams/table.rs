@@ -12,11 +12,13 @@ const PAGE: usize = 64;
 #[derive(Debug)]
 pub(super) struct StreamTable<T> {
     pages: Vec<Option<Box<[T; PAGE]>>>,
+    /// Pages allocated.
+    used: usize,
 }
 
 impl<T: Copy + Default> StreamTable<T> {
     pub(super) fn new() -> Self {
-        StreamTable { pages: Vec::new() }
+        StreamTable { pages: Vec::new(), used: 0 }
     }
 
     /// The state of `stream`; the default one if it was never touched.
@@ -35,14 +37,23 @@ impl<T: Copy + Default> StreamTable<T> {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        let page = self.pages[page].get_or_insert_with(|| Box::new([T::default(); PAGE]));
+        let page = self.pages[page].get_or_insert_with(|| {
+            self.used += 1;
+            Box::new([T::default(); PAGE])
+        });
         &mut page[index % PAGE]
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.used * size_of::<[T; PAGE]>() + self.pages.capacity() * size_of::<Option<Box<T>>>()
     }
 
     /// Pages allocated.
     #[cfg(test)]
     pub(super) fn pages(&self) -> usize {
-        self.pages.iter().flatten().count()
+        assert_eq!(self.used, self.pages.iter().flatten().count());
+        self.used
     }
 }
 

@@ -68,6 +68,8 @@ impl AssociationSettings {
             no_delay: self.no_delay,
             bundling: self.bundling,
             concurrent_transfer: self.concurrent_transfer,
+            // The published packets were not padded.
+            init_size: 0,
             ..AssociationConfig::default()
         }
     }

@@ -157,6 +157,7 @@ impl Scenario {
             receive_buffer: 65_536,
             no_delay: true,
             trace: self.trace,
+            init_size: 0,
             ..AssociationConfig::default()
         }
     }

@@ -48,6 +48,8 @@ parameter_types! {
     SUPPORTED_ADDRESS_TYPES = 12, "Supported Address Types";
     /// Reserved for ECN Capable (RFC 9260 §3.3.2).
     ECN_CAPABLE = 0x8000, "ECN Capable";
+    /// Padding (RFC 4820 §4).
+    PADDING = 0x8005, "Padding";
     /// Supported Extensions (RFC 5061 §4.2.7).
     SUPPORTED_EXTENSIONS = 0x8008, "Supported Extensions";
     /// Retransmit Bit Supported (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1).

@@ -111,6 +111,11 @@ impl ParameterWriter {
         self.raw(ParameterType::ECN_CAPABLE, &[])
     }
 
+    /// Adds Padding (RFC 4820 §4) of `len` bytes in all, its header included: at least 4.
+    pub fn padding(&mut self, len: usize) -> &mut Self {
+        self.raw(ParameterType::PADDING, &vec![0; len.saturating_sub(4)])
+    }
+
     /// How many parameters were left out because the chunk would have become too long.
     #[must_use]
     pub const fn left_out(&self) -> usize {

@@ -132,6 +132,7 @@ impl Association {
         let Some(room) = max.checked_sub(writer.len() + receiver.sack_header()) else { return };
         //= RFC 9260 6.2-17 6.7-6 6.7-7
         receiver.fill_report(window, room / 4);
+        let a_rwnd = receiver.advertised();
         let room = room / 4 - receiver.report.len();
         let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
         //= RFC 9260 6.2-15 6.2-16
@@ -139,7 +140,6 @@ impl Association {
         let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
         let packets = receiver.dac.as_mut().map_or(0, CmtDelayedAck::take);
         let flags = SackFlags { retransmission, packets };
-        let a_rwnd = receiver.window.advertised(receiver.occupied());
         let gaps = receiver.report.gaps.iter().copied();
         if receiver.nr_sack == NrSackMode::Off {
             writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);

@@ -89,7 +89,8 @@ fn a_flood_of_one_association_takes_no_room_from_another() {
 
 #[test]
 fn restarts_that_nobody_hears_of_are_one() {
-    let mut script = Script::connected(&standard());
+    let config = profile("rfc9260", "[limits]\nrestarts_per_source = 0\ninits_per_source = 0");
+    let mut script = Script::connected(&AssociationConfig { no_delay: true, ..config });
     let restart = |script: &mut Script, count: u32| {
         let fields = InitFields {
             initiate_tag: VerificationTag(1000 + count),

@@ -293,6 +293,7 @@ fn only_addresses_that_the_peer_supports_are_listed_for_it() {
         (Some(&[5]), true, true),
     ] {
         let mut parameters = ParameterWriter::new();
+        parameters.padding(48); // For room in the answer.
         if let Some(types) = supported {
             parameters.supported_address_types(types);
         }

@@ -42,7 +42,16 @@ pub(super) fn peer_fields() -> InitFields {
 
 /// A packet to the endpoint.
 pub(super) fn packet(tag: VerificationTag, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
+    packet_from(PORT, tag, write)
+}
+
+/// The same from another SCTP port.
+pub(super) fn packet_from(
+    source_port: u16,
+    tag: VerificationTag,
+    write: impl FnOnce(&mut PacketWriter<'_>),
+) -> Vec<u8> {
+    let header = CommonHeader { source_port, destination_port: PORT, verification_tag: tag };
     let mut bytes = Vec::new();
     let mut writer = PacketWriter::new(&mut bytes, header);
     write(&mut writer);

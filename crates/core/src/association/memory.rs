@@ -1,0 +1,178 @@
+//! What an association holds in memory. Every part knows its size without looking through what it holds, so
+//! that asking costs the same however much that is.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tresse_wire::CauseWriter;
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::{Association, Control};
+use crate::event::{CloseReason, Event, ReceivedMessage, SendFailure};
+use crate::path::{Path, PathId};
+use crate::streams::charge;
+use crate::time::Time;
+
+/// What the lists of the endpoint have for one association, and for one address of its peer.
+const LISTED: usize = 256;
+
+/// How short memory is, as far as an association must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// What it may hold of the peer's data; its window is no wider.
+    pub(crate) share: usize,
+    /// Chunks beyond a missing one are not taken from those who hold more than that.
+    pub(crate) scarce: bool,
+}
+
+/// Over so long the pace of an association is measured.
+const EPOCH: Duration = Duration::from_secs(2);
+
+/// How much user data goes through: taken by the peer, or read by the application.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// When this epoch began, and what had gone through by then.
+    begin: Time,
+    at_begin: u64,
+    /// Bytes in the epoch before, and in this one at its rate so far.
+    before: u64,
+    current: u64,
+}
+
+impl Pace {
+    /// `total` bytes have gone through since the association began.
+    fn note(&mut self, now: Time, total: u64) {
+        let since = now.since(self.begin);
+        let here = u128::from(total.saturating_sub(self.at_begin)) * EPOCH.as_millis();
+        self.current = (here / since.max(EPOCH / 4).as_millis()) as u64;
+        if since >= EPOCH {
+            *self = Pace { begin: now, at_begin: total, before: self.current, current: 0 };
+        }
+    }
+
+    /// What will go through in two epochs.
+    fn ahead(&self) -> usize {
+        2 * self.before.max(self.current) as usize
+    }
+}
+
+impl Budget {
+    /// There is plenty.
+    pub(crate) const AMPLE: Budget = Budget { share: usize::MAX, scarce: false };
+
+    /// What INIT ACK tells of a receive buffer of so many bytes.
+    pub(crate) fn window(self, buffer: u32) -> u32 {
+        buffer.min(u32::try_from(self.share).unwrap_or(u32::MAX))
+    }
+}
+
+impl Association {
+    /// Bytes of memory that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        let receiver = self.receiver.as_ref().map_or(0, Receiver::memory);
+        let retained = self.receiver.as_ref().map_or(0, |r| r.past)
+            + self.retained.capacity() * size_of::<ReceivedMessage>();
+        let replies: usize = self.outbox.iter().map(|(_, control)| control.len_bound()).sum();
+        size_of::<Association>()
+            + LISTED
+            + self.paths.len() * (size_of::<Path>() + LISTED)
+            + receiver
+            + retained
+            + self.sender.queue.memory()
+            + self.sender.board.memory()
+            + self.outbox.capacity() * size_of::<(PathId, Control)>()
+            + replies
+            + self.journal.bytes
+            + self.setup.memory()
+    }
+
+    /// Bytes of memory that it holds beyond user data that moves: of two with as much data, one whose peer
+    /// takes nothing, or leaves gaps for ever, or whose application does not read, is worse.
+    pub(crate) fn excess(&self) -> usize {
+        let received = self.receiver.as_ref().map_or(0, Receiver::buffered);
+        let moving =
+            self.sender.buffered().min(self.taken.ahead()) + received.min(self.read.ahead());
+        self.memory().saturating_sub(moving)
+    }
+
+    /// User data that may wait to be sent, or to be acknowledged: what the application has asked for; while
+    /// memory is short its share, or what the peer is about to take.
+    pub(super) fn send_limit(&self) -> usize {
+        let Sender { limit, share, .. } = self.sender;
+        if share >= limit { limit } else { limit.min(share.max(self.taken.ahead())) }
+    }
+
+    /// Learns how short memory is. What is held is measured by what moves: who reads has a window, and whose
+    /// peer takes data may have some to send.
+    pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
+        let stats = &self.journal.stats;
+        let taken = stats.user_bytes_sent.saturating_sub(self.sender.buffered() as u64);
+        self.taken.note(now, taken);
+        self.read.note(now, stats.user_bytes_received);
+        self.sender.share = budget.share;
+        if let Some(receiver) = &mut self.receiver {
+            let share = budget.share.max(self.read.ahead());
+            receiver.budget = Budget { share, ..budget };
+        }
+        if budget != Budget::AMPLE {
+            self.sender.board.shrink_if_idle();
+        }
+    }
+
+    /// It has just been set up; its peer was told of no more than its share.
+    pub(crate) fn begin_within(&mut self, budget: Budget) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.window.on_sacked(budget.window(self.config.receive_buffer));
+        }
+    }
+
+    /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not.
+    pub(crate) fn abort_for_memory(&mut self) {
+        self.receiver = None;
+        self.retained = VecDeque::new();
+        for mut failure in self.sender.drain() {
+            failure.message.payload = Bytes::new();
+            self.journal.event(Event::SendFailed(failure));
+        }
+        self.sender = Sender::new(self.setup.initial_tsn, &self.config);
+        let causes = CauseWriter::new().out_of_resource().finish();
+        self.abort_with(causes, CloseReason::OutOfMemory);
+    }
+}
+
+impl Receiver {
+    /// Bytes of memory, but for messages from before a restart.
+    pub(super) fn memory(&self) -> usize {
+        self.inbound.memory() + self.received.memory() + self.report.memory()
+    }
+
+    /// Whether it holds more than its share while memory is all but used up.
+    pub(super) fn is_over_share(&self) -> bool {
+        self.budget.scarce && self.buffered() > self.budget.share
+    }
+
+    /// The window to advertise now.
+    pub(super) fn advertised(&mut self) -> u32 {
+        self.bound_window();
+        self.window.advertised(self.occupied())
+    }
+
+    /// Keeps the window within the share.
+    pub(super) fn bound_window(&mut self) {
+        self.window.narrow(self.budget.share.saturating_sub(self.buffered()));
+    }
+}
+
+/// Bytes of user data or of a peer's text that wait with an event.
+pub(super) fn event_bytes(event: &Event) -> usize {
+    let failed = |failure: &SendFailure| charge(failure.message.payload.len());
+    size_of::<Event>()
+        + match event {
+            Event::PeerError { value, .. } => value.len(),
+            Event::SendFailed(failure) | Event::Expired(failure) => failed(failure),
+            Event::Closed(CloseReason::PeerAborted { value, .. }) => value.len(),
+            _ => 0,
+        }
+}

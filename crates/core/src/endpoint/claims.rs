@@ -1,0 +1,174 @@
+//! What one source of packets may ask of an endpoint: so many answers to INITs and restarts in a second, so many
+//! associations.
+//!
+//! A source is an IPv4 address, or the first 64 bits of one of IPv6: a host's or a household's. The sources of
+//! INITs may be forged, so that nothing is kept for each: they share a table of fixed size, and nobody can
+//! tell who shares a place with him. Associations are counted once a cookie has shown that the peer is there,
+//! and only where there are any.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use super::Endpoint;
+use crate::profile::LimitParameters;
+use crate::rng::Rng;
+use crate::time::Time;
+
+/// Places in a table of rates.
+const PLACES: usize = 4096;
+/// What a source saves up by asking nothing.
+const BURST: Duration = Duration::from_secs(1);
+
+/// The source that an address belongs to.
+fn source(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(a) => Ipv6Addr::from_bits(a.to_bits() >> 64 << 64).into(),
+    }
+}
+
+/// How often each source has asked lately.
+#[derive(Debug, Default)]
+struct Rates {
+    /// Until when the requests so far have used up what was granted. Empty until the first one.
+    spent: Vec<Time>,
+}
+
+impl Rates {
+    /// Whether the source at this place may ask once more, if it may do so `rate` times in a second; 0 is no
+    /// limit. After a second without any it may ask as often at once.
+    fn admit(&mut self, now: Time, place: usize, rate: u32) -> bool {
+        if rate == 0 {
+            return true;
+        }
+        if self.spent.is_empty() {
+            self.spent = vec![Time::ZERO; PLACES];
+        }
+        let spent = &mut self.spent[place % PLACES];
+        let from = now.max(*spent);
+        if from.since(now) > BURST {
+            return false;
+        }
+        *spent = from + BURST / rate;
+        true
+    }
+}
+
+/// What all sources claim.
+#[derive(Debug)]
+pub(super) struct Claims {
+    /// A secret: nobody knows who shares his place.
+    key: [u64; 2],
+    inits: Rates,
+    restarts: Rates,
+    /// Associations of those that have any.
+    associations: BTreeMap<IpAddr, u32>,
+}
+
+impl Claims {
+    pub(super) fn new(rng: &mut Rng) -> Claims {
+        Claims {
+            key: [rng.next_u64(), rng.next_u64()],
+            inits: Rates::default(),
+            restarts: Rates::default(),
+            associations: BTreeMap::new(),
+        }
+    }
+
+    fn place(&self, address: IpAddr) -> usize {
+        let mut hasher = DefaultHasher::new();
+        (self.key, source(address)).hash(&mut hasher);
+        hasher.finish() as usize
+    }
+
+    /// A peer at this address has one more association.
+    pub(super) fn add(&mut self, address: IpAddr) {
+        *self.associations.entry(source(address)).or_default() += 1;
+    }
+
+    /// And one less.
+    pub(super) fn remove(&mut self, address: IpAddr) {
+        let source = source(address);
+        if let Some(count) = self.associations.get_mut(&source) {
+            *count -= 1;
+            if *count == 0 {
+                self.associations.remove(&source);
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// The part of a limit that is this part's: what a source does is spread over all.
+    fn share_of(&self, limit: u32) -> u32 {
+        limit.div_ceil(self.part.map_or(1, |part| part.count()))
+    }
+
+    /// Whether an INIT from this address to this port is answered.
+    pub(super) fn admits_init(&mut self, now: Time, address: IpAddr, port: u16) -> bool {
+        let Some(port) = self.ports.get(&port) else { return true };
+        let rate = self.share_of(port.association.profile.limits.inits_per_source);
+        let admitted = self.claims.inits.admit(now, self.claims.place(address), rate);
+        self.stats.inits_limited += u64::from(!admitted);
+        admitted
+    }
+
+    /// Whether a peer at this address may restart an association.
+    pub(super) fn admits_restart(&mut self, now: Time, address: IpAddr, rate: u32) -> bool {
+        let rate = self.share_of(rate);
+        let admitted = self.claims.restarts.admit(now, self.claims.place(address), rate);
+        self.stats.restarts_limited += u64::from(!admitted);
+        admitted
+    }
+
+    /// Whether a peer at this address, which a cookie has confirmed, may open one more association.
+    pub(super) fn admits_association(&self, address: IpAddr, limits: &LimitParameters) -> bool {
+        let most = self.share_of(limits.associations_per_source);
+        let count = self.claims.associations.get(&source(address)).copied().unwrap_or(0);
+        most == 0 || count < most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_has_its_rate_and_a_second_of_it_at_once() {
+        let mut rates = Rates::default();
+        let mut now = Time::from_millis(5000);
+        let at_once = (0..5000).filter(|_| rates.admit(now, 7, 100)).count();
+        assert!((100..=101).contains(&at_once), "{at_once}");
+        let mut later = 0;
+        for _ in 0..10_000 {
+            now += Duration::from_millis(1);
+            later += usize::from(rates.admit(now, 7, 100));
+        }
+        assert!((999..=1001).contains(&later), "{later} in ten seconds");
+        assert!(rates.admit(now, 8, 100), "others have their own");
+        assert!((0..5000).all(|_| rates.admit(now, 7, 0)), "0 is no limit");
+    }
+
+    #[test]
+    fn a_source_is_a_host_or_a_network_of_ipv6() {
+        let claims = Claims::new(&mut Rng::from_seed([1; 32]));
+        let place = |text: &str| claims.place(text.parse().unwrap());
+        assert_eq!(place("2001:db8::1"), place("2001:db8::ffff:1"));
+        assert_ne!(place("2001:db8::1"), place("2001:db8:0:1::1"));
+        assert_ne!(place("10.0.0.1"), place("10.0.0.2"));
+        let other = Claims::new(&mut Rng::from_seed([2; 32]));
+        assert_ne!(place("10.0.0.1"), other.place("10.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn forged_sources_take_no_memory() {
+        let mut claims = Claims::new(&mut Rng::from_seed([1; 32]));
+        for n in 0..100_000u32 {
+            let place = claims.place(IpAddr::from(n.to_be_bytes()));
+            claims.inits.admit(Time::from_millis(9), place, 1000);
+        }
+        assert_eq!((claims.inits.spent.len(), claims.associations.len()), (PLACES, 0));
+    }
+}

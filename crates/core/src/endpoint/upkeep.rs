@@ -1,0 +1,132 @@
+//! What the endpoint keeps of its associations beside themselves: its lists of them are in step with them after
+//! every call.
+
+use super::ports::longest_cookie_life;
+use super::{AssociationId, Endpoint, Transmit};
+use crate::association::Association;
+use crate::stats::AssociationStats;
+use crate::time::Time;
+
+impl Endpoint {
+    pub(super) fn insert(&mut self, association: Association) -> AssociationId {
+        let tag = association.identity.local_tag.0;
+        self.stats.associations_begun += 1;
+        let id = self.associations.insert(association);
+        self.index.add_tag(tag, id);
+        id
+    }
+
+    /// After anything happened to an association: passes on its events, and keeps the endpoint's
+    /// lists in step with it.
+    pub(super) fn settle(&mut self, now: Time, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        if a.is_closed() {
+            if self.index.remove_tag(a.identity.local_tag.0) {
+                let life = longest_cookie_life(&self.ports, a.identity.local_port);
+                self.past.add(now, a.identity, life);
+                a.claimed_by.take().into_iter().for_each(|address| self.claims.remove(address));
+            }
+            self.index.forget_peer(id, a);
+        } else {
+            self.index.update_peer(id, a);
+        }
+        self.account.update(id, a);
+        self.enqueue(id);
+        self.tell(id);
+        self.schedule(id);
+    }
+
+    /// The next packet of those that may have one to send.
+    pub(super) fn poll_associations(
+        &mut self,
+        now: Time,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let budget = self.budget();
+        while let Some(&id) = self.ready.front() {
+            let packet = self.associations.get_mut(id).and_then(|a| {
+                a.obey(now, budget);
+                let packet = a.poll_transmit(now, buffer);
+                if packet.is_none() || self.account.is_short() {
+                    self.account.update(id, a);
+                }
+                packet
+            });
+            if packet.is_some() {
+                return packet;
+            }
+            self.ready.pop_front();
+            if let Some(a) = self.associations.get_mut(id) {
+                a.queued = false;
+                self.tell(id);
+                self.schedule(id);
+            }
+        }
+        None
+    }
+
+    /// Has `poll_transmit` ask the association for packets.
+    pub(super) fn enqueue(&mut self, id: AssociationId) {
+        if let Some(a) = self.associations.get_mut(id)
+            && !a.queued
+        {
+            a.queued = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Passes on events and trace events.
+    pub(super) fn tell(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        while let Some(event) = a.journal.events.pop_front() {
+            self.events.push_back((id, event));
+        }
+        while let Some((at, event)) = a.journal.traces.pop_front() {
+            self.traces.push_back((id, at, event));
+        }
+    }
+
+    /// Registers the next deadline of an association, unless an earlier one is registered.
+    pub(super) fn schedule(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.get_mut(id) else { return };
+        let Some(next) = a.next_timeout() else { return };
+        if a.registered.is_none_or(|at| next < at) {
+            if let Some(old) = a.registered.replace(next) {
+                self.deadlines.remove(&(old, id));
+            }
+            self.deadlines.insert((next, id));
+        }
+    }
+
+    //= RFC 9260 14.2-1
+    /// Removes closed associations of which everything was told and read.
+    pub(super) fn reap(&mut self) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.retain(|id| {
+            let unread = self.associations.get(*id).is_some_and(|a| a.readable() > 0 || a.queued);
+            if !unread {
+                self.remove(*id);
+            }
+            unread
+        });
+        self.leaving = leaving;
+    }
+
+    pub(super) fn remove(&mut self, id: AssociationId) {
+        let Some(a) = self.associations.remove(id) else { return };
+        self.account.remove(id, &a);
+        self.stats.associations_ended += 1;
+        // What it still holds is nobody's any more.
+        let stats = AssociationStats {
+            send_buffered: 0,
+            receive_buffered: 0,
+            peer_rwnd: 0,
+            memory: 0,
+            ..a.stats()
+        };
+        self.past_stats.add(&stats);
+        if let Some(at) = a.registered {
+            self.deadlines.remove(&(at, id));
+        }
+    }
+}
