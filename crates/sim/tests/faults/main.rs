@@ -13,6 +13,7 @@ mod actor;
 mod campaign;
 mod draw;
 mod health;
+mod hostile;
 mod ledger;
 mod limits;
 mod replay;

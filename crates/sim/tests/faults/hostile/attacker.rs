@@ -1,0 +1,255 @@
+//! A host that follows the protocol as far as it needs to for a valid tag, and then does what costs the other
+//! end most.
+
+use std::net::IpAddr;
+
+use tresse_core::wire::{
+    CauseWriter, Chunk, CommonHeader, DataFlags, GapAckBlock, InitFields, Packet, PacketWriter,
+    Parameter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
+};
+
+use super::PORT;
+use crate::draw::Draw;
+
+/// What an association of the attacker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// A chunk as far ahead as may be, and the beginning of a message that never ends.
+    Camping,
+    /// Messages on all streams, as many as the window takes.
+    Filling,
+    /// A window that stays closed.
+    ZeroWindow,
+    /// Restarts without end, with data before each.
+    Restarting,
+    /// SACKs that take back what they reported.
+    Reneging,
+    /// ERROR chunks, heartbeats, unknown chunks, duplicates.
+    Flooding,
+    /// Ended and opened again.
+    Churning,
+}
+
+const WAYS: [Way; 7] = [
+    Way::Camping,
+    Way::Filling,
+    Way::ZeroWindow,
+    Way::Restarting,
+    Way::Reneging,
+    Way::Flooding,
+    Way::Churning,
+];
+
+/// One association of the attacker.
+#[derive(Debug)]
+struct Peer {
+    address: IpAddr,
+    port: u16,
+    way: Way,
+    tag: u32,
+    /// The victim's tag and first TSN, once it has answered.
+    theirs: Option<(u32, Tsn)>,
+    /// The highest TSN of the victim.
+    highest: Tsn,
+    first: Tsn,
+    moves: u32,
+    established: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Attacker {
+    draw: Draw,
+    ways: Vec<Way>,
+    addresses: Vec<IpAddr>,
+    /// Associations at most.
+    most: usize,
+    /// Packets in a tick.
+    pace: u64,
+    /// INITs in a tick from sources that do not exist.
+    forged: u64,
+    peers: Vec<Peer>,
+    outbox: Vec<(IpAddr, Vec<u8>)>,
+}
+
+impl Attacker {
+    pub(super) fn new(seed: u64) -> Attacker {
+        let mut draw = Draw::new(seed ^ 0xbad);
+        let ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
+        let ways = if ways.is_empty() { vec![WAYS[draw.index(WAYS.len())]] } else { ways };
+        // The first one is behind the same address as an honest host.
+        let mut addresses = vec![IpAddr::from([10, 1, 0, 0])];
+        let count = draw.between(0, 8) as u8;
+        addresses.extend((0..count).map(|n| IpAddr::from([10, 2, 0, n])));
+        Attacker {
+            ways,
+            addresses,
+            most: draw.log(2.0, 600.0) as usize,
+            pace: draw.between(1, 4),
+            forged: if draw.chance(0.3) { draw.between(1, 4) } else { 0 },
+            peers: Vec::new(),
+            outbox: Vec::new(),
+            draw,
+        }
+    }
+
+    /// What it sends now.
+    pub(super) fn act(&mut self) -> Vec<(IpAddr, Vec<u8>)> {
+        for _ in 0..self.forged {
+            let source = IpAddr::from((self.draw.next() as u32 | 0x4000_0000).to_be_bytes());
+            let fields = init(self.draw.next() as u32 | 1, Tsn(1));
+            let port = 1024 + (self.draw.next() % 60_000) as u16;
+            self.outbox.push((source, packet(port, 0, |w| w.init(&fields, &[]))));
+        }
+        for _ in 0..self.pace {
+            if self.peers.len() < self.most && self.draw.chance(0.3) {
+                self.open();
+            } else if !self.peers.is_empty() {
+                let peer = self.draw.index(self.peers.len());
+                self.play(peer);
+            }
+        }
+        std::mem::take(&mut self.outbox)
+    }
+
+    fn open(&mut self) {
+        let n = self.peers.len();
+        let peer = Peer {
+            address: self.addresses[self.draw.index(self.addresses.len())],
+            port: 10_000 + n as u16,
+            way: self.ways[self.draw.index(self.ways.len())],
+            tag: 0,
+            theirs: None,
+            highest: Tsn(0),
+            first: Tsn(0),
+            moves: 0,
+            established: false,
+        };
+        self.peers.push(peer);
+        self.call(n);
+    }
+
+    /// Sends an INIT, as after a crash if there is an association.
+    fn call(&mut self, n: usize) {
+        let (tag, first) = (self.draw.next() as u32 | 1, Tsn(self.draw.next() as u32));
+        let peer = &mut self.peers[n];
+        (peer.tag, peer.first, peer.theirs, peer.established) = (tag, first, None, false);
+        peer.moves = 0;
+        let fields = init(tag, first);
+        self.outbox.push((peer.address, packet(peer.port, 0, |w| w.init(&fields, &[]))));
+    }
+
+    /// The victim has sent this.
+    pub(super) fn hear(&mut self, to: IpAddr, bytes: &[u8]) {
+        let Ok(parsed) = Packet::parse(bytes) else { return };
+        let header = parsed.header();
+        let mine = |p: &&mut Peer| p.address == to && p.port == header.destination_port;
+        let Some(peer) = self.peers.iter_mut().find(mine) else { return };
+        for chunk in parsed.chunks().map_while(Result::ok).filter_map(|raw| Chunk::parse(raw).ok())
+        {
+            match chunk {
+                Chunk::InitAck(ack) => {
+                    let fields = ack.fields();
+                    let cookie = ack.parameters.parsed().find_map(|p| match p {
+                        Ok(Parameter::StateCookie(cookie)) => Some(cookie.to_vec()),
+                        _ => None,
+                    });
+                    let Some(cookie) = cookie else { continue };
+                    let tag = fields.initiate_tag.0;
+                    peer.theirs = Some((tag, fields.initial_tsn));
+                    peer.highest = fields.initial_tsn.wrapping_sub(1);
+                    let echo = packet(peer.port, tag, |w| w.cookie_echo(&cookie));
+                    self.outbox.push((to, echo));
+                }
+                Chunk::CookieAck => peer.established = true,
+                Chunk::Data(data) if data.tsn.distance(peer.highest) > 0 => peer.highest = data.tsn,
+                _ => {}
+            }
+        }
+    }
+
+    /// One move of an association.
+    fn play(&mut self, n: usize) {
+        let peer = &mut self.peers[n];
+        let Some((tag, begin)) = peer.theirs.filter(|_| peer.established) else {
+            // Refused, limited or lost: once more.
+            peer.moves += 1;
+            if peer.moves > 20 {
+                self.call(n);
+            }
+            return;
+        };
+        peer.moves += 1;
+        let (moves, first, before) = (peer.moves, peer.first, begin.wrapping_sub(1));
+        let outstanding = peer.highest.distance(before).clamp(0, 60_000) as u16;
+        let (port, address, highest) = (peer.port, peer.address, peer.highest);
+        let far = first.wrapping_add(65_534);
+        let flags = |beginning| DataFlags { beginning, ..DataFlags::UNFRAGMENTED };
+        let gaps = |n: u16| (n > 1).then_some(GapAckBlock { start: 2, end: n });
+        let made = match peer.way {
+            Way::Camping if moves == 1 => {
+                packet(port, tag, |w| data(w, far, 1, DataFlags::UNFRAGMENTED, 1))
+            }
+            Way::Camping => {
+                let part = DataFlags { ending: false, ..flags(moves == 2) };
+                packet(port, tag, |w| data(w, first.wrapping_add(moves), 0, part, 1000))
+            }
+            Way::Filling => packet(port, tag, |w| {
+                let len = if moves % 2 == 0 { 1 } else { 1200 };
+                let whole = DataFlags { unordered: true, ..DataFlags::UNFRAGMENTED };
+                data(w, first.wrapping_add(moves - 1), (moves as u16).wrapping_mul(97), whole, len);
+            }),
+            Way::ZeroWindow => {
+                packet(port, tag, |w| w.sack(highest, 0, std::iter::empty(), std::iter::empty()))
+            }
+            Way::Restarting if moves > 8 => return self.call(n),
+            Way::Restarting => packet(port, tag, |w| {
+                data(w, first.wrapping_add(moves - 1), 0, DataFlags::UNFRAGMENTED, 1200);
+            }),
+            Way::Reneging => packet(port, tag, |w| {
+                let block = gaps(outstanding).filter(|_| moves % 2 == 0);
+                w.sack(before, 1 << 20, block.into_iter(), std::iter::empty());
+            }),
+            Way::Flooding => packet(port, tag, |w| match moves % 4 {
+                0 => w.error(&CauseWriter::new().protocol_violation(&[b'x'; 900]).finish()),
+                1 => w.heartbeat(&[1; 1000]),
+                2 => w.raw(&[&[0xc1, 0, 3, 0xe8][..], &[0; 996]].concat()),
+                _ => data(w, first, 0, DataFlags::UNFRAGMENTED, 900),
+            }),
+            Way::Churning if moves > 4 => {
+                self.outbox.push((address, packet(port, tag, |w| w.abort(false, &[]))));
+                return self.call(n);
+            }
+            Way::Churning => packet(port, tag, |w| {
+                data(w, first.wrapping_add(moves), 0, DataFlags::UNFRAGMENTED, 1200);
+            }),
+        };
+        self.outbox.push((address, made));
+    }
+}
+
+fn init(tag: u32, first: Tsn) -> InitFields {
+    InitFields {
+        initiate_tag: VerificationTag(tag),
+        a_rwnd: 1 << 20,
+        outbound_streams: 65_535,
+        inbound_streams: 65_535,
+        initial_tsn: first,
+    }
+}
+
+fn data(w: &mut PacketWriter<'_>, tsn: Tsn, stream: u16, flags: DataFlags, len: usize) {
+    w.data(tsn, StreamId(stream), Ssn(0), Ppid(0), flags, &vec![b'x'; len]);
+}
+
+fn packet(port: u16, tag: u32, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: port,
+        destination_port: PORT,
+        verification_tag: VerificationTag(tag),
+    };
+    let mut bytes = Vec::new();
+    let mut writer = PacketWriter::new(&mut bytes, header);
+    write(&mut writer);
+    writer.finish();
+    bytes
+}
