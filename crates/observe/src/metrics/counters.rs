@@ -94,6 +94,13 @@ pub(super) fn endpoint(e: &EndpointStats) -> Vec<Counter> {
         ("bad_cookies", "State cookies that were not ours", e.bad_cookies),
         ("stale_cookies", "State cookies that had expired", e.stale_cookies),
         ("refused", "Associations refused for want of room", e.refused),
+        ("inits_limited", "INIT chunks passed over: too many of one source", e.inits_limited),
+        ("restarts_limited", "Restarts passed over: too many of one source", e.restarts_limited),
+        (
+            "aborted_for_memory",
+            "Associations aborted because memory was used up",
+            e.aborted_for_memory,
+        ),
         ("icmp_accepted", "ICMP messages that were believed", e.icmp_accepted),
         ("icmp_ignored", "ICMP messages that proved nothing", e.icmp_ignored),
     ]

@@ -36,13 +36,14 @@ struct Figures {
 /// A gauge: its name, what it tells, and where it is.
 type Gauge<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
-const ASSOCIATION_GAUGES: [Gauge<AssociationMetrics>; 5] = [
+const ASSOCIATION_GAUGES: [Gauge<AssociationMetrics>; 6] = [
     ("association_send_buffered_bytes", "User data queued or not yet acknowledged", |a| {
         Some(a.stats.send_buffered as f64)
     }),
     ("association_receive_buffered_bytes", "User data not yet read", |a| {
         Some(a.stats.receive_buffered as f64)
     }),
+    ("association_memory_bytes", "Memory that it holds", |a| Some(a.stats.memory as f64)),
     ("association_peer_rwnd_bytes", "The peer's window less what is outstanding", |a| {
         Some(a.stats.peer_rwnd as f64)
     }),
@@ -93,6 +94,8 @@ impl Figures {
         )?;
         let omitted = self.metrics.omitted as f64;
         gauge(out, "associations_omitted", "Associations left out here", &[(vec![], omitted)])?;
+        let memory = endpoint.memory as f64;
+        gauge(out, "memory_bytes", "Memory that all associations hold", &[(vec![], memory)])?;
         let states: Vec<(Labels, f64)> = AssociationState::ALL
             .iter()
             .map(|state| {

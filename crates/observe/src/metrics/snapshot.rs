@@ -25,6 +25,9 @@ pub struct Snapshot {
     pub uptime_s: f64,
     /// Local addresses and UDP ports (0 on raw IP).
     pub local: Vec<SocketAddr>,
+    /// Memory that all associations hold.
+    #[serde(default)]
+    pub memory_bytes: u64,
     /// Counters of what belongs to no association, with packets dropped, by cause.
     pub endpoint: Counts,
     /// Counters of all associations together, also of those that have gone.
@@ -64,6 +67,9 @@ pub struct AssociationSnapshot {
     pub send_buffered_bytes: u64,
     /// User data that waits for the application or for what is missing.
     pub receive_buffered_bytes: u64,
+    /// Memory that it holds, user data included.
+    #[serde(default)]
+    pub memory_bytes: u64,
     /// The peer's receive window less what is outstanding.
     pub peer_rwnd_bytes: u64,
     /// DATA chunks sent and not yet acknowledged.
@@ -130,6 +136,7 @@ impl Snapshot {
             process: std::process::id(),
             uptime_s: metrics.at.as_secs_f64(),
             local: metrics.local.clone(),
+            memory_bytes: metrics.endpoint.memory as u64,
             endpoint: counts(counters::endpoint(&metrics.endpoint)),
             totals: counts(counters::association(&metrics.totals)),
             retransmitted_chunks: causes(&metrics.totals.retransmitted_chunks),
@@ -155,6 +162,7 @@ impl AssociationSnapshot {
             inbound_streams: info.inbound_streams,
             send_buffered_bytes: stats.send_buffered as u64,
             receive_buffered_bytes: stats.receive_buffered as u64,
+            memory_bytes: stats.memory as u64,
             peer_rwnd_bytes: stats.peer_rwnd as u64,
             unacknowledged_chunks: info.unacknowledged_chunks as u64,
             unread_messages: info.unread_messages as u64,

@@ -234,6 +234,7 @@ fn closed(reason: &CloseReason) -> (&'static str, Option<u16>) {
         CloseReason::NoSctp => ("no_sctp", None),
         CloseReason::Crossed => ("crossed", None),
         CloseReason::ShutdownTimeout => ("shutdown_timeout", None),
+        CloseReason::OutOfMemory => ("out_of_memory", None),
         CloseReason::ProtocolViolation(_) => ("protocol_violation", None),
         _ => ("unknown", None),
     }

@@ -202,6 +202,7 @@ impl Engine {
             CloseReason::PeerAborted { .. } => errno::ECONNRESET,
             CloseReason::ProtocolViolation(_) => errno::EPROTO,
             CloseReason::Crossed => errno::EISCONN,
+            CloseReason::OutOfMemory => errno::ENOMEM,
             _ => errno::ETIMEDOUT,
         };
         let heard = association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
