@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tresse::{Association, Config, Endpoint, SendOptions, StreamId};
+use tresse::{Association, Config, Endpoint, Profile, SendOptions, StreamId};
 
 const PORT: u16 = 5001;
 
@@ -99,6 +99,10 @@ async fn round(server: &Endpoint, associations: usize) {
 async fn churn(associations: usize, time: Duration) -> Result<(), String> {
     let mut config = Config::server("127.0.0.1:0".parse().expect("an address"), PORT);
     config.backlog = associations;
+    // All clients have one address.
+    let limits = "[limits]\nassociations_per_source = 0\ninits_per_source = 0";
+    let profile = Profile::tresse().with_overrides(limits).map_err(|error| error.to_string())?;
+    config.sctp.association.profile = std::sync::Arc::new(profile);
     let server = std::sync::Arc::new(Endpoint::bind(config).map_err(|error| error.to_string())?);
     let accepting = std::sync::Arc::clone(&server);
     tokio::spawn(async move {
