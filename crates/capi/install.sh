@@ -13,6 +13,13 @@ libdir=${LIBDIR:-$prefix/lib}
 destination=${DESTDIR:-}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/../../Cargo.toml" | head -n 1)
 if [ -z "${BUILD:-}" ]; then
+    if ! command -v cargo >/dev/null; then
+        # As under sudo, which does not know where rustup has put it.
+        echo "install.sh: cargo is not found here; build first, then install what was built:" >&2
+        echo "  cargo build --release -p tresse-capi" >&2
+        echo "  sudo BUILD=target/release $0" >&2
+        exit 2
+    fi
     (cd "$here" && cargo build --release -p tresse-capi)
     BUILD=${CARGO_TARGET_DIR:-$here/../../target}/release
 fi
