@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tresse_arena::report::Report;
 use tresse_arena::{ArenaError, Outcome, Record, Scenario, Stack, Store, Theatre, cells, peer};
 
-use crate::say::complain;
+use crate::say::{complain, print, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         None => play(args),
         Some(Command::List) => {
             for scenario in Scenario::built_in() {
-                println!("{:18}{}", scenario.id, scenario.title);
+                print(format_args!("{:18}{}\n", scenario.id, scenario.title));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -109,13 +109,12 @@ fn report(args: &ReportArgs) -> Result<(), ArenaError> {
 /// Writes the page, and prints what matters most.
 fn show(report: &Report, folder: &Path) -> Result<(), ArenaError> {
     let page = report.write(folder)?;
-    println!("{}", report.overview().to_text());
-    println!("{}", report.beaten().to_text());
+    print(format_args!("{}\n{}\n", report.overview().to_text(), report.beaten().to_text()));
     let troubles = report.troubles();
     if !troubles.rows.is_empty() {
-        println!("{}", troubles.to_text());
+        print(format_args!("{}\n", troubles.to_text()));
     }
-    println!("{}", page.display());
+    print(format_args!("{}\n", page.display()));
     Ok(())
 }
 
@@ -176,7 +175,7 @@ fn play(args: &Args) -> Result<ExitCode, ArenaError> {
     let theatre = Theatre::new(&stacks, tresse, args.captures.clone())?;
     stop_on_signals(&args.out, theatre.folder());
     for (stack, why) in theatre.missing(&stacks) {
-        eprintln!("skipped: {stack}: {why}");
+        say(format_args!("skipped: {stack}: {why}"));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or(4 * cores, usize::from);
@@ -189,10 +188,13 @@ fn play(args: &Args) -> Result<ExitCode, ArenaError> {
             Outcome::Missing(_) => "skipped",
             Outcome::Failed(why) => why,
         };
-        eprintln!("{scenario} {stack} {}: {word}, {took_s:.0} s; {left} left", repetition + 1);
+        say(format_args!(
+            "{scenario} {stack} {}: {word}, {took_s:.0} s; {left} left",
+            repetition + 1
+        ));
     };
     tresse_arena::run(&cells(&scenarios, &stacks), &theatre, jobs, &mut store, &told)?;
-    eprintln!("{:.0} s", start.elapsed().as_secs_f64());
+    say(format_args!("{:.0} s", start.elapsed().as_secs_f64()));
     let failed =
         store.records[before..].iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));
     drop(store);

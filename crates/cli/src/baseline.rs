@@ -18,7 +18,7 @@ use tresse_trace::{DelaySummary, Event, Head, Observer, Options, Trace};
 
 use plan::{Case, Plan, Published};
 
-use crate::say::complain;
+use crate::say::{complain, print};
 
 /// Cases of a plan that run at the same time.
 const AT_ONCE: usize = 16;
@@ -118,7 +118,7 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), String> {
     results.sort_by_key(|(index, _)| *index);
     let results: Vec<Measured> = results.into_iter().map(|(_, measured)| measured).collect();
     let text = page(plan, &results);
-    print!("{text}");
+    print(&text);
     if let Some(out) = &args.out {
         save(out, plan, &text, &results).map_err(|error| format!("{}: {error}", out.display()))?;
     }

@@ -17,7 +17,7 @@ use tresse_emulator::{Emulation, LinkFile, Privilege, Report, Settings, Side};
 use command::{Ended, Running, Task};
 
 use crate::run::Signals;
-use crate::say::complain;
+use crate::say::{complain, say};
 
 /// How long commands may take to end once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -183,7 +183,7 @@ fn emulate(args: &Args, prepared: Prepared) -> u8 {
     let Prepared { tasks, emulation, stats, runtime } = prepared;
     let status = runtime.block_on(Play::new(args, &emulation).run(tasks));
     let report = emulation.stop();
-    eprint!("{}", report.text());
+    say(report.text().trim_end());
     if !report.realtime && report.links.iter().any(|link| link.late.p99_us > BUSY_US) {
         complain("the machine is busy: --realtime has packets delivered on time");
     }

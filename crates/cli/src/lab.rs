@@ -1,7 +1,7 @@
 //! `tresse lab`: list, run and show experiments.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tresse_lab::report::{self, Report, campaign};
 use tresse_lab::runner::{Execution, prepare_real_time};
 use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
 
-use crate::say::complain;
+use crate::say::{complain, print};
 
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]
@@ -164,13 +164,14 @@ pub(crate) fn run(args: Args) -> ExitCode {
                 "the TCP of a kernel is measured in real time: tresse baseline {id}"
             ));
         }
-        ExitCode::from(2)
+        match error {
+            // The request was right.
+            LabError::Write { source, .. } if source.kind() == ErrorKind::StorageFull => {
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::from(2),
+        }
     })
-}
-
-/// Prints to standard output. A reader that went away (`tresse lab list | head`) is no error.
-fn print(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 fn list() -> Result<ExitCode, LabError> {
@@ -213,7 +214,7 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         ));
     }
     if args.dry_run {
-        print(&plan(&sessions, left_out(args)?));
+        print(plan(&sessions, left_out(args)?));
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution {
@@ -238,8 +239,8 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
         total.add(&finished);
     }
     if sessions.len() > 1 {
-        print(&total.text());
-        print(&note(left_out(args)?));
+        print(total.text());
+        print(note(left_out(args)?));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -400,7 +401,7 @@ fn compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
     let pairs = agreement::pairs(&first, &second);
     let names = [&args.first, &args.second].map(|path| path.display().to_string());
     let table = agreement::table(&pairs, [&names[0], &names[1]]);
-    print(&format!("{}\n{}\n\n{}", first.command, second.command, table.to_text()));
+    print(format_args!("{}\n{}\n\n{}", first.command, second.command, table.to_text()));
     let apart = pairs.iter().any(|pair| pair.agreement() == Agreement::Apart);
     Ok(if apart { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

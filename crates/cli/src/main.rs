@@ -5,6 +5,8 @@
 //! request itself was wrong, and nothing was done.
 
 #![forbid(unsafe_code)]
+// They panic when nobody reads: see `say`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(target_os = "linux")]
 mod arena;
@@ -15,6 +17,7 @@ mod emulate;
 mod lab;
 mod observe;
 mod perf;
+mod profile;
 #[cfg(target_os = "linux")]
 mod run;
 mod say;
@@ -61,13 +64,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let code = match Cli::parse().command {
         #[cfg(target_os = "linux")]
         Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => perf::run(args),
         #[cfg(target_os = "linux")]
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => return run::run(&args), // The status is the program's.
         Command::Trace(args) => trace::run(&args),
         #[cfg(target_os = "linux")]
         Command::Emulate(args) => emulate::run(&args),
@@ -76,5 +79,6 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),
-    }
+    };
+    say::exit_code(code)
 }

@@ -12,7 +12,7 @@ use tresse_observe::{
 };
 
 use crate::perf::parse_bytes;
-use crate::say::complain;
+use crate::say::{complain, complain_of_loss};
 
 /// How long what was recorded may take to reach its files at the end.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -124,14 +124,16 @@ impl Observing {
     }
 }
 
-/// Tells the user; whoever reads may have gone.
+/// Something that was asked for is not recorded.
 fn warn(line: &str) {
-    complain(format_args!("warning: {line}"));
+    complain_of_loss(format_args!("warning: {line}"));
 }
 
 fn warn_if_exposed(address: SocketAddr) {
     if !address.ip().is_loopback() {
-        warn(&format!("--metrics {address}: whoever can reach this address can read it"));
+        complain(format_args!(
+            "warning: --metrics {address}: whoever can reach this address can read it"
+        ));
     }
 }
 

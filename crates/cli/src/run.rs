@@ -7,17 +7,17 @@ use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
-use tresse::{DEFAULT_UDP_PORT, Profile};
+use tresse::DEFAULT_UDP_PORT;
 use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
 use crate::observe::ObserveArgs;
-use crate::say::say;
+use crate::profile::profile;
+use crate::say::complain;
 
 mod loader;
 
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// How associations recover from loss, as in `tresse perf`
     #[arg(long, default_value = "tresse")]
     profile: String,
+    /// Change a parameter of the profile, such as rto.min_ms=100 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    parameters: Vec<String>,
     /// How SCTP packets travel: in UDP datagrams, or directly on IP, which needs CAP_NET_RAW
     #[arg(long, value_enum, default_value_t = CarrierKind::Udp)]
     carrier: CarrierKind,
@@ -82,7 +85,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }) {
         Ok(status) => ExitCode::from(exit_code(status)),
         Err(error) => {
-            say(format_args!("error: {error}"));
+            complain(error);
             ExitCode::from(2)
         }
     }
@@ -95,8 +98,14 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
 }
 
 fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
+    if args.program[0].as_encoded_bytes().starts_with(b"-") {
+        let word = args.program[0].display();
+        return Err(format!(
+            "{word} is no option of `tresse run`; a program of that name is ./{word}"
+        ));
+    }
     loader::check(&args.program[0])?;
-    let profile = Profile::named(&args.profile).map_err(|error| error.to_string())?;
+    let profile = profile(&args.profile, &args.parameters)?;
     if args.encap_port == 0 {
         return Err("--encap-port 0: peers cannot be reached at UDP port 0".into());
     }
@@ -107,8 +116,7 @@ fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
         CarrierKind::Udp => Settings::over_udp(&args.local, args.udp_port),
         CarrierKind::Raw => Settings::over_ip(args.local.clone()),
     };
-    let settings =
-        Settings { peer_udp_port: args.encap_port, profile: Arc::new(profile), ..carrier };
+    let settings = Settings { peer_udp_port: args.encap_port, profile, ..carrier };
     Ok((settings, find_library(args.preload.as_deref())?))
 }
 

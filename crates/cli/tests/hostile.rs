@@ -16,7 +16,7 @@ use processes::{IMPATIENT, Process, Server, failure, text};
 fn a_port_in_use_is_named() {
     let server = Server::start(&[]);
     let second = Process::start(&["server", "--listen", &server.address]);
-    let error = failure(&second.end(), 1);
+    let error = failure(&second.end(), 2);
     assert!(error.contains(&server.address) && error.contains("in use"), "{error}");
     // The first one is not disturbed.
     assert!(server.client(&["--bytes", "100k"]).end().status.success());
@@ -48,7 +48,7 @@ fn raw_sockets_without_permission_say_what_is_needed() {
         &["perf", "client", "127.0.0.1", "--carrier", "raw"],
     ] {
         let Some(output) = without_net_raw(arguments) else { return };
-        let error = failure(&output, 1);
+        let error = failure(&output, 2);
         assert!(error.contains("CAP_NET_RAW") && error.contains("UDP encapsulation"), "{error}");
     }
 }

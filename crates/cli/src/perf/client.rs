@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tresse::{Association, AssociationConfig, Config, Endpoint, Profile};
+use tresse::{
+    Association, AssociationConfig, CloseReason, Closed, Config, ConnectError, Endpoint, Profile,
+};
 
 use super::args::ClientArgs;
 use super::clock;
@@ -17,17 +19,21 @@ use super::session::{Interrupts, Outcome, Output, Session, print_json};
 use super::units::{Si, Time};
 use super::{flow, receiver, sender, setup};
 
+/// What to look at first.
+const NOBODY: &str = "is `tresse perf server` running there?";
+
 /// Runs one test.
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let profile = setup::profile(&args.common)?;
-    let peer = setup::resolve(&args.host, args.udp_port).await?;
+    let peer = setup::resolve(&args.common, &args.host, args.udp_port).await?;
     let carrier = setup::carrier(&args.common, &args.bind, setup::route_to(peer)).await?;
+    setup::check_peer(&carrier, peer)?;
     let test = args.load.test().map_err(Failure::Usage)?;
     let mut config = Config::client_over(carrier);
     config.sctp.association = setup::association(&args.common, &profile);
     let mut observing = setup::observe(&args.common, &mut config).await?;
     let association = config.sctp.association.clone();
-    let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
+    let endpoint = setup::bind(&args.common, config)?;
     setup::serve_metrics(&mut observing, &endpoint);
     let interrupts = Interrupts::listen();
     let output = Output { json: args.common.json, prefix: String::new() };
@@ -77,13 +83,22 @@ async fn connect(
     let connecting = endpoint.connect_with(&addresses, args.sctp_port, config);
     match timeout(args.connect_timeout, connecting).await {
         Ok(Ok(association)) => Ok(association),
-        Ok(Err(tresse::ConnectError::Closed(closed))) => {
-            let failure = Failure::closed(&closed, &profile);
-            Err(Failure::Failed(format!("{place}: {failure}")))
+        Ok(Err(ConnectError::Closed(closed))) => {
+            let text = match &closed {
+                Closed::Association(CloseReason::NoSctp) => format!("{closed}: {NOBODY}"),
+                // RFC 9260 §8.4: what nobody has asked for is answered so.
+                Closed::Association(CloseReason::PeerAborted { cause: 0, value })
+                    if value.is_empty() =>
+                {
+                    format!("nobody listens at that SCTP port: {NOBODY}")
+                }
+                _ => Failure::closed(&closed, &profile).to_string(),
+            };
+            Err(Failure::Failed(format!("{place}: {text}")))
         }
         Ok(Err(refused)) => Err(Failure::Usage(refused.to_string())),
         Err(_) => Err(Failure::Failed(format!(
-            "{place}: no answer within {} (--connect-timeout): is `tresse perf server` running there?",
+            "{place}: no answer within {} (--connect-timeout): {NOBODY}",
             Time(args.connect_timeout)
         ))),
     }

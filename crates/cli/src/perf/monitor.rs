@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use tresse::{PathState, PathStats};
+
 use super::outcome::Failure;
 use super::report::{Durations, Interval, Percentiles};
 use super::session::Session;
@@ -111,6 +113,13 @@ impl<'a> Monitor<'a> {
         }
     }
 
+    /// Where new data goes while one path is used at a time: the primary path, or the first that works.
+    fn data_path(&self) -> Option<PathStats> {
+        let mut paths = self.session.association.path_stats();
+        paths.sort_by_key(|path| (path.state != PathState::Active, !path.primary));
+        paths.into_iter().next()
+    }
+
     async fn live(&self) -> Infallible {
         let mut ticks = interval(Duration::from_secs(1));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -121,8 +130,7 @@ impl<'a> Monitor<'a> {
             let now = self.started.elapsed().as_secs_f64();
             let (bytes, messages) = (self.delivered(), self.tally.messages());
             let retransmitted = self.session.association.stats().retransmissions();
-            let path = self.session.association.path_stats().into_iter().find(|p| p.primary);
-            let path = path.filter(|_| self.role != Role::Receiver);
+            let path = self.data_path().filter(|_| self.role != Role::Receiver);
             let line = Interval {
                 from_s: last.0,
                 to_s: now,
@@ -151,9 +159,9 @@ impl<'a> Monitor<'a> {
                 continue;
             }
             sacks = seen;
-            let paths = self.session.association.path_stats();
+            let path = self.data_path();
             let mut rtt = self.rtt.lock().unwrap_or_else(PoisonError::into_inner);
-            for sample in paths.iter().filter(|p| p.primary).filter_map(|p| p.last_rtt) {
+            if let Some(sample) = path.and_then(|p| p.last_rtt) {
                 rtt.record(u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX));
             }
         }

@@ -274,10 +274,11 @@ fn retransmissions(sent: &SenderReport) -> String {
             sent.retransmitted_chunks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
         let _ = write!(
             line,
-            " ({share:.3} %): {}; {} reported as duplicates, {} timeouts",
+            " ({share:.3} %): {}; {} reported as duplicates, {} timeout{}",
             causes.join(", "),
             sent.duplicates_reported,
-            sent.timeouts
+            sent.timeouts,
+            if sent.timeouts == 1 { "" } else { "s" }
         );
     }
     if sent.datagrams_failed > 0 {

@@ -15,7 +15,7 @@ use super::protocol::{self, Control, DelayKind, Test, VERSION};
 use super::session::{Interrupts, Outcome, Output, Session};
 use super::{flow, receiver, sender, setup};
 
-use crate::say::complain;
+use crate::say::{complain, say};
 
 /// How long the client may take to say what it wants, and to end when all is done.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let mut config = Config::server_over(carrier, args.sctp_port);
     config.sctp.association = setup::association(&common, &profile);
     let mut observing = setup::observe(&common, &mut config).await?;
-    let endpoint = Endpoint::bind(config).map_err(|e| Failure::Failed(e.to_string()))?;
+    let endpoint = setup::bind(&common, config)?;
     setup::serve_metrics(&mut observing, &endpoint);
     let interrupts = Interrupts::listen();
     let local: Vec<String> =
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         profile.name
     );
     if common.json {
-        eprintln!("{waiting}"); // Documents alone go to standard output.
+        say(&waiting); // Documents alone go to standard output.
     } else {
         Output { json: false, prefix: String::new() }.line(&waiting);
     }

@@ -1,6 +1,6 @@
 //! One test on one association, seen from one side.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,7 +189,7 @@ pub(crate) fn print_json(summary: &Summary<'_>) {
     }
 }
 
-/// Prints a line. Whoever reads may stop reading; the test goes on.
+/// Prints a line. The test goes on whatever comes of it.
 fn print(line: &str) {
-    let _ = writeln!(io::stdout(), "{line}");
+    crate::say::print(format_args!("{line}\n"));
 }

@@ -13,29 +13,7 @@ use crate::observe::Observing;
 
 /// The profile with its changes.
 pub(crate) fn profile(common: &Common) -> Result<Arc<Profile>, Failure> {
-    let usage = |e: tresse::ProfileError| Failure::Usage(e.to_string());
-    let mut profile = Profile::named(&common.profile).map_err(usage)?;
-    for text in &common.parameters {
-        let table = parameter(text).ok_or_else(|| {
-            Failure::Usage(format!("--set {text}: write key=value, such as rto.min_ms=100"))
-        })?;
-        profile = profile
-            .with_override_table(table)
-            .map_err(|e| Failure::Usage(format!("--set {text}: {e}")))?;
-    }
-    Ok(Arc::new(profile))
-}
-
-/// Reads `key=value`; what is no TOML value is a word.
-fn parameter(text: &str) -> Option<toml::Table> {
-    let (key, value) = text.split_once('=')?;
-    let (key, value) = (key.trim(), value.trim());
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if key.is_empty() || value.is_empty() || value.contains('\n') || !key.chars().all(plain) {
-        return None;
-    }
-    let word = || format!("{key} = {}", toml::Value::from(value)).parse().ok();
-    format!("{key} = {value}").parse().ok().or_else(word)
+    crate::profile::profile(&common.profile, &common.parameters).map_err(Failure::Usage)
 }
 
 /// The settings of associations.
@@ -59,19 +37,80 @@ pub(crate) async fn carrier(
     local: &[String],
     default: SocketAddr,
 ) -> Result<Carrier, Failure> {
-    let mut addresses = Vec::new();
+    let mut addresses: Vec<SocketAddr> = Vec::new();
     for text in local {
-        addresses.push(resolve(text, default.port()).await?);
+        let address = resolve(common, text, default.port()).await?;
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
     }
     if addresses.is_empty() {
         addresses.push(default);
     }
     Ok(match common.carrier {
-        CarrierKind::Udp => Carrier::Udp { local: addresses },
+        CarrierKind::Udp => Carrier::Udp { local: without_overlap(addresses)? },
         CarrierKind::Raw => {
             Carrier::RawIp { local: addresses.iter().map(SocketAddr::ip).collect() }
         }
     })
+}
+
+/// UDP sockets of one port stand in each other's way where one of them has all addresses: `::` has those of
+/// IPv4 as well.
+fn without_overlap(mut addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Failure> {
+    let everywhere = |address: &SocketAddr| address.ip().is_unspecified();
+    let Some(wildcard) = addresses.iter().find(|a| everywhere(a) && a.is_ipv6()).copied() else {
+        return match addresses.iter().find(|a| everywhere(a)) {
+            Some(all) if addresses.iter().any(|a| a.is_ipv4() && a != all) => Err(covers(*all)),
+            _ => Ok(addresses),
+        };
+    };
+    addresses.retain(|address| !everywhere(address));
+    if addresses.is_empty() { Ok(vec![wildcard]) } else { Err(covers(wildcard)) }
+}
+
+fn covers(all: SocketAddr) -> Failure {
+    let all = all.ip();
+    Failure::Usage(format!("--local {all}: that is every address already: give it alone"))
+}
+
+/// Opens the endpoint.
+pub(crate) fn bind(common: &Common, config: Config) -> Result<Endpoint, Failure> {
+    Endpoint::bind(config).map_err(|error| {
+        let advice = match (error.kind(), common.carrier) {
+            (io::ErrorKind::AddrInUse, CarrierKind::Udp) => {
+                ": something else has that UDP port; --local ADDR:PORT takes another one"
+            }
+            (io::ErrorKind::AddrNotAvailable, _) => ": this host has no such address",
+            _ => "",
+        };
+        Failure::Usage(format!("{error}{advice}"))
+    })
+}
+
+/// Whether an association can begin between these: addresses of peers that are some host's, and an address of
+/// the same family here.
+pub(crate) fn check_peer(carrier: &Carrier, peer: SocketAddr) -> Result<(), Failure> {
+    let ip = peer.ip();
+    let wrong = |why: &str| Err(Failure::Usage(format!("{ip}: {why}")));
+    if ip.is_unspecified() || ip.is_multicast() {
+        return wrong("that is the address of no host");
+    }
+    if let SocketAddr::V6(v6) = peer
+        && v6.ip().is_unicast_link_local()
+        && v6.scope_id() == 0
+    {
+        return wrong(&format!("a link-local address needs its interface: write {ip}%INTERFACE"));
+    }
+    let (local, dual): (Vec<IpAddr>, bool) = match carrier {
+        Carrier::Udp { local } => (local.iter().map(SocketAddr::ip).collect(), true),
+        Carrier::RawIp { local } => (local.clone(), false),
+    };
+    let both = |a: &IpAddr| dual && a.is_unspecified() && a.is_ipv6();
+    if local.iter().any(|a| a.is_ipv4() == ip.is_ipv4() || both(a)) {
+        return Ok(());
+    }
+    wrong("there is no --local address of its family (IPv4, IPv6)")
 }
 
 /// How messages call an address: with its UDP port, unless there is none.
@@ -98,37 +137,53 @@ pub(crate) fn serve_metrics(observing: &mut Observing, endpoint: &Endpoint) {
     }
 }
 
-/// Splits `host:port`, `[v6]:port`, `host` or a bare address; the port may be missing.
-pub(crate) fn split_host(text: &str, default_port: u16) -> Result<(String, u16), Failure> {
+/// Splits `host:port`, `[v6]:port`, `host` or a bare address, also one with the interface of a link-local
+/// address (`fe80::1%eth0`); the port may be missing.
+fn split_host(text: &str) -> Result<(String, Option<u16>), Failure> {
     let wrong =
         || Failure::Usage(format!("\"{text}\" is no address: write HOST, HOST:PORT or [V6]:PORT"));
-    let port = |text: &str| text.parse::<u16>().map_err(|_| wrong());
-    if text.parse::<IpAddr>().is_ok() {
-        return Ok((text.to_owned(), default_port));
+    let port = |text: &str| text.parse::<u16>().map(Some).map_err(|_| wrong());
+    let bare = text.split_once('%').map_or(text, |(address, _)| address);
+    if bare.parse::<IpAddr>().is_ok() {
+        return Ok((text.to_owned(), None));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or_else(wrong)?;
         return match rest.strip_prefix(':') {
             Some(p) => Ok((host.to_owned(), port(p)?)),
-            None if rest.is_empty() => Ok((host.to_owned(), default_port)),
+            None if rest.is_empty() => Ok((host.to_owned(), None)),
             None => Err(wrong()),
         };
     }
     match text.split_once(':') {
         Some((host, p)) if !host.is_empty() => Ok((host.to_owned(), port(p)?)),
-        None if !text.is_empty() => Ok((text.to_owned(), default_port)),
+        None if !text.is_empty() => Ok((text.to_owned(), None)),
         _ => Err(wrong()),
     }
 }
 
-/// The address of a name; IPv4 and IPv6 as the system prefers.
-pub(crate) async fn resolve(text: &str, default_port: u16) -> Result<SocketAddr, Failure> {
-    let (host, port) = split_host(text, default_port)?;
+/// The address of a name; IPv4 and IPv6 as the system prefers. IPv4 addresses in the form of IPv6 ones are
+/// those of IPv4.
+pub(crate) async fn resolve(
+    common: &Common,
+    text: &str,
+    default_port: u16,
+) -> Result<SocketAddr, Failure> {
+    let (host, port) = split_host(text)?;
+    if port.is_some() && common.carrier == CarrierKind::Raw {
+        return Err(Failure::Usage(format!(
+            "{text}: there are no UDP ports with --carrier raw: write {host}"
+        )));
+    }
     let wrong = |why: String| Failure::Usage(format!("{host}: {why}"));
-    let mut found = tokio::net::lookup_host((host.as_str(), port))
+    let mut found = tokio::net::lookup_host((host.as_str(), port.unwrap_or(default_port)))
         .await
         .map_err(|e| wrong(format!("not found ({e})")))?;
-    found.next().ok_or_else(|| wrong("has no address".into()))
+    let found = found.next().ok_or_else(|| wrong("has no address".into()))?;
+    Ok(match found.ip().to_canonical() {
+        IpAddr::V4(v4) => (v4, found.port()).into(),
+        IpAddr::V6(_) => found, // With its scope.
+    })
 }
 
 /// The address that serves IPv6 and IPv4, or IPv4 alone on a host without IPv6.
@@ -167,30 +222,55 @@ mod tests {
     #[test]
     fn hosts_are_split() {
         for (text, host, port) in [
-            ("host", "host", 9899),
-            ("host:7", "host", 7),
-            ("192.0.2.1", "192.0.2.1", 9899),
-            ("192.0.2.1:7", "192.0.2.1", 7),
-            ("2001:db8::1", "2001:db8::1", 9899),
-            ("[2001:db8::1]", "2001:db8::1", 9899),
-            ("[2001:db8::1]:7", "2001:db8::1", 7),
+            ("host", "host", None),
+            ("host:7", "host", Some(7)),
+            ("192.0.2.1", "192.0.2.1", None),
+            ("192.0.2.1:7", "192.0.2.1", Some(7)),
+            ("2001:db8::1", "2001:db8::1", None),
+            ("[2001:db8::1]", "2001:db8::1", None),
+            ("[2001:db8::1]:7", "2001:db8::1", Some(7)),
+            ("fe80::1%eth0", "fe80::1%eth0", None),
+            ("[fe80::1%eth0]:7", "fe80::1%eth0", Some(7)),
         ] {
-            assert_eq!(split_host(text, 9899), Ok((host.to_owned(), port)), "{text}");
+            assert_eq!(split_host(text), Ok((host.to_owned(), port)), "{text}");
         }
         for wrong in ["", ":7", "host:", "host:x", "host:99999", "[::1", "[::1]7", "a:b:c"] {
-            assert!(split_host(wrong, 1).is_err(), "{wrong}");
+            assert!(split_host(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn parameters_are_values_or_words() {
-        let table = parameter("rto.min_ms = 100").unwrap();
-        assert_eq!(table["rto"]["min_ms"].as_integer(), Some(100));
-        let table = parameter("congestion.algorithm=rfc9260").unwrap();
-        assert_eq!(table["congestion"]["algorithm"].as_str(), Some("rfc9260"));
-        for wrong in ["", "rto.min_ms", "=3", "a b=3", "a=", "a=1\nb=2", "..=3"] {
-            assert_eq!(parameter(wrong), None, "{wrong}");
+    fn wildcards_stand_alone() {
+        let list = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        for (given, bound) in [
+            (&["0.0.0.0:7", "[::]:7"][..], &["[::]:7"][..]),
+            (&["[::]:7"], &["[::]:7"]),
+            (&["0.0.0.0:7", "[::1]:7"], &["0.0.0.0:7", "[::1]:7"]),
+            (&["10.0.0.1:7", "[::1]:7"], &["10.0.0.1:7", "[::1]:7"]),
+        ] {
+            assert_eq!(without_overlap(list(given)), Ok(list(bound)));
         }
+        for wrong in
+            [&["0.0.0.0:7", "10.0.0.1:7"][..], &["[::]:7", "10.0.0.1:7"], &["[::1]:7", "[::]:7"]]
+        {
+            assert!(without_overlap(list(wrong)).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn peers_are_hosts_that_can_be_reached() {
+        let udp = |text: &str| Carrier::Udp { local: vec![text.parse().unwrap()] };
+        let check = |carrier: &Carrier, peer: &str| check_peer(carrier, peer.parse().unwrap());
+        for wrong in ["0.0.0.0:1", "224.0.0.1:1", "[::]:1", "[ff02::1]:1", "[fe80::1]:1"] {
+            assert!(check(&udp("[::]:0"), wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(check(&udp("[::]:0"), "10.0.0.1:1"), Ok(()));
+        assert_eq!(check(&udp("[::]:0"), "[fe80::1%3]:1"), Ok(()));
+        assert!(check(&udp("[::1]:0"), "10.0.0.1:1").is_err());
+        let raw = Carrier::RawIp { local: vec!["::".parse().unwrap()] };
+        assert!(check(&raw, "10.0.0.1:1").is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `tresse perf` as two processes on the loopback interface.
 
+mod mistakes;
+#[path = "../processes/mod.rs"]
 mod processes;
 
 use std::io::Write as _;
@@ -216,39 +218,6 @@ fn a_second_interrupt_aborts() {
 }
 
 #[test]
-fn wrong_requests_do_nothing() {
-    for (arguments, word) in [
-        (&["client", "host.invalid"][..], "host.invalid"),
-        (&["client", "a:b:c"], "HOST:PORT"),
-        (&["client", "localhost", "--profile", "reno"], "known: rfc9260"),
-        (&["client", "localhost", "--set", "rto.min_ms"], "key=value"),
-        (&["client", "localhost", "--set", "rto.speed=1"], "rto.speed=1"),
-        (&["client", "localhost", "--set", "rto.min_ms=1e9"], "out of range"),
-        (&["client", "localhost", "--capture", "/nonexistent/x.pcapng"], "/nonexistent"),
-        (&["client", "localhost", "--qlog", "/dev/null/x"], "/dev/null/x"),
-        (&["client", "localhost", "--log", "tresse=loud"], "tresse=loud"),
-        (&["client", "localhost", "--metrics", "192.0.2.1:1"], "192.0.2.1:1"),
-        (&["server", "--listen", "192.0.2.1:x"], "192.0.2.1:x"),
-    ] {
-        let error = failure(&Process::start(arguments).end(), 2);
-        assert!(error.contains(word), "{word}: {error}");
-    }
-    for arguments in [
-        &["client"][..],
-        &["client", "localhost", "--size", "3"],
-        &["client", "localhost", "--thin", "100"],
-        &["client", "localhost", "--flow", "const5"],
-        &["client", "localhost", "--metrics", "here"],
-        &["server", "--sctp-port", "0"],
-    ] {
-        assert_eq!(Process::start(arguments).end().status.code(), Some(2), "{arguments:?}");
-    }
-    // An address of another host.
-    let error = failure(&Process::start(&["server", "--listen", "192.0.2.1:0"]).end(), 1);
-    assert!(error.contains("192.0.2.1"), "{error}");
-}
-
-#[test]
 fn captures_hold_real_packets() {
     use pcap_file::pcapng::{Block, PcapNgReader};
     use tresse_core::wire::Packet;
@@ -402,17 +371,6 @@ fn top_shows_the_associations_of_a_running_server() {
     let mut nobody = Command::new(env!("CARGO_BIN_EXE_tresse"));
     let output = nobody.args(["top", "127.0.0.1:1", "--once"]).output().unwrap();
     assert!(failure(&output, 1).contains("127.0.0.1:1"));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_costs_one_line_and_not_the_transfer() {
-    let server = Server::start(&["--once"]);
-    let output = server.client(&["--bytes", "2M", "--capture", "/dev/full"]).end();
-    assert!(output.status.success());
-    assert!(text(&output.stdout).contains("every byte verified"));
-    let warning = text(&output.stderr);
-    assert!(warning.lines().count() == 1 && warning.contains("/dev/full"), "{warning}");
 }
 
 #[test]
