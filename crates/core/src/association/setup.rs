@@ -147,6 +147,11 @@ impl Association {
         self.push_control(path, Control::CookieAck(source));
     }
 
+    /// The peer's address that our INIT goes to at present.
+    pub(crate) fn calls(&self) -> IpAddr {
+        self.paths[self.setup.path].remote
+    }
+
     fn send_init(&mut self, now: Time) {
         self.state = State::CookieWait;
         self.setup.attempts = 0;
@@ -478,6 +483,14 @@ impl Association {
         self.setup.brought = Some(cookie.created);
         if self.state != State::Closed {
             let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
+            if !in_setup {
+                // The one before was lost on that way. The peer takes it at any of its addresses, in turn.
+                let other = self.paths.alternate(self.setup.path);
+                self.setup.path = other;
+                if other != path && self.paths[other].confirmed {
+                    self.push_control(other, Control::CookieAck(None));
+                }
+            }
             self.send_cookie_ack(now, path, local);
         }
     }

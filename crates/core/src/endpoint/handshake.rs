@@ -251,7 +251,11 @@ impl Endpoint {
             // INIT reports; to the source of the INIT, if that is one.
             State::CookieWait => {
                 let called = |x: &&IpAddr| a.paths.find(**x).is_some();
-                let to = *init.peer.addresses.iter().find(called)?;
+                let mut called = init.peer.addresses.iter().filter(called);
+                let first = *called.next()?;
+                // Of several, the one that is our INIT's turn: not each of them may be reached.
+                let turn = called.copied().find(|x| *x == a.calls());
+                let to = turn.filter(|_| first != datagram.source).unwrap_or(first);
                 // §5.4 rule 2: the first one is confirmed, for there the INIT ACK goes.
                 init.peer.addresses.sort_by_key(|x| *x != to);
                 // §5.1.2: what the INIT ACK does not list is what its own addresses show. They may be of

@@ -217,8 +217,13 @@ impl Sources {
 
     /// The sources for `remote`, the best ones first; those that the host has lost only if there is
     /// no other. What shares the longest prefix comes first (RFC 6724 §5 rule 8).
+    ///
+    /// Where none of them may be listed the peer sees the source of our INIT, or that of a NAT: any will do,
+    /// and one that no packet gets away from is left for the next like any other.
     fn ranked(&self, remote: IpAddr) -> SmallVec<[IpAddr; 4]> {
-        let all = || self.known.iter().copied().filter(|l| reaches(*l, remote));
+        let unseen = self.wildcard && !self.known.iter().any(|l| reaches(*l, remote));
+        let from = if unseen { &self.host.present } else { &self.known };
+        let all = || from.iter().copied().filter(|l| reaches(*l, remote));
         let mut here: SmallVec<[IpAddr; 4]> = all().filter(|l| !self.has_lost(*l)).collect();
         if here.is_empty() {
             here = all().collect();
@@ -332,6 +337,18 @@ mod tests {
         let sources = Sources::of(&host, &[], &ips(["192.0.2.9"]));
         let v4 = "192.0.2.9".parse().unwrap();
         assert!(!sources.reach(v4) && sources.reach_unseen(v4));
+        // The source of a packet is no address in it, and one that reaches nobody is left like any other.
+        let source = sources.best(v4, |_| 0);
+        assert_eq!(source, Some("192.168.1.1".parse().unwrap()), "not a link-local one");
+        let two = Arc::new(host.changed(&ips(["192.168.1.1", "10.0.0.1", "127.0.0.1"])));
+        let sources = Sources::of(&two, &[], &ips(["192.0.2.9", "10.0.0.9"]));
+        assert!(sources.told(v4).is_empty());
+        let private = "10.0.0.9".parse().unwrap();
+        assert_eq!(sources.best(private, |_| 0), Some("10.0.0.1".parse().unwrap()));
+        assert_eq!(
+            sources.next(v4, Some("192.168.1.1".parse().unwrap())).map(|l| l.to_string()),
+            Some("10.0.0.1".into())
+        );
     }
 
     #[test]

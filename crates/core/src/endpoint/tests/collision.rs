@@ -364,3 +364,22 @@ fn an_init_ack_to_another_address_than_the_init_came_from_lists_ours_for_that_on
         assert_eq!(lists("10.0.0.1"), others > 0);
     }
 }
+
+//= RFC 9260 5.2.1-3
+/// Of several addresses that we have called and an INIT from another one reports, not each may be reached.
+#[test]
+fn an_init_ack_in_cookie_wait_goes_where_it_is_our_inits_turn() {
+    let remotes = addresses(Side::Z, 2);
+    let mut script = Script::connecting_to(&standard(), &remotes);
+    let mut parameters = ParameterWriter::new();
+    script::write_addresses(&mut parameters, &remotes);
+    let init = init_packet(&other_init(), &parameters.finish());
+    for turn in [0, 1, 0] {
+        let sent = script.give_from([10, 5, 5, 5].into(), init.clone());
+        assert_eq!(types(&sent), [[ChunkType::INIT_ACK]]);
+        assert_eq!(only(&sent).to.destination, remotes[turn]);
+        while !script.wait(ms(100)).iter().any(|p| p.carries(ChunkType::INIT)) {}
+    }
+    let sent = script.give_from(remotes[0], init);
+    assert_eq!(only(&sent).to.destination, remotes[0], "§5.2.1 rule 3: where it comes from");
+}

@@ -323,3 +323,18 @@ fn a_dry_sender_says_so() {
         assert_eq!(dry.count(), usize::from(report_dry));
     }
 }
+
+/// The peer has established the association, and gives up what it sends if we do not.
+#[test]
+fn a_cookie_ack_that_is_lost_again_and_again_comes_another_way() {
+    let mut pair = Pair::new(&standard(), 2);
+    let dead = addresses(Side::A, 1)[0];
+    pair.drop = Box::new(move |p| {
+        p.from == Side::Z && p.carries(ChunkType::COOKIE_ACK) && p.to.destination == dead
+    });
+    pair.open(Side::A, &standard());
+    pair.run(secs(10));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Connected { .. })));
+    let acks = pair.sent(Side::Z, ChunkType::COOKIE_ACK);
+    assert_eq!(acks[0].to.destination, dead, "§6.4: at first where the COOKIE ECHO came from");
+}
