@@ -201,6 +201,9 @@ impl Scenario {
             if steady {
                 profiles::be_patient(&mut hosts[host], &mut features);
             }
+            if mild {
+                profiles::back_off(&mut hosts[host]);
+            }
             settings(&mut draw, calm, &mut hosts[host], &mut features);
         }
         if worldly {

@@ -79,6 +79,16 @@ pub(super) fn be_patient(host: &mut HostPlan, features: &mut BTreeSet<&'static s
     }
 }
 
+/// Who never backs off (RFC 9260 §6.3.3 E2) fills a link that is slower than RTO, and gives up: that is
+/// nothing mild.
+pub(super) fn back_off(host: &mut HostPlan) {
+    let profile = &host.config.profile;
+    if profile.thin_no_backoff.enabled {
+        let some = profile.with_overrides("[thin_no_backoff]\nexpirations = 2\n");
+        host.config.profile = Arc::new(some.expect("it is a parameter"));
+    }
+}
+
 /// All policies of `multipath.retransmission`.
 const RETRANSMISSION: [&str; 6] =
     ["'same'", "'alternate'", "'largest-cwnd'", "'largest-ssthresh'", "'lowest-loss'", "'min-rtt'"];
