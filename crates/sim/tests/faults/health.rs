@@ -125,25 +125,31 @@ impl Health {
     }
 
     /// One of the addresses that `host` calls, which are tried in turn, is reached from every address that
-    /// the host could choose as source.
+    /// the host could choose as source; or at least from one, and there are tries enough for all pairs.
     ///
     /// Those are the addresses that it had when it called: what the INIT does not list is none of the
     /// association, and no source of its COOKIE ECHO (RFC 9260 §5.1.2, §5.1.5).
     fn gets_through(&self, scenario: &Scenario, host: usize, end: &End) -> bool {
         let to = end.connected.unwrap_or(Time::FAR_FUTURE);
         let remotes = &scenario.hosts[host].remotes;
-        let tries = (INITS / remotes.len()) as i32;
         let Some((called, _)) = self.between(end.opened, to).next() else { return false };
-        let listed = &called.addresses[host];
-        remotes.iter().any(|remote| {
-            self.between(end.opened, to).all(|(moment, _)| {
-                let own = moment.addresses[host].iter().filter(|a| listed.contains(a));
-                let mut own = own.filter(|a| a.is_ipv4() == remote.is_ipv4()).peekable();
-                let pair = |a: IpAddr| if host == 0 { (a, *remote) } else { (*remote, a) };
-                let sure = |loss: &f64| loss.powi(tries) < UNLUCKY;
-                let good = |a: &IpAddr| moment.pairs.get(&pair(*a)).is_some_and(sure);
+        let pair = |a: IpAddr, r: IpAddr| if host == 0 { (a, r) } else { (r, a) };
+        let sure = |moment: &Moment, pair: Pair, tries: usize| {
+            moment.pairs.get(&pair).is_some_and(|loss| loss.powi(tries as i32) < UNLUCKY)
+        };
+        remotes.iter().any(|r| {
+            let listed = called.addresses[host].iter().filter(|a| a.is_ipv4() == r.is_ipv4());
+            let listed: Vec<IpAddr> = listed.copied().collect();
+            let from_each = self.between(end.opened, to).all(|(moment, _)| {
+                let mut own =
+                    listed.iter().filter(|a| moment.addresses[host].contains(a)).peekable();
+                let good = |a: &IpAddr| sure(moment, pair(*a, *r), INITS / remotes.len());
                 own.peek().is_some() && own.all(good)
-            })
+            });
+            let tries = INITS / (remotes.len() * listed.len().max(1));
+            let moments = || self.between(end.opened, to);
+            let from_one = |a: &IpAddr| moments().all(|(m, _)| sure(m, pair(*a, *r), tries));
+            from_each || listed.iter().any(from_one)
         })
     }
 }
