@@ -404,7 +404,7 @@ fn programs_that_load_no_libraries() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(
-            said.starts_with(&format!("error: {}: it is linked statically", program.display()))
+            said.starts_with(&format!("tresse: {}: it is linked statically", program.display()))
         );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
