@@ -118,7 +118,7 @@ impl Association {
         // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
         // for each of them would go on until there is room. T3-rtx sees to that.
         let closed = self.is_window_closed();
-        let mut again = self.paths.amdcs();
+        let (mut again, mut again_on) = (self.paths.amdcs(), None);
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
                 let chunk = self.sender.board.get(seq);
@@ -130,7 +130,9 @@ impl Association {
                 let repeats =
                     |c: &&Outstanding| cause == LossCause::FastRetransmit && c.fast_retransmitted;
                 if let Some(chunk) = chunk.filter(repeats) {
-                    if chunk.size() > again {
+                    // One packet takes one path.
+                    let elsewhere = *again_on.get_or_insert(chunk.path) != chunk.path;
+                    if elsewhere || chunk.size() > again {
                         continue;
                     }
                     again -= chunk.size();
