@@ -375,9 +375,9 @@ impl Endpoint {
         }
         match (known, tags) {
             // C: the peer has left this tag behind, by a restart, since the cookie was made.
-            (Some(_), Some((_, false))) if self.past.include(&cookie) => None,
+            (Some(_), Some((_, false))) if self.past.include(now, &cookie) => None,
             (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
-            _ if self.past.include(&cookie) => {
+            _ if self.past.include(now, &cookie) => {
                 // §5.3.1: a new tag MUST be used each time an association is reestablished. This
                 // one is over, so the packet is out of the blue (§8.4 rule 8).
                 self.stats.out_of_the_blue += 1;

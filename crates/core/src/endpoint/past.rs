@@ -45,9 +45,10 @@ impl PastAssociations {
 
     //= RFC 9260 5.3.1-3
     /// Whether a cookie stems from the setup of an association that is over: it was made before
-    /// the end, for the same tag of the peer.
-    pub(super) fn include(&self, cookie: &Cookie) -> bool {
+    /// the end, for the same tag of the peer. So it was if it seems to be made later than now: the clock
+    /// has been put back since, perhaps before the end.
+    pub(super) fn include(&self, now: Time, cookie: &Cookie) -> bool {
         let ended = self.ended.get(&(cookie.remote_port, cookie.peer.tag.0));
-        ended.is_some_and(|at| cookie.created <= *at)
+        ended.is_some_and(|at| cookie.created <= *at || cookie.created > now)
     }
 }

@@ -53,7 +53,7 @@ fn seeds_hold_every_invariant() {
 }
 
 /// Seeds that have failed once, beyond those that every run covers, by what was wrong.
-const ONCE_FAILED: [&[u64]; 15] = [
+const ONCE_FAILED: [&[u64]; 16] = [
     // This and that.
     &[
         22_064, 22_670, 23_026, 24_708, 30_944, 31_394, 33_090, 33_105, 33_383, 34_907, 35_058,
@@ -63,6 +63,8 @@ const ONCE_FAILED: [&[u64]; 15] = [
     &[44_078, 54_825, 58_496, 64_376],
     // A cookie of the peer's first life came after those of its second one.
     &[55_833],
+    // The clock was put back before an association ended, whose cookie looked like a later one then.
+    &[884_381],
     // A fault of an old kernel: each SACK brought several copies of what was missing.
     &[47_215, 219_348, 236_221, 422_241],
     // The INIT ACK of a call that crossed listed too little.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::SendError;
 use script::{init_packet, packet, peer_fields};
-use sent::only;
+use sent::{only, types};
 
 /// Shuts `a` down gracefully from side A.
 fn shut_down(pair: &mut Pair, a: AssociationId) {
@@ -55,6 +55,21 @@ fn a_late_cookie_of_a_collision_opens_no_association() {
         pair.run(ms(1));
         assert!(pair.end(other).associations().is_empty(), "{later} ms, {late:?}");
     }
+}
+
+#[test]
+fn a_clock_that_is_put_back_brings_back_no_association() {
+    let mut script = Script::listening(&standard());
+    script.now += secs(1000);
+    let ack = only(&script.give_bytes(init_packet(&peer_fields(), &[]))).clone();
+    let echo = packet(ack.init().0.initiate_tag, |w| w.cookie_echo(&ack.cookie()));
+    script.give_bytes(echo.clone());
+    script.now = script.now - secs(500);
+    let id = script.end.associations()[0];
+    script.end.abort(script.now, id, b"enough").unwrap();
+    script.poll();
+    assert_eq!(types(&script.give_bytes(echo)), [[ChunkType::ABORT]]);
+    assert!(script.end.associations().is_empty());
 }
 
 #[test]
