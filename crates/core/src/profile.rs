@@ -175,6 +175,8 @@ pub struct Profile {
     pub thin_no_backoff: ThinNoBackoffParameters,
     /// RTO restart (Pedersen 2006 §4.3.3; RFC 7765).
     pub rto_restart: RtoRestartParameters,
+    /// One budget for what may be sent in vain.
+    pub budget: BudgetParameters,
     /// Dynamic RTO.Min (Gonzalez, Peng & McClellan 2015 §6).
     pub dynamic_rto_min: DynamicRtoMinParameters,
     /// Eifel detection by TIMESTAMP chunks (Ladha et al. §4; RFC 3522).
@@ -219,6 +221,7 @@ impl Default for Profile {
             thin_rto_min: ThinRtoMinParameters::default(),
             thin_no_backoff: ThinNoBackoffParameters::default(),
             rto_restart: RtoRestartParameters::default(),
+            budget: BudgetParameters::default(),
             dynamic_rto_min: DynamicRtoMinParameters::default(),
             eifel_timestamp: EifelTimestampParameters::default(),
             eifel_retransmit_bit: EifelRetransmitBitParameters::default(),

@@ -230,6 +230,7 @@ impl Association {
         p.heartbeat.acked += 1;
         if p.silent {
             p.rtt.begin_anew(); // It may well be another path than it was.
+            p.calm = Default::default();
         }
         let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
         //= RFC 9260 8.3-12

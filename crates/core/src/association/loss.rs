@@ -48,6 +48,8 @@ impl Association {
         let new_data_ready = self.new_data_ready();
         let srtt: SmallVec<[Option<Duration>; 4]> =
             self.paths.iter().map(|p| p.rtt.srtt()).collect();
+        let least: SmallVec<[Option<Duration>; 4]> =
+            self.paths.iter().map(|p| p.calm.least()).collect();
         let sender = &mut self.sender;
         let facts = SackFacts {
             now,
@@ -62,6 +64,7 @@ impl Association {
             timestamp_echo: marks.timestamp_echo,
             retransmit_bit: marks.retransmit_bit,
             srtt: &srtt,
+            least: &least,
         };
         let verdict = sender.recovery.spurious.on_sack(&facts, &mut decisions);
         sender.recovery.on_sack(&facts, &mut decisions);
@@ -338,6 +341,8 @@ impl Association {
         let new_data_ready = self.new_data_ready();
         let path = self.paths.data_path();
         let probe_due = self.probe_deadline().is_some_and(|at| at <= now);
+        let earliest = self.sender.board.earliest(path);
+        let guess_at = earliest.and_then(|seq| self.guess_at(now, path, seq));
         let t3_due = self.paths[path].t3.is_some_and(|t3| t3 <= now);
         let sender = &mut self.sender;
         let mut decisions = std::mem::take(&mut sender.decisions);
@@ -351,7 +356,10 @@ impl Association {
         let facts = TimerFacts { now, board: &sender.board, new_data_ready, round_trip };
         sender.recovery.on_deadline(&facts, &mut decisions);
         if probe_due && let Some(probe) = &mut sender.recovery.probe {
-            probe.on_deadline(&facts, &mut decisions);
+            match guess_at {
+                Some(at) if at <= now => probe.on_deadline(&facts, &mut decisions),
+                at => probe.put_off(at),
+            }
             if decisions.probe.is_some() || decisions.probes_new {
                 let (thin, p) = (self.sender.is_thin(), &mut self.paths[path]);
                 let in_a_row = p.timeouts_in_a_row.saturating_add(1);
@@ -366,6 +374,29 @@ impl Association {
         self.sender.decisions = decisions;
         self.act_on_losses(now);
         self.opportunity();
+    }
+
+    /// From when on a chunk in flight may be sent again on `path` although that is perhaps in vain
+    /// ([`budget`](crate::recovery::budget)); `None`: not before RFC 9260 would.
+    pub(super) fn guess_at(&self, now: Time, path: PathId, seq: u64) -> Option<Time> {
+        let recovery = &self.sender.recovery;
+        if !recovery.budget.is_enabled() {
+            return Some(now);
+        }
+        let chunk = self.sender.board.get(seq)?;
+        if !self.paths[path].calm.is_calm() || !recovery.budget.affords() {
+            return None;
+        }
+        let rtt = &self.paths[path].rtt;
+        let late =
+            recovery.overdue.longest(path)?.max(rtt.srtt()?) + self.profile().rto.granularity();
+        let pending = recovery.budget.answer_due(now, seq, late + 4 * rtt.rttvar());
+        Some(pending.unwrap_or(now).max(chunk.last_sent + late))
+    }
+
+    /// Whether a budget that is kept finds no queue on `path`.
+    pub(super) fn is_calm(&self, path: PathId) -> bool {
+        !self.sender.recovery.budget.is_enabled() || self.paths[path].calm.is_calm()
     }
 
     /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2).

@@ -95,6 +95,20 @@ impl Association {
         self.start_patience(now, path, rto)
     }
 
+    /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess
+    /// ([`budget`](crate::recovery::budget)).
+    pub(super) fn early_until(&self, now: Time) -> Option<Time> {
+        let alone = self.is_patient() && !self.is_concurrent() && !self.is_window_closed();
+        self.patience.due.filter(|due| alone && *due > now)
+    }
+
+    /// What times out on `path` goes to another one that works: that is no load on the path that may be
+    /// congested.
+    pub(super) fn has_refuge(&self, path: PathId) -> bool {
+        let other = self.paths.alternate(path);
+        other != path && self.paths[other].preferred()
+    }
+
     /// The peer has shown that it lives: what is outstanding still is owed from now on.
     pub(super) fn renew_patience(&mut self, now: Time) {
         self.patience.stop();

@@ -11,7 +11,7 @@ use crate::event::{Event, LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
 use crate::recovery::timer::rto_restart;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
-use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
+use crate::scoreboard::{AckOutcome, LatestAck, SackFault, Scoreboard};
 use crate::time::Time;
 
 /// What a SACK carries beside acknowledgements.
@@ -175,7 +175,7 @@ impl Association {
                 if let Some(sent) = ack.unambiguous {
                     self.path_answered(path, sent);
                 }
-                self.take_rtt_sample(now, path);
+                self.take_rtt_sample(now, path, ack.latest);
             }
         }
         let next = self.sender.board.next_seq();
@@ -210,10 +210,17 @@ impl Association {
 
     //= RFC 9260 6.3.1-4
     /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.
-    fn take_rtt_sample(&mut self, now: Time, path: PathId) {
+    fn take_rtt_sample(&mut self, now: Time, path: PathId, latest: Option<LatestAck>) {
         let Some(probe) = self.paths[path].rtt_probe else { return };
         if self.sender.board.is_acked(probe.seq) {
             self.paths[path].rtt_probe = None;
+            let delay = self.profile().tail_loss_probe.max_sack_delay();
+            let delay = if probe.asked { Duration::ZERO } else { delay };
+            // A SACK that was lost makes the round trip of the timed chunk long, and not that of the
+            // latest one.
+            let once = latest.filter(|latest| latest.transmissions == 1);
+            let sent = once.map_or(probe.sent, |latest| latest.sent.max(probe.sent));
+            self.paths[path].calm.sample(now, now.since(sent), delay);
             self.sample_rtt(now, path, probe.sent);
             // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
             if let Some(adaption) = self.sender.timer_adaption.filter(|a| probe.seq >= a.from) {

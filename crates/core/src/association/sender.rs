@@ -11,6 +11,7 @@ use crate::handshake::Extensions;
 use crate::path::PathId;
 use crate::path::scheduler::Scheduler;
 use crate::recovery::chunk_rescheduling::Rescheduling;
+use crate::recovery::immediate_sack::Asking;
 use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
@@ -42,6 +43,7 @@ pub(super) struct Sender {
     pub(super) queue: SendQueue,
     pub(super) board: Scoreboard,
     pub(super) recovery: Recovery,
+    pub(super) asking: Asking,
     pub(super) decisions: Decisions,
     pub(super) outcome: AckOutcome,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
@@ -87,6 +89,7 @@ impl Sender {
             queue: SendQueue::new(config.outbound_streams),
             board,
             recovery: Recovery::new(&config.profile, false, false),
+            asking: Asking::default(),
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
             contradictions: 0,

@@ -97,8 +97,17 @@ impl Association {
             State::Established | State::ShutdownPending | State::ShutdownReceived
         );
         let board = &self.sender.board;
-        let earliest = board.earliest(path).and_then(|seq| board.get(seq));
-        let Some(sent) = earliest.filter(|_| open).map(|chunk| chunk.last_sent) else { return };
+        let Some(earliest) = board.earliest(path).filter(|_| open) else { return };
+        let Some(sent) = board.get(earliest).map(|chunk| chunk.last_sent) else { return };
+        let early = self.early_until(now).filter(|_| !self.has_refuge(path));
+        let guess_at = self.guess_at(now, path, earliest);
+        if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
+            && at > now
+        {
+            self.paths[path].t3 = Some(at);
+            self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+            return;
+        }
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].timeouts += 1;
@@ -117,7 +126,8 @@ impl Association {
             p.prr = None;
             self.note_timeout(path);
             let p = &mut self.paths[path];
-            if thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row) {
+            if guess_at.is_some() && thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row)
+            {
                 p.spared_backoff = Some(self.sender.board.next_seq() - 1);
             } else {
                 // E2
@@ -170,7 +180,10 @@ impl Association {
             // RFC 8985 §6.3: what was sent just now is not lost yet.
             let sent = self.sender.board.get(*seq).map_or(now, |c| c.last_sent);
             if Some(*seq) == earliest || !self.sender.recovery.spares(now, path, sent) {
-                self.lose(now, *seq, LossCause::Timeout);
+                let lost = self.lose(now, *seq, LossCause::Timeout) != 0;
+                if lost && early.is_some() {
+                    self.sender.recovery.budget.on_early_timeout(*seq);
+                }
             }
         }
         self.sender.outcome.reneged = in_flight;

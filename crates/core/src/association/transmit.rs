@@ -13,9 +13,9 @@ use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
 use crate::path::{PathId, RttProbe};
+use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::timer::tail_loss_probe::NewData;
-use crate::recovery::{Sent, immediate_sack};
 use crate::scoreboard::{ChunkState, NewChunk, Scoreboard};
 use crate::streams::send_queue::OutChunk;
 use crate::time::Time;
@@ -240,9 +240,9 @@ impl Association {
         let flags = DataFlags {
             // Ladha et al., Figure 6, rule a.
             retransmission: self.sender.extensions.retransmit_bit,
-            // A probe is there for its SACK.
-            immediate: cause == Some(LossCause::TailLossProbe)
-                && immediate_sack::asks(self.profile()),
+            // What is repaired or probed waits for its SACK.
+            immediate: !matches!(cause, None | Some(LossCause::Bundled | LossCause::Redundant))
+                && self.profile().sack.ask_when_idle,
             ..data.flags
         };
         let tsn = Scoreboard::tsn(seq);
@@ -255,6 +255,7 @@ impl Association {
             self.paths[path].counters.retransmitted_chunks += 1;
         }
         let (bytes, transmission) = (data.payload.len(), chunk.transmissions + 1);
+        let size = chunk.size();
         self.journal.trace(now, || TraceEvent::Sent {
             tsn: Scoreboard::tsn(seq),
             path,
@@ -262,7 +263,10 @@ impl Association {
             transmission,
             cause,
         });
-        self.sender.recovery.on_sent(&Sent { now, path, seq, again: cause });
+        let end = self.sender.board.next_seq();
+        let calm = self.is_calm(path);
+        let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm };
+        self.sender.recovery.on_sent(&sent);
     }
 
     //= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
@@ -290,7 +294,8 @@ impl Association {
             let last = self.sender.queue.is_empty();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = self.state == State::ShutdownPending;
-            let asks = last && (hurry || immediate_sack::asks(self.profile()));
+            let (calm, enabled) = (self.is_calm(path), self.profile().sack.ask_when_idle);
+            let asks = last && (hurry || (enabled && self.sender.asking.asks(calm)));
             let seq = self.sender.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
@@ -342,11 +347,14 @@ impl Association {
         carried.new += 1;
         carried.bytes += data_chunk_len(bytes);
         carried.highest = carried.highest.max(seq);
-        self.sender.recovery.on_sent(&Sent { now, path, seq, again: None });
+        let (size, end, calm) = (data_chunk_len(bytes), seq + 1, self.is_calm(path));
+        let sent = Sent { now, path, seq, again: None, bytes: size, end, calm };
+        self.sender.recovery.on_sent(&sent);
         self.journal.stats.data_chunks_sent += 1;
         //= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3
         // §6.3.1 C4: one measurement per round trip.
-        self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now });
+        let asked = carried.asks_for_sack;
+        self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now, asked });
         self.paths[path].last_measurable = now;
         let running = self.paths[path].t3.is_some();
         let action = t3_rtx::after_transmission(&self.config.profile, None, false, running);

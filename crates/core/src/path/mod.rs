@@ -1,5 +1,6 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
+mod calm;
 mod heartbeat;
 pub(crate) mod pacing;
 pub(crate) mod queue_limit;
@@ -8,6 +9,7 @@ pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
 mod settings;
 pub(crate) mod source;
+mod windowed;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,11 +21,13 @@ use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
+use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
 pub(crate) use rtt::{RoundTrip, RttEstimator};
 pub use settings::PathSettings;
+pub(crate) use windowed::Windowed;
 
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -69,6 +73,8 @@ impl PathState {
 pub(crate) struct RttProbe {
     pub(crate) seq: u64,
     pub(crate) sent: Time,
+    /// Its SACK was asked for at once (RFC 7053).
+    pub(crate) asked: bool,
 }
 
 /// A destination address with its timers, estimates and congestion state.
@@ -95,6 +101,7 @@ pub(crate) struct Path {
     pub(crate) failures: u32,
     pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
+    pub(crate) calm: Calm,
     pub(crate) control: Controller,
     /// Path MTU: bytes of the largest IP packet.
     pub(crate) mtu: usize,
@@ -174,6 +181,7 @@ impl Path {
             failures: 0,
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
+            calm: Calm::default(),
             //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             mtu: config.mtu,
@@ -390,7 +398,7 @@ mod tests {
         assert_eq!(path.round_trip(Time::ZERO), None);
         path.rtt.sample(Duration::from_millis(50));
         let sent = Time::from_millis(1000);
-        path.rtt_probe = Some(RttProbe { seq: 1, sent });
+        path.rtt_probe = Some(RttProbe { seq: 1, sent, asked: false });
         let after = |waited| path.round_trip(sent + waited).unwrap();
         assert_eq!(after(path.rto()), Duration::from_millis(50));
         let late = path.rto() + Duration::from_millis(1);

@@ -198,6 +198,13 @@ parameters! {
     }
 }
 
+switch! {
+    /// One budget for everything that may be sent in vain: bundled copies, retransmissions after one
+    /// SACK, tail loss probes, timers that expire before those of RFC 9260 (which `limits.patience` follows).
+    /// Without it each mechanism does what its paper says, however congested the path is.
+    BudgetParameters
+}
+
 /// How the dynamic RTO.Min computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

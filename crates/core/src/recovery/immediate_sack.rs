@@ -5,14 +5,44 @@
 //! §4.3.2). The I bit of its last chunk asks for the SACK at once. Unlike removing the delay at the
 //! receiver it needs nothing but RFC 7053 there, and a bulk transfer keeps one SACK for two packets.
 //!
-//! `I bit <=> the chunk empties the send queue, or is a tail loss probe`
+//! `I bit <=> the chunk empties the send queue, or is sent again by itself`
+//!
+//! SACKs that are asked for are load on the way back, up to twice that of RFC 9260. A queue there makes the
+//! path not calm ([`budget`](super::budget)); then one packet of eight asks, and the peer delays the other
+//! SACKs.
 //!
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".
 
-use crate::profile::Profile;
+/// Of so many packets on a path with a queue one asks all the same: to notice when the queue is gone.
+const WITHHELD: u32 = 7;
 
-/// Whether the chunk that empties the queue asks for a SACK.
-pub(crate) fn asks(profile: &Profile) -> bool {
-    profile.sack.ask_when_idle
+/// Which chunks ask.
+#[derive(Debug, Default)]
+pub(crate) struct Asking {
+    withheld: u32,
+}
+
+impl Asking {
+    /// Whether the chunk that empties the queue asks for a SACK.
+    pub(crate) fn asks(&mut self, calm: bool) -> bool {
+        if calm || self.withheld >= WITHHELD {
+            self.withheld = 0;
+            return true;
+        }
+        self.withheld += 1;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_queue_is_one_of_eight_asks() {
+        let mut asking = Asking::default();
+        assert!((0..10).all(|_| asking.asks(true)));
+        assert_eq!((0..80).filter(|_| asking.asks(false)).count(), 10);
+    }
 }

@@ -11,7 +11,9 @@
 //! | T3-rtx would expire | [`tail_loss_probe`](timer::tail_loss_probe) first, if one may be sent |
 //! | T3-rtx expired | [`thin_no_backoff`](timer::thin_no_backoff); RACK spares what is too young; F-RTO holds all but one packet |
 //! | a packet is written | what is lost, or [`bundling`] in front of new data; [`immediate_sack`] on its last chunk |
+//! | any of this might be in vain | [`budget`] says whether it may be done |
 
+pub(crate) mod budget;
 pub(crate) mod bundling;
 pub(crate) mod chunk_rescheduling;
 pub(crate) mod immediate_sack;
@@ -32,6 +34,7 @@ use crate::path::PathId;
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;
+use budget::Budget;
 use bundling::overdue::Overdue;
 use loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use loss::early_retransmit_packets::EarlyRetransmitPackets;
@@ -68,6 +71,8 @@ pub(crate) struct SackFacts<'a> {
     pub(crate) retransmit_bit: bool,
     /// Smoothed RTT of each path.
     pub(crate) srtt: &'a [Option<Duration>],
+    /// Shortest RTT of each path in the last minutes.
+    pub(crate) least: &'a [Option<Duration>],
 }
 
 impl SackFacts<'_> {
@@ -94,6 +99,12 @@ pub(crate) struct Sent {
     pub(crate) seq: u64,
     /// Why, if it was sent before.
     pub(crate) again: Option<LossCause>,
+    /// Its header, data and padding.
+    pub(crate) bytes: usize,
+    /// The sequence number after the last one that was in use then.
+    pub(crate) end: u64,
+    /// No queue was found on its path.
+    pub(crate) calm: bool,
 }
 
 /// What an algorithm wants done.
@@ -192,6 +203,7 @@ pub(crate) struct Recovery {
     pub(crate) dynamic_rto_min: Option<DynamicRtoMin>,
     pub(crate) probe: Option<TailLossProbe>,
     pub(crate) overdue: Overdue,
+    pub(crate) budget: Budget,
     pub(crate) spurious: SpuriousDetection,
 }
 
@@ -214,7 +226,8 @@ impl Recovery {
             algorithms.push(AnyAlgorithm::EarlyRetransmitPackets(algorithm));
         }
         if profile.rack.enabled {
-            algorithms.push(AnyAlgorithm::Rack(Box::new(Rack::new(&profile.rack))));
+            let rack = Rack::new(&profile.rack, retransmit_bit);
+            algorithms.push(AnyAlgorithm::Rack(Box::new(rack)));
         }
         if profile.limited_transmit.enabled {
             let algorithm = LimitedTransmit::new(&profile.limited_transmit);
@@ -232,11 +245,13 @@ impl Recovery {
                 .then(|| DynamicRtoMin::new(dynamic, profile.rto.max())),
             probe: probe.enabled.then(|| TailLossProbe::new(probe)),
             overdue: Overdue::default(),
+            budget: Budget::new(profile.budget.enabled),
             spurious: SpuriousDetection::new(profile, timestamps, retransmit_bit),
         }
     }
 
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
+        self.budget.on_sent(sent);
         for algorithm in &mut self.algorithms {
             algorithm.get_mut().on_sent(sent);
         }
@@ -247,6 +262,7 @@ impl Recovery {
 
     pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         self.overdue.on_sack(facts);
+        self.budget.on_sack(facts);
         if let Some(switch) = &mut self.switch_off
             && !facts.duplicates.is_empty()
         {
@@ -261,6 +277,7 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             let silent = match algorithm {
                 AnyAlgorithm::FastRetransmit(_) => reordering,
+                AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords(),
                 _ => off && algorithm.lowers_threshold(),
             };
             if !silent {

@@ -124,6 +124,9 @@ impl Association {
             if size > room {
                 break;
             }
+            if self.guess_at(now, path, seq).is_none_or(|at| at > now) {
+                continue;
+            }
             room -= size;
             self.write_copy(packet, seq, LossCause::Bundled);
         }

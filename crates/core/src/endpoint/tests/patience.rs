@@ -137,11 +137,13 @@ fn a_signalling_association_lives_through_half_a_minute() {
     pair.drop = Box::new(|_| true);
     pair.send(Side::A, a, 0, vec![1; 100]);
     let before = pair.log.len();
-    pair.run(ms(1000));
-    assert!(pair.log.len() - before >= 4, "it probes quickly");
+    pair.run(ms(900));
+    assert_eq!(pair.log.len() - before, 2, "it probes once at once");
+    pair.run(ms(200));
+    assert_eq!(pair.log.len() - before, 3, "and then when RFC 9260 would");
     let path = pair.end(Side::A).path_stats(a)[0].clone();
     assert_eq!(path.state, PathState::PotentiallyFailed);
-    pair.run(secs(29));
+    pair.run(ms(28_900));
     // Expirations of RFC 9260 after 1, 3, 7 and 15 s.
     let path = pair.end(Side::A).path_stats(a)[0].clone();
     assert_eq!((path.state, path.errors), (PathState::PotentiallyFailed, 4));
@@ -162,7 +164,8 @@ fn a_signalling_association_lives_through_half_a_minute() {
 
 #[test]
 fn without_patience_a_thin_stream_is_given_up_within_half_a_minute() {
-    let config = profile("tresse", "[heartbeat]\nenabled = false\n[limits]\npatience = false");
+    let off = "[heartbeat]\nenabled = false\n[limits]\npatience = false\n[budget]\nenabled = false";
+    let config = profile("tresse", off);
     let (mut pair, a, _) = Pair::connected(&config, 1);
     for _ in 0..10 {
         pair.send(Side::A, a, 0, vec![1; 100]);

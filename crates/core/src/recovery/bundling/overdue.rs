@@ -18,13 +18,25 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::path::PathId;
+use crate::path::{PathId, Windowed};
 use crate::recovery::SackFacts;
+use crate::time::Time;
 
-/// The latest round-trip time of each path.
+/// A path is known after so many answers.
+const ENOUGH: u32 = 4;
+
+/// Round-trip times of one path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answers {
+    latest: Duration,
+    recent: Windowed,
+    number: u32,
+}
+
+/// The latest round-trip time of each path, and those of the last minutes.
 #[derive(Debug, Default)]
 pub(crate) struct Overdue {
-    rtt: SmallVec<[Duration; 4]>,
+    paths: SmallVec<[Answers; 4]>,
 }
 
 impl Overdue {
@@ -33,10 +45,28 @@ impl Overdue {
         for (i, ack) in facts.outcome.paths.iter().enumerate() {
             // Karn: which transmission is acknowledged is not known of chunks sent again.
             if let Some(latest) = ack.latest.filter(|latest| latest.transmissions == 1) {
-                self.rtt.resize(self.rtt.len().max(i + 1), Duration::ZERO);
-                self.rtt[i] = facts.now.since(latest.sent);
+                self.take(i, facts.now, facts.now.since(latest.sent));
             }
         }
+    }
+
+    fn take(&mut self, path: usize, now: Time, rtt: Duration) {
+        self.paths.resize(self.paths.len().max(path + 1), Answers::default());
+        let answers = &mut self.paths[path];
+        answers.latest = rtt;
+        answers.recent.sample(now, rtt);
+        answers.number = answers.number.saturating_add(1);
+    }
+
+    fn of(&self, path: PathId) -> Answers {
+        self.paths.get(usize::from(path.0)).copied().unwrap_or_default()
+    }
+
+    /// The longest round-trip time on `path` in the last minutes: no SACK took longer. `None` before there
+    /// were enough to tell.
+    pub(crate) fn longest(&self, path: PathId) -> Option<Duration> {
+        let answers = self.of(path);
+        answers.recent.most().filter(|_| answers.number >= ENOUGH)
     }
 
     /// The age beyond which a chunk sent on `path` is overdue.
@@ -47,8 +77,7 @@ impl Overdue {
         rttvar: Duration,
         n: f64,
     ) -> Duration {
-        let latest = self.rtt.get(usize::from(path.0)).copied().unwrap_or_default();
-        srtt.map_or(Duration::MAX, |srtt| srtt.max(latest) + rttvar.mul_f64(n))
+        srtt.map_or(Duration::MAX, |srtt| srtt.max(self.of(path).latest) + rttvar.mul_f64(n))
     }
 }
 
@@ -63,7 +92,13 @@ mod tests {
         let age = |o: &Overdue, srtt| o.age(PathId(0), srtt, ms(10), 4.0);
         assert_eq!(age(&overdue, None), Duration::MAX, "nothing is known yet");
         assert_eq!(age(&overdue, Some(ms(200))), ms(240));
-        overdue.rtt.push(ms(230));
+        overdue.take(0, Time::ZERO, ms(230));
         assert_eq!(age(&overdue, Some(ms(200))), ms(270), "behind a queue");
+        assert_eq!(overdue.longest(PathId(0)), None, "who knows");
+        for rtt in [200, 300, 200] {
+            overdue.take(0, Time::ZERO, ms(rtt));
+        }
+        assert_eq!(overdue.longest(PathId(0)), Some(ms(300)));
+        assert_eq!(overdue.longest(PathId(1)), None);
     }
 }

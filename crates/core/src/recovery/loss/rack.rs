@@ -18,6 +18,12 @@
 //!
 //! Once reordering was seen fast retransmit by miss indications is silent.
 //!
+//! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken
+//! for an answer to the last one it makes the RTT short, and all that was sent before that one lost: where a
+//! queue makes timers expire early, everything in flight, again and again. §6.2 step 2 has timestamps to tell,
+//! or the minimum RTT. Here the R bit tells, too, if it was agreed on, and RACK.rtt is no shorter than that
+//! of the latest chunk sent once, which a queue makes long as well.
+//!
 //! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not
 //! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK;
 //! one of a probe, a timeout or a copy that rode along says that a SACK was lost or late, and nothing
@@ -31,7 +37,7 @@ use smallvec::SmallVec;
 
 use super::suspects::Suspects;
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::path::{PathId, Windowed};
 use crate::profile::RackParameters;
 use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
@@ -41,8 +47,6 @@ use crate::time::Time;
 const PERSIST: u32 = 16;
 /// Gap-acknowledged packets that prove a loss while no reordering was seen (§6.2 step 4).
 const DUP_THRESH: usize = 3;
-/// The minimum RTT is that of the last one to two such periods (§6.2 step 1: "windowed").
-const MIN_RTT_WINDOW: Duration = Duration::from_secs(60);
 
 /// Causes that a reordering window too small can explain.
 const DECLARED_BY_SACKS: [LossCause; 5] = [
@@ -68,17 +72,14 @@ struct PathState {
     log: VecDeque<Transmission>,
     latest: Option<(Time, u64)>,
     rtt: Duration,
-    min_rtt: Option<Duration>,
-    previous_min_rtt: Option<Duration>,
-    min_since: Time,
+    /// That of the latest chunk that was sent once.
+    sure_rtt: Duration,
+    min_rtt: Windowed,
 }
 
 impl PathState {
     fn min_rtt(&self) -> Duration {
-        match (self.min_rtt, self.previous_min_rtt) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b).unwrap_or_default(),
-        }
+        self.min_rtt.least().unwrap_or_default()
     }
 
     /// A clock that was put back makes what was sent before it look younger than anything new.
@@ -88,23 +89,20 @@ impl PathState {
         }
     }
 
-    /// §6.2 steps 1 and 2.
-    fn update(&mut self, now: Time, ack: &LatestAck) {
+    /// §6.2 steps 1 and 2; `sent_again` is false if what the SACK answers was not.
+    fn update(&mut self, now: Time, ack: &LatestAck, sent_again: bool) {
         let rtt = now.since(ack.sent);
         if ack.sent > now {
             return; // The clock was put back: nothing can be learnt from it.
         }
-        if ack.transmissions > 1 && rtt < self.min_rtt() {
+        if ack.transmissions > 1 && (rtt < self.min_rtt() || !sent_again) {
             return; // The SACK answers an earlier transmission.
         }
         if ack.transmissions == 1 {
-            if now.since(self.min_since) > MIN_RTT_WINDOW {
-                self.previous_min_rtt = self.min_rtt.take();
-                self.min_since = now;
-            }
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+            self.sure_rtt = rtt;
+            self.min_rtt.sample(now, rtt);
         }
-        self.rtt = rtt;
+        self.rtt = rtt.max(self.sure_rtt);
         if self.latest.is_none_or(|latest| (ack.sent, ack.seq) > latest) {
             self.latest = Some((ack.sent, ack.seq));
         }
@@ -115,6 +113,8 @@ impl PathState {
 #[derive(Debug)]
 pub(in crate::recovery) struct Rack {
     window: f64,
+    /// SACKs say whether they answer a retransmission (the R bit).
+    retransmit_bit: bool,
     paths: SmallVec<[PathState; 4]>,
     reordering_seen: bool,
     /// What SACKs declared lost.
@@ -129,9 +129,10 @@ pub(in crate::recovery) struct Rack {
 }
 
 impl Rack {
-    pub(in crate::recovery) fn new(parameters: &RackParameters) -> Rack {
+    pub(in crate::recovery) fn new(parameters: &RackParameters, retransmit_bit: bool) -> Rack {
         Rack {
             window: parameters.reordering_window,
+            retransmit_bit,
             paths: SmallVec::new(),
             reordering_seen: false,
             declared: Suspects::new(&DECLARED_BY_SACKS),
@@ -256,9 +257,10 @@ impl Algorithm for Rack {
         self.reordering_seen |= facts.outcome.reordered;
         self.update_multiplier(facts);
         self.deadline = None;
+        let sent_again = facts.retransmit_bit || !self.retransmit_bit;
         for (i, ack) in facts.outcome.paths.iter().enumerate() {
             if let Some(latest) = &ack.latest {
-                self.path(PathId(i as u8)).update(facts.now, latest);
+                self.path(PathId(i as u8)).update(facts.now, latest, sent_again);
             }
         }
         for i in 0..self.paths.len() {

@@ -138,6 +138,11 @@ impl TailLossProbe {
         repaired
     }
 
+    /// The probe timer expired, and nothing may be sent before `at`, or at all: then T3-rtx will do.
+    pub(crate) fn put_off(&mut self, at: Option<Time>) {
+        self.deadline = at;
+    }
+
     /// The probe timer expired: decides what to send.
     pub(crate) fn on_deadline(&mut self, facts: &TimerFacts<'_>, decisions: &mut Decisions) {
         self.deadline = None;
