@@ -1,0 +1,139 @@
+//! Compares two profiles in one world.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tresse_core::Profile;
+
+use crate::play::{Played, play};
+use crate::world::World;
+
+/// A mean, or a 99th percentile, may be so many times that of RFC 9260.
+const AT_MOST: f64 = 1.05;
+/// So many of the messages may be repeated in vain, or twice as many as by RFC 9260.
+const NEEDLESS: f64 = 0.01;
+/// Replications so far, at which a world is judged. Only one that seems to be harmed is played on, with
+/// further seeds, and then all of them count: nothing that harms passes for want of messages, and none is
+/// blamed for bad luck.
+const STAGES: [u64; 4] = [2, 8, 32, 128];
+/// So many standard errors above what is allowed need no further replications.
+const SURE: f64 = 3.0;
+
+/// What both profiles make of a world.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) replications: u64,
+    pub(crate) reference: Played,
+    pub(crate) tested: Played,
+    /// By how much mean and 99th percentile of each replication exceed what is allowed.
+    excess: [Vec<f64>; 2],
+}
+
+/// Mean and 99th percentile.
+pub(crate) fn mean_and_p99(times: &[f64]) -> (f64, f64) {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = ((sorted.len() as f64 * 0.99) as usize).min(sorted.len().saturating_sub(1));
+    let mean = sorted.iter().sum::<f64>() / sorted.len().max(1) as f64;
+    (mean, sorted.get(at).copied().unwrap_or(0.0))
+}
+
+impl Verdict {
+    fn go_on(&mut self, world: &World, profiles: &Profiles, until: u64) {
+        for replication in self.replications..until {
+            let reference = play(world, &profiles.reference, replication);
+            let tested = play(world, &profiles.tested, replication);
+            let [(mean, p99), (reference_mean, reference_p99)] =
+                [&tested, &reference].map(|played| mean_and_p99(&played.times));
+            self.excess[0].push(mean - AT_MOST * reference_mean);
+            self.excess[1].push(p99 - AT_MOST * reference_p99);
+            self.reference.add(&reference);
+            self.tested.add(&tested);
+        }
+        self.replications = until;
+    }
+
+    /// Whether further replications would hardly change that it is harmed.
+    fn is_sure(&self) -> bool {
+        let beyond = |excess: &Vec<f64>| {
+            let n = excess.len() as f64;
+            let mean = excess.iter().sum::<f64>() / n;
+            let squares = excess.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+            mean > SURE * (squares / (n - 1.0) / n).sqrt()
+        };
+        let times = self.excess.iter().any(beyond);
+        self.replications >= STAGES[1]
+            && (times || self.tested.needless as f64 > 1.5 * self.allowed() as f64)
+    }
+
+    /// How many times as long as with RFC 9260 it takes: on average, and the slowest hundredth.
+    pub(crate) fn ratios(&self) -> (f64, f64) {
+        let (mean, p99) = mean_and_p99(&self.tested.times);
+        let (reference_mean, reference_p99) = mean_and_p99(&self.reference.times);
+        (mean / reference_mean, p99 / reference_p99)
+    }
+
+    /// How many repetitions in vain are allowed: a SACK that is lost looks like lost data, so each of them
+    /// may bring one, too.
+    fn allowed(&self) -> u64 {
+        let hundredth = (self.tested.times.len() as f64 * NEEDLESS).ceil() as u64;
+        hundredth.max(2 * self.reference.needless) + self.tested.lost_sacks
+    }
+
+    /// What is wrong, in words; empty if nobody is worse off.
+    pub(crate) fn harms(&self) -> Vec<&'static str> {
+        let (mean, p99) = self.ratios();
+        let (tested, reference) = (&self.tested, &self.reference);
+        let wrong = [
+            (mean > AT_MOST, "mean"),
+            (p99 > AT_MOST, "p99"),
+            (tested.needless > self.allowed(), "needless"),
+            (tested.ended > reference.ended, "ended"),
+            ((tested.bulk as f64) * AT_MOST < reference.bulk as f64, "bulk"),
+        ];
+        wrong.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what).collect()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (reference, tested) = (&self.reference, &self.tested);
+        let (mean, p99) = mean_and_p99(&tested.times);
+        let (reference_mean, reference_p99) = mean_and_p99(&reference.times);
+        write!(
+            f,
+            "mean {mean:.1} / {reference_mean:.1} ms, p99 {p99:.1} / {reference_p99:.1} ms, needless {} / {} of {}, offered {:.3}",
+            tested.needless,
+            reference.needless,
+            tested.times.len(),
+            tested.offered as f64 / reference.offered.max(1) as f64,
+        )
+    }
+}
+
+/// The two that are compared.
+pub(crate) struct Profiles {
+    pub(crate) reference: Arc<Profile>,
+    pub(crate) tested: Arc<Profile>,
+}
+
+impl Profiles {
+    /// RFC 9260, and the profile called `tested` with other parameters, as TOML.
+    pub(crate) fn against_rfc9260(tested: &str, parameters: &str) -> Profiles {
+        let named = |name: &str| Profile::named(name).expect(name);
+        let tested = named(tested).with_overrides(parameters).expect(parameters);
+        Profiles { reference: Arc::new(named("rfc9260")), tested: Arc::new(tested) }
+    }
+}
+
+/// Plays a world until it is clear whether it is harmed.
+pub(crate) fn judge(world: &World, profiles: &Profiles) -> Verdict {
+    let mut verdict = Verdict::default();
+    for until in STAGES {
+        verdict.go_on(world, profiles, until);
+        if verdict.harms().is_empty() || verdict.is_sure() {
+            break;
+        }
+    }
+    verdict
+}
