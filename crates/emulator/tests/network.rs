@@ -23,7 +23,7 @@ fn start(links: &str, settings: &Settings) -> Option<Emulation> {
         Ok(emulation) => Some(emulation),
         Err(error) if error.is_lack() => {
             assert!(std::env::var_os("TRESSE_REQUIRE_PEERS").is_none(), "{error}");
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            let _ = std::io::stderr().write_all(format!("skipped: {error}\n").as_bytes()); // At once: other tests write, too.
             None
         }
         Err(error) => panic!("{error}"),
