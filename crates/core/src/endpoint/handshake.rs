@@ -3,10 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_wire::{
-    CauseWriter, CommonHeader, InitFields, ParameterWriter, Parameters, Tsn, VerificationTag,
-    padded,
-};
+use tresse_wire::{CauseWriter, CommonHeader, InitFields, ParameterWriter, Parameters, padded};
 
 use super::cookie::Cookie;
 use super::reply::room;
@@ -16,7 +13,6 @@ use crate::association::{Association, Blueprint, PeerKey, State};
 use crate::config::AssociationConfig;
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::source::Sources;
-use crate::rng::Rng;
 use crate::time::Time;
 
 /// What the INIT ACK to an INIT says, and where it goes.
@@ -189,27 +185,6 @@ impl Endpoint {
         let mut sources = Sources::of(&self.host, bound, remotes);
         sources.learn(local);
         sources
-    }
-
-    //= RFC 9260 3.3.2-15 3.3.3-17
-    /// A random initial TSN (§3.3.2).
-    pub(super) fn fresh_tsn(&mut self) -> Tsn {
-        let tsn = Tsn(self.rng.next_u32());
-        #[cfg(test)]
-        let tsn = self.first_tsn.unwrap_or(tsn);
-        tsn
-    }
-
-    //= RFC 9260 5.1-1 5.1-2 5.3.1-1
-    /// A random tag that no association of this endpoint uses (§5.3.1).
-    pub(super) fn fresh_tag(&mut self) -> VerificationTag {
-        loop {
-            let tag = self.rng.next_nonzero_u32();
-            let ours = self.part.is_none_or(|part| part.owns(tag));
-            if ours && self.index.of_tag(tag).is_none() {
-                return VerificationTag(tag);
-            }
-        }
     }
 
     /// An INIT for an association that exists (§5.2.1, §5.2.2, §9.2).
@@ -493,12 +468,5 @@ impl Endpoint {
         a.claimed_by = Some(confirmed);
         self.claims.add(confirmed);
         Some(self.insert(a))
-    }
-
-    /// A random source for one association, so that associations do not disturb each other.
-    pub(super) fn fork_rng(&mut self) -> Rng {
-        let mut seed = [0; 32];
-        self.rng.fill(&mut seed);
-        Rng::from_seed(seed)
     }
 }

@@ -11,6 +11,7 @@ mod icmp;
 mod index;
 mod past;
 mod ports;
+mod random;
 mod reply;
 mod rival;
 mod shard;

@@ -20,14 +20,7 @@ fn many(n: u8) -> Vec<IpAddr> {
 /// How many times its bytes an INIT draws from an endpoint with these addresses, and how many of them the
 /// answer lists.
 fn drawn(ours: &[IpAddr], source: IpAddr, parameters: &[u8]) -> (f64, usize) {
-    let config = EndpointConfig {
-        local_port: PORT,
-        local_addresses: ours.to_vec(),
-        accept: true,
-        association: standard(),
-        ..EndpointConfig::default()
-    };
-    let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+    let mut script = Script::listening_at(ours);
     let init = init_packet(&peer_fields(), parameters);
     let received = on_the_wire(source, &init);
     let destination = *ours.iter().find(|a| a.is_ipv4() == source.is_ipv4()).unwrap();

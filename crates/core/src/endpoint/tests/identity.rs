@@ -300,14 +300,7 @@ fn only_addresses_that_the_peer_supports_are_listed_for_it() {
         if lists_v6 {
             parameters.ipv6(theirs);
         }
-        let config = EndpointConfig {
-            local_port: PORT,
-            local_addresses: ours.to_vec(),
-            accept: true,
-            association: standard(),
-            ..EndpointConfig::default()
-        };
-        let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+        let mut script = Script::listening_at(&ours);
         let sent = script.give_bytes(init_packet(&peer_fields(), &parameters.finish()));
         let listed: Vec<ParameterType> = parameter_types(only(&sent))
             .into_iter()

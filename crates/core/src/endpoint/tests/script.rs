@@ -74,6 +74,18 @@ pub(super) fn init_packet(fields: &InitFields, parameters: &[u8]) -> Vec<u8> {
 }
 
 impl Script {
+    /// An endpoint that accepts associations at these addresses.
+    pub(super) fn listening_at(ours: &[IpAddr]) -> Script {
+        let config = EndpointConfig {
+            local_port: PORT,
+            local_addresses: ours.to_vec(),
+            accept: true,
+            association: standard(),
+            ..EndpointConfig::default()
+        };
+        Script::with_end(Endpoint::new(config, [1; 32]))
+    }
+
     pub(super) fn with_end(end: Endpoint) -> Script {
         Script {
             now: Time::from_millis(1000),
