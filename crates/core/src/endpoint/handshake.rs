@@ -233,11 +233,12 @@ impl Endpoint {
                 let to = turn.filter(|_| first != datagram.source).unwrap_or(first);
                 // §5.4 rule 2: the first one is confirmed, for there the INIT ACK goes.
                 init.peer.addresses.sort_by_key(|x| *x != to);
-                // §5.1.2: what the INIT ACK does not list is what its own addresses show. They may be of
-                // another family than those of the INIT.
+                // To another address than the INIT came from it leaves from where our own INIT does, whose
+                // turn that is, too: the address at which the INIT arrived may have no way there, or be of
+                // another family. §5.1.2: what the INIT ACK does not list is what its own addresses show.
                 let ours = a.paths.find(to).and_then(|path| a.paths[path].local);
-                let from = ours.filter(|_| to.is_ipv4() != answer.from.is_ipv4());
-                let (addresses, from) = (sources.told(to), from.unwrap_or(answer.from));
+                let from = ours.filter(|_| to != datagram.source).unwrap_or(answer.from);
+                let addresses = sources.told(to);
                 return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });
             }
             State::CookieEchoed if added.is_empty() || same => return Some(answer),

@@ -365,6 +365,35 @@ fn an_init_ack_to_another_address_than_the_init_came_from_lists_ours_for_that_on
     }
 }
 
+/// The address at which the INIT arrived may have no way there; where our own INIT leaves from has its turn.
+#[test]
+fn an_init_ack_to_another_address_than_the_init_came_from_leaves_from_where_our_init_does() {
+    let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+    let config = EndpointConfig {
+        local_addresses: vec![ip("10.1.0.1"), ip("10.2.0.1")],
+        association: standard(),
+        ..EndpointConfig::default()
+    };
+    let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+    let init = script.connect(&standard(), &[ip("10.2.0.2")]);
+    let mut turn = only(&init).to.source;
+    assert_eq!(turn, Some(ip("10.2.0.1")));
+    let parameters = ParameterWriter::new().ipv4([10, 2, 0, 2].into()).finish();
+    for _ in 0..3 {
+        let sent = script.give_datagram(Datagram {
+            source: ip("10.1.0.2"),
+            destination: ip("10.1.0.1"),
+            encapsulation: None,
+            packet: init_packet(&other_init(), &parameters).into(),
+        });
+        let to = &only(&sent).to;
+        assert_eq!((to.source, to.destination), (turn, ip("10.2.0.2")));
+        let next = |script: &mut Script| script.wait(ms(100)).pop();
+        let init = (0..200).find_map(|_| next(&mut script)).expect("it calls again");
+        turn = init.to.source;
+    }
+}
+
 //= RFC 9260 5.2.1-3
 /// Of several addresses that we have called and an INIT from another one reports, not each may be reached.
 #[test]
