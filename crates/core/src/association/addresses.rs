@@ -17,7 +17,7 @@ use crate::time::Time;
 
 /// Errors in a row after which a source that has worked is left for another. One that never has is left
 /// at the first.
-const PATIENCE: u32 = 2;
+pub(super) const PATIENCE: u32 = 2;
 
 /// So many other sources are asked for at each error; then it is the turn of others.
 const SEARCHED: usize = 4;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
-use super::addresses::source_beside;
+use super::addresses::{PATIENCE, source_beside};
 use super::input::Incoming;
 use super::receiver::Receiver;
 use super::{Abort, Association, Blueprint, Control, Paths, State};
@@ -219,6 +219,8 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
+        // What has answered our INIT may be gone: one packet can be lost, two are a reason to try others.
+        self.paths[path].proven &= self.setup.attempts < PATIENCE;
         self.doubt_source(now, path, now);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.

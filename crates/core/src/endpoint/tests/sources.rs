@@ -241,3 +241,22 @@ fn a_cookie_echo_from_elsewhere_says_nothing_of_the_first_path() {
     let expected = [(first, ip("10.0.0.1")), (second, ip("fd00::1"))];
     assert_eq!(sources, expected.map(|(remote, local)| (remote, Some(local))));
 }
+
+/// What has answered our INIT may be gone before the COOKIE ECHO gets there.
+#[test]
+fn a_cookie_echo_without_answer_leaves_from_another_source() {
+    let sources = ips(&["10.0.0.1", "10.0.1.1"]);
+    let config = EndpointConfig {
+        local_addresses: sources.clone(),
+        association: standard(),
+        ..EndpointConfig::default()
+    };
+    let mut script = Script::with_end(Endpoint::new(config, [1; 32]));
+    script.connect(&standard(), &addresses(Side::Z, 1));
+    let mut sent = script.init_ack();
+    sent.extend(script.wait(secs(20)));
+    assert_eq!(sent::types(&sent), [[ChunkType::COOKIE_ECHO]; 5]);
+    let from: Vec<IpAddr> = sent.iter().map(|p| p.to.source.unwrap()).collect();
+    let turns = [0, 0, 1, 0, 1].map(|i: usize| sources[i]);
+    assert_eq!(from, turns, "one packet can be lost; then they take turns");
+}
