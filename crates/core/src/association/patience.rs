@@ -141,8 +141,9 @@ impl Association {
     }
 
     /// The same timer: whether it is an error of `path`, where the data was sent at `sent`. Each error of the
-    /// association is. And so is what has waited as long as it would have by RFC 9260, even if other paths
-    /// have answered meanwhile: they must not keep one alive where nothing comes through.
+    /// association is. And so is one once the path has owed an answer for as long as RFC 9260 would have
+    /// waited, to whatever was sent meanwhile, and even if other paths have answered: they must not keep one
+    /// alive where nothing comes through.
     pub(super) fn is_path_error(
         &mut self,
         now: Time,
@@ -150,14 +151,17 @@ impl Association {
         sent: Time,
         error: bool,
     ) -> bool {
-        if error || !self.is_patient() {
+        let profile = Arc::clone(&self.config.profile);
+        let p = &mut self.paths[path];
+        if error || !profile.limits.patience {
+            p.owes_since = None;
             return true;
         }
-        let profile = Arc::clone(&self.config.profile);
-        let rtt = &mut self.paths[path].rtt;
-        let overdue = now.since(sent) >= rtt.patience();
+        let since = *p.owes_since.get_or_insert(sent);
+        let overdue = now.since(since) >= p.rtt.patience();
         if overdue {
-            rtt.lose_patience(&profile);
+            p.rtt.lose_patience(&profile);
+            p.owes_since = None;
         }
         overdue
     }

@@ -99,6 +99,9 @@ pub(crate) struct Path {
     /// Consecutive expirations, errors or not: those that came too early for that, and those of an
     /// inactive path (RFC 7829 §4.1 rule 3).
     pub(crate) failures: u32,
+    /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
+    /// have counted an error.
+    pub(crate) owes_since: Option<Time>,
     pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
     pub(crate) calm: Calm,
@@ -179,6 +182,7 @@ impl Path {
             active: true,
             errors: 0,
             failures: 0,
+            owes_since: None,
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
@@ -346,6 +350,7 @@ impl Path {
         self.proven |= sent >= self.source_since;
         self.errors = 0;
         self.failures = 0;
+        self.owes_since = None;
         self.silent = false;
         self.active = true;
         before != self.state()

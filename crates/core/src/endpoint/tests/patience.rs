@@ -256,3 +256,26 @@ fn a_path_without_answers_fails_while_others_answer() {
     assert!(failed, "it goes on for ever");
     assert_eq!(script.closed(), None);
 }
+
+/// The same with one path at a time: each timer is early by RFC 9260, and what it takes elsewhere is
+/// acknowledged at once.
+#[test]
+fn a_path_that_everything_is_taken_from_early_fails() {
+    let overrides = "[heartbeat]\nenabled = false\n[limits]\npatience = true";
+    let config = profile("rfc9260+thin-no-backoff", overrides);
+    let mut script = Script::multihomed(&AssociationConfig { no_delay: true, ..config }, 2);
+    let start = script.now;
+    let failed = (1..300).any(|count| {
+        let first = script.send(100).pop().expect("it is sent at once");
+        assert_eq!(first.to.path, Some(PathId(0)));
+        let again = script.wait_for_data();
+        assert!(script.now.since(first.at) < ms(1200), "without backoff");
+        assert_eq!(sent::only(&again).to.path, Some(PathId(1)));
+        script.sack(count, &[]);
+        script.path(0).state == PathState::Inactive
+    });
+    assert!(failed, "it goes on for ever");
+    // Six errors of RFC 9260 take 1 + 2 + 4 + 8 + 16 + 32 s.
+    let after = script.now.since(start).as_secs();
+    assert!((63..=126).contains(&after), "{after} s");
+}
