@@ -179,10 +179,10 @@ impl Association {
                 let before = self.sender.board.cumulative();
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
-                    if again {
-                        // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
-                        let acked = self.sender.board.cumulative() != before;
-                        self.answer_repeated_shutdown(now, incoming, acked || incoming.has_sack);
+                    // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
+                    let answers = incoming.has_sack || self.sender.board.cumulative() != before;
+                    if again && !answers {
+                        self.answer_repeated_shutdown(now, incoming);
                     }
                     self.opportunity();
                     self.shutdown_progress(now);
@@ -202,13 +202,16 @@ impl Association {
     //= RFC 9260 9.2-7
     /// §9.2: in SHUTDOWN-RECEIVED an endpoint "MUST continue responding to SHUTDOWN chunks from its peer".
     ///
-    /// The peer lives, and has not got what is outstanding. SHUTDOWN ACK has to wait for that, and T3-rtx may
-    /// be backed off to a minute by now. So data that is older than an RTO that is not backed off leaves again
-    /// now: what RFC 6069 does for TCP when a route has come back.
+    /// The peer's T2-shutdown has expired. It lives, and has not got what is outstanding. SHUTDOWN ACK has to
+    /// wait for that, and T3-rtx may be backed off to a minute by now. So data that is older than an RTO that
+    /// is not backed off leaves again now: what RFC 6069 does for TCP when a route has come back.
     ///
-    /// Unless it `answers` DATA, the peer's T2-shutdown has expired, and it counts errors until "any packet"
-    /// comes: then the data goes where the SHUTDOWN came from (§6.4), or a heartbeat if it has just left.
-    fn answer_repeated_shutdown(&mut self, now: Time, incoming: &Incoming<'_>, answers: bool) {
+    /// The peer counts errors until "any packet" comes: so the data goes where the SHUTDOWN came from (§6.4),
+    /// or a heartbeat if it has just left.
+    ///
+    /// A SHUTDOWN that answers DATA is no such sign. If it brought that out again, the copy would be answered
+    /// in the same way, for ever where the round trip takes longer than that RTO.
+    fn answer_repeated_shutdown(&mut self, now: Time, incoming: &Incoming<'_>) {
         let path = incoming.path;
         let first = self.sender.board.cumulative() + 1;
         let chunk = self.sender.board.get(first).filter(|_| !self.is_window_closed());
@@ -217,8 +220,8 @@ impl Association {
         if chunk.is_some_and(overdue) {
             self.lose(now, first, LossCause::Timeout);
             self.sender.retransmit_now = true;
-            self.shutdown.answer = Some(path).filter(|_| !answers && incoming.is_from_confirmed());
-        } else if !answers && p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
+            self.shutdown.answer = Some(path).filter(|_| incoming.is_from_confirmed());
+        } else if p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
             self.send_heartbeat(now, path);
         }
     }

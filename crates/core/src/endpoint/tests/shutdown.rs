@@ -463,6 +463,27 @@ fn a_repeated_shutdown_is_answered_where_it_came_from() {
     assert_eq!((script.numbers(&sent), sent[0].to.destination), (vec![vec![0]], remotes[0]));
 }
 
+/// A SHUTDOWN that answers DATA is no sign of what is missing. If it brought that out again, each copy would
+/// bring the next SHUTDOWN, for ever where the round trip takes longer than RTO before any backoff.
+#[test]
+fn a_shutdown_that_answers_data_brings_nothing_out_again() {
+    let mut script = Script::connected(&standard());
+    for _ in 0..2 {
+        script.send(100);
+    }
+    let (acked, nothing) = (script.first, script.first.wrapping_sub(1));
+    script.give(|w| w.shutdown(nothing));
+    script.wait_for_data();
+    script.wait(secs(1));
+    let with_sack = |w: &mut PacketWriter<'_>| {
+        script::write_sack(w, nothing, &[], script::RWND);
+        w.shutdown(nothing);
+    };
+    assert!(script.give(with_sack).is_empty(), "the copy of an acknowledged one has arrived");
+    let sent = script.give(|w| w.shutdown(acked));
+    assert!(script.numbers(&sent).concat().iter().all(|n| *n > 0), "{:?}", types(&sent));
+}
+
 /// The same while the peer's window is closed: whoever waits for it to open must not be given up.
 #[test]
 fn a_repeated_shutdown_is_answered_while_the_window_is_closed() {
