@@ -98,6 +98,17 @@ impl Health {
         pairs.iter().filter(lucky).map(dead).min()
     }
 
+    /// Whether some pair with one of these addresses of `host` worked at a moment and did not later.
+    fn some_pair_fails(&self, host: usize, addresses: &[IpAddr], from: Time, to: Time) -> bool {
+        let mut worked = BTreeSet::new();
+        let with = |pair: &&Pair| addresses.contains(if host == 0 { &pair.0 } else { &pair.1 });
+        self.between(from, to).any(|(moment, _)| {
+            let fails = worked.iter().any(|pair| !moment.pairs.contains_key(pair));
+            worked.extend(moment.pairs.keys().filter(with));
+            fails
+        })
+    }
+
     /// Pairs of addresses that both hosts had all the time between two moments, and that worked. `told` says
     /// of each host whether it lists its addresses.
     fn known(&self, told: [bool; 2], from: Time, to: Time) -> Vec<Pair> {
@@ -134,6 +145,13 @@ impl Health {
         let remotes = &scenario.hosts[host].remotes;
         let Some((called, _)) = self.between(end.opened, to).next() else { return false };
         let pair = |a: IpAddr, r: IpAddr| if host == 0 { (a, r) } else { (r, a) };
+        // An end that lists none has the one address that its INIT or INIT ACK came from (§5.1.2 A): when
+        // that pair works no more, COOKIE ECHO cannot take another.
+        let one_way = withholds(scenario, host) || withholds(scenario, 1 - host);
+        let over = end.closed.as_ref().map_or(to, |(at, _)| to.min(*at));
+        if one_way && self.some_pair_fails(1 - host, remotes, end.opened, over) {
+            return false;
+        }
         let sure = |moment: &Moment, pair: Pair, tries: usize| {
             moment.pairs.get(&pair).is_some_and(|loss| loss.powi(tries as i32) < UNLUCKY)
         };
@@ -318,11 +336,16 @@ fn heard_through_nat(scenario: &Scenario) -> bool {
 
 /// Two hosts that call each other, over addresses of which neither can know yet that they belong together,
 /// may have two associations for a while. One remains: the other one ends once the peer's tag shows that it
-/// is one too many, or because the peer takes it for a restart (RFC 9260 §5.2.4 A).
+/// is one too many, or because the peer takes it for a restart (RFC 9260 §5.2.4 A). Or it is never set up:
+/// by §5.2.2 its INIT, from an address that the peer does not know as one of the first association, is not
+/// answered by INIT ACK.
 fn is_replaced(scenario: &Scenario, ends: &[End], end: &End) -> bool {
     let both_call = scenario.hosts.iter().all(|host| host.connect_at.is_some());
-    let ended =
-        matches!(end.closed, Some((_, CloseReason::PeerAborted { .. } | CloseReason::Crossed)));
+    let ended = match end.closed {
+        Some((_, CloseReason::PeerAborted { .. } | CloseReason::Crossed)) => true,
+        Some((_, CloseReason::SetupFailed)) => withholds(scenario, 1 - end.host),
+        _ => false,
+    };
     let remains = |other: &&End| {
         other.host == end.host && other.name != end.name && other.connected.is_some()
     };

@@ -187,11 +187,24 @@ fn round_trip(scenario: &Scenario, host: usize) -> Duration {
 /// that is not complete. And half of what is sent may be sent in vain, or too small to fill it.
 fn rounds(scenario: &Scenario, host: usize) -> f64 {
     let (receiver, sender) = (&scenario.hosts[host].config, &scenario.hosts[1 - host].config);
-    let payload = (sender.mtu.min(receiver.mtu) - HEADERS) as f64;
+    let payload = payload(scenario) as f64;
     let buffer = sender.send_buffer.min(receiver.receive_buffer as usize) as f64 / 2.0;
     let window = buffer.min(payload * sender.profile.congestion.ssthresh_floor);
     let bytes = scenario.hosts[1 - host].traffic.iter().map(|m| m.size as f64).sum::<f64>();
     2.0 * bytes / window
+}
+
+/// User bytes that fit a packet of both hosts.
+fn payload(scenario: &Scenario) -> usize {
+    let [one, other] = [0, 1].map(|host: usize| scenario.hosts[host].config.mtu);
+    one.min(other) - HEADERS
+}
+
+/// Chunks of the data to a host.
+fn chunks(scenario: &Scenario, host: usize) -> u32 {
+    let payload = payload(scenario);
+    let messages = &scenario.hosts[1 - host].traffic;
+    messages.iter().map(|m| m.size.div_ceil(payload) as u32).sum()
 }
 
 /// How long after the curfew everything must be over.
@@ -204,6 +217,14 @@ pub(crate) fn patience(scenario: &Scenario) -> Duration {
         if let Reading::Pauses(pauses) = &plan.reading {
             // A pause may begin after the curfew.
             span += pauses.last().map_or(Duration::ZERO, |p| p.1.since(scenario.curfew));
+        }
+    }
+    for host in 0..2 {
+        // RFC 9260 §6.3.1 C7 takes no RTO.Max below 60 s. Where a round trip takes longer, each T3-rtx expires
+        // before the answer, and one packet is on its way at a time (§6.3.3 E3, §7.2.3).
+        let trip = round_trip(scenario, host);
+        if trip > scenario.hosts[1 - host].config.profile.rto.max() {
+            span += trip * chunks(scenario, host);
         }
     }
     for (_, fault) in &scenario.faults {
