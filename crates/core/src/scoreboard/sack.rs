@@ -144,6 +144,10 @@ impl Scoreboard {
 
     /// Applies a Cumulative TSN Ack that says nothing about gaps, as a SHUTDOWN chunk carries it.
     ///
+    /// Gap blocks that began above it still hold. But no receiver has the chunk right behind it: the
+    /// Cumulative TSN Ack would include that one. If it was reported, it has been dropped since (RFC 9260
+    /// §6.2, "reneging"), and with it what was reported next to it, for the highest TSNs are dropped first.
+    ///
     /// # Errors
     /// As [`on_sack`](Self::on_sack).
     pub fn on_cumulative_ack(
@@ -154,7 +158,7 @@ impl Scoreboard {
     ) -> Result<(), SackFault> {
         let cumulative = self.check_cumulative(cumulative)?;
         self.new_runs.clear();
-        self.new_runs.extend(self.runs.iter().filter(|r| r.end > cumulative));
+        self.new_runs.extend(self.runs.iter().filter(|r| r.start > cumulative + 1));
         self.add_kept(cumulative);
         self.apply(cumulative, self.all_changed(cumulative), outcome, released);
         Ok(())

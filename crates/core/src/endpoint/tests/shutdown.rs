@@ -484,7 +484,24 @@ fn a_shutdown_that_answers_data_brings_nothing_out_again() {
     assert!(script.numbers(&sent).concat().iter().all(|n| *n > 0), "{:?}", types(&sent));
 }
 
-/// The same while the peer's window is closed: whoever waits for it to open must not be given up.
+/// RFC 9260 §6.2: a receiver that is short of memory drops what it has reported in gap blocks, and the SACK that
+/// says so may be lost. SHUTDOWN reports no gaps, but a Cumulative TSN Ack right before a chunk says that it is
+/// missing.
+#[test]
+fn a_shutdown_says_what_was_dropped() {
+    let mut script = Script::flying(&standard(), 4);
+    script.sack(1, &[(2, 3)]);
+    let acked = script.tsn(1);
+    script.give(|w| w.shutdown(acked));
+    let sent = script.wait_for_data();
+    assert_eq!(script.numbers(&sent), [[2]]);
+    assert_eq!(script.stats().reneged, 2);
+    script.sack(4, &[]);
+    assert_eq!(script.state(), State::ShutdownAckSent);
+}
+
+/// A repeated SHUTDOWN is answered too while the peer's window is closed: whoever waits
+/// for it to open must not be given up.
 #[test]
 fn a_repeated_shutdown_is_answered_while_the_window_is_closed() {
     let mut script = Script::connected(&standard());
