@@ -177,7 +177,7 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        let told = self.sources.told(self.paths[PathId(0)].remote);
+        let told = self.sources.told(self.paths[PathId(0)].remote, None);
         PeerParameters::write_ours(&told, &self.config, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.

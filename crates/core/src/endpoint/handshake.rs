@@ -177,7 +177,8 @@ impl Endpoint {
             initial_tsn: self.fresh_tsn(),
         };
         let (to, from) = (datagram.source, datagram.destination);
-        Some(Answer { fields, tie_tags: (0, 0), addresses: sources.told(to), config, to, from })
+        let addresses = sources.told(to, Some(from));
+        Some(Answer { fields, tie_tags: (0, 0), addresses, config, to, from })
     }
 
     /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
@@ -215,7 +216,7 @@ impl Endpoint {
         let answer = Answer {
             fields: a.init_fields(),
             tie_tags,
-            addresses: sources.told(datagram.source),
+            addresses: sources.told(datagram.source, Some(datagram.destination)),
             config: a.config.clone(),
             to: datagram.source,
             from: datagram.destination,
@@ -238,7 +239,7 @@ impl Endpoint {
                 // another family. §5.1.2: what the INIT ACK does not list is what its own addresses show.
                 let ours = a.paths.find(to).and_then(|path| a.paths[path].local);
                 let from = ours.filter(|_| to != datagram.source).unwrap_or(answer.from);
-                let addresses = sources.told(to);
+                let addresses = sources.told(to, Some(from));
                 return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });
             }
             State::CookieEchoed if added.is_empty() || same => return Some(answer),

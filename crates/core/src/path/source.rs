@@ -166,14 +166,15 @@ impl Sources {
 
     //= RFC 6951 3.2-1
     /// What INIT or INIT ACK to `remote` lists; nothing if there is a single one, which the source address
-    /// shows.
-    pub(crate) fn told(&self, remote: IpAddr) -> Vec<IpAddr> {
+    /// shows: that is `from`, or what is chosen for `remote` if nothing gets there from `from`.
+    pub(crate) fn told(&self, remote: IpAddr, from: Option<IpAddr>) -> Vec<IpAddr> {
+        let from = from.filter(|from| reaches(*from, remote));
         let learned = self.known.iter().skip(self.listed);
         let learned = learned.filter(|l| !needs_translation(**l, Some(&remote)));
         let told: Vec<IpAddr> =
             self.known.iter().take(self.listed).chain(learned).copied().collect();
         match told[..] {
-            [only] if reaches(only, remote) => Vec::new(),
+            [only] if from.map_or(reaches(only, remote), |from| from == only) => Vec::new(),
             _ => told,
         }
     }
@@ -324,15 +325,19 @@ mod tests {
         let told = |bound: &[IpAddr], remote: &str, at: &str| {
             let remote = remote.parse().unwrap();
             let mut sources = Sources::of(&host, bound, &[remote]);
-            sources.learn(at.parse().unwrap());
-            assert!(sources.knows(at.parse().unwrap()), "it can be answered from there");
-            sources.told(remote)
+            let at = at.parse().unwrap();
+            sources.learn(at);
+            assert!(sources.knows(at), "it can be answered from there");
+            sources.told(remote, Some(at))
         };
         assert_eq!(told(&[], "192.0.2.9", "192.168.1.1"), ips(["2001:db8::1"]));
         assert_eq!(told(&[], "2001:db8::9", "2001:db8::1"), ips([]), "the source address shows it");
         assert_eq!(told(&[], "10.0.0.9", "192.168.1.1"), ips(["192.168.1.1", "2001:db8::1"]));
         let bound = ips(["192.168.1.1", "10.9.0.1"]);
         assert_eq!(told(&bound, "192.0.2.9", "192.168.1.1"), bound);
+        let bound = ips(["10.9.0.1"]);
+        assert_eq!(told(&bound, "192.0.2.9", "10.9.0.1"), ips([]));
+        assert_eq!(told(&bound, "192.0.2.9", "192.168.1.1"), bound, "the source is another one");
         // A NAT will do where the system has a source that no one may be told of.
         let sources = Sources::of(&host, &[], &ips(["192.0.2.9"]));
         let v4 = "192.0.2.9".parse().unwrap();
@@ -342,7 +347,7 @@ mod tests {
         assert_eq!(source, Some("192.168.1.1".parse().unwrap()), "not a link-local one");
         let two = Arc::new(host.changed(&ips(["192.168.1.1", "10.0.0.1", "127.0.0.1"])));
         let sources = Sources::of(&two, &[], &ips(["192.0.2.9", "10.0.0.9"]));
-        assert!(sources.told(v4).is_empty());
+        assert!(sources.told(v4, None).is_empty());
         let private = "10.0.0.9".parse().unwrap();
         assert_eq!(sources.best(private, |_| 0), Some("10.0.0.1".parse().unwrap()));
         assert_eq!(

@@ -311,6 +311,26 @@ fn only_addresses_that_the_peer_supports_are_listed_for_it() {
     }
 }
 
+/// RFC 9260 §5.1.2 A: without a list the peer takes the source of the INIT ACK for our only address. Where it called
+/// another one than that which we are bound to, it would know of no other when that is gone.
+#[test]
+fn the_only_address_is_listed_unless_the_packet_leaves_from_there() {
+    let (bound, called) = ([10, 0, 0, 1], [10, 9, 0, 1]);
+    for (at, lists) in [(bound, false), (called, true)] {
+        let mut script = Script::listening_at(&[bound.into()]);
+        let sent = script.give_datagram(Datagram {
+            source: [198, 51, 100, 1].into(),
+            destination: at.into(),
+            encapsulation: None,
+            packet: init_packet(&peer_fields(), &ParameterWriter::new().padding(48).finish())
+                .into(),
+        });
+        let (_, list) = only(&sent).init();
+        assert_eq!(list.contains(&Parameter::Ipv4Address(bound.into())), lists, "{list:?}");
+        assert!(!list.contains(&Parameter::Ipv4Address(called.into())), "RFC 6951 §5.7");
+    }
+}
+
 //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
 #[test]
 fn an_unusable_init_ack_changes_nothing_once_it_is_too_late() {
