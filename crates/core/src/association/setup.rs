@@ -26,7 +26,7 @@ pub(crate) struct Setup {
     pub(super) initial_tsn: Tsn,
     /// T1-init or T1-cookie, as the state says.
     pub(super) t1: Option<Time>,
-    attempts: u32,
+    pub(super) attempts: u32,
     /// The peer's address that the INIT or COOKIE ECHO goes to.
     pub(super) path: PathId,
     pub(super) cookie: Option<Bytes>,
@@ -232,6 +232,7 @@ impl Association {
             self.setup.cookie_sent = now;
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
             self.lose_all(now, LossCause::Timeout);
+            self.echo_unconfirmed(now);
             self.push_control(path, Control::CookieEcho);
         }
         let rto = self.init_rto(path);

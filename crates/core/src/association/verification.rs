@@ -1,11 +1,12 @@
 //! Path verification: which unconfirmed addresses are probed when (RFC 9260 §5.4).
 
+use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::padded;
 
-use super::{Association, State};
+use super::{Association, Control, State};
 use crate::endpoint::headers;
-use crate::path::{HEARTBEAT_INFO_LEN, Path, PathId};
+use crate::path::{HEARTBEAT_INFO_LEN, HeartbeatInfo, Path, PathId};
 use crate::time::Time;
 
 /// What may be sent to addresses that are not confirmed.
@@ -32,6 +33,8 @@ pub(super) struct Probes {
 const MOST_DRAWN: usize = 2;
 /// Bytes of a packet with a heartbeat (RFC 9260 §3.3.5), without IP and UDP headers.
 const PROBE_LEN: usize = 12 + padded(8 + HEARTBEAT_INFO_LEN);
+/// Headers and padding of COOKIE ECHO, and of the ERROR that may follow it, at most.
+const COOKIE_ECHO_LEN: usize = 2 * (4 + 3);
 
 impl Association {
     //= RFC 9260 5.4-1
@@ -62,6 +65,33 @@ impl Association {
                 self.send_heartbeat(now, path);
             }
         }
+    }
+
+    //= RFC 9260 5.4-5 5.4-6
+    /// T1-cookie has expired more than once: COOKIE ECHO goes to the next address that is not confirmed, too. It may
+    /// be that COOKIE ACK was lost, and the address that was called is gone since: then the peer, whose
+    /// association is established, uses up Association.Max.Retrans before we would get through.
+    ///
+    /// RFC 9260 §5.4: "it MUST be bundled with a HEARTBEAT chunk including a nonce, and the size of the SCTP
+    /// packet MUST NOT exceed the PMTU".
+    pub(super) fn echo_unconfirmed(&mut self, now: Time) {
+        let unconfirmed = self.paths.iter().filter(|p| !p.confirmed && self.setup.attempts > 1);
+        let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent).map(|p| p.id) else { return };
+        let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
+        let cost = len + headers(self.paths[path].remote, self.paths[path].encapsulation);
+        if len > self.paths[path].max_packet || cost > self.probes.credit {
+            return;
+        }
+        self.probes.credit -= cost;
+        if self.paths[path].heartbeat.sent > 0 {
+            self.doubt_source(now, path, now);
+        }
+        let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
+        self.paths[path].heartbeat.keep_probe(info);
+        self.paths[path].heartbeat.sent += 1;
+        let info = Bytes::copy_from_slice(&info.encode());
+        self.outbox.push_front((path, Control::Heartbeat(info, None)));
+        self.outbox.push_front((path, Control::CookieEcho));
     }
 
     /// Bytes of a probe, IP and UDP headers included.

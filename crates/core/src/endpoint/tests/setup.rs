@@ -170,19 +170,6 @@ fn setup_is_retried_over_all_addresses() {
     assert_eq!(to[..4], [remotes[0], remotes[1], remotes[2], remotes[0]]);
 }
 
-//= RFC 9260 5.4-5 5.4-6
-#[test]
-fn a_cookie_echo_never_goes_to_an_address_that_only_the_peer_named() {
-    // RFC 9260 §5.4: an unconfirmed address gets no COOKIE ECHO without a HEARTBEAT.
-    let mut script = Script::connecting(&standard());
-    let mut parameters = ParameterWriter::new();
-    parameters.ipv4([10, 0, 1, 2].into()).state_cookie(b"cookie");
-    let mut sent = script.init_ack_with(&peer_fields(), &mut parameters);
-    sent.extend(script.wait(secs(20)));
-    assert!(sent.len() > 3);
-    assert!(sent.iter().all(|p| p.to.destination == addresses(Side::Z, 1)[0]));
-}
-
 //= RFC 9260 5.1.1-2 5.1.1-3 6.5-1
 #[test]
 fn each_direction_has_as_many_streams_as_both_allow() {

@@ -88,6 +88,58 @@ fn a_path_whose_round_trips_take_longer_than_rto_is_confirmed() {
     }
 }
 
+//= RFC 9260 5.4-5 5.4-6
+/// The peer may have sent a COOKIE ACK that was lost, and the address that was called be gone since.
+#[test]
+fn a_cookie_echo_that_is_not_answered_goes_to_other_addresses_too() {
+    // §5.4: "A COOKIE ECHO chunk MAY be sent to an UNCONFIRMED address, but it MUST be bundled with a HEARTBEAT
+    // chunk including a nonce, and the size of the SCTP packet MUST NOT exceed the PMTU."
+    let remotes = addresses(Side::Z, 3);
+    for (cookie_len, fits) in [(100, true), (1420, true), (1440, false)] {
+        let mut script = Script::connecting(&standard());
+        script.try_send(0, 20, SendOptions::default()).unwrap();
+        let mut parameters = ParameterWriter::new();
+        parameters.state_cookie(&vec![7; cookie_len]);
+        script::write_addresses(&mut parameters, &remotes);
+        let start = script.now;
+        let mut sent = script.init_ack_with(&peer_fields(), &mut parameters);
+        sent.extend(script.wait(secs(10)));
+        let to = |remote: IpAddr| -> Vec<(u64, &Sent)> {
+            let there = sent.iter().filter(|p| p.to.destination == remote);
+            there.map(|p| (p.at.since(start).as_secs(), p)).collect()
+        };
+        let at = |remote| to(remote).iter().map(|(at, _)| *at).collect::<Vec<_>>();
+        assert_eq!(at(remotes[0]), [0, 1, 3, 7], "as if it were alone");
+        let others = if fits { [vec![3], vec![7]] } else { [vec![], vec![]] };
+        assert_eq!([at(remotes[1]), at(remotes[2])], others, "{cookie_len}");
+        for (_, packet) in to(remotes[1]) {
+            assert_eq!(packet.types(), [ChunkType::COOKIE_ECHO, ChunkType::HEARTBEAT]);
+            assert!(packet.bytes.len() + 20 <= 1500);
+        }
+    }
+}
+
+#[test]
+fn the_heartbeat_behind_a_cookie_echo_confirms_its_address() {
+    let remotes = addresses(Side::Z, 2);
+    let mut script = Script::connecting(&standard());
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(b"cookie");
+    script::write_addresses(&mut parameters, &remotes);
+    script.init_ack_with(&peer_fields(), &mut parameters);
+    let sent = script.wait(secs(4));
+    let echo = sent.iter().find(|p| p.to.destination == remotes[1]).unwrap();
+    let info = info(echo);
+    let answer = script::packet(script.tag, |w| {
+        w.cookie_ack();
+        w.heartbeat_ack(&info);
+    });
+    script.give_from(remotes[1], answer);
+    assert_eq!(script.state(), State::Established);
+    assert_eq!(script.path(1).state, crate::PathState::Active);
+    assert_eq!(script.path(1).errors, 0);
+}
+
 #[test]
 fn a_change_of_the_host_asks_of_its_paths_a_few_at_a_time() {
     let mut script = Script::multihomed(&standard(), 8);
