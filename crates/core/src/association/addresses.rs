@@ -41,7 +41,7 @@ pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) 
 
 /// Whether the source of the path is to be left for another.
 fn is_doubtful(path: &Path) -> bool {
-    !path.proven || path.failures >= PATIENCE
+    !path.proven || path.failures.max(path.unanswered) >= PATIENCE
 }
 
 impl Association {
@@ -135,7 +135,11 @@ impl Association {
 
     fn take_source(&mut self, now: Time, path: PathId, local: IpAddr) {
         let p = &self.paths[path];
-        if p.local != Some(local) && reaches(local, p.remote) && self.may_leave_from(local) {
+        if p.shunned != Some(local)
+            && p.local != Some(local)
+            && reaches(local, p.remote)
+            && self.may_leave_from(local)
+        {
             self.change_source(now, path, local);
         }
     }
@@ -161,6 +165,8 @@ impl Association {
             && sent >= p.source_since
             && let Some(next) = found.or_else(|| self.sources.next(p.remote, p.local))
         {
+            let p = &mut self.paths[path];
+            p.shunned = p.local.filter(|_| p.unanswered >= PATIENCE && p.failures < PATIENCE);
             self.change_source(now, path, next);
         }
         // §8.3: no heartbeats before the association is established, or after SHUTDOWN.
@@ -198,6 +204,9 @@ impl Association {
     /// packets do not get away from must not look healthy for ever. One that has worked and has lost a
     /// single packet is kept; if it loses another one, this is the next.
     pub(super) fn found_source(&mut self, now: Time, path: PathId, local: IpAddr) {
+        if self.paths[path].shunned == Some(local) {
+            return;
+        }
         self.paths[path].heartbeat.search = None;
         if is_doubtful(&self.paths[path]) {
             self.take_source(now, path, local);

@@ -174,6 +174,7 @@ impl Association {
                 // destination address only MUST clear the error counter".
                 if let Some(sent) = ack.unambiguous {
                     self.path_answered(path, sent);
+                    self.paths[path].source_answered(sent);
                 }
                 self.take_rtt_sample(now, path, ack.latest);
             }

@@ -156,6 +156,7 @@ impl Association {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
+            self.paths[path].unanswered += 1;
             self.doubt_source(now, path, sent);
             if error {
                 self.count_error();

@@ -133,6 +133,12 @@ pub(crate) struct Path {
     pub(crate) timeouts: u64,
     /// T3-rtx expirations since data sent here was last acknowledged.
     pub(crate) timeouts_in_a_row: u32,
+    /// The same since what left from `local` was acknowledged for sure. Heartbeats do not count: where they get
+    /// through, what is larger need not.
+    pub(crate) unanswered: u32,
+    /// A source that was left because of that, though heartbeats from there were answered: they do not bring it
+    /// back.
+    pub(crate) shunned: Option<IpAddr>,
     /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
     pub(crate) spared_backoff: Option<u64>,
     /// Such expirations that were too early, since the RTT was measured.
@@ -203,6 +209,8 @@ impl Path {
             heartbeat: HeartbeatState::default(),
             timeouts: 0,
             timeouts_in_a_row: 0,
+            unanswered: 0,
+            shunned: None,
             spared_backoff: None,
             early_timeouts: 0,
             prr: None,
@@ -281,6 +289,7 @@ impl Path {
         self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
         self.prr = None;
         self.proven = false;
+        self.unanswered = 0;
     }
 
     /// Losses for each chunk that left here for the first time.
@@ -354,6 +363,13 @@ impl Path {
         self.silent = false;
         self.active = true;
         before != self.state()
+    }
+
+    /// Data that was first sent at `sent`, and on this path alone, is acknowledged.
+    pub(crate) fn source_answered(&mut self, sent: Time) {
+        if sent >= self.source_since {
+            self.unanswered = 0;
+        }
     }
 
     pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {

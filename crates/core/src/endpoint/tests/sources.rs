@@ -63,6 +63,39 @@ fn one_loss_does_not_move_a_path_that_has_worked() {
     assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
 }
 
+/// A heartbeat is answered where what is larger gets lost: it says nothing for the source that the data has left
+/// from.
+#[test]
+fn a_source_that_only_heartbeats_get_away_from_is_left() {
+    let mut script = with_two_sources(&standard());
+    let (first, second) = (Some(ip("10.0.0.1")), Some(ip("10.0.1.1")));
+    let answer = |script: &mut Script, sent: &[Sent]| {
+        let from_first = sent.iter().filter(|p| p.to.source == first);
+        for beat in from_first.filter_map(|p| p.find(ChunkType::HEARTBEAT)) {
+            give_at(script, "10.0.0.1", |w| w.heartbeat_ack(beat.value));
+        }
+    };
+    script.send(10);
+    script.sack(1, &[]);
+    script.send(script::FULL);
+    let mut sent = script.wait_for_data();
+    assert_eq!(script.path(0).local, first, "one loss is none");
+    let (now, id) = (script.now, script.id);
+    script.end.request_heartbeat(now, id, PathId(0)).unwrap();
+    sent.extend(script.poll());
+    answer(&mut script, &sent);
+    assert_eq!(script.path(0).errors, 0);
+    let sent = script.wait_for_data();
+    assert_eq!(script.path(0).local, second);
+    // Nor does the search bring it back, before the other one could show that it works.
+    assert!(sent.iter().any(|p| p.carries(ChunkType::HEARTBEAT) && p.to.source == first));
+    answer(&mut script, &sent);
+    assert_eq!(script.path(0).local, second);
+    // If that does not work either, the first one has its turn.
+    script.wait_for_data();
+    assert_eq!(script.path(0).local, first);
+}
+
 /// Something is lost, and of the heartbeats that ask for another source those are answered that left from
 /// `working`.
 fn lose_one(script: &mut Script, working: &str) {
