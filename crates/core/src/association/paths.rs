@@ -76,18 +76,21 @@ impl Paths {
     /// Where new data goes.
     ///
     /// RFC 9260 §6.4: the primary path; §6.4.1: an active alternate if it is inactive. RFC 7829
-    /// §3.2: of those potentially failed, if there is no other, the one with the lowest error count.
-    /// If none is active the primary is kept (RFC 9260 §8.2 leaves that to the implementation).
+    /// §3.2: of those potentially failed, if there is no other, the one with the lowest error count;
+    /// §4.1 rule 3: the same where all are inactive, or what is new would go for ever where nothing comes
+    /// through, while each retransmission elsewhere is acknowledged.
     pub(crate) fn data_path(&self) -> PathId {
         if self[self.primary].preferred() {
             return self.primary;
         }
         let preferred = self.list.iter().find(|p| p.preferred());
-        let usable = || {
-            let usable = self.list.iter().filter(|p| p.usable());
-            usable.min_by_key(|p| (p.failures, p.id != self.primary))
+        let fewest = |of: fn(&&Path) -> bool| {
+            let of = self.list.iter().filter(of);
+            of.min_by_key(|p| (p.failures, p.id != self.primary))
         };
-        preferred.or_else(usable).map_or(self.primary, |p| p.id)
+        let found =
+            preferred.or_else(|| fewest(|p| p.usable())).or_else(|| fewest(|p| p.confirmed));
+        found.map_or(self.primary, |p| p.id)
     }
 
     //= RFC 9260 6.4.1-2

@@ -105,6 +105,8 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[380_772],
     // With patience a path from which everything was taken early never failed.
     &[270_966, 317_882, 965_342],
+    // Where all paths were inactive, what was new went to the primary one, dead or not.
+    &[47_266],
     // A SHUTDOWN that answered a copy brought out the next copy.
     &[837_916],
     // The judge: an end that lists no addresses has the one that its INIT or INIT ACK came from.

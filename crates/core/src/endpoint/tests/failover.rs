@@ -152,3 +152,22 @@ fn when_all_are_inactive_data_goes_on() {
         assert_eq!(script.state(), State::Established);
     }
 }
+
+//= RFC 7829 4.1-3
+/// Whose acknowledgement that is cannot be told, so that it makes no path active (RFC 7829 §3.2 rule 10). But
+/// what is new must not go for ever where nothing comes through.
+#[test]
+fn when_all_are_inactive_new_data_goes_where_the_fewest_timeouts_were() {
+    let mut script = paths(2, "[heartbeat]\nenabled = false");
+    for path in [0, 1] {
+        set_errors(&mut script, path, 3);
+        script.end.associations[script.id].paths[PathId(path)].active = false;
+    }
+    assert_eq!(data(&script.send(100)), [0]);
+    assert_eq!(data(&script.wait_for_data()), [1]);
+    script.sack(1, &[]);
+    assert_eq!([0, 1].map(|path| script.path(path).state), [Inactive; 2]);
+    assert_eq!(data(&script.send(100)), [1]);
+    script.sack(2, &[]);
+    assert_eq!([0, 1].map(|path| script.path(path).state), [Inactive, Active]);
+}
