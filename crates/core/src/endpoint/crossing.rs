@@ -13,6 +13,9 @@
 //! - a COOKIE ECHO with it, but another tag of ours, is one that came late (Table 12 C).
 //!
 //! And a call that is answered with the tag of a peer which has called us meanwhile is in vain.
+//!
+//! The parts of an endpoint know the tags of each other's peers. One cannot answer for another: it discards the INIT
+//! of a collision, for the COOKIE ECHO of the call, which comes as often as it must, settles it (Table 12 B and D).
 
 use tresse_wire::{CommonHeader, VerificationTag};
 
@@ -40,6 +43,12 @@ impl Endpoint {
         })
     }
 
+    /// The same of another part of this endpoint.
+    pub(super) fn called_elsewhere(&self, header: CommonHeader, tag: VerificationTag) -> bool {
+        let ports = (header.destination_port, header.source_port);
+        self.index.peer_tag_elsewhere(ports, tag) == Some(true)
+    }
+
     /// An INIT ACK with the Initiate Tag `tag` answers the call `id`: whether that peer has called us
     /// meanwhile, and is the peer of another association. Then the call ends. The peer hears nothing of
     /// that, for an ABORT would be for the other association as well.
@@ -49,9 +58,11 @@ impl Endpoint {
         header: CommonHeader,
         tag: VerificationTag,
     ) -> bool {
-        let other = self.with_peer_tag(header, tag).filter(|other| *other != id);
-        let call = self.associations.get_mut(id).filter(|a| a.state == State::CookieWait);
-        let (Some(_), Some(call)) = (other, call) else { return false };
+        let ports = (header.destination_port, header.source_port);
+        let other = self.with_peer_tag(header, tag).is_some_and(|other| other != id)
+            || self.index.peer_tag_elsewhere(ports, tag).is_some();
+        let call = self.associations.get_mut(id).filter(|a| other && a.state == State::CookieWait);
+        let Some(call) = call else { return false };
         call.close(CloseReason::Crossed);
         true
     }

@@ -93,6 +93,7 @@ impl Endpoint {
             .called(header, init.peer.tag)
             .or_else(|| self.find_any(&init.peer.addresses, datagram, header));
         let answer = match known {
+            None if self.called_elsewhere(header, init.peer.tag) => None,
             Some(id) => self.answer_known(now, id, datagram, header, &mut init),
             None => match self.rival(now, datagram, header) {
                 Rival::Nobody => self.answer_stranger(datagram, header, &mut init),
@@ -361,6 +362,8 @@ impl Endpoint {
                 self.replies.abort(datagram, header, header.verification_tag, true, &[]);
                 None
             }
+            // C, in another part of this endpoint.
+            _ if self.called_elsewhere(header, cookie.peer.tag) => None,
             // It was made by an association that another host has joined since.
             _ if self.tagged(header).is_some() => None,
             _ => self.open_association(now, datagram, header, &cookie),

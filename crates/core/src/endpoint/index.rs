@@ -12,10 +12,8 @@ use std::net::IpAddr;
 use tresse_wire::VerificationTag;
 
 use super::AssociationId;
+use super::peer_tags::{PeerTag, PeerTags};
 use crate::association::{Association, Identity, PeerKey};
-
-/// Our port, the peer's, and the peer's verification tag.
-type PeerTag = (u16, u16, u32);
 
 /// The associations that are not closed.
 #[derive(Debug, Default)]
@@ -26,6 +24,8 @@ pub(super) struct Index {
     by_peer: BTreeMap<PeerKey, AssociationId>,
     /// By the peer's verification tag, beside the ports.
     by_peer_tag: BTreeMap<PeerTag, AssociationId>,
+    /// The tags of the peers of all parts, if this is one.
+    pub(super) peer_tags: Option<PeerTags>,
     /// What was added to `by_peer` and removed from it, if anybody wants to know.
     pub(super) changes: Option<VecDeque<(PeerKey, bool)>>,
 }
@@ -56,6 +56,15 @@ impl Index {
         tag: VerificationTag,
     ) -> Option<AssociationId> {
         self.by_peer_tag.get(&(local_port, remote_port, tag.0)).copied()
+    }
+
+    /// Whether another part has an association with that peer; `Some(true)` if that part has called it.
+    pub(super) fn peer_tag_elsewhere(
+        &self,
+        (local_port, remote_port): (u16, u16),
+        tag: VerificationTag,
+    ) -> Option<bool> {
+        self.peer_tags.as_ref()?.elsewhere((local_port, remote_port, tag.0))
     }
 
     /// Every association with a peer at this address and these ports, whatever its UDP port.
@@ -118,7 +127,13 @@ impl Index {
         self.remove_peer_tag(id, association);
         association.indexed_tag = peer_tag;
         if peer_tag.0 != 0 {
-            self.by_peer_tag.entry((local_port, remote_port, peer_tag.0)).or_insert(id);
+            let key = (local_port, remote_port, peer_tag.0);
+            if let Entry::Vacant(free) = self.by_peer_tag.entry(key) {
+                free.insert(id);
+                if let Some(tags) = &self.peer_tags {
+                    tags.add(key, !association.was_accepted());
+                }
+            }
         }
     }
 
@@ -127,6 +142,9 @@ impl Index {
         let key = (local_port, remote_port, association.indexed_tag.0);
         if self.by_peer_tag.get(&key) == Some(&id) {
             self.by_peer_tag.remove(&key);
+            if let Some(tags) = &self.peer_tags {
+                tags.remove(key);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ mod handshake;
 mod icmp;
 mod index;
 mod past;
+mod peer_tags;
 mod ports;
 mod random;
 mod reply;

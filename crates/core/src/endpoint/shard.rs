@@ -1,5 +1,6 @@
 //! An endpoint in several parts, each with its own associations, so that several processors can work at
-//! once. The parts know nothing of each other: whoever drives them takes packets to the right one.
+//! once. The parts know nothing of each other but the tags of their peers (`peer_tags`): whoever drives them takes
+//! packets to the right one.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -7,6 +8,7 @@ use std::net::IpAddr;
 use tresse_wire::Packet;
 
 use super::Endpoint;
+use super::peer_tags::PeerTags;
 use crate::association::PeerKey;
 use crate::config::EndpointConfig;
 use crate::rng::Rng;
@@ -95,13 +97,15 @@ impl Endpoint {
         let most = config.max_associations.div_ceil(usize::from(count));
         let memory = config.memory / usize::from(count);
         (0..count)
-            .map(|index| {
+            .zip(PeerTags::of_parts(count.into()))
+            .map(|(index, tags)| {
                 let mut seed = [0; 32];
                 seeds.fill(&mut seed);
                 let config = EndpointConfig { max_associations: most, memory, ..config.clone() };
                 let mut part = Endpoint::new(config, seed);
                 part.part = Some(Part { index: index.into(), count: count.into(), key });
                 part.index.changes = Some(VecDeque::new());
+                part.index.peer_tags = Some(tags);
                 part
             })
             .collect()

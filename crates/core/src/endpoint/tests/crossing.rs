@@ -89,6 +89,50 @@ fn an_init_with_the_tag_of_the_peer_is_one_of_a_collision_wherever_it_comes_from
     assert_eq!(script.state(), State::Established);
 }
 
+/// Two parts of one endpoint: the first one has called the peer, whose INIT reaches the second one.
+fn parts() -> [Script; 2] {
+    let config = EndpointConfig {
+        local_addresses: addresses(Side::A, 1),
+        accept: true,
+        association: standard(),
+        ..EndpointConfig::default()
+    };
+    let mut scripts = Endpoint::parts(&config, [1; 32], 2).into_iter().map(Script::with_end);
+    let mut both = [scripts.next().unwrap(), scripts.next().unwrap()];
+    both[0].connect(&standard(), &ways()[1..]);
+    both
+}
+
+#[test]
+fn a_call_of_another_part_that_is_answered_first_is_the_only_one() {
+    let [mut calling, mut called] = parts();
+    let (tag, cookie) = is_called(&mut called);
+    assert_eq!(types(&is_answered(&mut calling)), [[ChunkType::COOKIE_ECHO]]);
+    assert!(called.give_from(ways()[0], init_packet(&peer_fields(), &[])).is_empty());
+    let echo = packet(tag, |w| w.cookie_echo(&cookie));
+    assert!(called.give_from(ways()[0], echo.clone()).is_empty());
+    assert!(called.end.associations().is_empty());
+    // When that call is over, its tag is anybody's.
+    let abort = packet(calling.tag, |w| w.abort(false, &[]));
+    calling.give_from(ways()[1], abort);
+    assert!(calling.end.associations().is_empty());
+    let sent = called.give_from(ways()[0], echo);
+    assert_eq!(types(&sent)[0][0], ChunkType::COOKIE_ACK);
+}
+
+#[test]
+fn a_call_ends_when_the_peer_turns_out_to_have_called_another_part() {
+    let [mut calling, mut called] = parts();
+    let (tag, cookie) = is_called(&mut called);
+    called.give_from(ways()[0], packet(tag, |w| w.cookie_echo(&cookie)));
+    assert_eq!(called.end.associations().len(), 1);
+    assert!(is_answered(&mut calling).is_empty());
+    assert_eq!(calling.closed(), Some(&CloseReason::Crossed));
+    // Of those who call, two may have one tag.
+    let init = init_packet(&peer_fields(), &[]);
+    assert!(!calling.give_from([10, 0, 9, 9].into(), init).is_empty());
+}
+
 #[test]
 fn two_peers_with_different_tags_are_two() {
     let mut script = calling();

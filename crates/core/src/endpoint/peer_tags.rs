@@ -1,0 +1,58 @@
+//! The verification tags of peers, as far as all parts of an endpoint know them ([`shard`](super::shard)).
+//!
+//! Calls that cross over unknown addresses ([`crossing`](super::crossing)) may reach two parts: one has called
+//! the peer, the other is called by it. What tells them that it is one peer is its tag. So each part notes the
+//! tags of its peers in a list that all have; it is looked at during a handshake only.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Our port, the peer's, and the peer's verification tag.
+pub(super) type PeerTag = (u16, u16, u32);
+
+/// Whose peer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Owner {
+    part: u32,
+    /// The part has called it, and not been called.
+    called: bool,
+}
+
+/// The list of all parts, as one of them sees it.
+#[derive(Clone, Debug)]
+pub(super) struct PeerTags {
+    part: u32,
+    all: Arc<Mutex<BTreeMap<PeerTag, Owner>>>,
+}
+
+impl PeerTags {
+    /// One for each of `count` parts.
+    pub(super) fn of_parts(count: u32) -> impl Iterator<Item = PeerTags> {
+        let all = Arc::default();
+        (0..count).map(move |part| PeerTags { part, all: Arc::clone(&all) })
+    }
+
+    /// Each change is a single one: nothing is half done where a part has panicked.
+    fn all(&self) -> MutexGuard<'_, BTreeMap<PeerTag, Owner>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This part has an association with that peer. Who came first keeps it.
+    pub(super) fn add(&self, tag: PeerTag, called: bool) {
+        self.all().entry(tag).or_insert(Owner { part: self.part, called });
+    }
+
+    /// It has none any more.
+    pub(super) fn remove(&self, tag: PeerTag) {
+        let mut all = self.all();
+        if all.get(&tag).is_some_and(|owner| owner.part == self.part) {
+            all.remove(&tag);
+        }
+    }
+
+    /// Whether another part has an association with that peer; `Some(true)` if that part has called it.
+    pub(super) fn elsewhere(&self, tag: PeerTag) -> Option<bool> {
+        let owner = self.all().get(&tag).copied();
+        owner.filter(|owner| owner.part != self.part).map(|owner| owner.called)
+    }
+}
