@@ -200,7 +200,7 @@ impl Association {
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
-        if confirmed && error && !early && path == self.paths.watched_path() {
+        if confirmed && error && !early && path == self.paths.data_path() {
             self.count_error();
         }
     }

@@ -45,8 +45,8 @@ impl Pace {
     /// `total` bytes have gone through since the association began.
     fn note(&mut self, now: Time, total: u64) {
         let since = now.since(self.begin);
-        let here = u128::from(total.saturating_sub(self.at_begin)) * EPOCH.as_millis();
-        self.current = (here / since.max(EPOCH / 4).as_millis()) as u64;
+        let here = total.saturating_sub(self.at_begin).saturating_mul(EPOCH.as_millis() as u64);
+        self.current = here / since.max(EPOCH / 4).as_millis() as u64;
         if since >= EPOCH {
             *self = Pace { begin: now, at_begin: total, before: self.current, current: 0 };
         }
@@ -106,7 +106,16 @@ impl Association {
 
     /// Learns how short memory is. What is held is measured by what moves: who reads has a window, and whose
     /// peer takes data may have some to send.
+    #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
+        let is_ample = (budget.share & self.sender.share) == Budget::AMPLE.share;
+        let is_due = !is_ample || now >= self.taken.begin + EPOCH;
+        if is_due && !cfg!(tresse_without_account) {
+            self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
+        }
+    }
+
+    fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
         let taken = stats.user_bytes_sent.saturating_sub(self.sender.buffered() as u64);
         self.taken.note(now, taken);

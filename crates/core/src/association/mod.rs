@@ -218,6 +218,8 @@ pub(crate) struct Association {
     pub(crate) claimed_by: Option<IpAddr>,
     /// Bytes of memory as they stand in the endpoint's account.
     pub(crate) held: usize,
+    /// That is no longer right.
+    pub(crate) touched: bool,
     /// Where it stands in the endpoint's list of the largest; 0 if not at all.
     pub(crate) size_class: u8,
 }
@@ -272,6 +274,7 @@ impl Association {
             registered: None,
             claimed_by: None,
             held: 0,
+            touched: false,
             size_class: 0,
             config,
         }

@@ -80,26 +80,17 @@ impl Paths {
     /// §4.1 rule 3: the same where all are inactive, or what is new would go for ever where nothing comes
     /// through, while each retransmission elsewhere is acknowledged.
     pub(crate) fn data_path(&self) -> PathId {
-        self.usable_path().or_else(|| self.fewest_failures(|p| p.confirmed)).unwrap_or(self.primary)
-    }
-
-    /// The path whose heartbeats count for the association (RFC 9260 §8.1): the one that data takes. Where all
-    /// are inactive, and data goes round them, it remains one: the primary path.
-    pub(crate) fn watched_path(&self) -> PathId {
-        self.usable_path().unwrap_or(self.primary)
-    }
-
-    fn usable_path(&self) -> Option<PathId> {
         if self[self.primary].preferred() {
-            return Some(self.primary);
+            return self.primary;
         }
-        let preferred = self.list.iter().find(|p| p.preferred()).map(|p| p.id);
-        preferred.or_else(|| self.fewest_failures(Path::usable))
-    }
-
-    fn fewest_failures(&self, of: impl Fn(&Path) -> bool) -> Option<PathId> {
-        let found = self.list.iter().filter(|p| of(p));
-        found.min_by_key(|p| (p.failures, p.id != self.primary)).map(|p| p.id)
+        let preferred = self.list.iter().find(|p| p.preferred());
+        let fewest = |of: fn(&&Path) -> bool| {
+            let of = self.list.iter().filter(of);
+            of.min_by_key(|p| (p.failures, p.id != self.primary))
+        };
+        let found =
+            preferred.or_else(|| fewest(|p| p.usable())).or_else(|| fewest(|p| p.confirmed));
+        found.map_or(self.primary, |p| p.id)
     }
 
     //= RFC 9260 6.4.1-2

@@ -1,9 +1,10 @@
 //! The account of memory: what all associations hold together, and what follows from it.
 //!
-//! It is kept where something happens to an association: what that one holds now takes the place of what it
-//! held before. So it costs the same however many associations there are. While there is plenty it is enough
-//! to look after each packet that comes in and each burst that leaves; once half of it is used, after every
-//! call.
+//! What an association holds now takes the place of what it held before, whenever something has happened to it. So
+//! it costs the same however many associations there are. And while there is plenty it costs next to nothing: what
+//! has happened can have added no more than is known beforehand ([`growth`]; and a list that is full doubles), so
+//! that a few dozen packets later is early enough to look at all that they have touched. Once half of it is used,
+//! everything is looked at at once.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,25 @@ use crate::time::Time;
 
 /// Every association may offer a window of so many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
+/// So many bytes may have been added since the account was right, at most.
+const MAX_UNSEEN: usize = 4 << 20;
+
+/// How many bytes of memory a packet of `len` bytes adds at most: chunks of one byte, each far from the others, or
+/// a new association with as many addresses as fit.
+pub(super) fn growth(len: usize) -> usize {
+    64 * len + (16 << 10)
+}
 
 /// The account of one endpoint.
 #[derive(Debug)]
 pub(super) struct Account {
     limit: usize,
     used: usize,
+    /// Associations to which something has happened, and how many bytes it has added at most.
+    touched: Vec<AssociationId>,
+    unseen: usize,
+    /// So many are enough to look at them: none while memory is short.
+    tolerance: usize,
     /// The open associations by the logarithm of what they hold, beyond what moves.
     by_size: BTreeSet<(u8, AssociationId)>,
 }
@@ -32,13 +46,43 @@ fn size_class(bytes: usize) -> u8 {
 
 impl Account {
     pub(super) fn new(limit: usize) -> Account {
-        Account { limit, used: 0, by_size: BTreeSet::new() }
+        let (touched, by_size) = (Vec::new(), BTreeSet::new());
+        let mut account = Account { limit, used: 0, touched, unseen: 0, tolerance: 0, by_size };
+        account.tolerate();
+        account
+    }
+
+    /// Something has happened, or is about to, that adds so many bytes at most.
+    #[inline]
+    pub(super) fn expect(&mut self, bytes: usize) {
+        self.unseen += if cfg!(tresse_without_account) { 0 } else { bytes };
     }
 
     /// Something has happened to an association.
-    pub(super) fn update(&mut self, id: AssociationId, association: &mut Association) {
+    #[inline]
+    pub(super) fn touch(&mut self, id: AssociationId, association: &mut Association) {
+        if cfg!(tresse_without_account) {
+            return; // For `benches/account.sh`, which says what all this costs.
+        }
+        if self.is_short() || association.is_closed() {
+            self.measure(id, association);
+        } else if !association.touched {
+            association.touched = true;
+            self.touched.push(id);
+        }
+    }
+
+    /// Whether it is time to look at what was touched.
+    #[inline]
+    fn is_due(&self) -> bool {
+        self.unseen >= self.tolerance
+    }
+
+    /// Looks at what an association holds.
+    fn measure(&mut self, id: AssociationId, association: &mut Association) {
         let held = association.memory();
         self.used = self.used + held - std::mem::replace(&mut association.held, held);
+        self.tolerate();
         let class = match association.is_closed() {
             true => 0,
             false if self.is_short() => size_class(association.excess()),
@@ -55,9 +99,15 @@ impl Account {
         }
     }
 
+    /// How much may be unseen follows from how much is used.
+    fn tolerate(&mut self) {
+        self.tolerance = if self.is_short() { 0 } else { MAX_UNSEEN.min(self.limit / 16) };
+    }
+
     /// An association has gone.
     pub(super) fn remove(&mut self, id: AssociationId, association: &Association) {
         self.used -= association.held;
+        self.tolerate();
         self.by_size.remove(&(association.size_class, id));
     }
 
@@ -84,7 +134,23 @@ impl Account {
 impl Endpoint {
     /// Bytes of memory that all associations hold.
     pub(super) fn memory(&self) -> usize {
-        self.account.used
+        let touched = self.account.touched.iter().filter_map(|id| self.associations.get(*id));
+        touched.fold(self.account.used, |used, a| used + a.memory() - a.held)
+    }
+
+    /// Looks at what was touched.
+    fn audit(&mut self) {
+        let foreseen = 2 * self.account.used + self.account.unseen;
+        let mut touched = std::mem::take(&mut self.account.touched);
+        for id in touched.drain(..) {
+            if let Some(a) = self.associations.get_mut(id) {
+                a.touched = false;
+                self.account.measure(id, a);
+            }
+        }
+        debug_assert!(self.account.used <= foreseen, "{} and not {foreseen}", self.account.used);
+        self.account.touched = touched;
+        self.account.unseen = 0;
     }
 
     /// Whether there is room for another association.
@@ -99,7 +165,13 @@ impl Endpoint {
 
     /// While more memory is used than there is, ends the association that holds the most. Tells whether one
     /// was ended.
+    #[inline(always)]
     pub(super) fn relieve(&mut self, now: Time) -> bool {
+        self.account.is_due() && self.look_and_relieve(now)
+    }
+
+    fn look_and_relieve(&mut self, now: Time) -> bool {
+        self.audit();
         let before = self.stats.aborted_for_memory;
         while self.account.used > self.account.limit {
             let Some(&(_, id)) = self.account.by_size.last() else { break };

@@ -36,7 +36,7 @@ use crate::path::source::{Host, Sources};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
-use account::Account;
+use account::{Account, growth};
 use claims::Claims;
 use cookie::CookieKeys;
 pub use icmp::{Icmp, IcmpKind};
@@ -241,6 +241,7 @@ impl Endpoint {
     // By value: payloads go on sharing the packet's bytes, so the caller gives them up.
     #[allow(clippy::needless_pass_by_value)]
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
+        self.account.expect(growth(datagram.packet.len()));
         self.route(now, &datagram);
         self.relieve(now);
     }
@@ -292,7 +293,9 @@ impl Endpoint {
         let (id, event) = self.events.pop_front()?;
         if let Some(a) = self.associations.get_mut(id) {
             a.journal.told(&event);
-            self.account.update(id, a);
+            if self.account.is_short() {
+                self.account.touch(id, a);
+            }
         }
         if matches!(event, Event::Closed(_)) {
             self.leaving.push(id);
@@ -320,11 +323,10 @@ impl Endpoint {
         let budget = self.budget();
         let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
         a.obey(now, budget);
+        self.account.expect(growth(0) + payload.len());
         a.send(now, stream, payload, options)?;
-        if self.account.is_short() {
-            self.account.update(id, a);
-            self.relieve(now);
-        }
+        self.account.touch(id, a);
+        self.relieve(now);
         // No event or deadline comes of it that draining `poll_transmit` will not see to.
         self.enqueue(id);
         Ok(())
@@ -333,13 +335,12 @@ impl Endpoint {
     /// The next message that arrived (RECEIVE, RFC 9260 §11.1.7). Taking it opens the receive
     /// window.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
-        let budget = self.budget();
         let a = self.associations.get_mut(id)?;
-        a.obey(now, budget);
-        let message = a.recv()?;
-        if a.readable() == 0 || self.account.is_short() {
-            self.account.update(id, a);
+        if self.account.is_short() {
+            a.obey(now, self.account.budget(self.index.len()));
         }
+        let message = a.recv()?;
+        self.account.touch(id, a);
         if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
         }

@@ -30,7 +30,7 @@ impl Endpoint {
         } else {
             self.index.update_peer(id, a);
         }
-        self.account.update(id, a);
+        self.account.touch(id, a);
         self.enqueue(id);
         self.tell(id);
         self.schedule(id);
@@ -47,8 +47,8 @@ impl Endpoint {
             let packet = self.associations.get_mut(id).and_then(|a| {
                 a.obey(now, budget);
                 let packet = a.poll_transmit(now, buffer);
-                if packet.is_none() || self.account.is_short() {
-                    self.account.update(id, a);
+                if self.account.is_short() {
+                    self.account.touch(id, a);
                 }
                 packet
             });

@@ -171,24 +171,3 @@ fn when_all_are_inactive_new_data_goes_where_the_fewest_timeouts_were() {
     script.sack(2, &[]);
     assert_eq!([0, 1].map(|path| script.path(path).state), [Inactive, Active]);
 }
-
-/// Of several paths the heartbeats of one count for the association (RFC 9260 §8.1), also while all are inactive
-/// and fail in turn: or it would take one of them to be lost ever so often.
-#[test]
-fn an_idle_association_whose_paths_are_all_dead_ends() {
-    // Eleven times HB.interval and RTO.Max with its jitter (§8.3), and RTO.Max for the answer.
-    let longest = 11 * (secs(30) + secs(90) + secs(60));
-    for (n, seed) in (2..=3).flat_map(|n| (0..30).map(move |seed| (n, seed))) {
-        let config = EndpointConfig {
-            local_addresses: addresses(Side::A, 1),
-            association: standard(),
-            ..EndpointConfig::default()
-        };
-        let mut script = Script::with_end(Endpoint::new(config, [seed; 32]));
-        script.connect(&standard(), &addresses(Side::Z, n));
-        script.init_ack();
-        script.cookie_ack();
-        script.wait(longest);
-        assert_eq!(script.closed(), Some(&CloseReason::Unreachable), "{n} paths, seed {seed}");
-    }
-}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# What the account of memory costs: instructions that the benchmark `pair` takes with it and without it, for each
+# round of its exchange. Instructions, as times differ by more than that. Needs valgrind.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+target=${CARGO_TARGET_DIR:-../../target}
+
+# build NAME FLAGS: the benchmark as $folder/NAME.
+build() {
+  RUSTFLAGS=$2 cargo bench -q -p tresse-core --bench pair --no-run --target-dir "$target/account-$1" \
+    --message-format json 2>/dev/null | grep -o '"executable":"[^"]*/pair-[^"]*"' | cut -d'"' -f4 |
+    xargs -I{} cp {} "$folder/$1"
+}
+
+# count NAME SIZE: instructions of one exchange.
+count() {
+  valgrind -q --tool=callgrind --callgrind-out-file="$folder/out" "$folder/$1" --bench --profile-time 1 \
+    "pair/$2\$" > /dev/null 2>&1
+  callgrind_annotate --inclusive=yes --tree=calling --threshold=100 "$folder/out" 2> /dev/null | tr -d , |
+    sed -nE 's/^ *([0-9]+) .*=> .*Pair::exchange .*\(([0-9]+)x\).*/\1 \2/p' | sort -n -k2 | tail -1 |
+    awk '{ printf "%.0f", $1 / $2 }'
+}
+
+build with ""
+build without "--cfg tresse_without_account"
+for size in 50 1200 65536; do
+  with=$(count with $size) without=$(count without $size)
+  awk -v s=$size -v w="$with" -v o="$without" \
+    'BEGIN { printf "%5d bytes: %d instructions, %d without, %+.1f %%\n", s, w, o, (w / o - 1) * 100 }'
+done
