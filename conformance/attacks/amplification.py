@@ -55,7 +55,7 @@ def claimed():
 def play(victim):
     claimed()
     drawn("INIT", udp=b"")
-    unknown = b"".join(parameter(0xC000 + n, b"") for n in range(64))
+    unknown = b"".join(parameter(0xC100 + n, b"") for n in range(64))
     drawn("INIT with 64 unknown parameters to be reported", udp=unknown)
     drawn("INIT with 20 addresses", udp=b"".join(parameter(5, bytes([127, 0, 1, n])) for n in range(20)))
     drawn("DATA of nobody", data(1, b"x"))
