@@ -27,6 +27,7 @@ macro_rules! built_in {
 mod multipath;
 mod parameters;
 mod recovery;
+mod suggestion;
 #[cfg(test)]
 mod tests;
 
@@ -239,7 +240,7 @@ impl Default for Profile {
 #[non_exhaustive]
 pub enum ProfileError {
     /// No profile of that name is built in.
-    #[error("unknown profile \"{name}\"; known: {}; join them with +", known.join(", "))]
+    #[error("unknown profile \"{name}\"{}; known: {}; join them with +", meant(name, known), known.join(", "))]
     Unknown {
         /// The name, or the part of it, that is unknown.
         name: String,
@@ -401,6 +402,12 @@ impl Profile {
         let probe = &self.tail_loss_probe;
         range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
     }
+}
+
+/// What may have been meant by an unknown name, as a part of a sentence.
+fn meant(name: &str, known: &[&'static str]) -> String {
+    let nearest = suggestion::nearest(name, known);
+    nearest.map_or_else(String::new, |nearest| format!(": did you mean \"{nearest}\"?"))
 }
 
 /// The whole message, with the place it names, on one line.

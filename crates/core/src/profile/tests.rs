@@ -48,6 +48,9 @@ fn the_last_of_two_congestion_controls_counts() {
 fn mistakes_are_named() {
     let unknown = Profile::named("rfc9260+warp").unwrap_err().to_string();
     assert!(unknown.contains("warp") && unknown.contains("lksctp-2.6.15"), "{unknown}");
+    assert!(unknown.starts_with("unknown profile \"warp\"; known: "), "{unknown}");
+    let misspelt = Profile::named("tresse+f-rta").unwrap_err().to_string();
+    assert!(misspelt.starts_with("unknown profile \"f-rta\": did you mean \"f-rto\"?; known: "));
     let standard = Profile::standard();
     for (text, word) in [
         ("[rto]\nmin = 3", "min"),

@@ -1,0 +1,54 @@
+//! What somebody may have meant who misspelt a name.
+
+/// The known name that is nearest to a wrong one, if one is near: no more than a third of its characters
+/// were added, left out or changed.
+pub(super) fn nearest(wrong: &str, known: &[&'static str]) -> Option<&'static str> {
+    // Nobody has such a name, and the distance takes time.
+    if wrong.len() > 100 {
+        return None;
+    }
+    let wrong = wrong.to_lowercase();
+    let near = known.iter().map(|name| (distance(&wrong, name), *name));
+    near.min().filter(|(edits, name)| *edits <= name.len().div_ceil(3)).map(|(_, name)| name)
+}
+
+/// Levenshtein's distance: the fewest characters to add, leave out or change.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
+    for (n, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], n + 1);
+        for (m, b) in to.chars().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[m + 1];
+            row[m + 1] = changed.min(diagonal + 1).min(row[m] + 1);
+        }
+    }
+    row[to.chars().count()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_no_stranger() {
+        assert_eq!(
+            [distance("kitten", "sitting"), distance("", "abc"), distance("a", "a")],
+            [3, 3, 0]
+        );
+        let known: Vec<_> = crate::Profile::names().collect();
+        for (wrong, meant) in [
+            ("tress", Some("tresse")),
+            ("RFC9260", Some("rfc9260")),
+            ("rfc-9260", Some("rfc9260")),
+            ("early-retransmit-packet", Some("early-retransmit-packets")),
+            ("rack-tpl", Some("rack-tlp")),
+            ("warp", None),
+            ("", None),
+            ("quic-with-bbr", None),
+        ] {
+            assert_eq!(nearest(wrong, &known), meant, "{wrong}");
+        }
+        assert_eq!(nearest(&"x".repeat(1 << 20), &known), None);
+    }
+}
