@@ -3,7 +3,8 @@
 //! the goodput of an honest client that sends at a fixed rate all the time.
 //!
 //! `cargo run --release -p tresse --example soak -- [ASSOCIATIONS [SECONDS [RATE]]]`, by default 65 536, 60 s, and
-//! as many INITs in a second as one thread sends. Linux only: it reads `/proc`, and binds addresses of
+//! as many INITs in a second as one thread sends, 64 with one call. Beyond 65 535, the ports that an address has,
+//! associations come from a second one. Linux only: it reads `/proc`, and binds addresses of
 //! 127.0.0.0/8. The server is a process of its own with one thread, whose limits for one source are off: so
 //! the attack does its worst. Fails if the server holds more than its limit. What the client keeps depends on
 //! the machine: beyond what one processor takes, its socket loses packets of everybody.
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use quinn_udp::{Transmit, UdpSocketState};
 use tresse::{Association, Config, Endpoint, Profile, SendOptions, StreamId};
 use tresse_wire::{
     Chunk, CommonHeader, InitFields, Packet, PacketWriter, Parameter, Tsn, VerificationTag,
@@ -122,11 +124,14 @@ fn init(port: u16, tag: u32, packet: &mut Vec<u8>) {
 
 /// Opens associations from one address, of which nothing more is heard; how many there are.
 fn camp(server: SocketAddr, wanted: usize) -> Result<usize, Failure> {
-    let sockets = [UdpSocket::bind("127.0.0.9:0")?, UdpSocket::bind("127.0.0.9:0")?];
+    const PORTS: usize = 65_535;
+    let sockets = [UdpSocket::bind("127.0.0.9:0")?, UdpSocket::bind("127.0.0.10:0")?];
     let (mut packet, mut buffer) = (Vec::new(), vec![0; 65_536]);
     let mut open = 0;
     for n in 0..wanted {
-        let (socket, port) = (&sockets[n / 65_000], 1 + (n % 65_000) as u16);
+        let socket =
+            sockets.get(n / PORTS).ok_or("more associations than two addresses can have")?;
+        let port = 1 + (n % PORTS) as u16;
         socket.set_read_timeout(Some(Duration::from_millis(500)))?;
         socket.connect(server)?;
         'tries: for _ in 0..5 {
@@ -179,16 +184,30 @@ fn flood(
         Ok::<_, std::io::Error>(socket)
     };
     let sockets = (1..=200).map(bind).collect::<Result<Vec<_>, _>>()?;
-    let (mut packet, mut n, begin) = (Vec::new(), 0u32, Instant::now());
+    let state = UdpSocketState::new((&sockets[0]).into())?;
+    let (mut packet, mut batch, mut n, begin) = (Vec::new(), Vec::new(), 0u32, Instant::now());
+    let at_once = state.max_gso_segments().min((rate / 1000.0) as usize).max(1);
     while !stop.load(Ordering::Relaxed) {
         for socket in &sockets {
-            n = n.wrapping_add(1);
-            init(n as u16 | 1, n, &mut packet);
+            batch.clear();
+            for _ in 0..at_once {
+                n = n.wrapping_add(1);
+                init(n as u16 | 1, n, &mut packet);
+                batch.extend_from_slice(&packet);
+            }
+            let transmit = Transmit {
+                destination: server,
+                ecn: None,
+                contents: &batch,
+                segment_size: Some(packet.len()),
+                src_ip: None,
+            };
             // A full buffer is as good as a lost packet.
-            sent.fetch_add(u64::from(socket.send(&packet).is_ok()), Ordering::Relaxed);
+            let left = state.try_send(socket.into(), &transmit).is_ok();
+            sent.fetch_add(if left { at_once as u64 } else { 0 }, Ordering::Relaxed);
+            let due = Duration::from_secs_f64(f64::from(n) / rate);
+            std::thread::sleep(due.saturating_sub(begin.elapsed()));
         }
-        let due = Duration::from_secs_f64(f64::from(n) / rate);
-        std::thread::sleep(due.saturating_sub(begin.elapsed()));
     }
     Ok(())
 }
@@ -204,7 +223,11 @@ async fn goodput(client: &Association, time: Duration) -> Result<f64, Failure> {
     let mut due = tokio::time::interval(EVERY);
     while begin.elapsed() < time {
         due.tick().await;
-        client.send(StreamId(0), vec![1; MESSAGE], SendOptions::default()).await?;
+        let sent = client.send(StreamId(0), vec![1; MESSAGE], SendOptions::default());
+        match tokio::time::timeout(time.saturating_sub(begin.elapsed()), sent).await {
+            Ok(result) => result?,
+            Err(_) => break, // It is held up.
+        }
     }
     let after = acknowledged(client);
     Ok((after - before) / begin.elapsed().as_secs_f64())
@@ -232,7 +255,7 @@ async fn attack(wanted: usize, time: Duration, rate: f64) -> Result<(), Failure>
     let answered = server.answered.load(Ordering::Relaxed);
     let (counter, end, begin) = (Arc::clone(&sent), Arc::clone(&stop), Instant::now());
     let flooding = std::thread::spawn(move || flood(address, rate, &counter, &end));
-    let beside = goodput(&client, time).await?;
+    let beside = goodput(&client, time).await;
     stop.store(true, Ordering::Relaxed);
     flooding.join().map_err(|_| "the flood has failed")??;
     let time = begin.elapsed(); // A client that is held up takes longer.
@@ -247,8 +270,14 @@ async fn attack(wanted: usize, time: Duration, rate: f64) -> Result<(), Failure>
         thousands(answered),
         mebibytes(peak)
     );
-    println!("the client beside it: {:.1} Mbit/s, {:.0} %", beside * 8e-6, beside / alone * 100.0);
-    client.shutdown().await?;
+    match beside {
+        Ok(rate) => println!(
+            "the client beside it: {:.1} Mbit/s, {:.0} %",
+            rate * 8e-6,
+            rate / alone * 100.0
+        ),
+        Err(error) => println!("the client beside it is lost: {error}"),
+    }
     if peak > MEMORY as u64 + PROGRAM {
         return Err("the server held more than it may".into());
     }
