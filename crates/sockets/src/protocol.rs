@@ -54,7 +54,9 @@ pub enum Op {
     TakeError = 10,
     /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
     /// of the peer; opens an association if it needs one. Value: how many streams may be used
-    /// without asking again. Payload: the association's number.
+    /// without asking again. Payload: the association's number. With [`flag::PIECE`] a message of
+    /// several frames: EAGAIN while others wait, and otherwise the engine takes all that is written
+    /// until it has that message.
     CheckSend = 11,
     /// Detach the association `a` from a one-to-many socket, for `Accept`.
     PeelOff = 12,

@@ -351,7 +351,7 @@ impl Engine {
         let all: Vec<u64> = self.sockets.keys().copied().collect();
         for id in all {
             self.take_frames(id);
-            let waits = self.sockets.get(&id).is_some_and(|socket| socket.stalled.is_some());
+            let waits = self.sockets.get(&id).is_some_and(|socket| !socket.stalled.is_empty());
             if now || !waits {
                 self.close(id, waits);
             }
@@ -364,7 +364,7 @@ impl Engine {
         let Some(socket) = self.sockets.remove(&id) else { return };
         // Notifications that nobody read are no loss to the peer.
         let unread = socket.delivered && (unread || !socket.out.is_empty());
-        let abort = unread || socket.stalled.is_some() || socket.options.linger == Some(0);
+        let abort = unread || !socket.stalled.is_empty() || socket.options.linger == Some(0);
         for number in socket.associations {
             let Some(association) = self.associations.get_mut(&number) else { continue };
             association.socket = None;

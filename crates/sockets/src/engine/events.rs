@@ -68,7 +68,7 @@ impl Engine {
                 // for a peer that may never read again, and must hear of it.
                 self.take_frames(id);
                 let Some(socket) = self.sockets.get(&id) else { return };
-                let stalled = socket.stalled.is_some();
+                let stalled = !socket.stalled.is_empty();
                 if !waiting && (stalled || socket.hears_more()) {
                     self.stop_reading(id);
                 }
@@ -198,8 +198,11 @@ impl Engine {
             (association.socket, association.waiting, association.established);
         let error = match reason {
             CloseReason::Shutdown | CloseReason::Aborted => 0,
-            CloseReason::PeerAborted { .. } if !established => errno::ECONNREFUSED,
-            CloseReason::PeerAborted { .. } => errno::ECONNRESET,
+            // RFC 9260 §10: ICMP that says so is handled like an ABORT.
+            CloseReason::PeerAborted { .. } | CloseReason::NoSctp if !established => {
+                errno::ECONNREFUSED
+            }
+            CloseReason::PeerAborted { .. } | CloseReason::NoSctp => errno::ECONNRESET,
             CloseReason::ProtocolViolation(_) => errno::EPROTO,
             CloseReason::Crossed => errno::EISCONN,
             CloseReason::OutOfMemory => errno::ENOMEM,
@@ -233,13 +236,16 @@ impl Engine {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let (many, connection) = (socket.many, Rc::clone(&socket.conn));
         connection.changed.notify_one();
-        let lost = socket.stalled.take_if(|(header, _)| !many || header.association == number);
-        if let Some((header, payload)) = lost {
+        let waiting = std::mem::take(&mut socket.stalled);
+        let (lost, kept) =
+            waiting.into_iter().partition(|(header, _)| !many || header.association == number);
+        socket.stalled = kept;
+        for (header, payload) in lost {
             self.give_back(id, &header, payload);
         }
         if many {
             // What was written for it before comes back, too.
-            self.take_frames(id);
+            self.resume(id);
             return self.pump(id);
         }
         let Some(socket) = self.sockets.get_mut(&id) else { return };

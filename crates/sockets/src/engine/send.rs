@@ -80,14 +80,15 @@ impl Engine {
 
     /// There may be room in a send buffer.
     pub(super) fn resume(&mut self, id: u64) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        if let Some((header, payload)) = socket.stalled.take()
-            && self.take_message(id, &header, payload) == Taken::Stalled
-        {
-            return;
-        }
-        if let Some(socket) = self.sockets.get(&id) {
-            socket.conn.changed.notify_one();
+        loop {
+            let Some(socket) = self.sockets.get_mut(&id) else { return };
+            let Some((header, payload)) = socket.stalled.pop_front() else {
+                socket.conn.changed.notify_one();
+                break;
+            };
+            if self.pass_on(id, &header, payload) == Taken::Stalled {
+                return;
+            }
         }
         self.take_frames(id);
     }
@@ -115,17 +116,19 @@ impl Engine {
         let payload = if header.flags & flag::PIECE == 0 {
             Bytes::copy_from_slice(payload)
         } else {
+            socket.announced = false;
             socket.pieces.extend_from_slice(payload);
             std::mem::take(&mut socket.pieces).into()
         };
         let header = self.complete(id, header);
-        self.take_message(id, &header, payload)
+        self.take_message(id, header, payload)
     }
 
     /// Something was written past the C library, so its length and its place among the messages are
     /// not known. It was said to be sent and cannot be: the association ends, and the next call says so.
     fn refuse_frame(&mut self, id: u64) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.announced = false;
         socket.error = errno::EINVAL;
         if let Some(number) = socket.associations.first().copied().filter(|_| !socket.many) {
             self.abort_association(number, b"data was written past the sockets interface");
@@ -195,6 +198,10 @@ impl Engine {
         }
         // SCTP_EOF may be among what was written before.
         self.take_frames(id);
+        let long = header.flags & flag::PIECE != 0;
+        if long && header.sinfo_flags & sinfo::SENDALL != 0 {
+            return self.agree_to_long(id).map(|()| (0, 0));
+        }
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
         let whole = !self.socket(id)?.options.config.fragmentation;
@@ -221,11 +228,36 @@ impl Engine {
                 return Err(errno::EMSGSIZE);
             }
         }
+        if long {
+            self.agree_to_long(id)?;
+        }
         // How many the peer grants is not known before.
         Ok((if established && !whole { streams } else { 0 }, number))
     }
 
-    fn take_message(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
+    /// A message of several frames comes, unless there is one in front that waits.
+    fn agree_to_long(&mut self, id: u64) -> Fallible<()> {
+        let socket = self.socket(id)?;
+        if !socket.stalled.is_empty() || !socket.reads() {
+            return Err(errno::EAGAIN);
+        }
+        socket.announced = true;
+        Ok(())
+    }
+
+    /// A message that the program has written: behind those that wait, if there are any.
+    fn take_message(&mut self, id: u64, header: TxHeader, payload: Bytes) -> Taken {
+        match self.sockets.get_mut(&id) {
+            Some(socket) if !socket.stalled.is_empty() => {
+                socket.stalled.push_back((header, payload));
+                Taken::Stalled
+            }
+            _ => self.pass_on(id, &header, payload),
+        }
+    }
+
+    /// Hands a message to its association. One that has to wait is in front then.
+    fn pass_on(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
         if header.sinfo_flags & sinfo::SENDALL != 0 {
             return self.send_to_all(id, header, &payload);
         }
@@ -264,8 +296,8 @@ impl Engine {
         self.notify(id, number, &Notification::OldSendFailed(&failure));
     }
 
-    /// SCTP_SENDALL: to every association of the socket. Those whose buffer is full miss it, as a
-    /// wait for one would hold up all others.
+    /// SCTP_SENDALL: to every association of the socket. From those whose buffer is full it comes back, as
+    /// a wait for one would hold up all others.
     fn send_to_all(&mut self, id: u64, header: &TxHeader, payload: &Bytes) -> Taken {
         let numbers: Vec<u32> = self
             .sockets
@@ -274,9 +306,11 @@ impl Engine {
             .unwrap_or_default();
         for number in numbers {
             let header = TxHeader { association: number, address: None, ..*header };
-            let _ = self.send_to(id, number, &header, payload.clone());
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                socket.stalled = None;
+            if self.send_to(id, number, &header, payload.clone()) == Taken::Stalled
+                && let Some(socket) = self.sockets.get_mut(&id)
+                && let Some((header, payload)) = socket.stalled.pop_front()
+            {
+                self.give_back(id, &header, payload);
             }
         }
         Taken::Done
@@ -316,7 +350,7 @@ impl Engine {
             }
             if result == Err(SendRefusal::WouldBlock) {
                 if let Some(socket) = self.sockets.get_mut(&id) {
-                    socket.stalled = Some((*header, payload));
+                    socket.stalled.push_front((*header, payload));
                 }
                 return Taken::Stalled;
             }

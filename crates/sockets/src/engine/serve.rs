@@ -384,8 +384,8 @@ async fn over(engine: &Shared, number: u32) {
 /// Passes frames on between a program's socket and the engine, until the program closes it.
 async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
     loop {
-        let (reads, writes, stalled, over) = match engine.borrow().sockets.get(&id) {
-            Some(s) => (s.reads(), !s.out.is_empty(), s.stalled.is_some(), s.drained),
+        let (reads, writes, held_up, over) = match engine.borrow().sockets.get(&id) {
+            Some(s) => (s.reads(), !s.out.is_empty(), s.is_held_up(), s.drained),
             None => return,
         };
         let shut = over && conn.is_shut();
@@ -400,7 +400,7 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
                 guard.clear_ready();
             }
             // While a message waits, what is there stays there, even the end of the connection.
-            guard = conn.fd.readable(), if !over && !stalled => {
+            guard = conn.fd.readable(), if !over && !held_up => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 if reads {
                     if engine.borrow_mut().readable(id) {

@@ -21,6 +21,9 @@ use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
 
+/// Messages that wait at most. Only one has several frames, see `Socket::announced`.
+const MAX_STALLED: usize = 1024;
+
 /// Registers a descriptor with the runtime.
 #[expect(
     deprecated,
@@ -161,8 +164,12 @@ pub(crate) struct Socket {
     pub(crate) out: VecDeque<Vec<u8>>,
     /// A message was framed for the program, so what it leaves unread is not only notifications.
     pub(crate) delivered: bool,
-    /// A message that waits for room in a send buffer, with its association.
-    pub(crate) stalled: Option<(TxHeader, Bytes)>,
+    /// Messages that wait for room in a send buffer, with their associations: one, and what came while
+    /// a message of several frames was taken.
+    pub(crate) stalled: VecDeque<(TxHeader, Bytes)>,
+    /// A message of several frames may come. All of them are taken: who has written the first one cannot
+    /// go back, and need not wait for the peer.
+    pub(crate) announced: bool,
     /// The beginning of a message that is sent in pieces.
     pub(crate) pieces: Vec<u8>,
     /// What SO_ERROR will tell.
@@ -198,7 +205,8 @@ impl Socket {
             connecting: false,
             out: VecDeque::new(),
             delivered: false,
-            stalled: None,
+            stalled: VecDeque::new(),
+            announced: false,
             pieces: Vec::new(),
             error: 0,
             options,
@@ -244,7 +252,13 @@ impl Socket {
         let one = self.backlog.is_none()
             && !self.connecting
             && (!self.associations.is_empty() || self.ending == Ending::Failed);
-        self.stalled.is_none() && !self.drained && (self.many || one)
+        !self.is_held_up() && !self.drained && (self.many || one)
+    }
+
+    /// Whether what the program writes has to wait for room in a send buffer.
+    pub(crate) fn is_held_up(&self) -> bool {
+        let most = if self.announced { MAX_STALLED } else { 1 };
+        self.stalled.len() >= most
     }
 
     /// Whether a listener has room for another association, as in the kernel: for one more than its

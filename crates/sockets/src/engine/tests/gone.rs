@@ -52,3 +52,33 @@ fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
         assert!(matches!(told, Closed::Association(CloseReason::PeerAborted { .. })), "{told}");
     });
 }
+
+/// RFC 9260 §10 and RFC 6951 §5.5: a host without SCTP says so by ICMP, which is handled like an ABORT.
+#[test]
+fn where_nobody_speaks_sctp_connections_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("engine");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        // A port that somebody had, and nobody has.
+        let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let settings = Settings {
+            carrier: SocketAddr::from(([127, 0, 0, 1], 0)).into(),
+            peer_udp_port: closed.port(),
+            ..Settings::default()
+        };
+        let server = Server::bind(&path, &settings).unwrap();
+        let program = tokio::task::spawn_blocking(move || {
+            let client = Client::socket(&path, SOCK_STREAM);
+            let to = encode_addresses(&[SocketAddr::from(([127, 0, 0, 1], PORT))]);
+            client.call(Op::Connect, 1, 0, &to).map(|_| ())
+        });
+        let mut refused = Ok(());
+        let stop = async {
+            refused = program.await.unwrap();
+            Stop { close: true, patience: Duration::ZERO }
+        };
+        server.run(stop).await.unwrap();
+        assert_eq!(refused, Err(errno::ECONNREFUSED));
+    });
+}

@@ -61,3 +61,39 @@ fn who_waits_for_a_connection_hears_how_it_ended() {
         assert_eq!(refused, Err(errno::ENETUNREACH));
     });
 }
+
+/// SCTP_SENDALL waits for nobody: what finds no room comes back, and is not lost without a word.
+#[test]
+fn what_not_all_have_room_for_comes_back() {
+    with_engine(|path| {
+        let (server, client) = one_to_many(path);
+        let address = Some("127.0.0.1:7000".parse().unwrap());
+        client
+            .call(Op::CheckSend, 0, 0, &TxHeader { address, ..TxHeader::default() }.encode())
+            .unwrap();
+        // SCTP_ASSOC_CHANGE: up.
+        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
+        let all = TxHeader { sinfo_flags: sinfo::SENDALL, ..TxHeader::default() };
+        const SENT: usize = 60;
+        for _ in 0..SENT {
+            client.send(all, &[9; 100_000]);
+        }
+        for socket in [&server, &client] {
+            set_socket_timeout(&socket.fd, Timeout::Recv, Some(Duration::from_secs(5))).unwrap();
+        }
+        let (mut failed, mut arrived) = (0, 0);
+        client.call(Op::GetOption, SCTP.into(), 28, &[]).unwrap();
+        while arrived < SENT {
+            let mut buffer = vec![0; 300_000];
+            let Ok((len, _)) = recv(&server.fd, &mut buffer[..], RecvFlags::empty()) else { break };
+            let header = RxHeader::decode(&buffer[..len]).unwrap();
+            arrived += usize::from(header.kind == kind::DATA && header.flags & flag::END != 0);
+        }
+        while failed + arrived < SENT {
+            let (header, body) = client.receive();
+            let what = Fields(&body).u16(0);
+            failed += usize::from(header.kind == kind::NOTIFICATION && what == 0x8003);
+        }
+        assert!(failed > 0, "there was room for all");
+    });
+}
