@@ -17,6 +17,8 @@ use tresse_client as client;
 use tresse_core::Profile;
 use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
+use crate::fork;
+
 /// `carrier`: SCTP in UDP datagrams (RFC 6951).
 pub const TRESSE_UDP: c_int = 0;
 /// `carrier`: directly on IP, as protocol 132; needs the capability CAP_NET_RAW.
@@ -292,6 +294,7 @@ fn serve(
     runtime.block_on(async {
         match Server::bind(path, settings) {
             Ok(server) => {
+                fork::begin(server.udp_addr());
                 let _ = told.send(Ok(()));
                 let at_once = Stop { close: true, patience: Duration::ZERO };
                 // If the carrier fails, its sockets tell.

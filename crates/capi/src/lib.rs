@@ -13,6 +13,7 @@ mod dispatch;
 mod constants;
 mod engine;
 mod files;
+mod fork;
 mod readiness;
 mod sctp;
 mod transfer;

@@ -378,6 +378,18 @@ fn an_engine_that_is_killed() {
     assert_eq!(folders(), 0);
 }
 
+/// The same with libtresse, when a process ends that a child shares sockets with.
+#[test]
+fn a_child_that_outlives_the_engine() {
+    let Some(workshop) = Workshop::get() else { return };
+    let heir = workshop.build(&program("heir.c"), With::Shared, &[]);
+    let port = free_udp_port().unwrap().to_string();
+    let mut command = Command::new(heir);
+    command.env("TEST_UDP_PORT", port).env_remove("TRESSE_ENGINE");
+    // The child's output ends when it ends.
+    assert_eq!(check(&mut command), "every call has ended\n");
+}
+
 /// Who begins as root need not stay root.
 #[test]
 fn privileges_can_be_given_up() {

@@ -18,6 +18,9 @@ use crate::door::pass_through;
 use crate::table::borrow;
 use crate::{Fallible, errno};
 
+/// What calls on a socket fail with whose engine has gone.
+pub(crate) const GONE: i32 = libc::ENETDOWN;
+
 static ENGINE: OnceLock<PathBuf> = OnceLock::new();
 
 /// Where the engine listens: TRESSE_ENGINE in the environment, or what [`set_engine`] said; `None`
@@ -58,7 +61,7 @@ pub(crate) fn dial(flags: SocketFlags) -> Fallible<OwnedFd> {
             // It cannot be reached from here any more.
             Err(error) => {
                 let gone = matches!(error, Errno::CONNREFUSED | Errno::NOENT);
-                let error = if gone { libc::ENETDOWN } else { errno(error) };
+                let error = if gone { GONE } else { errno(error) };
                 return pass_through(flags).ok_or(error);
             }
         }
@@ -94,7 +97,8 @@ fn read_answer(frame: &[u8]) -> Fallible<Answer> {
     match read_reply(frame) {
         Some((0, value, payload)) => Ok((value, payload.to_vec())),
         Some((error, ..)) => Err(error),
-        None => Err(libc::ECONNRESET),
+        None if frame.is_empty() => Err(GONE),
+        None => Err(libc::EPROTO),
     }
 }
 
@@ -103,8 +107,7 @@ fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Fallible<T> {
     loop {
         match call() {
             Err(Errno::INTR) => {}
-            // The engine died.
-            Err(Errno::PIPE) => return Err(libc::ECONNRESET),
+            Err(Errno::PIPE | Errno::CONNRESET) => return Err(GONE),
             result => return result.map_err(errno),
         }
     }
@@ -156,7 +159,7 @@ pub(crate) struct Pending {
 pub(crate) fn take_error(socket: u64) -> Pending {
     let (error, state) = match call(Op::TakeError, socket, (0, 0), Vec::new()) {
         Ok((error, payload)) => (error as i32, payload.first().copied()),
-        Err(_) => (libc::ECONNRESET, None),
+        Err(_) => (GONE, None),
     };
     Pending { error, attempt: state == Some(3), unconnected: state == Some(2) }
 }

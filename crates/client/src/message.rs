@@ -26,6 +26,9 @@ mod cmsg {
 /// Bytes of `struct cmsghdr`: a `size_t` and two integers.
 const CMSG_HEADER: usize = size_of::<usize>() + 8;
 
+/// The most buffers of one call (`UIO_MAXIOV`).
+pub(crate) const MAX_BUFFERS: usize = 1024;
+
 fn align(len: usize) -> usize {
     len.next_multiple_of(size_of::<usize>())
 }

@@ -96,7 +96,7 @@ pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<
             Front::Frame(header, _) if header.kind == kind::ACCEPT => header.association,
             Front::Empty => {
                 drop(reading);
-                wait(fd, 0)?;
+                wait(fd, sock, 0)?;
                 continue;
             }
             // It does not listen any more.
@@ -127,7 +127,7 @@ pub(crate) fn limit_unsent(fd: i32, sock: &Sock, bytes: u32) {
 }
 
 /// Keeps a socket from being writable: its send buffer is filled so far that `poll` says no.
-fn fill(fd: i32) {
+pub(crate) fn fill(fd: i32) {
     let fd = borrow(fd);
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
     if matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0)) {

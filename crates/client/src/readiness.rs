@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
 use tresse_sockets::protocol::{HEADER, Op};
 
-use crate::control::call;
+use crate::control::{GONE, call};
 use crate::receive::{Front, Reading};
 use crate::table::{SOCKETS, Sock, borrow, inode_of, known, lock};
 
@@ -58,14 +58,15 @@ fn is_doubtful(said: c_short) -> bool {
 /// What is true of a socket of which the descriptor says `said`.
 fn truth(fd: c_int, sock: &Sock, said: c_short) -> c_short {
     let hung_up = said & POLLHUP != 0;
-    if sock.many || sock.listens_here() {
+    let ends = !sock.many && !sock.listens_here();
+    if !(hung_up || ends && (sock.is_connecting() || is_at_end(fd, sock))) {
         return said;
     }
-    if !(hung_up || sock.is_connecting() || is_at_end(fd, sock)) {
-        return said;
-    }
-    let Ok((shown, _)) = call(Op::Shown, sock.inode, (0, 0), Vec::new()) else { return said };
-    let shown = shown as c_short;
+    let shown = match call(Op::Shown, sock.inode, (0, 0), Vec::new()) {
+        Ok((shown, _)) if ends => shown as c_short,
+        Err(GONE) if hung_up => return said | POLLERR,
+        _ => return said,
+    };
     if shown & POLLERR == 0 && said & WRITABLE != 0 {
         sock.set_connecting(false);
     }
@@ -126,7 +127,7 @@ pub unsafe fn watch(
 ) -> c_int {
     if result == 0
         && operation != libc::EPOLL_CTL_DEL
-        && let Some(sock) = known(fd).filter(|sock| !sock.many)
+        && let Some(sock) = known(fd)
     {
         // SAFETY: as above.
         let data = unsafe { event.read_unaligned() }.u64;

@@ -8,16 +8,17 @@ use std::sync::MutexGuard;
 
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tresse_sockets::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
-use crate::control::{call, take_end, take_error};
-use crate::message::{part, total};
+use crate::control::{GONE, call, take_end, take_error};
+use crate::message::{MAX_BUFFERS, part, total};
 use crate::names::{begin_anew, blocks};
 use crate::processes::shared;
 use crate::send::is_approved;
 use crate::system::{self, Turn};
-use crate::table::{Sock, Stage, borrow, lock};
+use crate::table::{Sock, Stage, borrow, inode_of, lock};
 use crate::{Fallible, errno};
 
 /// A message, or a part of one.
@@ -97,10 +98,10 @@ impl Reading<'_> {
         if !skipped.is_empty() {
             iov.push(system::buffer(skipped));
         }
-        iov.extend_from_slice(rest);
+        // More the kernel does not take; what has no room stays.
+        iov.extend(rest.iter().take(MAX_BUFFERS - iov.len()));
         match system::receive(self.fd, &iov, libc::MSG_PEEK | libc::MSG_DONTWAIT) {
-            // The engine died.
-            Ok(0) => Err(libc::ECONNRESET),
+            Ok(0) | Err(libc::ECONNRESET) => Err(GONE),
             Ok(bytes) => {
                 let there = bytes.checked_sub(HEADER).ok_or(libc::EPROTO)?;
                 let header = RxHeader::decode(&head).ok_or(libc::EPROTO)?;
@@ -144,14 +145,18 @@ impl Drop for Reading<'_> {
 }
 
 /// Waits for a frame as the descriptor does: blocking or not, with its timeout, interrupted by
-/// signals.
-pub(crate) fn wait(fd: i32, flags: i32) -> Fallible<()> {
+/// signals. The descriptor may mean another file afterwards.
+pub(crate) fn wait(fd: i32, sock: &Sock, flags: i32) -> Fallible<()> {
     if flags & libc::MSG_DONTWAIT != 0 {
         return Err(libc::EAGAIN);
     }
     let mut byte = [0; 1];
-    recv(borrow(fd), &mut byte[..], RecvFlags::PEEK).map_err(errno)?;
-    Ok(())
+    match recv(borrow(fd), &mut byte[..], RecvFlags::PEEK) {
+        // Who looks finds out why.
+        Ok(_) | Err(Errno::CONNRESET) if inode_of(fd) == Some(sock.inode) => Ok(()),
+        Ok(_) | Err(Errno::CONNRESET) => Err(libc::EBADF),
+        Err(error) => Err(errno(error)),
+    }
 }
 
 /// Whether there is something to wait for, where a call would wait: a one-to-many socket that neither
@@ -175,6 +180,10 @@ pub fn can_wait(fd: i32, sock: &Sock) -> bool {
 /// As `recvmsg`.
 pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Option<Received>> {
     let room = total(iov)?;
+    if flags & libc::MSG_ERRQUEUE != 0 {
+        // As in the kernel, there are no such messages, and nobody waits for one.
+        return Err(libc::EAGAIN);
+    }
     if !sock.many && sock.stage() != Stage::Busy {
         return Err(libc::ENOTCONN);
     }
@@ -207,7 +216,7 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
                 if flags & libc::MSG_DONTWAIT == 0 && !can_wait(fd, sock) {
                     return Err(libc::ENOTCONN);
                 }
-                wait(fd, flags)?;
+                wait(fd, sock, flags)?;
                 continue;
             }
         };

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_send_buffer_size;
+use rustix::net::sockopt::{Timeout, socket_send_buffer_size, socket_timeout};
 use tresse_sockets::abi::{Fields, sinfo};
 use tresse_sockets::protocol::{HEADER, Op, TxHeader, encode_addresses, flag, kind};
 
 use crate::control::{call, take_error};
-use crate::message::{part, total};
+use crate::memory::read_memory;
+use crate::message::{MAX_BUFFERS, part, total};
+use crate::names::{blocks, fill};
 use crate::processes::shared;
 use crate::system::{self, Turn};
 use crate::table::{Sock, Stage, borrow, lock};
@@ -103,12 +105,12 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if len > MAX_MESSAGE {
         return Err(libc::EMSGSIZE);
     }
-    ask(fd, sock, &mut header, out.more, len)?;
     let piece = if len <= LEAST_PIECE { LEAST_PIECE } else { largest_piece(fd) };
     let result = if len <= piece {
+        ask(fd, sock, &mut header, out.more, len)?;
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
-        pieces(fd, sock, &header, out, (len, piece))
+        pieces(fd, sock, &mut header, out, (len, piece))
     };
     match result {
         Ok(()) => Ok(len),
@@ -148,8 +150,10 @@ fn ask(
     len: usize,
 ) -> Fallible<()> {
     let asked = (header.association, header.address);
-    let plain =
-        more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
+    let long = header.flags & flag::PIECE != 0;
+    let plain = more.is_empty()
+        && !long
+        && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     if plain && known {
@@ -165,7 +169,7 @@ fn ask(
             return Ok(());
         }
     }
-    if header.sinfo_flags & sinfo::SENDALL != 0 {
+    if header.sinfo_flags & sinfo::SENDALL != 0 && !long {
         return Ok(());
     }
     let (streams, number) = check(sock, header, more, len)?;
@@ -213,7 +217,15 @@ fn frame(
     flags: i32,
 ) -> Fallible<()> {
     let mut head = header.encode();
-    let iov: Vec<iovec> = std::iter::once(system::buffer(&mut head)).chain(payload).collect();
+    let mut iov: Vec<iovec> = std::iter::once(system::buffer(&mut head)).chain(payload).collect();
+    let mut last = Vec::new();
+    if iov.len() > MAX_BUFFERS {
+        // With the head it is one more than the kernel takes.
+        for part in iov.drain(MAX_BUFFERS - 1..) {
+            last.extend(read_memory(part.iov_base, part.iov_len)?);
+        }
+        iov.push(system::buffer(&mut last));
+    }
     system::send(fd, &iov, flags & libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL).map(|_| ())
 }
 
@@ -223,25 +235,52 @@ fn largest_piece(fd: i32) -> usize {
     room.saturating_sub(KEPT + HEADER).clamp(LEAST_PIECE, MAX_PIECE)
 }
 
-/// A long message, not mixed with another one: of this process or of one that has the socket, too.
+/// A long message, not mixed with another one: of this process or of one that has the socket, too. The
+/// engine has agreed to take all of it before the first piece is written, so that nobody waits in the middle
+/// for a peer that does not read.
 fn pieces(
     fd: i32,
     sock: &Sock,
-    header: &TxHeader,
+    header: &mut TxHeader,
     out: &Outgoing<'_>,
-    sizes: (usize, usize),
+    (len, piece): (usize, usize),
 ) -> Fallible<()> {
-    let _order = lock(&sock.sending);
-    if !shared() {
-        return write_pieces(fd, header, out, sizes);
+    header.flags |= flag::PIECE;
+    loop {
+        let order = lock(&sock.sending);
+        let shared = shared();
+        if shared {
+            system::lock(fd, Turn::Writing, true);
+        }
+        let asked = ask(fd, sock, header, out.more, len);
+        let result = asked.and_then(|()| write_pieces(fd, header, out, (len, piece)));
+        if shared {
+            system::lock(fd, Turn::Writing, false);
+        }
+        drop(order);
+        if result != Err(libc::EAGAIN) {
+            return result;
+        }
+        // `poll` says no until the engine takes something again.
+        fill(fd);
+        if out.flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
+            return result;
+        }
+        wait_for_room(fd)?;
     }
-    system::lock(fd, Turn::Writing, true);
-    let result = write_pieces(fd, header, out, sizes);
-    system::lock(fd, Turn::Writing, false);
-    result
 }
 
-/// Once its first piece is written, the others follow, even if that takes a wait.
+/// Waits until there is room, as long as SO_SNDTIMEO says; signals interrupt that.
+fn wait_for_room(fd: i32) -> Fallible<()> {
+    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    let patience = patience.and_then(|time| Timespec::try_from(time).ok());
+    let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
+    match poll(&mut fds, patience.as_ref()) {
+        Ok(0) => Err(libc::EAGAIN),
+        result => result.map(|_| ()).map_err(errno),
+    }
+}
+
 fn write_pieces(
     fd: i32,
     header: &TxHeader,
@@ -253,12 +292,13 @@ fn write_pieces(
         let n = piece.min(len - sent);
         let last = sent + n == len;
         let first = if sent == 0 { flag::FIRST } else { 0 };
-        let flags = header.flags | flag::PIECE | first;
+        let flags = header.flags | first;
         let flags = if last { flags | flag::END } else { flags & !flag::END };
         let header = TxHeader { flags, ..*header };
         match frame(fd, &header, part(out.iov, sent, n), out.flags) {
             Ok(()) => sent += n,
-            Err(libc::EAGAIN | libc::EINTR) if sent > 0 => {
+            // The engine takes them as fast as it can.
+            Err(libc::EAGAIN | libc::EINTR) => {
                 let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
                 match poll(&mut fds, None) {
                     Ok(_) | Err(Errno::INTR) => {}

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize,
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rustix::fs::{FileType, fstat};
-use rustix::net::{AddressFamily, SocketAddrUnix, getpeername};
+use rustix::net::{AddressFamily, SocketAddrUnix, getpeername, getsockname};
 use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
 use tresse_sockets::protocol::Op;
 
@@ -124,6 +124,12 @@ impl Sock {
         copy.linger.store(self.linger.load(Ordering::Relaxed), Ordering::Relaxed);
         copy.descriptors.store(self.descriptors.load(Ordering::Relaxed), Ordering::Relaxed);
         copy
+    }
+
+    /// What it is known by.
+    #[must_use]
+    pub fn inode(&self) -> u64 {
+        self.inode
     }
 
     fn noted_stage(&self) -> Stage {
@@ -252,6 +258,14 @@ fn is_ours(fd: i32) -> bool {
         (_, Some(name)) => is_passed(name) && is_trusted(borrow(fd)),
         _ => false,
     }
+}
+
+/// Whether a descriptor is the engine's end of a connection, or the one with which it listens: so it is in
+/// a process that has the engine itself.
+#[must_use]
+pub fn is_end_of_engine(fd: i32) -> bool {
+    let name = getsockname(borrow(fd)).ok().and_then(|name| SocketAddrUnix::try_from(name).ok());
+    name.is_some_and(|name| name.path().is_some_and(|path| is_engine(path.to_bytes())))
 }
 
 /// An option of a socket that is a number, as the engine has it.

@@ -9,14 +9,11 @@ use tresse_sockets::abi::Struct;
 
 use crate::Fallible;
 use crate::memory::{read_memory, read_structs, write_memory};
-use crate::message::{read_control, write_control};
+use crate::message::{MAX_BUFFERS, read_control, write_control};
 use crate::names::{read_name, write_name};
 use crate::receive::receive;
 use crate::send::{Outgoing, send};
 use crate::table::Sock;
-
-/// The most buffers of one call (`UIO_MAXIOV`).
-const MAX_BUFFERS: usize = 1024;
 
 /// The buffers of a call.
 ///

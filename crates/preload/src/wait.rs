@@ -17,7 +17,9 @@ pub(crate) fn wait(fd: c_int) -> bool {
     let mut byte = 0_u8;
     let recv = next!(fn recv(c_int, *mut c_void, size_t, c_int) -> ssize_t);
     // SAFETY: there is room for one byte, which stays in the queue.
-    unsafe { recv(fd, (&raw mut byte).cast(), 1, libc::MSG_PEEK) >= 0 }
+    let there = unsafe { recv(fd, (&raw mut byte).cast(), 1, libc::MSG_PEEK) >= 0 };
+    // If the engine has gone, who looks finds out.
+    there || errno() == libc::ECONNRESET
 }
 
 /// The program's `errno`.
@@ -38,24 +40,33 @@ pub(crate) fn set_errno(number: c_int) {
 macro_rules! receive {
     ($fd:expr, $flags:expr, $sock:ident, $now:ident => $operation:expr) => {
         let before = $crate::wait::errno();
+        let mut waited_for = None;
         while let Some($sock) = client::lookup($fd) {
+            if waited_for.is_some_and(|inode| inode != $sock.inode()) {
+                break;
+            }
             let given: c_int = $flags;
             let $now = given | libc::MSG_DONTWAIT;
             let result = $operation;
             let error = || std::io::Error::last_os_error().raw_os_error();
             let empty = result < 0 && error() == Some(libc::EAGAIN);
-            if !empty || given & libc::MSG_DONTWAIT != 0 {
+            if !empty || given & (libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE) != 0 {
                 return result;
             }
             if !client::can_wait($fd, &$sock) {
                 return client::give(Err::<isize, _>(libc::ENOTCONN)) as _;
             }
+            waited_for = Some($sock.inode());
             drop($sock);
             // A call that succeeds leaves `errno` alone.
             $crate::wait::set_errno(before);
             if !$crate::wait::wait($fd) {
                 return -1;
             }
+        }
+        if waited_for.is_some() {
+            // Another thread has closed it, and the descriptor may mean another file.
+            return client::give(Err::<isize, _>(libc::EBADF)) as _;
         }
     };
 }

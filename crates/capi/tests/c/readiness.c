@@ -159,10 +159,56 @@ static void again(void)
 	close(server);
 }
 
+/* Messages that take several frames to the engine, to a peer that does not read: nobody waits who does not
+ * want to, `poll` agrees, and all arrive that were taken. */
+static void long_messages(void)
+{
+	static char message[300000], got[300000];
+	int server = listener(SOCK_STREAM, PORT), there, taken = 0, sent, n;
+	int here = pair(server, PORT, &there);
+
+	nonblock(here);
+	for (;;) {
+		memset(message, 'a' + taken % 26, sizeof message);
+		if (send(here, message, sizeof message, 0) < 0)
+			break;
+		CHECK(++taken < 1000);
+	}
+	CHECK(errno == EAGAIN && taken > 0);
+	CHECK(!ready(here, POLLOUT, 100));
+	/* Who wants to wait may, and a signal or SO_SNDTIMEO ends that. */
+	struct timeval patience = { 0, 50000 };
+	CHECK(setsockopt(here, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0);
+	CHECK(fcntl(here, F_SETFL, fcntl(here, F_GETFL) & ~O_NONBLOCK) == 0);
+	FAILS(send(here, message, sizeof message, 0), EAGAIN);
+	FAILS(send(here, message, sizeof message, MSG_DONTWAIT), EAGAIN);
+	nonblock(here);
+
+	for (n = 0, sent = taken; n < sent; n++) {
+		int len = 0;
+		while (len < (int)sizeof got) {
+			ssize_t more = recv(there, got + len, sizeof got - len, 0);
+			CHECK(more > 0);
+			len += more;
+		}
+		CHECK(got[0] == 'a' + n % 26 && memcmp(got, got + 1, sizeof got - 1) == 0);
+		/* There is room again, sooner or later, and `poll` says so. */
+		if (sent == taken && n > 0 && ready(here, POLLOUT, 100)) {
+			memset(message, 'a' + taken % 26, sizeof message);
+			if (send(here, message, sizeof message, 0) >= 0)
+				sent++;
+		}
+	}
+	CHECK(sent == taken + 1);
+	CHECK(ready(here, POLLOUT, 10000));
+	CHECK(close(here) == 0 && close(there) == 0 && close(server) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	start(argc, argv);
 	all_three();
 	again();
+	long_messages();
 	return 0;
 }

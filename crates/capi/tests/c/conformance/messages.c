@@ -311,6 +311,33 @@ CASE(dontwait_on_empty)
 	FAILS(receive(pair.server, MSG_DONTWAIT)->len, EAGAIN);
 }
 
+CASE(nobody_waits_for_the_error_queue)
+{
+	struct pair pair = paired(ONE);
+	char byte;
+	SENDS(pair.client, "x");
+	SAME(recv(pair.server, &byte, 1, MSG_PEEK), 1);
+	FAILS(recv(pair.server, &byte, 1, MSG_ERRQUEUE), EAGAIN);
+	ARRIVES(pair.server, "x");
+	FAILS(recv(pair.server, &byte, 1, MSG_ERRQUEUE), EAGAIN);
+}
+
+CASE(as_many_buffers_as_there_can_be)
+{
+	static struct iovec parts[1025];
+	static char into[1024];
+	struct pair pair = paired(ONE);
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 1024 };
+	for (int n = 0; n < 1025; n++)
+		parts[n] = (struct iovec){ "abcdefgh" + n % 8, 1 };
+	SAME(sendmsg(pair.client, &message, 0), 1024);
+	SAME(recv(pair.server, into, sizeof into, 0), 1024);
+	CHECK(memcmp(into, "abcdefgh", 8) == 0 && memcmp(into + 1016, "abcdefgh", 8) == 0);
+	message.msg_iovlen = 1025;
+	FAILS(sendmsg(pair.client, &message, 0), EMSGSIZE);
+	FAILS(writev(pair.client, parts, 1025), EINVAL);
+}
+
 CASE(zero_length_receive)
 {
 	struct pair pair = paired(ONE);
