@@ -2,7 +2,7 @@
 
 use std::iter;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -53,6 +53,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
                 output,
                 interrupts,
                 timeout: args.common.timeout,
+                early: Mutex::default(),
             };
             run_session(session, peer, args.sctp_port).await
         }
@@ -159,7 +160,7 @@ async fn agree(session: &Session) -> Result<DelayKind, Failure> {
     let hello =
         Control::Hello { version: VERSION, clock: ours.clone(), test: session.test.clone() };
     session.tell(&hello).await?;
-    let answer = timeout(session.timeout, session.association.recv()).await.map_err(|_| {
+    let answer = timeout(session.timeout, session.first_control()).await.map_err(|_| {
         Failure::Failed(format!("the server did not answer within {}", Time(session.timeout)))
     })?;
     let Some(answer) = answer else { return Err(session.ended().await) };

@@ -75,7 +75,7 @@ async fn receive(session: &Session, tally: &Tally, check: &mut Check) -> Result<
         if let Some(done) = done.take_if(|done| tally.messages() >= done.messages) {
             return Ok(done);
         }
-        let Some(received) = session.association.recv().await else {
+        let Some(received) = session.recv().await else {
             return Err(session.ended().await);
         };
         let message = received.message;
@@ -107,7 +107,7 @@ async fn finish(
         return Ok(None);
     }
     loop {
-        let Some(received) = session.association.recv().await else {
+        let Some(received) = session.recv().await else {
             return Err(session.ended().await);
         };
         match protocol::parse(&received.message.payload).map_err(Failure::Failed)? {

@@ -164,7 +164,7 @@ async fn listen(
     echoes: &mut Durations,
 ) -> Result<ReceiverReport, Failure> {
     loop {
-        let Some(received) = session.association.recv().await else {
+        let Some(received) = session.recv().await else {
             return Err(session.ended().await);
         };
         tally.hear();

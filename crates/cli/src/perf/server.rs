@@ -1,7 +1,7 @@
 //! `tresse perf server`
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -136,6 +136,7 @@ async fn serve(
         output,
         interrupts,
         timeout: common.timeout,
+        early: Mutex::default(),
     };
     let (outcome, result) = run_session(&session).await;
     match &result {

@@ -1,11 +1,12 @@
 //! One test on one association, seen from one side.
 
+use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tresse::{Association, Closed, Endpoint, Profile, SendError};
+use tresse::{Association, Closed, Endpoint, Profile, ReceivedMessage, SendError, StreamId};
 
 use super::flow::FlowResult;
 use super::outcome::Failure;
@@ -102,6 +103,8 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) interrupts: Interrupts,
     pub(crate) timeout: Duration,
+    /// What came before the server's answer: streams have no order among them.
+    pub(crate) early: Mutex<VecDeque<ReceivedMessage>>,
 }
 
 /// What a test gave; parts are missing when it failed.
@@ -129,6 +132,26 @@ impl Session {
 
     pub(crate) async fn tell(&self, control: &Control) -> Result<(), Failure> {
         protocol::send(&self.association, control).await.map_err(|e| self.send_failed(&e))
+    }
+
+    /// The next message; `None` when the association has ended.
+    pub(crate) async fn recv(&self) -> Option<ReceivedMessage> {
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        match early {
+            Some(message) => Some(message),
+            None => self.association.recv().await,
+        }
+    }
+
+    /// The first control message. What comes before it waits for [`recv`](Self::recv).
+    pub(crate) async fn first_control(&self) -> Option<ReceivedMessage> {
+        loop {
+            let received = self.association.recv().await?;
+            if received.message.stream == StreamId(0) {
+                return Some(received);
+            }
+            self.early.lock().unwrap_or_else(PoisonError::into_inner).push_back(received);
+        }
     }
 
     /// The failure when the association gave no further message.

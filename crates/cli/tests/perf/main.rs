@@ -1,5 +1,6 @@
 //! `tresse perf` as two processes on the loopback interface.
 
+mod lost;
 mod mistakes;
 #[path = "../processes/mod.rs"]
 mod processes;
@@ -363,7 +364,7 @@ fn top_shows_the_associations_of_a_running_server() {
         assert!(Instant::now() < deadline, "{table}");
     };
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].contains("1 associations"), "{table}");
+    assert!(lines[0].contains("1 association,"), "{table}");
     assert!(lines[1].starts_with("ASSOC") && lines[1].contains("QUEUE"), "{table}");
     assert!(lines[2].contains("127.0.0.1"), "{table}");
     drop((client, server));

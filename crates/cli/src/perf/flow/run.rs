@@ -137,7 +137,7 @@ async fn listen(
         if arrived.is_some() && received.is_some() {
             break;
         }
-        let Some(message) = session.association.recv().await else {
+        let Some(message) = session.recv().await else {
             return Err(session.ended().await);
         };
         let message = message.message;
