@@ -172,6 +172,15 @@ fn play(args: &Args) -> Result<ExitCode, ArenaError> {
     for scenario in &scenarios {
         store.keep(scenario)?;
     }
+    let cells = cells(&scenarios, &stacks);
+    let names: Vec<String> = stacks.iter().map(ToString::to_string).collect();
+    // Compilers may be at work for minutes before the first one is played.
+    say(format_args!(
+        "{} cells: {} scenarios with {}; other stacks are built first, where that was not done",
+        cells.len(),
+        scenarios.len(),
+        names.join(", ")
+    ));
     let theatre = Theatre::new(&stacks, tresse, args.captures.clone())?;
     stop_on_signals(&args.out, theatre.folder());
     for (stack, why) in theatre.missing(&stacks) {
@@ -193,7 +202,7 @@ fn play(args: &Args) -> Result<ExitCode, ArenaError> {
             repetition + 1
         ));
     };
-    tresse_arena::run(&cells(&scenarios, &stacks), &theatre, jobs, &mut store, &told)?;
+    tresse_arena::run(&cells, &theatre, jobs, &mut store, &told)?;
     say(format_args!("{:.0} s", start.elapsed().as_secs_f64()));
     let failed =
         store.records[before..].iter().any(|record| matches!(record.outcome, Outcome::Failed(_)));

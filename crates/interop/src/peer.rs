@@ -48,7 +48,7 @@ pub enum Silence {
     #[error("it ended early and said: {0:?}")]
     Ended(Vec<String>),
     /// The time is over; it has said this.
-    #[error("it said nothing in time, but: {0:?}")]
+    #[error("it did not say in time what it should; it said: {0:?}")]
     Late(Vec<String>),
 }
 

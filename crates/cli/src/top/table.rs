@@ -49,11 +49,12 @@ fn headline(source: &Source) -> String {
         .iter()
         .filter_map(|name| now.endpoint.get(*name))
         .sum();
+    let associations = now.associations.len() + now.omitted;
     let mut line = format!(
-        "{address} process {}: {} associations, out {}/s, in {}/s; lost {}, sent again {}, timeouts {}, \
+        "{address} process {}: {associations} association{}, out {}/s, in {}/s; lost {}, sent again {}, timeouts {}, \
          spurious {}, dropped {dropped}",
         now.process,
-        now.associations.len() + now.omitted,
+        if associations == 1 { "" } else { "s" },
         rate("bytes_sent"),
         rate("bytes_received"),
         now.lost_chunks.values().sum::<u64>(),
@@ -262,7 +263,7 @@ pub(super) mod tests {
         let text = text(&[source]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[0].contains("process 9: 1 associations, out 4.00 Mbit/s"), "{text}");
+        assert!(lines[0].contains("process 9: 1 association, out 4.00 Mbit/s"), "{text}");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let expected = [
             "1v1",
