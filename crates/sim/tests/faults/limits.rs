@@ -164,6 +164,12 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
         let rates = scenario.links.iter().filter(|link| link.from != host);
         let slowest = rates.filter_map(|link| link.config.bandwidth_kbps).fold(1e6, f64::min);
         span += Duration::from_secs_f64(8.0 * bits / (slowest * 1000.0));
+        let sender = &scenario.hosts[1 - host].config;
+        if sender.profile.bundle_new.enabled && !sender.profile.budget.enabled {
+            // Pedersen (2006) §4.4: what is outstanding fills the packet of each message.
+            let bits = 8.0 * (incoming.len() * sender.mtu) as f64;
+            span += Duration::from_secs_f64(bits / (slowest * 1000.0));
+        }
         let delays = scenario.links.iter().map(|link| link.config.delay_ms).fold(0.0, f64::max);
         span += Duration::from_secs_f64(incoming.len() as f64 * 2.0 * delays / 1000.0 / 10.0);
         span += round_trip(scenario, host).mul_f64(rounds(scenario, host));
