@@ -224,7 +224,7 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
             };
             dead = least(told, tries);
             let lives = |dead: Option<Duration>| dead.is_some_and(|dead| dead <= budget);
-            healthy = both_up && lives(dead) && heard_through_nat(scenario);
+            healthy = both_up && lives(dead);
             // What only one of the excuses saves.
             if !healthy && !ended_well(scenario, end) {
                 excuses.insert(match dead {
@@ -233,8 +233,7 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
                     None if lives(least(told, 1000)) => "excused: many paths, much loss",
                     None => "excused: no pair known to both",
                     Some(dead) if dead > BUDGET => "excused: dead for more than 30 s",
-                    Some(dead) if dead > budget => "excused: dead for longer than timers bridge",
-                    Some(_) => "excused: nothing heard through a NAT",
+                    Some(_) => "excused: dead for longer than timers bridge",
                 });
             }
         } else if !healthy && !ended_well(scenario, end) {
@@ -244,9 +243,7 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
         if !healthy || ended_well(scenario, end) {
             continue;
         }
-        if is_last(&ledger.ends, end) {
-            excuses.insert("excused: lacks nothing but the news");
-        } else if is_replaced(scenario, &ledger.ends, end) {
+        if is_replaced(scenario, &ledger.ends, end) {
             excuses.insert("excused: one of two calls");
         } else {
             let dead = dead.unwrap_or_default();
@@ -329,11 +326,6 @@ fn withholds(scenario: &Scenario, host: usize) -> bool {
     plan.wildcard && (calls || called)
 }
 
-/// A server finds a client behind a NAT again when the client speaks: heartbeats see to that.
-fn heard_through_nat(scenario: &Scenario) -> bool {
-    scenario.nat.is_none() || scenario.hosts[0].config.profile.heartbeat.enabled
-}
-
 /// Two hosts that call each other, over addresses of which neither can know yet that they belong together,
 /// may have two associations for a while. One remains: the other one ends once the peer's tag shows that it
 /// is one too many, or because the peer takes it for a restart (RFC 9260 §5.2.4 A). Or it is never set up:
@@ -351,17 +343,6 @@ fn is_replaced(scenario: &Scenario, ends: &[End], end: &End) -> bool {
     };
     let other = ends.iter().find(remains);
     both_call && ended && other.is_some_and(|other| ended_well(scenario, other))
-}
-
-/// The other end is gone, after everything was acknowledged: this one lacks nothing but the news, and no
-/// protocol can promise that the last message arrives (RFC 9260 §9.2 gives it a few tries).
-fn is_last(ends: &[End], end: &End) -> bool {
-    let unheard =
-        |c: &CloseReason| matches!(c, CloseReason::Unreachable | CloseReason::ShutdownTimeout);
-    let gone = |other: &End| {
-        other.host != end.host && matches!(other.closed, Some((_, CloseReason::Shutdown)))
-    };
-    end.closed.as_ref().is_some_and(|(_, c)| unheard(c)) && ends.iter().any(gone)
 }
 
 fn ended_well(scenario: &Scenario, end: &End) -> bool {
