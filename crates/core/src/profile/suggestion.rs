@@ -8,22 +8,8 @@ pub(super) fn nearest(wrong: &str, known: &[&'static str]) -> Option<&'static st
         return None;
     }
     let wrong = wrong.to_lowercase();
-    let near = known.iter().map(|name| (distance(&wrong, name), *name));
+    let near = known.iter().map(|name| (strsim::levenshtein(&wrong, name), *name));
     near.min().filter(|(edits, name)| *edits <= name.len().div_ceil(3)).map(|(_, name)| name)
-}
-
-/// Levenshtein's distance: the fewest characters to add, leave out or change.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (n, a) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], n + 1);
-        for (m, b) in to.chars().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[m + 1];
-            row[m + 1] = changed.min(diagonal + 1).min(row[m] + 1);
-        }
-    }
-    row[to.chars().count()]
 }
 
 #[cfg(test)]
@@ -32,10 +18,6 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_found_and_no_stranger() {
-        assert_eq!(
-            [distance("kitten", "sitting"), distance("", "abc"), distance("a", "a")],
-            [3, 3, 0]
-        );
         let known: Vec<_> = crate::Profile::names().collect();
         for (wrong, meant) in [
             ("tress", Some("tresse")),
