@@ -176,11 +176,11 @@ impl Association {
         let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
         in_flight.clear();
         self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
-        let earliest = self.sender.board.earliest(path);
         for seq in &in_flight {
-            // RFC 8985 §6.3: what was sent just now is not lost yet.
-            let sent = self.sender.board.get(*seq).map_or(now, |c| c.last_sent);
-            if Some(*seq) == earliest || !self.sender.recovery.spares(now, path, sent) {
+            // RFC 8985 §6.3: what was sent just now is not lost yet. What left with the earliest chunk, in
+            // one packet perhaps, shares its fate.
+            let left = self.sender.board.get(*seq).map_or(now, |c| c.last_sent);
+            if left == sent || !self.sender.recovery.spares(now, path, left) {
                 let lost = self.lose(now, *seq, LossCause::Timeout) != 0;
                 if lost && early.is_some() {
                     self.sender.recovery.budget.on_early_timeout(*seq);

@@ -1,6 +1,7 @@
 //! RACK, tail loss probes and Proportional Rate Reduction (RFC 8985, RFC 6937). RTT is 100 ms.
 
 use super::story::Story;
+use crate::event::LossCause;
 
 const QUICK: &str = "[sack]\ndelay_ms = 50\n[tail_loss_probe]\nmax_sack_delay_ms = 50\n";
 
@@ -36,6 +37,22 @@ fn rack_finds_a_lost_retransmission() {
     };
     assert_eq!(run("rfc9260"), 1);
     assert_eq!(run("rfc9260+rack"), 0);
+}
+
+/// RFC 8985 §6.3 spares what is too young to be lost. T3-rtx may expire within the reordering window; then
+/// the earliest chunk is lost, and all that was in its packet.
+#[test]
+fn a_timeout_repeats_the_whole_packet() {
+    let quick = format!("{QUICK}[rto]\nmin_ms = 110\n");
+    let mut story = Story::new("rfc9260+rack", &quick, 50);
+    for i in 0..30 {
+        story.say(200 * i, 1, 100);
+    }
+    story.lose(&[(31, 1), (32, 1), (33, 1)]);
+    story.say(6000, 3, 100);
+    story.end(9000);
+    assert_eq!(story.stats().timeouts, 1);
+    assert_eq!(story.stats().retransmissions_by(LossCause::Timeout), 3);
 }
 
 #[test]
