@@ -102,6 +102,13 @@ impl Association {
         self.patience.due.filter(|due| alone && *due > now)
     }
 
+    /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
+    /// of which no report ever tells whether it was in vain.
+    pub(super) fn put_off_control(&self, now: Time, path: PathId) -> Option<Time> {
+        let bounded = self.sender.recovery.budget.is_enabled() && !self.has_refuge(path);
+        self.early_until(now).filter(|_| bounded)
+    }
+
     /// What times out on `path` goes to another one that works: that is no load on the path that may be
     /// congested.
     pub(super) fn has_refuge(&self, path: PathId) -> bool {

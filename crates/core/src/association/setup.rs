@@ -208,7 +208,12 @@ impl Association {
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
         // Who asked for a ceiling means so many attempts of that length.
-        let counts = self.is_error(now) || self.profile().limits.max_init_rto().is_some();
+        let ceiling = self.profile().limits.max_init_rto().is_some();
+        if let Some(at) = self.put_off_control(now, self.setup.path).filter(|_| !ceiling) {
+            self.setup.t1 = Some(at);
+            return;
+        }
+        let counts = self.is_error(now) || ceiling;
         self.setup.attempts += u32::from(counts);
         self.setup.sent_once = None;
         let path = self.setup.path;

@@ -127,6 +127,10 @@ impl Association {
     //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
+        if let Some(at) = self.put_off_control(now, self.shutdown.path) {
+            self.shutdown.t2 = Some(at);
+            return;
+        }
         let error = self.is_error(now);
         self.shutdown.attempts += u32::from(error);
         let limit = self.profile().limits.association_max_retrans;
