@@ -264,8 +264,8 @@ impl Association {
             cause,
         });
         let end = self.sender.board.next_seq();
-        let calm = self.is_calm(path);
-        let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm };
+        let (calm, asks) = (self.is_calm(path), false);
+        let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm, asks };
         self.sender.recovery.on_sent(&sent);
     }
 
@@ -295,7 +295,8 @@ impl Association {
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = self.state == State::ShutdownPending;
             let (calm, enabled) = (self.is_calm(path), self.profile().sack.ask_when_idle);
-            let asks = last && (hurry || (enabled && self.sender.asking.asks(calm)));
+            let sparse = enabled && self.sender.is_thin();
+            let asks = last && (hurry || (sparse && self.sender.asking.asks(calm)));
             let seq = self.sender.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
@@ -348,7 +349,8 @@ impl Association {
         carried.bytes += data_chunk_len(bytes);
         carried.highest = carried.highest.max(seq);
         let (size, end, calm) = (data_chunk_len(bytes), seq + 1, self.is_calm(path));
-        let sent = Sent { now, path, seq, again: None, bytes: size, end, calm };
+        let asks = carried.asks_for_sack;
+        let sent = Sent { now, path, seq, again: None, bytes: size, end, calm, asks };
         self.sender.recovery.on_sent(&sent);
         self.journal.stats.data_chunks_sent += 1;
         //= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3

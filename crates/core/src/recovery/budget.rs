@@ -7,7 +7,7 @@
 //! - a **calm** path, whose round trip is what it is without a queue (`path/calm.rs`);
 //! - a chunk that is **late**: it waits longer than any SACK has taken in the last minutes, of at least four
 //!   (`bundling/overdue.rs`), and no repair of another chunk, which would explain it, is unanswered;
-//! - **credit**, which needless guesses use up and proven losses earn.
+//! - **credit**, which needless guesses use up and new data earns.
 //!
 //! A retransmission after one SACK needs credit alone: the SACK is its evidence. Timers whose data would go to
 //! another working path need none of this. What may not be guessed happens when RFC 9260 would do it:
@@ -15,37 +15,47 @@
 //!
 //! ```text
 //! cost    = bytes of the chunk / mean bytes of a new chunk, at least 1
-//! credit  = 1 at first, at most 6                  ceiling = 16 at first and at most
-//!           - cost   a guess is sent                         - cost
-//!           + cost   it was useful                           + cost
-//!           + 2 cost whatever repaired a loss                + 1 / 12  a new chunk is sent
-//!             on a calm path
+//! credit  = 0 at first, at most 6                  ceiling = 16 at first and at most
+//!           - cost    a guess is sent                        - cost
+//!           + cost    it was useful                          + cost
+//!           + cost    a lost SACK explains it
+//!           - cost    no guess, in vain all the same,
+//!                     and unexplained: to -6
+//!           + 1 / 128 a new chunk is sent                    + 1 / 12
+//!           + 1       the first loss was repaired
+//!                     on a calm path
 //! a guess is allowed <=> credit >= 1 and ceiling >= 1
 //! ```
 //! What was sent again was *in vain* if its TSN is reported as a duplicate (RFC 9260 §6.2), or acknowledged
 //! sooner than a round trip after it was sent. It was *useful* if its chunk is acknowledged, and what
 //! was new when it left, too, without such a report.
 //!
+//! A lost SACK looks like lost data, and no sender that does not wait for the next one can tell them apart. But
+//! afterwards it can: the chunk had asked for a SACK at once (RFC 7053), so it has one of its own. If the first
+//! SACK that acknowledges it answers something sent later, the copy or newer data, its own was lost. If
+//! it does not, its own was late, as behind a queue, and to guess was a mistake.
+//!
 //! # Why it cannot collapse
 //!
 //! RFC 5681 §5 and RFC 8085 §3.1 ask that a sender does not offer more for what looks like a loss. With `n` new
-//! chunks, `v` guesses in vain and `u` losses repaired on a calm path, all in units of cost:
+//! chunks and `v` guesses in vain, `w` of them not explained by a lost SACK, all in units of cost:
 //! ```text
-//! v <= 1 + 2 u              from the credit
+//! w <= 1 + n / 128          from the credit: less than one percent
 //! v <= 16 + n / 12          from the ceiling: 8.4 %, whatever is reported or not
 //! ```
-//! and four more at most, which one packet may take beyond zero. A useful guess takes the place of a
-//! retransmission that RFC 9260 would have sent later: it is no load of its own. Without losses `u = 0`, and one
-//! chunk in vain is all, on any link, in the whole association. Where a queue overflows, losses come
-//! while the round trip is long: the path is not calm, there are no guesses, `u` does not grow, and the
-//! sender is the one of RFC 9260. Losses on a calm path are the case that is left: the link is not full, and
-//! `v <= 2 u` is no more than twice what it loses.
+//! where the first holds for all that is in vain as long as guesses are made: what RFC 9260 itself repeats in vain
+//! leaves less for them. And four more at most, which one packet may take beyond zero. A useful guess takes the place of a
+//! retransmission that RFC 9260 would have sent later: it is no load of its own. Neither bound depends
+//! on what the network loses, so that losses, which a full link has plenty of, allow no further load. Where a
+//! queue overflows, losses come while the round trip is long: the path is not calm, there are no guesses, and the
+//! sender is the one of RFC 9260.
 //!
 //! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling does
 //! not depend on reports.
 //!
-//! A lost SACK looks like lost data: `v` cannot be zero where SACKs are lost, unless a sender waits for the next
-//! one, as RFC 9260 does. Its price is one chunk without a packet of its own, or one small packet.
+//! Of an association that is short, or whose losses all came with a queue, nothing is known: it makes no guess
+//! until it has sent 128 chunks, or repaired a loss on a calm path. That one was a loss shows that they happen
+//! here without a queue.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -57,14 +67,13 @@ use crate::recovery::{SackFacts, Sent};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 
-/// Credit at first and at most, in new chunks.
-const FIRST: f64 = 1.0;
+/// Credit at most, what new data adds to it, and the first repaired loss, in new chunks.
 const MOST: f64 = 6.0;
-/// What a repaired loss earns, in chunks.
-const REWARD: f64 = 2.0;
-/// The ceiling at first and at most, in new chunks, and what new data adds to it.
+const SHARE: f64 = 1.0 / 128.0;
+const FIRST: f64 = 1.0;
+/// The ceiling at first and at most, and what new data adds to it.
 const CEILING: f64 = 16.0;
-const SHARE: f64 = 1.0 / 12.0;
+const CEILING_SHARE: f64 = 1.0 / 12.0;
 /// Guesses that are judged at a time; of more the oldest count as in vain.
 const OPEN: usize = 64;
 
@@ -76,11 +85,22 @@ struct Repair {
     path: PathId,
     /// The first sequence number that was new when it left, or left with it.
     end: u64,
-    /// What it took from the budget: nothing if it was no guess.
     cost: f64,
-    /// What it earns if it was useful.
-    reward: f64,
-    acknowledged: bool,
+    /// The budget has paid for it.
+    guess: bool,
+    /// No queue was found on its path.
+    calm: bool,
+    /// When its chunk was first acknowledged.
+    acknowledged: Option<Time>,
+    /// The SACK of an earlier transmission was lost.
+    explained: bool,
+}
+
+/// What became of a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Useful,
+    InVain,
 }
 
 /// The budget of one association.
@@ -95,18 +115,24 @@ pub(crate) struct Budget {
     open: VecDeque<Repair>,
     /// Chunks that a timer declared lost before that of RFC 9260 would have.
     early: RangeSet,
+    /// Chunks that asked for a SACK at once when they were new.
+    asked: RangeSet,
+    /// A loss was repaired on a calm path.
+    proven: bool,
 }
 
 impl Budget {
     pub(crate) fn new(enabled: bool) -> Budget {
         Budget {
             enabled,
-            credit: FIRST,
+            credit: 0.0,
             ceiling: CEILING,
             new_bytes: 0,
             new_chunks: 0,
             open: VecDeque::new(),
             early: RangeSet::default(),
+            asked: RangeSet::default(),
+            proven: false,
         }
     }
 
@@ -131,8 +157,9 @@ impl Budget {
     /// When a repair of another chunk should have been answered that is under way: its packet lengthens
     /// the round trip, too.
     pub(crate) fn answer_due(&self, now: Time, seq: u64, round_trip: Duration) -> Option<Time> {
-        let pending =
-            |repair: &&Repair| repair.seq != seq && repair.sent != now && !repair.acknowledged;
+        let pending = |repair: &&Repair| {
+            repair.seq != seq && repair.sent != now && repair.acknowledged.is_none()
+        };
         self.open.iter().filter(pending).map(|repair| repair.sent + round_trip).max()
     }
 
@@ -151,7 +178,10 @@ impl Budget {
         let Some(cause) = sent.again else {
             self.new_bytes += sent.bytes as u64;
             self.new_chunks += 1;
-            self.earn(0.0, SHARE);
+            self.earn(SHARE, CEILING_SHARE);
+            if sent.asks {
+                self.asked.insert(sent.seq);
+            }
             return;
         };
         let early = self.early.contains(sent.seq);
@@ -164,15 +194,17 @@ impl Budget {
             _ => false,
         };
         let cost = self.cost(sent.bytes);
-        let reward = if sent.calm { REWARD * cost } else { 0.0 };
-        let cost = if guess { cost } else { 0.0 };
-        self.credit -= cost;
-        self.ceiling -= cost;
+        if guess {
+            self.credit -= cost;
+            self.ceiling -= cost;
+        }
         if self.open.len() == OPEN {
             self.open.pop_front();
         }
-        let Sent { now, path, seq, end, .. } = *sent;
-        let repair = Repair { seq, sent: now, path, end, cost, reward, acknowledged: false };
+        let Sent { now, path, seq, end, calm, .. } = *sent;
+        let (acknowledged, explained) = (None, false);
+        let repair =
+            Repair { seq, sent: now, path, end, cost, guess, calm, acknowledged, explained };
         self.open.push_back(repair);
     }
 
@@ -184,36 +216,56 @@ impl Budget {
     /// A SACK was applied: judges what it says about guesses.
     pub(in crate::recovery) fn on_sack(&mut self, facts: &SackFacts<'_>) {
         self.early.remove_through(facts.board.cumulative());
-        if self.open.is_empty() {
-            return;
-        }
+        self.note_answers(facts);
+        self.asked.remove_through(facts.board.cumulative());
         for seq in facts.duplicates {
             if let Some(i) = self.open.iter().position(|repair| repair.seq == *seq) {
-                self.settle(i, false);
+                self.settle(i, Outcome::InVain);
             }
         }
         for i in (0..self.open.len()).rev() {
-            let repair = &mut self.open[i];
-            if !is_acknowledged(facts.board, repair.seq) {
-                continue;
-            }
-            let first_told = !std::mem::replace(&mut repair.acknowledged, true);
+            let repair = &self.open[i];
+            let Some(acknowledged) = repair.acknowledged else { continue };
             let least = facts.least.get(usize::from(repair.path.0)).copied().flatten();
-            if first_told && least.is_some_and(|least| facts.now.since(repair.sent) < least) {
-                self.settle(i, false);
+            if least.is_some_and(|least| acknowledged.since(repair.sent) < least) {
+                self.settle(i, Outcome::InVain);
             } else if is_acknowledged(facts.board, repair.end) {
-                self.settle(i, true);
+                self.settle(i, Outcome::Useful);
             }
         }
     }
 
+    /// Which chunks the SACK is the first one to acknowledge, and whether it is their own.
+    fn note_answers(&mut self, facts: &SackFacts<'_>) {
+        for repair in &mut self.open {
+            let seq = repair.seq;
+            if repair.acknowledged.is_some() || !is_acknowledged(facts.board, seq) {
+                continue;
+            }
+            repair.acknowledged = Some(facts.now);
+            let newer = facts.outcome.highest_newly_acked.is_some_and(|highest| highest > seq);
+            repair.explained =
+                self.asked.contains(seq) && (newer || facts.duplicates.contains(&seq));
+        }
+    }
+
     /// A repair is judged.
-    fn settle(&mut self, i: usize, useful: bool) {
-        let Some(repair) = self.open.remove(i).filter(|_| useful) else { return };
+    fn settle(&mut self, i: usize, outcome: Outcome) {
+        let Some(repair) = self.open.remove(i) else { return };
+        let Repair { cost, guess, explained, .. } = repair;
+        if outcome == Outcome::InVain {
+            match (guess, explained) {
+                (true, true) => self.earn(cost, 0.0),
+                (false, false) => self.credit = self.credit.min((self.credit - cost).max(-MOST)),
+                _ => {}
+            }
+            return;
+        }
         // Of several repairs of one chunk one was it.
         let last = self.open.iter().all(|other| other.seq != repair.seq);
-        let reward = if last { repair.reward } else { 0.0 };
-        self.earn(repair.cost + reward, repair.cost);
+        let first = last && repair.calm && !std::mem::replace(&mut self.proven, true);
+        let paid = if guess { cost } else { 0.0 };
+        self.earn(paid + if first { FIRST } else { 0.0 }, paid);
     }
 }
 
@@ -231,30 +283,62 @@ mod tests {
 
     fn send(budget: &mut Budget, seq: u64, again: Option<LossCause>) {
         let (now, path, end) = (Time::from_millis(seq), PathId(0), seq + 1);
-        budget.on_sent(&Sent { now, path, seq, again, bytes: BYTES, end, calm: true });
+        let asks = again.is_none();
+        budget.on_sent(&Sent { now, path, seq, again, bytes: BYTES, end, calm: true, asks });
     }
 
     #[test]
-    fn one_guess_is_free_and_two_are_earned_by_a_loss() {
+    fn the_first_guess_is_earned_by_a_loss_or_by_new_data() {
         let mut budget = Budget::new(true);
-        send(&mut budget, 1, None);
+        assert!(!budget.affords(), "nothing is known");
+        send(&mut budget, 1, Some(LossCause::Rack));
+        budget.settle(0, Outcome::Useful);
+        assert!(budget.affords(), "losses happen");
+        send(&mut budget, 2, Some(LossCause::Bundled));
+        assert!(!budget.affords(), "nothing is known of this one");
+        budget.settle(0, Outcome::Useful);
+        assert_eq!(budget.credit, 1.0, "only the first loss earns");
+        send(&mut budget, 3, Some(LossCause::TailLossProbe));
+        budget.settle(0, Outcome::InVain);
+        (4..131).for_each(|seq| send(&mut budget, seq, None));
+        assert!(!budget.affords());
+        send(&mut budget, 131, None);
         assert!(budget.affords());
+    }
+
+    #[test]
+    fn only_a_loss_without_a_queue_shows_that_guesses_help() {
+        let mut budget = Budget::new(true);
+        let again = Some(LossCause::Rack);
+        let (now, path) = (Time::from_millis(1), PathId(0));
+        let sent =
+            Sent { now, path, seq: 1, again, bytes: BYTES, end: 2, calm: false, asks: false };
+        budget.on_sent(&sent);
+        budget.settle(0, Outcome::Useful);
+        assert!(!budget.affords());
+    }
+
+    #[test]
+    fn what_a_lost_sack_explains_costs_of_the_ceiling_alone() {
+        let mut budget = Budget { credit: 1.0, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Bundled));
-        assert!(!budget.affords(), "nothing is known of the first");
-        budget.settle(0, true);
-        assert_eq!(budget.credit, 3.0);
-        send(&mut budget, 2, Some(LossCause::TailLossProbe));
-        budget.settle(0, false);
-        assert_eq!(budget.credit, 2.0);
-        send(&mut budget, 3, Some(LossCause::Rack));
-        assert_eq!(budget.credit, 2.0, "no guess");
-        budget.settle(0, true);
-        assert_eq!(budget.credit, 4.0);
+        budget.open[0].explained = true;
+        budget.settle(0, Outcome::InVain);
+        assert_eq!((budget.credit, budget.ceiling), (1.0, CEILING - 1.0));
+    }
+
+    #[test]
+    fn what_rfc_9260_repeats_in_vain_leaves_less_for_guesses() {
+        let mut budget = Budget { credit: 1.5, ..Budget::new(true) };
+        send(&mut budget, 1, Some(LossCause::Timeout));
+        assert_eq!(budget.credit, 1.5);
+        budget.settle(0, Outcome::InVain);
+        assert_eq!((budget.credit, budget.ceiling), (0.5, CEILING));
     }
 
     #[test]
     fn what_an_early_timer_repeats_is_a_guess() {
-        let mut budget = Budget::new(true);
+        let mut budget = Budget { credit: 1.0, ..Budget::new(true) };
         send(&mut budget, 1, Some(LossCause::Timeout));
         assert!(budget.affords(), "RFC 9260 would have sent it");
         budget.on_early_timeout(2);
@@ -272,10 +356,10 @@ mod tests {
     proptest! {
         /// Whatever happens, in whatever order: the two inequalities hold.
         #[test]
-        fn needless_guesses_are_bounded(steps in prop::collection::vec((0..4u8, any::<bool>()), 1..2000)) {
+        fn needless_guesses_are_bounded(steps in prop::collection::vec((0..4u8, 0..3u8), 1..2000)) {
             let mut budget = Budget::new(true);
-            let (mut new, mut vain, mut useful) = (0.0, 0.0, 0.0);
-            for (seq, (step, was_useful)) in (1u64..).zip(steps) {
+            let (mut new, mut vain, mut wrong) = (0.0, 0.0, 0.0);
+            for (seq, (step, fate)) in (1u64..).zip(steps) {
                 match step {
                     0 => {
                         send(&mut budget, seq, None);
@@ -286,15 +370,16 @@ mod tests {
                     }
                     2 => send(&mut budget, seq, Some(LossCause::Rack)),
                     3 if !budget.open.is_empty() => {
-                        let guess = budget.open[0].cost > 0.0;
-                        budget.settle(0, was_useful);
-                        vain += f64::from(u8::from(guess && !was_useful));
-                        useful += f64::from(u8::from(was_useful));
+                        let guess = f64::from(u8::from(budget.open[0].guess));
+                        budget.open[0].explained = fate == 1;
+                        budget.settle(0, if fate == 2 { Outcome::Useful } else { Outcome::InVain });
+                        vain += if fate < 2 { guess } else { 0.0 };
+                        wrong += if fate == 0 { guess } else { 0.0 };
                     }
                     _ => {}
                 }
-                prop_assert!(vain <= FIRST + REWARD * useful, "{} {}", vain, useful);
-                prop_assert!(vain <= CEILING + SHARE * new, "{} {}", vain, new);
+                prop_assert!(wrong <= FIRST + SHARE * new, "{} {}", wrong, new);
+                prop_assert!(vain <= CEILING + CEILING_SHARE * new, "{} {}", vain, new);
             }
         }
     }

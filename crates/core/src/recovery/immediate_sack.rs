@@ -5,7 +5,10 @@
 //! §4.3.2). The I bit of its last chunk asks for the SACK at once. Unlike removing the delay at the
 //! receiver it needs nothing but RFC 7053 there, and a bulk transfer keeps one SACK for two packets.
 //!
-//! `I bit <=> the chunk empties the send queue, or is sent again by itself`
+//! `I bit <=> the chunk empties the send queue of a thin stream, or is sent again by itself`
+//!
+//! Where more packets are in flight the next one brings the SACK, and asking would only have smaller steps
+//! follow each other: a window that each of them leaves partly unused does not grow (RFC 9260 §7.2.1).
 //!
 //! SACKs that are asked for are load on the way back, up to twice that of RFC 9260. A queue there makes the
 //! path not calm ([`budget`](super::budget)); then one packet of eight asks, and the peer delays the other

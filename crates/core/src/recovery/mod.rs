@@ -105,6 +105,8 @@ pub(crate) struct Sent {
     pub(crate) end: u64,
     /// No queue was found on its path.
     pub(crate) calm: bool,
+    /// It is new and asks for a SACK at once (RFC 7053).
+    pub(crate) asks: bool,
 }
 
 /// What an algorithm wants done.

@@ -129,7 +129,8 @@ fn a_signalling_association_lives_through_half_a_minute() {
     // A thin stream with an RTO of 200 ms used its errors up in 26 s.
     let config = profile("tresse", "[heartbeat]\nenabled = false");
     let (mut pair, a, z) = Pair::connected(&config, 1);
-    for _ in 0..10 {
+    // So much new data earns one guess.
+    for _ in 0..140 {
         pair.send(Side::A, a, 0, vec![1; 100]);
         pair.run(ms(500));
     }
@@ -149,7 +150,7 @@ fn a_signalling_association_lives_through_half_a_minute() {
     assert_eq!((path.state, path.errors), (PathState::PotentiallyFailed, 4));
     pair.drop = Box::new(|_| false);
     pair.run(ms(1500));
-    assert_eq!(pair.recv_all(Side::Z, z).len(), 11, "no later than at 31 s");
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 141, "no later than at 31 s");
     assert_eq!(pair.end(Side::A).path_stats(a)[0].state, PathState::Active);
     // One that stays away is given up when RFC 9260 would: after 363 s, once RTT is measured again.
     pair.send(Side::A, a, 0, vec![1; 100]);
@@ -188,7 +189,7 @@ fn setting_up_and_shutting_down_are_as_patient() {
     let given_up = |mut script: Script| {
         let start = script.now;
         let first = script.wait(ms(900));
-        assert!(!first.is_empty(), "it tries again quickly");
+        assert!(first.is_empty(), "nothing is known of the path: no guesses");
         while script.closed().is_none() {
             script.wait(secs(1));
         }
