@@ -12,6 +12,8 @@ use crate::world::World;
 const AT_MOST: f64 = 1.05;
 /// So many of the messages may be repeated in vain, or twice as many as by RFC 9260.
 const NEEDLESS: f64 = 0.01;
+/// Of fewer messages nothing can be said: a world of a second may lose its INIT.
+const ENOUGH: usize = 500;
 /// Replications so far, at which a world is judged. Only one that seems to be harmed is played on, with
 /// further seeds, and then all of them count: nothing that harms passes for want of messages, and none is
 /// blamed for bad luck.
@@ -73,11 +75,20 @@ impl Verdict {
         (mean / reference_mean, p99 / reference_p99)
     }
 
-    /// How many repetitions in vain are allowed: a SACK that is lost looks like lost data, so each of them
-    /// may bring one, too.
-    fn allowed(&self) -> u64 {
+    /// How many repetitions in vain are allowed that no lost SACK explains.
+    fn allowed_without_excuse(&self) -> u64 {
         let hundredth = (self.tested.times.len() as f64 * NEEDLESS).ceil() as u64;
-        hundredth.max(2 * self.reference.needless) + self.tested.lost_sacks
+        hundredth.max(2 * self.reference.needless)
+    }
+
+    /// A SACK that is lost looks like lost data, so each of them may bring one, too.
+    fn allowed(&self) -> u64 {
+        self.allowed_without_excuse() + self.tested.lost_sacks
+    }
+
+    /// Whether the excuse matters.
+    pub(crate) fn is_needless_without_excuse(&self) -> bool {
+        self.tested.needless > self.allowed_without_excuse()
     }
 
     /// What is wrong, in words; empty if nobody is worse off.
@@ -89,6 +100,7 @@ impl Verdict {
             (p99 > AT_MOST, "p99"),
             (tested.needless > self.allowed(), "needless"),
             (tested.ended > reference.ended, "ended"),
+            ((tested.times.len() as f64) * AT_MOST < reference.times.len() as f64, "unsent"),
             ((tested.bulk as f64) * AT_MOST < reference.bulk as f64, "bulk"),
         ];
         wrong.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what).collect()
@@ -131,7 +143,8 @@ pub(crate) fn judge(world: &World, profiles: &Profiles) -> Verdict {
     let mut verdict = Verdict::default();
     for until in STAGES {
         verdict.go_on(world, profiles, until);
-        if verdict.harms().is_empty() || verdict.is_sure() {
+        let enough = verdict.reference.times.len() >= ENOUGH;
+        if enough && (verdict.harms().is_empty() || verdict.is_sure()) {
             break;
         }
     }

@@ -30,8 +30,6 @@ use world::{Kind, World};
 
 /// Worlds that every test run plays.
 const DEFAULT: Range<u64> = 0..100;
-/// Those of them that are harmed still (`docs/harm.md`): to be mended, not excepted. A campaign plays them.
-const STILL_HARMED: [u64; 3] = [2, 20, 64];
 
 fn tested() -> Profiles {
     let name = env::var("TRESSE_PROFILE").unwrap_or_else(|_| "tresse".into());
@@ -61,8 +59,12 @@ fn tell(world: &World, verdict: &Verdict) {
 struct Summary {
     harmed: BTreeMap<u64, String>,
     of_kind: BTreeMap<Kind, (u64, u64)>,
+    /// Those that would be harmed if no lost SACK explained a repetition in vain.
+    unexplained: u64,
     messages: u64,
     packets: u64,
+    needless: [u64; 2],
+    lost_sacks: u64,
     /// Logarithms of the ratios of the means.
     gains: f64,
 }
@@ -71,15 +73,11 @@ fn play_all(range: &Range<u64>, profiles: &Profiles) -> Summary {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicU64::new(range.start);
     let summary = Mutex::new(Summary::default());
-    let is_default = *range == DEFAULT;
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= range.end {
                 break;
-            }
-            if is_default && STILL_HARMED.contains(&seed) {
-                continue;
             }
             let world = World::draw(seed);
             let verdict = judge(&world, profiles);
@@ -94,6 +92,10 @@ fn play_all(range: &Range<u64>, profiles: &Profiles) -> Summary {
             }
             summary.messages += verdict.tested.times.len() as u64;
             summary.packets += verdict.tested.packets + verdict.reference.packets;
+            summary.unexplained += u64::from(verdict.is_needless_without_excuse());
+            summary.needless[0] += verdict.tested.needless;
+            summary.needless[1] += verdict.reference.needless;
+            summary.lost_sacks += verdict.tested.lost_sacks;
             summary.gains += verdict.ratios().0.ln();
         }
     };
@@ -121,6 +123,12 @@ fn worlds_are_not_harmed() {
     let gain = (summary.gains / worlds as f64).exp();
     println!("{worlds} worlds, {} messages, {} packets", summary.messages, summary.packets);
     println!("a message takes {gain:.3} times as long, geometric mean of all worlds");
+    let [needless, reference] = summary.needless;
+    println!(
+        "in vain: {needless} chunks, {reference} with RFC 9260; SACKs lost: {}",
+        summary.lost_sacks
+    );
+    println!("too many in vain if lost SACKs explained none: {} worlds", summary.unexplained);
     for (kind, (all, harmed)) in &summary.of_kind {
         println!("{kind:?}: {harmed} of {all} harmed");
     }
@@ -142,7 +150,7 @@ fn the_links_of_the_collapse_are_not_harmed() {
     }
 }
 
-/// What a full link may be offered, in units of what RFC 9260 offers. The aim is 1.1, which 9 of the 60
+/// What a full link may be offered, in units of what RFC 9260 offers. The aim is 1.1, which 7 of the 60
 /// links miss still (`docs/harm.md`).
 const AT_MOST: f64 = 1.25;
 
@@ -150,7 +158,8 @@ const AT_MOST: f64 = 1.25;
 /// RFC 9260 leaves a part of the link idle, it is not full.
 #[test]
 fn a_full_link_is_offered_no_more_than_by_rfc9260() {
-    let profiles = Profiles::against_rfc9260("tresse", "");
+    let profiles = tested();
+    let mut overloaded = Vec::new();
     for seed in 0..60 {
         let world = World::saturated(seed);
         let [reference, tested] = [&profiles.reference, &profiles.tested]
@@ -158,6 +167,9 @@ fn a_full_link_is_offered_no_more_than_by_rfc9260() {
         let carried =
             world.forward.bandwidth_kbps.unwrap_or_default() * 125.0 * world.seconds * 2.0;
         let ratio = tested as f64 / carried.max(reference as f64);
-        assert!(ratio <= AT_MOST, "{ratio:.3} times the load, seed {seed}: {world}");
+        if ratio > AT_MOST {
+            overloaded.push(format!("{ratio:.3} times the load, seed {seed}: {world}"));
+        }
     }
+    assert!(overloaded.is_empty(), "{overloaded:#?}");
 }
