@@ -7,7 +7,7 @@
 //! - a **calm** path, whose round trip is what it is without a queue (`path/calm.rs`);
 //! - a chunk that is **late**: it waits longer than any SACK has taken in the last minutes, of at least four
 //!   (`bundling/overdue.rs`), and no repair of another chunk, which would explain it, is unanswered;
-//! - **credit**, which needless guesses use up and new data earns.
+//! - **credit**, which needless guesses use up, and proven losses and new data earn.
 //!
 //! A retransmission after one SACK needs credit alone: the SACK is its evidence. Timers whose data would go to
 //! another working path need none of this. What may not be guessed happens when RFC 9260 would do it:
@@ -15,19 +15,18 @@
 //!
 //! ```text
 //! cost    = bytes of the chunk / mean bytes of a new chunk, at least 1
-//! credit  = 0 at first, at most 6                  ceiling = 16 at first and at most
-//!           - cost    a guess is sent                        - cost
-//!           + cost    it was useful                          + cost
-//!           + cost    a lost SACK explains it
-//!           - cost    no guess, in vain all the same,
-//!                     and unexplained: to -6
-//!           + 1 / 128 a new chunk is sent                    + 1 / 12
-//!           + 1       the first loss was repaired
-//!                     on a calm path
-//! a guess is allowed <=> credit >= 1 and ceiling >= 1
+//! credit  = 0 at first, at most 6      share = 1 at first, at most 6     ceiling = 16 at first and at most
+//!           - cost a guess is sent             - cost                              - cost
+//!           + cost it was useful               + cost                              + cost
+//!           + cost a lost SACK explains it     + cost
+//!           - cost no guess, in vain and       - cost
+//!                  unexplained: to -6            to -6
+//!           + 2    a loss was repaired         + 1 / 128 a new chunk is sent       + 1 / 12
+//!                  on a calm path
+//! a guess is allowed <=> each of them >= 1
 //! ```
 //! What was sent again was *in vain* if its TSN is reported as a duplicate (RFC 9260 §6.2), or acknowledged
-//! sooner than a round trip after it was sent. It was *useful* if its chunk is acknowledged, and what
+//! sooner than half of the shortest round trip after it was sent. It was *useful* if its chunk is acknowledged, and what
 //! was new when it left, too, without such a report.
 //!
 //! A lost SACK looks like lost data, and no sender that does not wait for the next one can tell them apart. But
@@ -40,22 +39,18 @@
 //! RFC 5681 §5 and RFC 8085 §3.1 ask that a sender does not offer more for what looks like a loss. With `n` new
 //! chunks and `v` guesses in vain, `w` of them not explained by a lost SACK, all in units of cost:
 //! ```text
-//! w <= 1 + n / 128          from the credit: less than one percent
+//! w <= 2 u                  from the credit, u losses repaired on a calm path
+//! w <= 1 + n / 128          from the share: less than one percent
 //! v <= 16 + n / 12          from the ceiling: 8.4 %, whatever is reported or not
 //! ```
-//! where the first holds for all that is in vain as long as guesses are made: what RFC 9260 itself repeats in vain
-//! leaves less for them. And four more at most, which one packet may take beyond zero. A useful guess takes the place of a
-//! retransmission that RFC 9260 would have sent later: it is no load of its own. Neither bound depends
-//! on what the network loses, so that losses, which a full link has plenty of, allow no further load. Where a
-//! queue overflows, losses come while the round trip is long: the path is not calm, there are no guesses, and the
-//! sender is the one of RFC 9260.
+//! where the first two hold for all that is in vain as long as guesses are made: what RFC 9260 itself repeats in
+//! vain leaves less for them. And four more at most, which one packet may take beyond zero. A useful guess takes the
+//! place of a retransmission that RFC 9260 would have sent later: it is no load of its own. Without losses there are
+//! no guesses at all. With many, as on a full link, no more than the share. And where a queue overflows, losses
+//! come while the round trip is long: the path is not calm, nothing is earned, and the sender is the one of RFC 9260.
 //!
 //! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling does
 //! not depend on reports.
-//!
-//! Of an association that is short, or whose losses all came with a queue, nothing is known: it makes no guess
-//! until it has sent 128 chunks, or repaired a loss on a calm path. That one was a loss shows that they happen
-//! here without a queue.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -67,10 +62,13 @@ use crate::recovery::{SackFacts, Sent};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 
-/// Credit at most, what new data adds to it, and the first repaired loss, in new chunks.
+/// Credit and share at most, in new chunks.
 const MOST: f64 = 6.0;
-const SHARE: f64 = 1.0 / 128.0;
+/// What a repaired loss adds to the credit.
+const REWARD: f64 = 2.0;
+/// The share at first, and what new data adds to it.
 const FIRST: f64 = 1.0;
+const SHARE: f64 = 1.0 / 128.0;
 /// The ceiling at first and at most, and what new data adds to it.
 const CEILING: f64 = 16.0;
 const CEILING_SHARE: f64 = 1.0 / 12.0;
@@ -108,6 +106,7 @@ enum Outcome {
 pub(crate) struct Budget {
     enabled: bool,
     credit: f64,
+    share: f64,
     ceiling: f64,
     new_bytes: u64,
     new_chunks: u64,
@@ -117,8 +116,6 @@ pub(crate) struct Budget {
     early: RangeSet,
     /// Chunks that asked for a SACK at once when they were new.
     asked: RangeSet,
-    /// A loss was repaired on a calm path.
-    proven: bool,
 }
 
 impl Budget {
@@ -126,13 +123,13 @@ impl Budget {
         Budget {
             enabled,
             credit: 0.0,
+            share: FIRST,
             ceiling: CEILING,
             new_bytes: 0,
             new_chunks: 0,
             open: VecDeque::new(),
             early: RangeSet::default(),
             asked: RangeSet::default(),
-            proven: false,
         }
     }
 
@@ -151,7 +148,7 @@ impl Budget {
 
     /// Whether there is credit for a guess.
     pub(crate) fn affords(&self) -> bool {
-        !self.enabled || self.credit.min(self.ceiling) >= 1.0
+        !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
     }
 
     /// When a repair of another chunk should have been answered that is under way: its packet lengthens
@@ -178,7 +175,7 @@ impl Budget {
         let Some(cause) = sent.again else {
             self.new_bytes += sent.bytes as u64;
             self.new_chunks += 1;
-            self.earn(SHARE, CEILING_SHARE);
+            self.earn(0.0, SHARE, CEILING_SHARE);
             if sent.asks {
                 self.asked.insert(sent.seq);
             }
@@ -195,8 +192,7 @@ impl Budget {
         };
         let cost = self.cost(sent.bytes);
         if guess {
-            self.credit -= cost;
-            self.ceiling -= cost;
+            self.earn(-cost, -cost, -cost);
         }
         if self.open.len() == OPEN {
             self.open.pop_front();
@@ -208,8 +204,9 @@ impl Budget {
         self.open.push_back(repair);
     }
 
-    fn earn(&mut self, credit: f64, ceiling: f64) {
+    fn earn(&mut self, credit: f64, share: f64, ceiling: f64) {
         self.credit = (self.credit + credit).min(MOST);
+        self.share = (self.share + share).min(MOST);
         self.ceiling = (self.ceiling + ceiling).min(CEILING);
     }
 
@@ -227,7 +224,8 @@ impl Budget {
             let repair = &self.open[i];
             let Some(acknowledged) = repair.acknowledged else { continue };
             let least = facts.least.get(usize::from(repair.path.0)).copied().flatten();
-            if least.is_some_and(|least| acknowledged.since(repair.sent) < least) {
+            // A repair may be a smaller packet than any that was measured.
+            if least.is_some_and(|least| 2 * acknowledged.since(repair.sent) < least) {
                 self.settle(i, Outcome::InVain);
             } else if is_acknowledged(facts.board, repair.end) {
                 self.settle(i, Outcome::Useful);
@@ -255,17 +253,20 @@ impl Budget {
         let Repair { cost, guess, explained, .. } = repair;
         if outcome == Outcome::InVain {
             match (guess, explained) {
-                (true, true) => self.earn(cost, 0.0),
-                (false, false) => self.credit = self.credit.min((self.credit - cost).max(-MOST)),
+                (true, true) => self.earn(cost, cost, 0.0),
+                (false, false) => {
+                    let taken = |from: f64| (from - cost).max(-MOST).min(from);
+                    (self.credit, self.share) = (taken(self.credit), taken(self.share));
+                }
                 _ => {}
             }
             return;
         }
         // Of several repairs of one chunk one was it.
         let last = self.open.iter().all(|other| other.seq != repair.seq);
-        let first = last && repair.calm && !std::mem::replace(&mut self.proven, true);
         let paid = if guess { cost } else { 0.0 };
-        self.earn(paid + if first { FIRST } else { 0.0 }, paid);
+        let reward = if last && repair.calm { REWARD } else { 0.0 };
+        self.earn(paid + reward, paid, paid);
     }
 }
 
@@ -288,20 +289,22 @@ mod tests {
     }
 
     #[test]
-    fn the_first_guess_is_earned_by_a_loss_or_by_new_data() {
+    fn losses_earn_guesses_and_new_data_bounds_them() {
         let mut budget = Budget::new(true);
-        assert!(!budget.affords(), "nothing is known");
+        (1..1000).for_each(|seq| send(&mut budget, seq, None));
+        assert!(!budget.affords(), "without losses there is nothing to guess");
+        let mut budget = Budget::new(true);
         send(&mut budget, 1, Some(LossCause::Rack));
         budget.settle(0, Outcome::Useful);
-        assert!(budget.affords(), "losses happen");
+        assert!(budget.affords());
         send(&mut budget, 2, Some(LossCause::Bundled));
         assert!(!budget.affords(), "nothing is known of this one");
         budget.settle(0, Outcome::Useful);
-        assert_eq!(budget.credit, 1.0, "only the first loss earns");
+        assert_eq!((budget.credit, budget.share), (4.0, 1.0));
         send(&mut budget, 3, Some(LossCause::TailLossProbe));
         budget.settle(0, Outcome::InVain);
         (4..131).for_each(|seq| send(&mut budget, seq, None));
-        assert!(!budget.affords());
+        assert!(!budget.affords(), "less than a percent");
         send(&mut budget, 131, None);
         assert!(budget.affords());
     }
@@ -324,7 +327,7 @@ mod tests {
         send(&mut budget, 1, Some(LossCause::Bundled));
         budget.open[0].explained = true;
         budget.settle(0, Outcome::InVain);
-        assert_eq!((budget.credit, budget.ceiling), (1.0, CEILING - 1.0));
+        assert_eq!((budget.credit, budget.share, budget.ceiling), (1.0, 1.0, CEILING - 1.0));
     }
 
     #[test]
@@ -358,7 +361,7 @@ mod tests {
         #[test]
         fn needless_guesses_are_bounded(steps in prop::collection::vec((0..4u8, 0..3u8), 1..2000)) {
             let mut budget = Budget::new(true);
-            let (mut new, mut vain, mut wrong) = (0.0, 0.0, 0.0);
+            let (mut new, mut useful, mut vain, mut wrong) = (0.0, 0.0, 0.0, 0.0);
             for (seq, (step, fate)) in (1u64..).zip(steps) {
                 match step {
                     0 => {
@@ -375,9 +378,11 @@ mod tests {
                         budget.settle(0, if fate == 2 { Outcome::Useful } else { Outcome::InVain });
                         vain += if fate < 2 { guess } else { 0.0 };
                         wrong += if fate == 0 { guess } else { 0.0 };
+                        useful += f64::from(u8::from(fate == 2));
                     }
                     _ => {}
                 }
+                prop_assert!(wrong <= REWARD * useful, "{} {}", wrong, useful);
                 prop_assert!(wrong <= FIRST + SHARE * new, "{} {}", wrong, new);
                 prop_assert!(vain <= CEILING + CEILING_SHARE * new, "{} {}", vain, new);
             }
