@@ -95,6 +95,8 @@ const ONCE_FAILED: &[&[u64]] = &[
     // The judge: what the INIT does not list is none of the association; Association.Max.Retrans counts the
     // errors of all paths; heartbeats collapse RTO where only large packets are lost.
     &[310_684, 466_803, 468_258],
+    // The judge: who lacks nothing but the news of the end may wait for it in vain.
+    &[489_011, 626_444, 791_782],
     // The judge: an abort discards what was acknowledged for good.
     &[104_648],
     // The judge: each round trip carries a window at most.
