@@ -38,7 +38,7 @@ pub struct EndpointConfig {
     ///
     /// It does not count what the endpoint keeps for strangers: replies that wait to be sent (1 MiB), tags of
     /// associations that are over (4 MiB), rates of sources (64 KiB). An association without data takes
-    /// some 6 KiB.
+    /// some 7 KiB.
     pub memory: usize,
     /// Settings for associations that a peer opens. `connect` takes its own.
     pub association: AssociationConfig,
