@@ -93,12 +93,12 @@ impl Association {
         }
     }
 
-    /// The next message for the application; opens the window.
     /// The Cumulative TSN Ack Point of what the peer sends; `None` before anything of it is known.
     pub(crate) fn cumulative_tsn(&self) -> Option<Tsn> {
         Some(self.receiver.as_ref()?.received.cumulative())
     }
 
+    /// The next message for the application; opens the window.
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
         let receiver = self.receiver.as_mut();
         let message = if let Some(message) = self.retained.pop_front() {

@@ -3,6 +3,11 @@
 //! Calls that cross over unknown addresses ([`crossing`](super::crossing)) may reach two parts: one has called
 //! the peer, the other is called by it. What tells them that it is one peer is its tag. So each part notes the
 //! tags of its peers in a list that all have; it is looked at during a handshake only.
+//!
+//! To ask ([`PeerTags::elsewhere`]) and to note ([`PeerTags::add`]) are two steps. Of two parts that take a COOKIE
+//! ECHO and an INIT ACK of one peer at the same instant, both may ask before either has noted its tag: then both
+//! open an association with it. Only the first is in the list, and when it ends, the tag of the second is in no list.
+//! Each part alone still knows its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
