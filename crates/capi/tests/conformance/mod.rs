@@ -20,6 +20,9 @@ const LIMIT: &str = "10";
 /// For all cases on one stack.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// A suite with fewer cases says too little.
+const LEAST_CASES: usize = 400;
+
 /// What a case ended with: nothing, or what went wrong.
 type Verdicts = BTreeMap<String, Option<String>>;
 
@@ -158,6 +161,7 @@ fn one_program_one_verdict() {
     let listed = check(Command::new(&library).arg("--list"));
     let all: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
     assert_eq!(all.len(), listed.lines().count(), "two cases have the same name");
+    assert!(all.len() >= LEAST_CASES, "only {} cases", all.len());
     let deliberate = expected.difference.iter().flat_map(|difference| &difference.cases);
     let deliberate: BTreeSet<&str> = deliberate.flat_map(|name| named(name, &all)).collect();
     let to_be_mended = known.to_be_mended.iter().flat_map(|name| named(name, &all));
