@@ -311,6 +311,7 @@ impl Engine {
                 && let Some((header, payload)) = socket.stalled.pop_front()
             {
                 self.give_back(id, &header, payload);
+                self.end_if_asked(number, &header);
             }
         }
         Taken::Done
@@ -355,12 +356,18 @@ impl Engine {
                 return Taken::Stalled;
             }
         }
-        if header.sinfo_flags & sinfo::EOF != 0 {
-            if let Some(association) = self.associations.get_mut(&number) {
-                association.finished = true;
-            }
-            self.shut_association(number);
-        }
+        self.end_if_asked(number, header);
         Taken::Done
+    }
+
+    /// SCTP_EOF: the association is shut down, and takes nothing more.
+    fn end_if_asked(&mut self, number: u32, header: &TxHeader) {
+        if header.sinfo_flags & sinfo::EOF == 0 {
+            return;
+        }
+        if let Some(association) = self.associations.get_mut(&number) {
+            association.finished = true;
+        }
+        self.shut_association(number);
     }
 }

@@ -97,3 +97,35 @@ fn what_not_all_have_room_for_comes_back() {
         assert!(failed > 0, "there was room for all");
     });
 }
+
+/// An association without room for the message of an SCTP_SENDALL is shut down by its SCTP_EOF all the same.
+#[test]
+fn an_end_for_all_is_one_for_those_without_room() {
+    with_engine(|path| {
+        let (server, client) = one_to_many(path);
+        for socket in [&server, &client] {
+            set_socket_timeout(&socket.fd, Timeout::Recv, Some(Duration::from_secs(5))).unwrap();
+        }
+        let address = Some("127.0.0.1:7000".parse().unwrap());
+        client
+            .call(Op::CheckSend, 0, 0, &TxHeader { address, ..TxHeader::default() }.encode())
+            .unwrap();
+        // SCTP_ASSOC_CHANGE: up.
+        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
+        let all = TxHeader { sinfo_flags: sinfo::SENDALL, ..TxHeader::default() };
+        for _ in 0..60 {
+            client.send(all, &[9; 100_000]);
+        }
+        let sinfo_flags = sinfo::SENDALL | sinfo::EOF;
+        client.send(TxHeader { sinfo_flags, context: 7, ..all }, &[9; 100_000]);
+        // SCTP_SEND_FAILED of the last one.
+        while Fields(&told(&client, 0x8003)).u32(24) != 7 {}
+        loop {
+            let (header, body) = server.receive();
+            // SCTP_SHUTDOWN_EVENT.
+            if header.kind == kind::NOTIFICATION && Fields(&body).u16(0) == 0x8005 {
+                break;
+            }
+        }
+    });
+}
