@@ -238,6 +238,8 @@ impl Engine {
     /// A message of several frames comes, unless there is one in front that waits.
     fn agree_to_long(&mut self, id: u64) -> Fallible<()> {
         let socket = self.socket(id)?;
+        // Who asks has the turn to write: an older one was given up, or its process died.
+        socket.announced = false;
         if !socket.stalled.is_empty() || !socket.reads() {
             return Err(errno::EAGAIN);
         }
