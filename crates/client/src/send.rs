@@ -246,6 +246,8 @@ fn pieces(
     (len, piece): (usize, usize),
 ) -> Fallible<()> {
     header.flags |= flag::PIECE;
+    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
+    let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
     loop {
         let order = lock(&sock.sending);
         let shared = shared();
@@ -266,14 +268,17 @@ fn pieces(
         if out.flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
             return result;
         }
-        wait_for_room(fd)?;
+        wait_for_room(fd, deadline)?;
     }
 }
 
-/// Waits until there is room, as long as SO_SNDTIMEO says; signals interrupt that.
-fn wait_for_room(fd: i32) -> Fallible<()> {
-    let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
-    let patience = patience.and_then(|time| Timespec::try_from(time).ok());
+/// Waits until there is room, or a deadline is over; signals interrupt that.
+fn wait_for_room(fd: i32, deadline: Option<Instant>) -> Fallible<()> {
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    if left == Some(Duration::ZERO) {
+        return Err(libc::EAGAIN);
+    }
+    let patience = left.and_then(|left| Timespec::try_from(left).ok());
     let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
     match poll(&mut fds, patience.as_ref()) {
         Ok(0) => Err(libc::EAGAIN),
@@ -309,4 +314,25 @@ fn write_pieces(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    /// However often there seems to be room, and another one takes it.
+    #[test]
+    fn room_is_waited_for_until_the_deadline() {
+        let (here, _there) = std::os::unix::net::UnixStream::pair().unwrap();
+        let fd = here.as_raw_fd();
+        assert_eq!(wait_for_room(fd, None), Ok(()));
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let began = Instant::now();
+        while wait_for_room(fd, Some(deadline)) == Ok(()) {
+            assert!(began.elapsed() < Duration::from_secs(10));
+        }
+        assert_eq!(wait_for_room(fd, Some(deadline)), Err(libc::EAGAIN));
+    }
 }
