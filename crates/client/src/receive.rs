@@ -13,6 +13,7 @@ use rustix::net::{RecvFlags, recv};
 use tresse_sockets::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
 use crate::control::{GONE, call, take_end, take_error};
+use crate::memory::write_memory;
 use crate::message::{MAX_BUFFERS, part, total};
 use crate::names::{begin_anew, blocks};
 use crate::processes::shared;
@@ -98,8 +99,15 @@ impl Reading<'_> {
         if !skipped.is_empty() {
             iov.push(system::buffer(skipped));
         }
-        // More the kernel does not take; what has no room stays.
-        iov.extend(rest.iter().take(MAX_BUFFERS - iov.len()));
+        // With what is before them they may be more than the kernel takes: the last are one of ours.
+        let room = MAX_BUFFERS - iov.len();
+        let theirs = if rest.len() > room { room - 1 } else { rest.len() };
+        let (theirs, others) = rest.split_at(theirs);
+        let mut last = vec![0; total(others)?.min(MAX_RX_PAYLOAD)];
+        iov.extend(theirs);
+        if !last.is_empty() {
+            iov.push(system::buffer(&mut last));
+        }
         match system::receive(self.fd, &iov, libc::MSG_PEEK | libc::MSG_DONTWAIT) {
             Ok(0) | Err(libc::ECONNRESET) => Err(GONE),
             Ok(bytes) => {
@@ -108,6 +116,9 @@ impl Reading<'_> {
                 if header.length as usize > MAX_RX_PAYLOAD || there > header.length as usize {
                     return Err(libc::EPROTO);
                 }
+                let before = skipped.len() + total(theirs)?;
+                last.truncate(there.saturating_sub(before));
+                scatter(&last, others)?;
                 Ok(match header.kind {
                     kind::END => Front::End,
                     kind::FAILED => Front::Failed,
@@ -258,6 +269,16 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
         }
         return Ok(Some(received));
     }
+}
+
+/// Writes bytes to the program's buffers, one after the other.
+fn scatter(mut bytes: &[u8], buffers: &[iovec]) -> Fallible<()> {
+    for buffer in part(buffers, 0, bytes.len()) {
+        let (these, others) = bytes.split_at(buffer.iov_len);
+        write_memory(buffer.iov_base, these)?;
+        bytes = others;
+    }
+    Ok(())
 }
 
 /// Reads the following frames of a long message, as far as there is room. The engine has all of

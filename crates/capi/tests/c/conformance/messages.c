@@ -325,14 +325,27 @@ CASE(nobody_waits_for_the_error_queue)
 CASE(as_many_buffers_as_there_can_be)
 {
 	static struct iovec parts[1025];
-	static char into[1024];
+	static struct iovec holes[1024];
+	static char into[1025];
 	struct pair pair = paired(ONE);
+	struct msghdr taken = { .msg_iov = holes, .msg_iovlen = 1024 };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 1024 };
 	for (int n = 0; n < 1025; n++)
 		parts[n] = (struct iovec){ "abcdefgh" + n % 8, 1 };
 	SAME(sendmsg(pair.client, &message, 0), 1024);
 	SAME(recv(pair.server, into, sizeof into, 0), 1024);
 	CHECK(memcmp(into, "abcdefgh", 8) == 0 && memcmp(into + 1016, "abcdefgh", 8) == 0);
+	for (int n = 0; n < 1024; n++)
+		holes[n] = (struct iovec){ into + n, 1 };
+	memset(into, 0, sizeof into);
+	SAME(sendmsg(pair.client, &message, 0), 1024);
+	SAME(recvmsg(pair.server, &taken, 0), 1024);
+	CHECK(taken.msg_flags & MSG_EOR);
+	CHECK(memcmp(into, "abcdefgh", 8) == 0 && memcmp(into + 1016, "abcdefgh", 8) == 0);
+	/* And behind the beginning of a message, which was taken before. */
+	CHECK(sendmsg(pair.client, &message, 0) == 1024 && recv(pair.server, into, 4, 0) == 4);
+	SAME(readv(pair.server, holes, 1024), 1020);
+	CHECK(memcmp(into, "efghabcd", 8) == 0 && memcmp(into + 1012, "abcdefgh", 8) == 0);
 	message.msg_iovlen = 1025;
 	FAILS(sendmsg(pair.client, &message, 0), EMSGSIZE);
 	FAILS(writev(pair.client, parts, 1025), EINVAL);
