@@ -64,9 +64,11 @@ impl Account {
         if cfg!(tresse_without_account) {
             return; // For `benches/account.sh`, which says what all this costs.
         }
-        if self.is_short() || association.is_closed() {
+        let is_new = association.held == 0;
+        if is_new || self.is_short() || association.is_closed() {
             self.measure(id, association);
-        } else if !association.touched {
+        }
+        if !association.touched {
             association.touched = true;
             self.touched.push(id);
         }

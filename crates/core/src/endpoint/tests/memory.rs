@@ -213,3 +213,21 @@ fn beyond_all_of_it_the_largest_goes() {
     assert_eq!(crowd.script.end.endpoint_stats().aborted_for_memory, 1);
     assert!(crowd.held() < 2 * MIB && crowd.held() == crowd.sum());
 }
+
+#[test]
+fn calls_that_nobody_answers_count() {
+    let mut crowd = Crowd::new(16 * MIB, 1);
+    let (now, to) = (crowd.script.now, addresses(Side::Z, 1));
+    let mut calls = 0;
+    let refused = loop {
+        let called = crowd.script.end.connect(now, &to, 2000 + calls, standard());
+        assert!(crowd.held() <= 16 * MIB && calls < 10_000);
+        match called {
+            Ok(_) => calls += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((refused, calls > 500), (ConnectError::OutOfMemory, true));
+    crowd.data(0, 1000);
+    assert_eq!(crowd.held(), crowd.sum());
+}
