@@ -137,7 +137,7 @@ impl Association {
         }
     }
 
-    /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not.
+    /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not, also if it had ended.
     pub(crate) fn abort_for_memory(&mut self) {
         self.receiver = None;
         self.retained = VecDeque::new();
@@ -146,6 +146,9 @@ impl Association {
             self.journal.event(Event::SendFailed(failure));
         }
         self.sender = Sender::new(self.setup.initial_tsn, &self.config);
+        if self.is_closed() {
+            return; // It had ended before, and waited to be read.
+        }
         let causes = CauseWriter::new().out_of_resource().finish();
         self.abort_with(causes, CloseReason::OutOfMemory);
     }

@@ -33,7 +33,8 @@ pub(super) struct Account {
     unseen: usize,
     /// So many are enough to look at them: none while memory is short.
     tolerance: usize,
-    /// The open associations by the logarithm of what they hold, beyond what moves.
+    /// Associations by the logarithm of what they hold, beyond what moves; those that have ended, if there is
+    /// something to read.
     by_size: BTreeSet<(u8, AssociationId)>,
 }
 
@@ -86,9 +87,9 @@ impl Account {
         self.used = self.used + held - std::mem::replace(&mut association.held, held);
         self.tolerate();
         let class = match association.is_closed() {
-            true => 0,
+            true if association.readable() == 0 => 0,
             false if self.is_short() => size_class(association.excess()),
-            false => size_class(held),
+            _ => size_class(held),
         };
         let before = association.size_class;
         // One that has become a little smaller stays where it is: it may well grow again.
@@ -157,7 +158,7 @@ impl Endpoint {
 
     /// Whether there is room for another association.
     pub(super) fn has_room(&self) -> bool {
-        self.index.len() < self.max_associations && !self.account.is_scarce()
+        self.associations.len() < self.max_associations && !self.account.is_scarce()
     }
 
     /// What an association may hold now.
@@ -181,6 +182,7 @@ impl Endpoint {
             worst.abort_for_memory();
             self.stats.aborted_for_memory += 1;
             self.settle(now, id);
+            self.reap(); // If it had ended, nothing is left to read.
         }
         self.stats.aborted_for_memory > before
     }

@@ -216,7 +216,7 @@ impl Endpoint {
         if remotes.iter().any(|address| self.is_taken(&key(*address))) {
             return Err(ConnectError::Exists);
         }
-        if self.index.len() >= self.max_associations {
+        if self.associations.len() >= self.max_associations {
             return Err(ConnectError::TooManyAssociations);
         }
         if self.account.is_scarce() {
@@ -293,9 +293,7 @@ impl Endpoint {
         let (id, event) = self.events.pop_front()?;
         if let Some(a) = self.associations.get_mut(id) {
             a.journal.told(&event);
-            if self.account.is_short() {
-                self.account.touch(id, a);
-            }
+            self.account.touch(id, a);
         }
         if matches!(event, Event::Closed(_)) {
             self.leaving.push(id);

@@ -24,7 +24,6 @@ impl Endpoint {
             if self.index.remove_tag(a.identity.local_tag.0) {
                 let life = longest_cookie_life(&self.ports, a.identity.local_port);
                 self.past.add(now, a.identity, life);
-                a.claimed_by.take().into_iter().for_each(|address| self.claims.remove(address));
             }
             self.index.forget_peer(id, a);
         } else {
@@ -115,6 +114,8 @@ impl Endpoint {
     pub(super) fn remove(&mut self, id: AssociationId) {
         let Some(a) = self.associations.remove(id) else { return };
         self.account.remove(id, &a);
+        // What it leaves unread counts as its source's until it is read.
+        a.claimed_by.into_iter().for_each(|address| self.claims.remove(address));
         self.stats.associations_ended += 1;
         // What it still holds is nobody's any more.
         let stats = AssociationStats {

@@ -231,3 +231,27 @@ fn calls_that_nobody_answers_count() {
     crowd.data(0, 1000);
     assert_eq!(crowd.held(), crowd.sum());
 }
+
+#[test]
+fn what_the_gone_leave_unread_goes_before_anybody_who_is_there() {
+    let mut crowd = Crowd::new(2 * MIB, 5);
+    // They fill their windows and leave; the application reads nothing.
+    for number in 1..5 {
+        for _ in 0..300 {
+            crowd.data(number, 1400);
+        }
+        let (tag, last) = (crowd.tags[number], crowd.next[number].wrapping_sub(1));
+        crowd.give(number, tag, |w| w.shutdown(last));
+        crowd.give(number, tag, |w| w.shutdown_complete(false));
+    }
+    assert!(crowd.held() > 4 * 300 * 1400 && crowd.script.end.associations().len() == 5);
+    for _ in 0..200 {
+        crowd.data(0, 1400);
+        assert!(crowd.held() <= 2 * MIB);
+    }
+    let stats = crowd.script.end.stats(crowd.ids[0]).unwrap();
+    assert_eq!(stats.receive_buffered, 200 * 1400);
+    let gone = crowd.script.end.endpoint_stats().aborted_for_memory;
+    assert!(gone > 0, "{gone}");
+    assert_eq!(crowd.held(), crowd.sum());
+}
