@@ -9,6 +9,7 @@ use tresse_wire::CauseWriter;
 
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::setup::Setup;
 use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendFailure};
 use crate::path::{Path, PathId};
@@ -174,6 +175,13 @@ impl Receiver {
     /// Keeps the window within the share.
     pub(super) fn bound_window(&mut self) {
         self.window.narrow(self.budget.share.saturating_sub(self.buffered()));
+    }
+}
+
+impl Setup {
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        self.cookie.as_ref().map_or(0, Bytes::len) + self.error.as_ref().map_or(0, Vec::capacity)
     }
 }
 

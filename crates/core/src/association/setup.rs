@@ -66,13 +66,6 @@ impl Setup {
     }
 }
 
-impl Setup {
-    /// Bytes of memory beside its own.
-    pub(super) fn memory(&self) -> usize {
-        self.cookie.as_ref().map_or(0, Bytes::len) + self.error.as_ref().map_or(0, Vec::capacity)
-    }
-}
-
 /// A cookie that was found authentic and fresh.
 #[derive(Clone, Debug)]
 pub(crate) struct AcceptedCookie {
