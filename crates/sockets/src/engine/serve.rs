@@ -17,7 +17,7 @@ use rustix::net::{
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
 
@@ -363,6 +363,8 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
             answer(begun.map(|_| (0, Vec::new())));
         }
         _ => {
+            // What the stack has taken is told first, so that what an option counts can be read.
+            yield_now().await;
             let result = engine.borrow_mut().call(&request);
             answer(result);
         }

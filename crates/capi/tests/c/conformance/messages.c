@@ -625,12 +625,13 @@ CASE(ssn_counts_in_each_stream)
 /* Waits until two messages can be read. */
 static void wait_for_two(int fd)
 {
-	struct sctp_status status = { 0 };
-	long long until = clock_ms() + 1500;
+	struct sctp_assoc_stats stats = { 0 };
+	long long until = clock_ms() + 5000;
 	do {
-		socklen_t len = sizeof status;
-		WORKS(getsockopt(fd, IPPROTO_SCTP, SCTP_STATUS, &status, &len));
-	} while (status.sstat_penddata < 2 && clock_ms() < until);
+		socklen_t len = sizeof stats;
+		WORKS(getsockopt(fd, IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &stats, &len));
+	} while (stats.sas_iodchunks < 2 && clock_ms() < until);
+	SAME(stats.sas_iodchunks, 2);
 }
 
 CASE(nxtinfo_tells_of_the_next_message)

@@ -226,3 +226,19 @@ fn a_small_receive_buffer_bounds_what_is_unread() {
         assert!(small < 40, "{small} messages of 10 kB");
     });
 }
+
+/// What SCTP_GET_ASSOC_STATS counts is there to be read once it has answered.
+#[test]
+fn what_the_statistics_count_can_be_read() {
+    with_engine(|path| {
+        let (_listener, client, server) = pair(path);
+        for n in 1..=3000 {
+            client.send(TxHeader::default(), b"x");
+            // sas_iodchunks is the twelfth count behind an address and an RTO.
+            while word(&server.get((SCTP, 112), &[0; 256]).unwrap(), 144 + 11 * 8) < n {}
+            let mut frame = [0; 1000];
+            let got = recv(&server.fd, &mut frame[..], RecvFlags::DONTWAIT);
+            assert!(got.is_ok(), "message {n}: {got:?}");
+        }
+    });
+}
