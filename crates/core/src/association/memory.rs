@@ -89,13 +89,14 @@ impl Association {
             + self.setup.memory()
     }
 
-    /// Bytes of memory that it holds beyond user data that moves: of two with as much data, one whose peer
-    /// takes nothing, or leaves gaps for ever, or whose application does not read, is worse.
+    /// Bytes of memory that it holds beyond user data that moves, and as much again for the records of small
+    /// messages: of two with as much data, one whose peer takes nothing, or leaves gaps for ever, or whose
+    /// application does not read, is worse.
     pub(crate) fn excess(&self) -> usize {
         let received = self.receiver.as_ref().map_or(0, Receiver::buffered);
         let moving =
             self.sender.buffered().min(self.taken.ahead()) + received.min(self.read.ahead());
-        self.memory().saturating_sub(moving)
+        self.memory().saturating_sub(2 * moving)
     }
 
     /// User data that may wait to be sent, or to be acknowledged: what the application has asked for; while

@@ -14,6 +14,8 @@ use crate::time::Time;
 
 /// Every association may offer a window of so many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
+/// What has ended and waits to be read counts as four times as much: nothing of it moves, and nobody is served.
+const ENDED: u8 = 4;
 /// So many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;
 
@@ -88,6 +90,7 @@ impl Account {
         self.tolerate();
         let class = match association.is_closed() {
             true if association.readable() == 0 => 0,
+            true => size_class(held) + ENDED,
             false if self.is_short() => size_class(association.excess()),
             _ => size_class(held),
         };

@@ -46,6 +46,8 @@ struct Plan {
     reads: bool,
     /// It sends to strangers as much as they take.
     serves: bool,
+    /// It forgets who has gone at once. Otherwise it reads what they left first, if it reads at all.
+    forgets: bool,
     honest: Vec<Direction>,
 }
 
@@ -59,6 +61,7 @@ impl Plan {
             send_buffer: draw.log(64e3, 5e5) as usize,
             reads: draw.chance(0.5),
             serves: draw.chance(0.5),
+            forgets: draw.chance(0.5),
             honest: (0..3)
                 .map(|_| if draw.chance(0.5) { Direction::Up } else { Direction::Down })
                 .collect(),
@@ -117,6 +120,7 @@ struct Served {
     id: AssociationId,
     /// Which of the honest has it, if one does.
     honest: Option<usize>,
+    closed: bool,
 }
 
 /// What a run has shown.
@@ -218,12 +222,16 @@ impl World {
                 let remote = self.victim.end.path_stats(id)[0].remote;
                 let key = (remote, info.remote_port);
                 let honest = self.honest.iter().position(|h| (h.address, h.port) == key);
-                self.served.push(Served { id, honest });
+                self.served.push(Served { id, honest, closed: false });
             } else if closed {
                 let honest = self.served.iter().any(|s| s.id == id && s.honest.is_some());
                 assert!(!honest, "an honest one ended: {:?}", self.plan);
-                self.served.retain(|served| served.id != id);
-                self.victim.on(|end| end.forget(id));
+                if self.plan.forgets {
+                    self.served.retain(|served| served.id != id);
+                    self.victim.on(|end| end.forget(id));
+                } else if let Some(served) = self.served.iter_mut().find(|s| s.id == id) {
+                    served.closed = true;
+                }
             }
         }
     }
@@ -244,7 +252,7 @@ impl World {
     /// The application reads and sends.
     fn serve(&mut self) {
         let now = self.now;
-        for Served { id, honest } in &self.served {
+        for Served { id, honest, closed } in &self.served {
             let (id, plan) = (*id, &self.plan);
             if honest.is_some() || plan.reads {
                 // What was received is looked at and freed at once.
@@ -271,7 +279,11 @@ impl World {
                     self.honest[*n].offered += 1;
                 }
             }
+            if *closed && plan.reads {
+                self.victim.on(|end| end.forget(id));
+            }
         }
+        self.served.retain(|served| !(served.closed && self.plan.reads));
         self.after_call();
     }
 }

@@ -28,9 +28,11 @@ enum Way {
     Flooding,
     /// Ended and opened again.
     Churning,
+    /// Shut down or aborted with data that may never be read, and on to the next port.
+    Leaving,
 }
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 8] = [
     Way::Camping,
     Way::Filling,
     Way::ZeroWindow,
@@ -38,6 +40,7 @@ const WAYS: [Way; 7] = [
     Way::Reneging,
     Way::Flooding,
     Way::Churning,
+    Way::Leaving,
 ];
 
 /// One association of the attacker.
@@ -161,6 +164,11 @@ impl Attacker {
                     self.outbox.push((to, echo));
                 }
                 Chunk::CookieAck => peer.established = true,
+                Chunk::ShutdownAck => {
+                    let Some((tag, _)) = peer.theirs else { continue };
+                    let complete = packet(peer.port, tag, |w| w.shutdown_complete(false));
+                    self.outbox.push((to, complete));
+                }
                 Chunk::Data(data) if data.tsn.distance(peer.highest) > 0 => peer.highest = data.tsn,
                 _ => {}
             }
@@ -221,6 +229,17 @@ impl Attacker {
             }
             Way::Churning => packet(port, tag, |w| {
                 data(w, first.wrapping_add(moves), 0, DataFlags::UNFRAGMENTED, 1200);
+            }),
+            Way::Leaving if moves > 24 => {
+                peer.port = peer.port.wrapping_add(1000).max(1024);
+                return self.call(n);
+            }
+            Way::Leaving if moves > 20 && port % 2 == 0 => {
+                packet(port, tag, |w| w.shutdown(highest))
+            }
+            Way::Leaving if moves > 20 => packet(port, tag, |w| w.abort(false, &[])),
+            Way::Leaving => packet(port, tag, |w| {
+                data(w, first.wrapping_add(moves - 1), 0, DataFlags::UNFRAGMENTED, 1200);
             }),
         };
         self.outbox.push((address, made));
