@@ -14,8 +14,9 @@ use crate::time::Time;
 
 /// Every association may offer a window of so many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
-/// What has ended and waits to be read counts as four times as much: nothing of it moves, and nobody is served.
-const ENDED: u8 = 4;
+/// What has ended and waits to be read counts as sixteen times as much: nothing of it moves, and lists
+/// of those who do move can be long.
+const ENDED: u8 = 8;
 /// So many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;
 
