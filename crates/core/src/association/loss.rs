@@ -118,6 +118,7 @@ impl Association {
         self.sender.probe = decisions.probe.or(self.sender.probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
+        let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
         // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
         // for each of them would go on until there is room. T3-rtx sees to that.
         let closed = self.is_window_closed();
@@ -141,6 +142,7 @@ impl Association {
                     again -= chunk.size();
                 }
                 let path = chunk.map(|c| c.path);
+                let again_lost = chunk.is_some_and(|c| self.is_lost_again(c, cause));
                 // Before anything is taken from the flight: RFC 4015 step 0.
                 if let Some(path) = path
                     && paths & (1 << path.0) == 0
@@ -148,12 +150,17 @@ impl Association {
                 {
                     cuts.push(self.cut(path, 0));
                 }
-                paths |= self.lose(now, seq, cause);
+                let lost = self.lose(now, seq, cause);
+                paths |= lost;
+                twice |= if again_lost { lost } else { 0 };
             }
         }
         self.sender.decisions = decisions;
         if paths != 0 {
             self.start_fast_recovery(now, paths, cuts);
+        }
+        for i in (0..self.paths.len()).filter(|i| twice & (1 << i) != 0) {
+            self.lower_again(now, PathId(i as u8));
         }
     }
 
@@ -228,7 +235,34 @@ impl Association {
         }
     }
 
+    /// A retransmission of this recovery is lost, which nothing but RACK sees.
+    fn is_lost_again(&self, chunk: &Outstanding, cause: LossCause) -> bool {
+        let path = &self.paths[chunk.path];
+        cause == LossCause::Rack
+            && chunk.transmissions > 1
+            && chunk.last_sent >= path.lowered_at
+            && path.fast_recovery_exit.is_some()
+    }
+
+    /// RFC 5681 §4.3, RFC 8985 §9.3: "the loss of a retransmission must be taken as two indications of
+    /// congestion and therefore trigger two separate reactions". RFC 9260 finds it by T3-rtx, which takes cwnd
+    /// below the floor of ssthresh; RACK finds it in a round trip. A queue of a few packets does not hold that
+    /// floor, which is there for the SACKs of a fast retransmit: here it is RFC 5681's, of two packets.
+    fn lower_again(&mut self, now: Time, path: PathId) {
+        let p = &mut self.paths[path];
+        p.lowered_at = now;
+        let reducing = p.prr.take().is_some();
+        let least = 2 * p.pmdcs();
+        let control = p.control.get_mut();
+        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+        let half = if reducing { ssthresh } else { cwnd.min(ssthresh) } / 2;
+        control.set_window(half, ssthresh.min(half.max(least)));
+        self.spare_window(path);
+        self.trace_window(now, path, WindowCause::Loss);
+    }
+
     fn cut_window(&mut self, now: Time, path: PathId) {
+        self.paths[path].lowered_at = now;
         self.paths[path].cwnd_at_loss = self.paths[path].control.get().cwnd();
         self.tell_control(now, path, |control, coupled| control.on_loss(&coupled));
         self.spare_window(path);

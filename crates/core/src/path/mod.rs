@@ -163,6 +163,8 @@ pub(crate) struct Path {
     pub(crate) silent: bool,
     /// Congestion window before the last cut by a loss.
     pub(crate) cwnd_at_loss: usize,
+    /// When a loss that SACKs showed last lowered it.
+    pub(crate) lowered_at: Time,
     pub(crate) counters: PathCounters,
 }
 
@@ -224,6 +226,7 @@ impl Path {
             answered: Time::ZERO,
             silent: false,
             cwnd_at_loss: 0,
+            lowered_at: Time::ZERO,
             counters: PathCounters::default(),
         }
     }

@@ -156,9 +156,8 @@ fn the_links_of_the_collapse_are_not_harmed() {
     }
 }
 
-/// What a full link may be offered, in units of what RFC 9260 offers. The aim is 1.1, which 7 of the 60
-/// links miss still (`docs/harm.md`).
-const AT_MOST: f64 = 1.25;
+/// What a full link may be offered, in units of what RFC 9260 offers.
+const AT_MOST: f64 = 1.1;
 
 /// RFC 5681 §5: whatever looks like a loss, the load that is offered to a full link does not grow. Where
 /// RFC 9260 leaves a part of the link idle, it is not full.

@@ -39,6 +39,27 @@ fn rack_finds_a_lost_retransmission() {
     assert_eq!(run("rfc9260+rack"), 0);
 }
 
+/// RFC 5681 §4.3, RFC 8985 §9.3: and to half of RFC 9260's floor of ssthresh.
+#[test]
+fn the_loss_of_a_retransmission_lowers_the_window_again() {
+    let lowered = |lost: &[(u32, u32)]| {
+        let mut story = Story::new("rfc9260+rack", QUICK, 50);
+        story.lose(lost);
+        for i in 0..30 {
+            story.say(10 * i, 1, 1000);
+        }
+        let trace = story.end(5000);
+        let by_loss = trace.lines().filter_map(|l| l[5..].strip_suffix(": Loss"));
+        by_loss.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let once = "cwnd 5872 ssthresh 5872";
+    assert_eq!(lowered(&[(1, 1)]), [once]);
+    assert_eq!(lowered(&[(1, 1), (3, 1)]), [once], "of one window");
+    assert_eq!(lowered(&[(1, 1), (1, 2)]), [once, "cwnd 2936 ssthresh 2936"]);
+    let three_times = lowered(&[(1, 1), (1, 2), (1, 3)]);
+    assert_eq!(three_times, [once, "cwnd 2936 ssthresh 2936", "cwnd 1468 ssthresh 2936"]);
+}
+
 /// RFC 8985 §6.3 spares what is too young to be lost. T3-rtx may expire within the reordering window; then
 /// the earliest chunk is lost, and all that was in its packet.
 #[test]
