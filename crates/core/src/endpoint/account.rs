@@ -68,6 +68,14 @@ impl Account {
         if cfg!(tresse_without_account) {
             return; // For `benches/account.sh`, which says what all this costs.
         }
+        if !association.touched || self.is_short() {
+            self.note(id, association);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, id: AssociationId, association: &mut Association) {
         let is_new = association.held == 0;
         if is_new || self.is_short() || association.is_closed() {
             self.measure(id, association);
@@ -108,7 +116,8 @@ impl Account {
 
     /// How much may be unseen follows from how much is used.
     fn tolerate(&mut self) {
-        self.tolerance = if self.is_short() { 0 } else { MAX_UNSEEN.min(self.limit / 16) };
+        let is_short = self.used > self.limit / 2;
+        self.tolerance = if is_short { 0 } else { MAX_UNSEEN.min(self.limit / 16) };
     }
 
     /// An association has gone.
@@ -119,8 +128,9 @@ impl Account {
     }
 
     /// Half of it is used: windows shrink.
+    #[inline]
     pub(super) fn is_short(&self) -> bool {
-        self.used > self.limit / 2
+        self.tolerance == 0
     }
 
     /// There is none for another association.
@@ -177,6 +187,8 @@ impl Endpoint {
         self.account.is_due() && self.look_and_relieve(now)
     }
 
+    #[cold]
+    #[inline(never)]
     fn look_and_relieve(&mut self, now: Time) -> bool {
         self.audit();
         let before = self.stats.aborted_for_memory;

@@ -318,9 +318,10 @@ impl Endpoint {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let budget = self.budget();
         let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
-        a.obey(now, budget);
+        if self.account.is_short() {
+            a.obey(now, self.account.budget(self.index.len()));
+        }
         self.account.expect(growth(0) + payload.len());
         a.send(now, stream, payload, options)?;
         self.account.touch(id, a);

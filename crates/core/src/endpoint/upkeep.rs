@@ -41,14 +41,13 @@ impl Endpoint {
         now: Time,
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let budget = self.budget();
+        let short = self.account.is_short().then(|| self.budget());
         while let Some(&id) = self.ready.front() {
             let packet = self.associations.get_mut(id).and_then(|a| {
+                let Some(budget) = short else { return a.poll_transmit(now, buffer) };
                 a.obey(now, budget);
                 let packet = a.poll_transmit(now, buffer);
-                if self.account.is_short() {
-                    self.account.touch(id, a);
-                }
+                self.account.touch(id, a);
                 packet
             });
             if packet.is_some() {
