@@ -191,7 +191,7 @@ impl Association {
         }
         p.rtt.back_off(&profile);
         if error {
-            p.rtt.lose_patience(&profile);
+            p.lose_patience(&profile);
         }
         if p.count_failure(error) {
             self.path_changed(path);

@@ -118,6 +118,18 @@ impl Paths {
             .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
     }
 
+    /// The same for the timer that RFC 9260 would have (`association/patience.rs`). Timers that expire earlier
+    /// make paths fail in another order, in which it must not go: with an RTO for each path, that moves
+    /// everything behind it.
+    pub(crate) fn next_in_turn(&self, last: PathId) -> PathId {
+        let (n, start) = (self.list.len(), usize::from(last.0));
+        let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| p.confirmed);
+        let fails = |p: &Path| p.missed > p.settings.max_retrans;
+        let active = others().find(|p| !fails(p));
+        let dormant = || others().filter(|_| fails(&self[last])).min_by_key(|p| p.missed);
+        active.or_else(dormant).map_or(last, |p| p.id)
+    }
+
     /// Some path is in Fast Recovery (RFC 9260 §7.2.4 rule 6).
     pub(crate) fn in_fast_recovery(&self) -> bool {
         self.list.iter().any(|p| p.fast_recovery_exit.is_some())

@@ -138,8 +138,8 @@ impl Association {
         }
         let profile = Arc::clone(&self.config.profile);
         let last = self.patience.path;
-        self.paths[last].rtt.lose_patience(&profile);
-        let next = self.paths.alternate(last);
+        self.paths[last].lose_patience(&profile);
+        let next = self.paths.next_in_turn(last);
         let rto = self.paths[next].rtt.patience();
         // Who comes late does not make the next one late.
         let due = if due + rto > now { due + rto } else { now + rto };
@@ -167,7 +167,7 @@ impl Association {
         let since = *p.owes_since.get_or_insert(sent);
         let overdue = now.since(since) >= p.rtt.patience();
         if overdue {
-            p.rtt.lose_patience(&profile);
+            p.lose_patience(&profile);
             p.owes_since = None;
         }
         overdue

@@ -32,6 +32,7 @@ mod multihoming;
 mod multipath;
 mod nr_sack;
 mod ootb;
+mod outage;
 mod packets;
 mod patience;
 mod ports;

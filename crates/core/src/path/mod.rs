@@ -19,6 +19,7 @@ use tresse_wire::COMMON_HEADER_LEN;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
+use crate::profile::Profile;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use calm::Calm;
@@ -99,6 +100,8 @@ pub(crate) struct Path {
     /// Consecutive expirations, errors or not: those that came too early for that, and those of an
     /// inactive path (RFC 7829 §4.1 rule 3).
     pub(crate) failures: u32,
+    /// Consecutive expirations here of the timer that RFC 9260 would have (`association/patience.rs`).
+    pub(crate) missed: u32,
     /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
     /// have counted an error.
     pub(crate) owes_since: Option<Time>,
@@ -190,6 +193,7 @@ impl Path {
             active: true,
             errors: 0,
             failures: 0,
+            missed: 0,
             owes_since: None,
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
@@ -353,6 +357,12 @@ impl Path {
         before != self.state()
     }
 
+    /// The timer of RFC 9260 has expired here (rule E2).
+    pub(crate) fn lose_patience(&mut self, profile: &Profile) {
+        self.rtt.lose_patience(profile);
+        self.missed = self.missed.saturating_add(1);
+    }
+
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
     //= RFC 7829 3.2-14
     /// The peer answered over this path what was first sent at `sent`; `true` if that changed the state.
@@ -362,6 +372,7 @@ impl Path {
         self.proven |= sent >= self.source_since;
         self.errors = 0;
         self.failures = 0;
+        self.missed = 0;
         self.owes_since = None;
         self.silent = false;
         self.active = true;
