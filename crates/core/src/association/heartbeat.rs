@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Association, Control, State};
-use crate::path::{HeartbeatInfo, Path, PathId, PathSettings, PathState, heartbeat_interval};
+use crate::path::{HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, heartbeat_interval};
 use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
@@ -191,7 +191,9 @@ impl Association {
         }
         p.rtt.back_off(&profile);
         if error {
-            p.lose_patience(&profile);
+            for pace in Pace::BOTH {
+                p.lose_patience(pace);
+            }
         }
         if p.count_failure(error) {
             self.path_changed(path);

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::ops::{Index, IndexMut};
 
 use crate::config::AssociationConfig;
-use crate::path::{Path, PathId};
+use crate::path::{Pace, Path, PathId};
 
 /// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
 /// address costs heartbeats to hosts that may not be the peer's).
@@ -121,12 +121,13 @@ impl Paths {
     /// The same for the timer that RFC 9260 would have (`association/patience.rs`). Timers that expire earlier
     /// make paths fail in another order, in which it must not go: with an RTO for each path, that moves
     /// everything behind it.
-    pub(crate) fn next_in_turn(&self, last: PathId) -> PathId {
+    pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {
         let (n, start) = (self.list.len(), usize::from(last.0));
         let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| p.confirmed);
-        let fails = |p: &Path| p.missed > p.settings.max_retrans;
+        let missed = |p: &Path| p.missed[pace as usize];
+        let fails = |p: &Path| missed(p) > p.settings.max_retrans;
         let active = others().find(|p| !fails(p));
-        let dormant = || others().filter(|_| fails(&self[last])).min_by_key(|p| p.missed);
+        let dormant = || others().filter(|_| fails(&self[last])).min_by_key(|p| missed(p));
         active.or_else(dormant).map_or(last, |p| p.id)
     }
 

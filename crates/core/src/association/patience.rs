@@ -9,9 +9,11 @@
 //!
 //! ```text
 //! due        = when the timer of RFC 9260 expires, for a single chunk that it sends round the paths
+//! late       = the same, had the peer delayed its SACKs (`path/rtt.rs`)
 //! RTO'       = SRTT + 4 RTTVAR within RTO.Min and RTO.Max (§6.3.1), of the path of that chunk;
-//!              RTO' <- min(2 RTO', RTO.Max) at each error (§6.3.3 E2), until RTT is measured
-//! expiration : error <=> now >= due; then the chunk takes another path (§6.4) and due += RTO'
+//!              RTO' <- min(2 RTO', RTO.Max) at each of its expirations (§6.3.3 E2), until RTT is measured
+//! expiration : now >= due, late: then the chunk takes another path (§6.4) and due, late += RTO' of each
+//! error      : now >= late
 //! timer      = min(RTO, max(due - now, 2 SRTT)) once something has expired in vain
 //! ```
 //!
@@ -29,18 +31,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Association;
-use crate::path::PathId;
+use crate::path::{Pace, PathId};
 use crate::time::Time;
 
 /// The timer of RFC 9260 for what the peer owes: T1, T2 or T3-rtx, of which one runs at a time.
-#[derive(Debug, Default)]
-pub(super) struct Patience {
-    /// When it expires; `None` while nothing is owed.
-    due: Option<Time>,
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// When it expires.
+    due: Time,
     /// Where its chunk is.
     path: PathId,
+}
+
+/// How long the peer may still take.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// For each [`Pace`]; `None` while nothing is owed.
+    turns: [Option<Turn>; 2],
     /// A timer has expired since the peer answered last.
     tried: bool,
+    /// The last one did so no earlier than RFC 9260 would have tried again.
+    on_time: bool,
 }
 
 impl Patience {
@@ -48,9 +59,13 @@ impl Patience {
         *self = Patience::default();
     }
 
+    fn due(&self) -> Option<Time> {
+        self.turns[Pace::Try as usize].map(|turn| turn.due)
+    }
+
     /// How long a timer runs that would run for `rto`.
     fn wait(&self, now: Time, rto: Duration, srtt: Option<Duration>) -> Duration {
-        match self.due {
+        match self.due() {
             // What left just now has its chance of an answer.
             Some(due) if self.tried => rto.min(due.since(now).max(2 * srtt.unwrap_or(rto))),
             _ => rto,
@@ -70,8 +85,15 @@ impl Association {
 
     /// The RTO after which something that is not answered on `path` is an error.
     pub(super) fn error_rto(&self, path: PathId) -> Duration {
-        let rtt = &self.paths[path].rtt;
-        if self.is_patient() { rtt.patience() } else { rtt.rto() }
+        if self.is_patient() {
+            self.patience_with(path, Pace::Error)
+        } else {
+            self.paths[path].rto()
+        }
+    }
+
+    fn patience_with(&self, path: PathId, pace: Pace) -> Duration {
+        self.paths[path].rtt.patience(self.profile(), pace)
     }
 
     /// A timer starts on `path`, with RTO: how long it runs.
@@ -79,9 +101,9 @@ impl Association {
         if !self.counts_patiently() {
             return rto;
         }
-        if self.patience.due.is_none() {
-            let due = now + self.paths[path].rtt.patience();
-            self.patience = Patience { due: Some(due), path, tried: false };
+        if self.patience.due().is_none() {
+            let turn = |pace| Some(Turn { due: now + self.patience_with(path, pace), path });
+            self.patience = Patience { turns: Pace::BOTH.map(turn), ..Patience::default() };
         }
         if !self.is_patient() {
             return rto;
@@ -99,7 +121,7 @@ impl Association {
     /// ([`budget`](crate::recovery::budget)).
     pub(super) fn early_until(&self, now: Time) -> Option<Time> {
         let alone = self.is_patient() && !self.is_concurrent() && !self.is_window_closed();
-        self.patience.due.filter(|due| alone && *due > now)
+        self.patience.due().filter(|due| alone && *due > now)
     }
 
     /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
@@ -132,18 +154,22 @@ impl Association {
             return true;
         }
         self.patience.tried = true;
-        let Some(due) = self.patience.due else { return true };
+        self.patience.on_time = self.takes_turn(now, Pace::Try);
+        self.takes_turn(now, Pace::Error)
+    }
+
+    /// Whether the timer of RFC 9260 would have expired by now; then the next path has its turn.
+    fn takes_turn(&mut self, now: Time, pace: Pace) -> bool {
+        let Some(Turn { due, path }) = self.patience.turns[pace as usize] else { return true };
         if due > now {
             return false;
         }
-        let profile = Arc::clone(&self.config.profile);
-        let last = self.patience.path;
-        self.paths[last].lose_patience(&profile);
-        let next = self.paths.next_in_turn(last);
-        let rto = self.paths[next].rtt.patience();
+        self.paths[path].lose_patience(pace);
+        let path = self.paths.next_in_turn(path, pace);
+        let rto = self.patience_with(path, pace);
         // Who comes late does not make the next one late.
         let due = if due + rto > now { due + rto } else { now + rto };
-        self.patience = Patience { due: Some(due), path: next, tried: true };
+        self.patience.turns[pace as usize] = Some(Turn { due, path });
         true
     }
 
@@ -159,15 +185,19 @@ impl Association {
         error: bool,
     ) -> bool {
         let profile = Arc::clone(&self.config.profile);
+        let on_time = self.patience.on_time;
         let p = &mut self.paths[path];
         if error || !profile.limits.patience {
             p.owes_since = None;
             return true;
         }
         let since = *p.owes_since.get_or_insert(sent);
-        let overdue = now.since(since) >= p.rtt.patience();
+        let overdue = now.since(since) >= p.rtt.patience(&profile, Pace::Error);
         if overdue {
-            p.lose_patience(&profile);
+            p.lose_patience(Pace::Error);
+            if !on_time {
+                p.lose_patience(Pace::Try);
+            }
             p.owes_since = None;
         }
         overdue

@@ -216,6 +216,9 @@ impl Association {
         if self.sender.board.is_acked(probe.seq) {
             self.paths[path].rtt_probe = None;
             let delay = self.profile().tail_loss_probe.max_sack_delay();
+            if probe.asked {
+                self.paths[path].rtt.spare_delay(delay);
+            }
             let delay = if probe.asked { Duration::ZERO } else { delay };
             // A SACK that was lost makes the round trip of the timed chunk long, and not that of the
             // latest one.

@@ -19,14 +19,13 @@ use tresse_wire::COMMON_HEADER_LEN;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
-use crate::profile::Profile;
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
-pub(crate) use rtt::{RoundTrip, RttEstimator};
+pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
 pub use settings::PathSettings;
 pub(crate) use windowed::Windowed;
 
@@ -100,8 +99,8 @@ pub(crate) struct Path {
     /// Consecutive expirations, errors or not: those that came too early for that, and those of an
     /// inactive path (RFC 7829 §4.1 rule 3).
     pub(crate) failures: u32,
-    /// Consecutive expirations here of the timer that RFC 9260 would have (`association/patience.rs`).
-    pub(crate) missed: u32,
+    /// Consecutive expirations here of the timer that RFC 9260 would have, for each [`Pace`].
+    pub(crate) missed: [u32; 2],
     /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
     /// have counted an error.
     pub(crate) owes_since: Option<Time>,
@@ -193,7 +192,7 @@ impl Path {
             active: true,
             errors: 0,
             failures: 0,
-            missed: 0,
+            missed: [0; 2],
             owes_since: None,
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
@@ -358,9 +357,10 @@ impl Path {
     }
 
     /// The timer of RFC 9260 has expired here (rule E2).
-    pub(crate) fn lose_patience(&mut self, profile: &Profile) {
-        self.rtt.lose_patience(profile);
-        self.missed = self.missed.saturating_add(1);
+    pub(crate) fn lose_patience(&mut self, pace: Pace) {
+        self.rtt.lose_patience(pace);
+        let missed = &mut self.missed[pace as usize];
+        *missed = missed.saturating_add(1);
     }
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
@@ -372,7 +372,7 @@ impl Path {
         self.proven |= sent >= self.source_since;
         self.errors = 0;
         self.failures = 0;
-        self.missed = 0;
+        self.missed = [0; 2];
         self.owes_since = None;
         self.silent = false;
         self.active = true;

@@ -6,6 +6,12 @@
 //!                  SRTT   = (1 - alpha) SRTT + alpha R'
 //! RTO = max(RTO.Min, min(RTO.Max, SRTT + 4 max(G, RTTVAR)))
 //! ```
+//!
+//! The same for the timers that RFC 9260 would have ([`Pace`], `association/patience.rs`). Where SACKs are asked for at
+//! once (RFC 7053), less is measured than RFC 9260 would have measured: not the D, 200 ms, by which a peer delays
+//! its SACKs, now and then. Samples that differ by D raise `SRTT + 4 RTTVAR` by 2.75 D at most in the long run,
+//! and by hardly more than 4 D while the first one, with `RTTVAR = R / 2`, is remembered: that many are added where
+//! errors are counted.
 
 use std::time::Duration;
 
@@ -20,6 +26,19 @@ pub(crate) struct RoundTrip {
     pub(crate) rttvar: Duration,
 }
 
+/// What the timer of RFC 9260 is followed for where others expire sooner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pace {
+    /// To try again.
+    Try,
+    /// To count an error.
+    Error,
+}
+
+impl Pace {
+    pub(crate) const BOTH: [Pace; 2] = [Pace::Try, Pace::Error];
+}
+
 /// RTT estimate and RTO of one path.
 #[derive(Debug)]
 pub(crate) struct RttEstimator {
@@ -31,8 +50,10 @@ pub(crate) struct RttEstimator {
     rto: Duration,
     /// RTO.Min as it is now: mechanisms may move it.
     min: Duration,
-    /// RTO as RFC 9260 would have it: no mechanism moves its RTO.Min, and it is backed off at each error.
-    patience: Duration,
+    /// How often the timer of RFC 9260 has expired, for each [`Pace`], since RTT was measured.
+    expired: [u32; 2],
+    /// What the SACKs that were asked for at once might have added to RTO, had they been delayed.
+    spared: Duration,
 }
 
 impl RttEstimator {
@@ -45,38 +66,34 @@ impl RttEstimator {
             least: None,
             rto: Duration::ZERO,
             min: parameters.min(),
-            patience: Duration::ZERO,
+            expired: [0; 2],
+            spared: Duration::ZERO,
         };
-        (rtt.rto, rtt.patience) = (rtt.unbacked(rtt.min), rtt.unbacked(rtt.min));
+        rtt.rto = rtt.fresh();
         rtt
     }
 
     /// Takes other parameters, with RTO.Min as it is now: RTO follows at once. One that was backed off
     /// stays so, within the new bounds.
     pub(crate) fn reconfigure(&mut self, parameters: &RtoParameters, min: Duration) {
-        let (least, max) = (parameters.min(), parameters.max());
-        let before = [self.unbacked(self.min), self.unbacked(self.parameters.min())];
+        let (before, max) = (self.fresh(), parameters.max());
         self.parameters = parameters.clone();
         self.min = min;
-        let follow = |rto: Duration, before: Duration, min: Duration| {
-            if rto == before { self.unbacked(min) } else { rto.clamp(min.min(max), max) }
-        };
-        let rto = follow(self.rto, before[0], min);
-        self.patience = follow(self.patience, before[1], least);
-        self.rto = rto;
+        self.rto =
+            if self.rto == before { self.fresh() } else { self.rto.clamp(min.min(max), max) };
     }
 
     /// RTO as it would be without any backoff.
     pub(crate) fn fresh(&self) -> Duration {
-        self.unbacked(self.min)
+        self.unbacked(self.min, Duration::ZERO)
     }
 
-    /// RTO without any backoff.
-    fn unbacked(&self, min: Duration) -> Duration {
+    /// RTO without any backoff, with so much more than was measured.
+    fn unbacked(&self, min: Duration, more: Duration) -> Duration {
         let max = self.parameters.max();
         // C1: until a measurement has been made, RTO is RTO.Initial.
         let Some(srtt) = self.srtt else { return self.parameters.initial().min(max) };
-        (srtt + 4 * self.rttvar).clamp(min.min(max), max)
+        (srtt + 4 * self.rttvar + more).clamp(min.min(max), max)
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
@@ -121,8 +138,8 @@ impl RttEstimator {
     /// C6, C7: RTO from the estimate, within its bounds. Ends any backoff (§6.3.3).
     pub(crate) fn bound(&mut self) {
         if self.srtt.is_some() {
-            self.rto = self.unbacked(self.min);
-            self.patience = self.unbacked(self.parameters.min());
+            self.rto = self.fresh();
+            self.expired = [0; 2];
         }
     }
 
@@ -156,14 +173,23 @@ impl RttEstimator {
         self.bound();
     }
 
-    /// RTO by RFC 9260 alone, with its backoff.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    /// SACKs come at once because they were asked for: those of RFC 9260 may be later by `delay`.
+    pub(crate) fn spare_delay(&mut self, delay: Duration) {
+        self.spared = 4 * delay;
     }
 
-    /// Backs that off after an error (rule E2).
-    pub(crate) fn lose_patience(&mut self, profile: &Profile) {
-        self.patience = t3_rtx::back_off(profile, self.patience);
+    /// RTO by RFC 9260 alone: no mechanism moves its RTO.Min, and it is backed off when that timer has expired.
+    pub(crate) fn patience(&self, profile: &Profile, pace: Pace) -> Duration {
+        let more = if pace == Pace::Error { self.spared } else { Duration::ZERO };
+        let rto = self.unbacked(self.parameters.min(), more);
+        (0..self.expired[pace as usize]).fold(rto, |rto, _| t3_rtx::back_off(profile, rto))
+    }
+
+    /// That timer has expired (rule E2).
+    pub(crate) fn lose_patience(&mut self, pace: Pace) {
+        let expired = &mut self.expired[pace as usize];
+        // By then RTO is RTO.Max.
+        *expired = (*expired + 1).min(64);
     }
 
     /// Backs off after an expiration (rule E2).

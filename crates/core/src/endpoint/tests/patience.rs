@@ -134,6 +134,30 @@ fn what_rfc_9260_would_have_tried_on_several_paths_is_tried() {
     assert!(standard.is_subset(&ours), "{standard:?} {ours:?}");
 }
 
+/// Who asks for SACKs at once measures a shorter RTT, and is not to give up sooner because of that.
+#[test]
+fn sacks_that_come_at_once_make_nobody_impatient() {
+    let given_up = |name: &str| {
+        let overrides = "[heartbeat]\nenabled = false\n[rto]\nmin_ms = 300\n[limits]\nassociation_max_retrans = 4";
+        let config = AssociationConfig { no_delay: true, ..profile(name, overrides) };
+        let (mut pair, a, _) = Pair::connected(&config, 1);
+        pair.delay = ms(100);
+        for _ in 0..20 {
+            pair.send(Side::A, a, 0, vec![1; 50]);
+            pair.run(ms(500));
+        }
+        pair.drop = Box::new(|_| true);
+        pair.send(Side::A, a, 0, vec![1; 50]);
+        let start = pair.now;
+        while pair.closed(Side::A).is_none() {
+            pair.run(ms(100));
+        }
+        pair.now.since(start)
+    };
+    let (standard, ours) = (given_up("rfc9260"), given_up("tresse"));
+    assert!(ours >= standard && ours < 4 * standard, "{ours:?}, not {standard:?}");
+}
+
 /// With concurrent transfer other paths answer all the time. They must not renew the patience with one where
 /// nothing comes through.
 #[test]
