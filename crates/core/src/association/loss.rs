@@ -343,7 +343,10 @@ impl Association {
         }
         if timeout {
             // Step 8: resume with previously unsent data.
-            self.sender.board.restore_lost(episode.highest);
+            for seq in self.sender.board.restore_lost(episode.highest) {
+                let Some(chunk) = self.sender.board.get(seq) else { continue };
+                self.sender.recovery.on_restored(chunk.path, seq, chunk.last_sent);
+            }
             for cut in &episode.cuts {
                 self.paths[cut.path].one_packet = false;
             }

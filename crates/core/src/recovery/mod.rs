@@ -300,6 +300,15 @@ impl Recovery {
         }
     }
 
+    /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
+    pub(crate) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
+        for algorithm in &mut self.algorithms {
+            if let AnyAlgorithm::Rack(rack) = algorithm {
+                rack.on_restored(path, seq, sent);
+            }
+        }
+    }
+
     /// What SACKs had declared lost was only reordered.
     pub(crate) fn on_spurious_loss(&mut self) {
         for algorithm in &mut self.algorithms {

@@ -131,8 +131,8 @@ impl Scoreboard {
     }
 
     /// What T3-rtx declared lost, up to `highest`, and is not sent again yet, was not lost: it is
-    /// in flight as before.
-    pub fn restore_lost(&mut self, highest: u64) {
+    /// in flight as before. Returns their sequence numbers.
+    pub fn restore_lost(&mut self, highest: u64) -> Vec<u64> {
         let mut restored = Vec::new();
         let mut next = self.lost.first();
         while let Some(seq) = next.filter(|seq| *seq <= highest) {
@@ -141,7 +141,8 @@ impl Scoreboard {
             }
             next = self.lost.next_after(seq);
         }
-        for seq in restored {
+        for seq in &restored {
+            let seq = *seq;
             self.lost.remove(seq);
             let chunk = &mut self.ring[(seq - self.base) as usize];
             chunk.state = ChunkState::InFlight;
@@ -154,5 +155,6 @@ impl Scoreboard {
                 self.facts(path).missing.insert(seq, 0, sent);
             }
         }
+        restored
     }
 }

@@ -30,8 +30,6 @@ use world::{Kind, World};
 
 /// Worlds that every test run plays.
 const DEFAULT: Range<u64> = 0..100;
-/// Those of them that are harmed still (`docs/harm.md`): to be mended, not excepted. A campaign plays them.
-const STILL_HARMED: [u64; 1] = [64];
 
 fn tested() -> Profiles {
     let name = env::var("TRESSE_PROFILE").unwrap_or_else(|_| "tresse".into());
@@ -75,15 +73,11 @@ fn play_all(range: &Range<u64>, profiles: &Profiles) -> Summary {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicU64::new(range.start);
     let summary = Mutex::new(Summary::default());
-    let is_default = *range == DEFAULT;
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= range.end {
                 break;
-            }
-            if is_default && STILL_HARMED.contains(&seed) {
-                continue;
             }
             let world = World::draw(seed);
             let verdict = judge(&world, profiles);

@@ -155,6 +155,16 @@ impl Rack {
         self.reordering_seen = true;
     }
 
+    /// A chunk that had been taken for lost is in flight again, as it was sent at `sent`.
+    pub(in crate::recovery) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
+        let log = &mut self.path(path).log;
+        let at = log.partition_point(|t| (t.sent, t.first) < (sent, seq));
+        match at.checked_sub(1).and_then(|before| log.get_mut(before)) {
+            Some(t) if t.sent == sent && seq <= t.last + 1 => t.last = t.last.max(seq),
+            _ => log.insert(at, Transmission { sent, first: seq, last: seq }),
+        }
+    }
+
     fn path(&mut self, path: PathId) -> &mut PathState {
         let i = usize::from(path.0);
         while self.paths.len() <= i {

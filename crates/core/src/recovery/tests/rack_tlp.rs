@@ -60,6 +60,20 @@ fn the_loss_of_a_retransmission_lowers_the_window_again() {
     assert_eq!(three_times, [once, "cwnd 2936 ssthresh 2936", "cwnd 1468 ssthresh 2936"]);
 }
 
+/// RFC 4015 step 8: what the timer declared lost is in flight again, and may be lost indeed.
+#[test]
+fn rack_finds_what_was_lost_beside_a_spurious_timeout() {
+    let mut story = Story::new("rfc9260+rack+eifel-retransmit-bit", QUICK, 50);
+    story.hold(0, 1100);
+    story.lose(&[(3, 1), (4, 1)]);
+    story.say(0, 4, 1000);
+    story.say(1250, 1, 1000);
+    story.end(1500);
+    let stats = story.stats();
+    assert_eq!((stats.timeouts, stats.spurious_timeouts), (1, 1));
+    assert_eq!(stats.retransmissions_by(LossCause::Rack), 2);
+}
+
 /// RFC 8985 §6.3 spares what is too young to be lost. T3-rtx may expire within the reordering window; then
 /// the earliest chunk is lost, and all that was in its packet.
 #[test]
