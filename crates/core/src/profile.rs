@@ -361,6 +361,7 @@ impl Profile {
         range("rto.alpha", self.rto.alpha, 0.0, 1.0, "0 to 1")?;
         range("rto.beta", self.rto.beta, 0.0, 1.0, "0 to 1")?;
         range("rto.granularity_ms", self.rto.granularity_ms, 0.001, 1000.0, "0.001 to 1000")?;
+        range("rto.tick_ms", self.rto.tick_ms, 0.0, 1000.0, "0 to 1000")?;
         // RFC 9260 §6.2: SACK.Delay MUST NOT be configured to be more than 500 ms.
         range("sack.delay_ms", self.sack.delay_ms, 0.0, 500.0, "0 to 500")?;
         range("sack.packets", f64::from(self.sack.packets), 1.0, 1000.0, "1 to 1000")?;

@@ -70,6 +70,9 @@ pub struct Claim {
     /// A number of events, of which the paper has counted one run.
     #[serde(default)]
     pub counted: bool,
+    /// The outcome of one run of the paper, as long as one of ours.
+    #[serde(default)]
+    pub one_run: bool,
     /// How the number bounds ours.
     pub relation: Relation,
     /// Why ours is thought to differ, if it does: a physical reason.
@@ -81,9 +84,6 @@ pub struct Claim {
     #[serde(default)]
     pub repeats: Option<String>,
 }
-
-/// Half the width of an interval in which 95 % of a normal distribution are, in deviations.
-const DEVIATIONS: f64 = 1.96;
 
 impl Claim {
     /// The number as a table shows it, with the sign of its relation.
@@ -115,6 +115,9 @@ impl Claim {
         match (self.relation, &self.tolerance_why) {
             (Relation::Below | Relation::Above, _) => "all of the interval".into(),
             (Relation::Equal, _) if self.counted => "2 deviations of a count".into(),
+            (Relation::Equal, _) if self.one_run => {
+                format!("{size}: 10 %, or where 95 % of our runs are")
+            }
             (_, Some(why)) => format!("{size}: {why}"),
             (_, None) if self.tolerance == 0.0 => "none".into(),
             (_, None) if self.unit == Unit::Percent && self.tolerance == 5.0 => {
@@ -129,19 +132,26 @@ impl Claim {
         }
     }
 
+    /// The largest difference from `ours` that counts as agreement.
+    fn room(&self, ours: Estimate) -> f64 {
+        // What one run counts is spread as a Poisson distribution with our mean is, or more: chunks that
+        // travel in one packet come in clumps, which our own runs show.
+        let poisson = 2.0 * ours.value.max(0.0).sqrt();
+        let runs = ours.prediction().unwrap_or(0.0);
+        match (self.counted, self.one_run) {
+            (true, _) => poisson.max(runs),
+            (false, true) => self.tolerance.max(runs),
+            (false, false) => self.tolerance,
+        }
+    }
+
     fn agrees(&self, ours: Estimate) -> bool {
         let difference = ours.value - self.value;
         let [low, high] = ours.interval();
         match self.relation {
             // Something that never happens is not about as much as something that does.
             Relation::Equal if self.value != 0.0 && low == 0.0 && high == 0.0 => false,
-            Relation::Equal if self.counted => {
-                // The paper's number is one draw from a Poisson distribution with our mean, which is
-                // not known exactly either.
-                let own = ours.ci95.unwrap_or(0.0) / DEVIATIONS;
-                difference.abs() <= 2.0 * (ours.value.max(0.0) + own * own).sqrt()
-            }
-            Relation::Equal => difference.abs() <= self.tolerance,
+            Relation::Equal => difference.abs() <= self.room(ours),
             Relation::Below => high < self.value,
             Relation::Above => low > self.value,
             Relation::AtMost => difference <= self.tolerance,
@@ -174,6 +184,10 @@ pub struct Published<M> {
     /// two deviations of what one run counts, by ours. Default `false`.
     #[serde(default)]
     pub counted: bool,
+    /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
+    /// it. It agrees also if it is where 95 % of our runs are. Default `false`.
+    #[serde(default)]
+    pub one_run: bool,
     /// How the number bounds ours. Default `equal`.
     #[serde(default)]
     pub relation: Relation,
@@ -202,6 +216,7 @@ impl<M> Published<M> {
             tolerance: self.tolerance.unwrap_or_else(|| default_tolerance(self.value, self.unit)),
             tolerance_why: self.tolerance_why.clone(),
             counted: self.counted,
+            one_run: self.one_run,
             relation: self.relation,
             why: self.why.clone(),
             tested: self.tested.clone(),
@@ -293,6 +308,7 @@ mod tests {
             tolerance: 10.0,
             tolerance_why: None,
             counted: false,
+            one_run: false,
             relation,
             why: None,
             tested: None,
@@ -302,7 +318,8 @@ mod tests {
 
     fn verdict(claim: &Claim, value: f64, ci95: f64) -> Verdict {
         let range = [value - 1.0, value + 1.0];
-        Comparison::new(claim.clone(), Some(Estimate { value, ci95: Some(ci95), range })).verdict
+        Comparison::new(claim.clone(), Some(Estimate { value, ci95: Some(ci95), range, runs: 0 }))
+            .verdict
     }
 
     #[test]
@@ -327,7 +344,7 @@ mod tests {
         assert_eq!(verdict(&below, -2.0, 1.9), Verdict::Agrees);
         assert_eq!(verdict(&below, -2.0, 2.1), Verdict::Differs);
         // Of a median, the extremes are the interval; a single run has none and stands for itself.
-        let median = |range| Estimate { value: 6.6, ci95: None, range };
+        let median = |range| Estimate { value: 6.6, ci95: None, range, runs: 0 };
         let of = |range| Comparison::new(none.clone(), Some(median(range))).verdict;
         assert_eq!(of([0.0, 15.0]), Verdict::Differs);
         assert_eq!(of([6.6, 6.6]), Verdict::Agrees);
@@ -354,6 +371,24 @@ mod tests {
             assert_eq!(verdict(&counted(published), 100.0, 0.5), expected, "{published}");
         }
         assert_eq!(counted(1.0).tolerance_text(), "2 deviations of a count");
+    }
+
+    #[test]
+    fn the_outcome_of_one_run_is_compared_with_single_runs_of_ours() {
+        let of = |claim: &Claim, runs: &[f64]| {
+            Comparison::new(claim.clone(), Estimate::of(runs)).verdict
+        };
+        let largest = Claim { one_run: true, ..claim(Relation::Equal) };
+        // A mean of 120 is outside 10 % of 100, but single runs reach from 80 to 160.
+        let runs = [80.0, 100.0, 120.0, 140.0, 160.0];
+        assert_eq!(of(&largest, &runs), Verdict::Agrees);
+        assert_eq!(of(&claim(Relation::Equal), &runs), Verdict::Differs);
+        assert_eq!(of(&largest, &[119.0, 120.0, 121.0]), Verdict::Differs);
+        assert_eq!(of(&largest, &[80.0, 160.0]), Verdict::Differs, "two say nothing of a spread");
+        // What comes in clumps is spread more widely than a Poisson distribution.
+        let clumps = Claim { counted: true, value: 150.0, ..claim(Relation::Equal) };
+        assert_eq!(of(&clumps, &[100.0, 101.0, 99.0, 100.0]), Verdict::Differs);
+        assert_eq!(of(&clumps, &[60.0, 140.0, 80.0, 120.0]), Verdict::Agrees);
     }
 
     #[test]

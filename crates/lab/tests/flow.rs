@@ -29,7 +29,7 @@ backward = { bandwidth_kbps = 10000, delay_ms = 50 }
 bundling = true
 
 [[profile]]
-name = "lksctp-2.6.15"
+name = "rfc2960"
 label = "old"
 parameters = { rto = { min_ms = 900 } }
 

@@ -124,7 +124,7 @@ impl Statistic {
             Statistic::Mean => (s.mean, s.ci95),
             Statistic::Median => (s.median, None),
         };
-        Some(Estimate { value, ci95, range: [s.min, s.max] })
+        Some(Estimate { value, ci95, range: [s.min, s.max], runs: s.n })
     }
 }
 
@@ -137,6 +137,9 @@ pub struct Estimate {
     pub ci95: Option<f64>,
     /// Smallest and largest replication; equal for a single one.
     pub range: [f64; 2],
+    /// Replications that it is made of; 0 if that is not known.
+    #[serde(default)]
+    pub runs: usize,
 }
 
 impl Estimate {
@@ -153,6 +156,15 @@ impl Estimate {
             Some(ci) => [self.value - ci, self.value + ci],
             None => self.range,
         }
+    }
+
+    /// How far from the mean one more replication may be: half the width of its 95 % prediction interval.
+    /// `None` of a median, and of less than three replications.
+    #[must_use]
+    pub fn prediction(&self) -> Option<f64> {
+        // t s / sqrt(n) is half the width of the confidence interval, t s sqrt(1 + 1/n) of this one.
+        let ci95 = self.ci95.filter(|_| self.runs >= 3)?;
+        Some(ci95 * (self.runs as f64 + 1.0).sqrt())
     }
 }
 

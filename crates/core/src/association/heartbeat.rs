@@ -252,10 +252,10 @@ impl Association {
 
     /// Takes a round-trip time sample.
     pub(super) fn sample_rtt(&mut self, now: Time, path: PathId, sent: Time) {
-        let sample = now.since(sent);
         let thin = self.sender.is_thin();
         let profile = std::sync::Arc::clone(&self.config.profile);
         let rtt = &mut self.paths[path].rtt;
+        let sample = rtt.elapsed(sent, now);
         rtt.sample(sample);
         self.paths[path].spared_backoff = None;
         self.paths[path].early_timeouts = 0;

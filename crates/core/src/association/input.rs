@@ -267,7 +267,8 @@ impl Association {
             let source = self.answer_source(incoming);
             let Some(receiver) = &mut self.receiver else { return };
             receiver.ack_source = source;
-            let mut gap = incoming.facts.gap || receiver.received.has_gaps();
+            let filled = incoming.facts.gap && self.config.profile.sack.when_filled;
+            let mut gap = filled || receiver.received.has_gaps();
             if let Some(dac) = &mut receiver.dac {
                 dac.on_packet(incoming.arrival);
                 gap &= !dac.ignores_gaps();

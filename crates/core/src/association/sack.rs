@@ -311,14 +311,16 @@ impl Association {
         let packets = board.packets_outstanding() + self.sender.queue.messages();
         let granularity = self.profile().rto.granularity();
         let rto = self.paths[path].rto();
-        let at = now + rto_restart::wait(parameters, rto, age, packets, granularity);
+        let wait = rto_restart::wait(parameters, rto, age, packets, granularity);
+        let at = self.paths[path].rtt.expiry(now, now + wait);
         self.paths[path].t3 = Some(at);
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 
     //= RFC 9260 6.1-21 6.3.3-1
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
-        let rto = self.paths[path].rto();
+        let undoubled = self.paths[path].undoubled.take().filter(|(when, _)| *when == now);
+        let rto = undoubled.map_or(self.paths[path].rto(), |(_, rto)| rto);
         // A probe of a closed window is owed an answer like anything else.
         let mut wait = self.start_patience(now, path, rto);
         if self.sender.zero_window.probing {
@@ -326,7 +328,7 @@ impl Association {
             let doublings = self.sender.zero_window.probes.saturating_sub(1).min(6);
             wait = (rto * (1 << doublings)).min(self.profile().rto.max());
         }
-        let at = now + wait;
+        let at = self.paths[path].rtt.expiry(now, now + wait);
         self.paths[path].t3 = Some(at);
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }

@@ -131,6 +131,7 @@ impl Association {
                 p.spared_backoff = Some(self.sender.board.next_seq() - 1);
             } else {
                 // E2
+                p.undoubled = profile.t3_rtx.backs_off_late.then(|| (now, p.rto()));
                 p.rtt.back_off(&profile);
             }
         }

@@ -9,6 +9,7 @@ pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
 mod settings;
 pub(crate) mod source;
+mod ticks;
 mod windowed;
 
 use std::net::IpAddr;
@@ -123,6 +124,9 @@ pub(crate) struct Path {
     pub(crate) measured_at: Time,
     /// When T3-rtx expires, if it runs.
     pub(crate) t3: Option<Time>,
+    /// RTO before the expiration of this moment doubled it: what is sent again at the same moment arms the
+    /// timer with it (`t3_rtx.backs_off_late`).
+    pub(crate) undoubled: Option<(Time, Duration)>,
     /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
     /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
     pub(crate) flight_at_send: usize,
@@ -207,6 +211,7 @@ impl Path {
             rtt_probe: None,
             measured_at: Time::ZERO,
             t3: None,
+            undoubled: None,
             flight_at_send: 0,
             last_data_sent: Time::ZERO,
             last_measurable: Time::ZERO,

@@ -12,12 +12,17 @@
 //! its SACKs, now and then. Samples that differ by D raise `SRTT + 4 RTTVAR` by 2.75 D at most in the long run,
 //! and by hardly more than 4 D while the first one, with `RTTVAR = R / 2`, is remembered: that many are added where
 //! errors are counted.
+//!
+//! Difference: with `rto.tick_ms` all of it is in whole [`ticks`](super::ticks).
 
 use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
 use crate::recovery::timer::t3_rtx;
+use crate::time::Time;
+
+use super::ticks::Ticks;
 
 /// Smoothed round-trip time and its variation.
 #[derive(Clone, Copy, Debug)]
@@ -154,15 +159,19 @@ impl RttEstimator {
         // A clock that jumped can yield anything: a sample is never beyond RTO.Max.
         let r = r.min(self.parameters.max());
         let (alpha, beta) = (self.parameters.alpha, self.parameters.beta);
+        let ticks = self.ticks();
+        let mix = |old: Duration, new: Duration, weight: f64| match ticks {
+            Some(ticks) => old - ticks.share(old, weight) + ticks.share(new, weight),
+            None => old.mul_f64(1.0 - weight) + new.mul_f64(weight),
+        };
         let srtt = match self.srtt {
             None => {
-                self.rttvar = r / 2;
+                self.rttvar = ticks.map_or(r / 2, |ticks| ticks.share(r, 0.5));
                 r
             }
             Some(srtt) => {
-                let deviation = srtt.abs_diff(r);
-                self.rttvar = self.rttvar.mul_f64(1.0 - beta) + deviation.mul_f64(beta);
-                srtt.mul_f64(1.0 - alpha) + r.mul_f64(alpha)
+                self.rttvar = mix(self.rttvar, srtt.abs_diff(r), beta);
+                mix(srtt, r, alpha)
             }
         };
         // G1: whenever RTTVAR is zero, it is adjusted to G.
@@ -171,6 +180,20 @@ impl RttEstimator {
         self.last = Some(r);
         self.least = Some(self.least.map_or(r, |least| least.min(r)));
         self.bound();
+    }
+
+    /// How long something took that ended `now`.
+    pub(crate) fn elapsed(&self, sent: Time, now: Time) -> Duration {
+        self.ticks().map_or(now.since(sent), |ticks| ticks.between(sent, now))
+    }
+
+    /// When a timer expires that is set for `at`.
+    pub(crate) fn expiry(&self, now: Time, at: Time) -> Time {
+        self.ticks().map_or(at, |ticks| ticks.expiry(now, at))
+    }
+
+    fn ticks(&self) -> Option<Ticks> {
+        self.parameters.tick().map(Ticks)
     }
 
     /// SACKs come at once because they were asked for: those of RFC 9260 may be later by `delay`.
@@ -219,6 +242,24 @@ mod tests {
         assert_eq!((rtt.last(), rtt.least()), (Some(ms(180)), Some(ms(100))));
         rtt.back_off(&Profile::default());
         assert_eq!(rtt.rto(), ms(680));
+    }
+
+    #[test]
+    fn in_whole_ticks_an_average_sticks_below_its_samples() {
+        let parameters = &Profile::named("lksctp-2.6.15").unwrap().rto;
+        let parameters = RtoParameters { min_ms: 200.0, ..parameters.clone() };
+        let mut rtt = RttEstimator::new(&parameters);
+        let tick = |n: u64| ms(4 * n);
+        rtt.sample(tick(103));
+        rtt.sample(tick(52));
+        // 103 - 12 + 6, and RTTVAR = 51 - 12 + 12.
+        assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(tick(97)), tick(51)));
+        for _ in 0..40 {
+            rtt.sample(tick(100));
+        }
+        // 97 - 12 + 12 stays, and so does RTTVAR, of which a quarter is 0: the smallest timeout of
+        // Pedersen 2006, Table 5.1, is 436.0 ms.
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(tick(97)), tick(3), ms(436)));
     }
 
     #[test]

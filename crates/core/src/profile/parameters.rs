@@ -35,6 +35,10 @@ parameters! {
         beta: f64 = 0.25,
         /// Clock granularity G in milliseconds, the floor of RTTVAR (rule G1). Default 1.
         granularity_ms: f64 = 1.0,
+        /// Clock tick in milliseconds of a kernel that knows time in whole ticks only: samples, SRTT, RTTVAR
+        /// and RTO are such numbers, each share of them is rounded down, and T3-rtx expires at a tick.
+        /// Default 0: time is exact.
+        tick_ms: f64 = 0.0,
     }
 }
 
@@ -57,6 +61,9 @@ parameters! {
         delay_ms: f64 = 200.0,
         /// A SACK at the latest for every n-th packet with data. Default 2.
         packets: u32 = 2,
+        /// What fills the last gap is acknowledged at once (RFC 5681 §4.2). Default true. Linux 2.6.15 does
+        /// so only while TSNs are missing afterwards: then T3-rtx can expire before the SACK comes.
+        when_filled: bool = true,
         /// When SACKs are not delayed at all. Default `never`.
         no_delay: NoDelay = NoDelay::Never,
         /// The sender asks for a SACK at once when a packet takes the last of what waits (I bit,
@@ -209,6 +216,10 @@ impl RtoParameters {
     /// Clock granularity.
     pub fn granularity(&self) -> Duration {
         millis(self.granularity_ms)
+    }
+    /// Clock tick, if time is not exact.
+    pub fn tick(&self) -> Option<Duration> {
+        (self.tick_ms > 0.0).then(|| millis(self.tick_ms))
     }
 }
 

@@ -74,6 +74,10 @@ parameters! {
     T3RtxParameters {
         /// RTO is multiplied by this at each expiration (rule E2). Default 2.
         backoff: f64 = 2.0,
+        /// An expiration backs off only after it has sent again and armed the timer: the next one comes
+        /// after the RTO of before, as in Linux 2.6.15 (Pedersen 2006, Tables 3.2 to 3.5: second
+        /// expirations exactly 1000 ms after the first). Default false.
+        backs_off_late: bool = false,
     }
 }
 

@@ -17,7 +17,8 @@ pub enum Eligibility {
         /// But again if it did not (Sarnow 2017 §6.2.1).
         same_path: bool,
     },
-    /// Always: its count goes on from where it was (Pedersen 2006 §3.3).
+    /// Always: its count begins anew, and whatever is newly acknowledged above it counts, also what was
+    /// sent before it (Linux 2.6.15; Pedersen 2006, Figure 3.9: again after four further SACKs).
     Repeat,
 }
 
@@ -53,7 +54,6 @@ impl Scoreboard {
         let moved = old_path != path;
         chunk.one_path &= !moved;
         let repeat = eligibility == Eligibility::Repeat;
-        let misses = chunk.misses;
         if let Eligibility::Multipath { smart, same_path } = eligibility {
             chunk.fast_retransmitted = if moved {
                 smart || chunk.fast_retransmitted
@@ -76,10 +76,9 @@ impl Scoreboard {
         }
         self.facts(path).flight += size;
         if seq <= self.holes_to && eligible {
-            // The kernel fault of papers §1.1 counts on from where it was; a chunk resent by a
-            // timeout begins anew and is only struck by acks of data sent after it.
-            let (misses, sent) = if repeat { (misses, Time::ZERO) } else { (0, now) };
-            self.facts(path).missing.insert(seq, misses, sent);
+            // It begins anew, and is only struck by acks of data sent after it.
+            let sent = if repeat { Time::ZERO } else { now };
+            self.facts(path).missing.insert(seq, 0, sent);
         }
         self.forget_old_packets();
     }

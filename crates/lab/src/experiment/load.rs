@@ -19,9 +19,9 @@ pub fn parse(origin: &str, text: &str) -> Result<Experiment, LabError> {
     // What is not even TOML is explained by the strict reading below.
     let table: toml::Table = text.parse().unwrap_or_default();
     let experiment = if table.contains_key("kind") {
-        Experiment::Flow(Box::new(read(origin, text, Flow::validate)?))
+        Experiment::Flow(Box::new(read(origin, text, Flow::prepare)?))
     } else {
-        Experiment::SingleLoss(Box::new(read(origin, text, SingleLoss::validate)?))
+        Experiment::SingleLoss(Box::new(read(origin, text, |e: &mut SingleLoss| e.validate())?))
     };
     Ok(experiment)
 }
@@ -29,7 +29,7 @@ pub fn parse(origin: &str, text: &str) -> Result<Experiment, LabError> {
 fn read<E: DeserializeOwned>(
     origin: &str,
     text: &str,
-    validate: fn(&E) -> Result<(), Mistake>,
+    prepare: fn(&mut E) -> Result<(), Mistake>,
 ) -> Result<E, LabError> {
     let wrong = |error: &toml::de::Error, key: String| LabError::Experiment {
         origin: origin.to_owned(),
@@ -38,12 +38,12 @@ fn read<E: DeserializeOwned>(
         message: error.message().replace('\n', " "),
     };
     let deserializer = toml::Deserializer::parse(text).map_err(|e| wrong(&e, String::new()))?;
-    let experiment: E = serde_path_to_error::deserialize(deserializer).map_err(|e| {
+    let mut experiment: E = serde_path_to_error::deserialize(deserializer).map_err(|e| {
         let path = e.path().to_string();
         let key = if path == "." { String::new() } else { path };
         wrong(e.inner(), key)
     })?;
-    validate(&experiment).map_err(|mistake| at(origin, mistake))?;
+    prepare(&mut experiment).map_err(|mistake| at(origin, mistake))?;
     Ok(experiment)
 }
 

@@ -10,6 +10,7 @@ mod matrix;
 pub mod metric;
 pub mod plan;
 pub mod plots;
+pub mod printed;
 pub mod record;
 mod rows;
 mod scenario;
@@ -94,6 +95,9 @@ pub struct Flow {
     /// Published numbers, shown beside ours.
     #[serde(default)]
     pub published: Vec<Published>,
+    /// Whole tables of them; read into `published`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<printed::Printed>,
     /// What one profile changes against another.
     #[serde(default, rename = "effect")]
     pub effects: Vec<Effect>,
@@ -320,6 +324,14 @@ impl Flow {
     /// The entry whose label is `label`.
     pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
         self.profiles.iter().find(|p| p.label == label)
+    }
+
+    /// Reads the printed tables into the published numbers, and checks what the types of the schema cannot
+    /// say.
+    pub(crate) fn prepare(&mut self) -> Result<(), Mistake> {
+        let printed = std::mem::take(&mut self.printed);
+        self.published.extend(printed.iter().flat_map(printed::Printed::published));
+        self.validate()
     }
 
     /// Checks what the types of the schema cannot say.

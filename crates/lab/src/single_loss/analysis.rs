@@ -275,6 +275,7 @@ pub(super) fn matrix(
                 value: t.mtt_ms.mean,
                 ci95: t.mtt_ms.ci95,
                 range: [t.mtt_ms.min, t.mtt_ms.max],
+                runs: t.mtt_ms.n,
             },
             values: losses(m, t),
             goodput_kbps: None,

@@ -1,0 +1,130 @@
+//! Tables of cumulative retransmission delays as a paper prints them (Pedersen, chapters 3 and 5): every cell
+//! is a published number.
+
+use serde::{Deserialize, Serialize};
+use tresse_report::Unit;
+
+use super::{Measure, Published};
+use crate::comparison::Relation;
+
+/// Such a table, or a part of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Printed {
+    /// Where in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Label of the profile.
+    pub series: String,
+    /// Said before what each number is, such as "original: ". Default nothing.
+    #[serde(default)]
+    pub prefix: String,
+    /// Which cell of the experiment, by the names of the axes.
+    #[serde(default)]
+    pub at: toml::Table,
+    /// The lines.
+    pub rows: Vec<Line>,
+}
+
+/// A line of it. What the paper has no number for is left out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Number of the retransmission. Default 1.
+    #[serde(default = "super::one")]
+    pub retransmission: u32,
+    /// One of the [`RETRANSMISSION_TYPES`](super::metric::RETRANSMISSION_TYPES).
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many there were.
+    #[serde(default)]
+    pub number: Option<f64>,
+    /// The smallest delay.
+    #[serde(default)]
+    pub min_ms: Option<f64>,
+    /// The largest delay.
+    #[serde(default)]
+    pub max_ms: Option<f64>,
+    /// The average delay.
+    #[serde(default)]
+    pub avg_ms: Option<f64>,
+    /// The experiment that counts the same line already.
+    #[serde(default)]
+    pub repeats: Option<String>,
+}
+
+impl Printed {
+    /// Its cells, each the outcome of one run.
+    pub(super) fn published(&self) -> Vec<Published> {
+        self.rows.iter().flat_map(|line| self.cells(line)).collect()
+    }
+
+    fn cells(&self, line: &Line) -> Vec<Published> {
+        let words = match line.kind.as_str() {
+            "timeout" => "retransmission timeout",
+            "fast" => "fast retransmit",
+            "reported-missing" => "bundled, reported missing",
+            "in-flight" => "bundled, in flight",
+            _ => "timeouts and fast retransmits",
+        };
+        let name = format!("{}{}. retransmission, {words}", self.prefix, line.retransmission);
+        let cell = |(what, metric, unit, value): (&str, &str, Unit, Option<f64>)| {
+            Some(Published {
+                what: format!("{name}: {what}"),
+                place: self.place.clone(),
+                value: value?,
+                unit,
+                tolerance: None,
+                tolerance_why: None,
+                counted: unit == Unit::Number,
+                one_run: unit != Unit::Number,
+                relation: Relation::Equal,
+                why: None,
+                tested: None,
+                repeats: line.repeats.clone(),
+                measure: Measure {
+                    metric: format!(
+                        "retransmission.{}.{}.{metric}",
+                        line.retransmission, line.kind
+                    ),
+                    series: self.series.clone(),
+                    at: self.at.clone(),
+                    over: None,
+                    relative_to: None,
+                    relative_at: None,
+                    above: None,
+                },
+            })
+        };
+        let cells = [
+            ("number", "count", Unit::Number, line.number),
+            ("smallest", "min_ms", Unit::Milliseconds, line.min_ms),
+            ("largest", "max_ms", Unit::Milliseconds, line.max_ms),
+            ("average", "avg_ms", Unit::Milliseconds, line.avg_ms),
+        ];
+        cells.into_iter().filter_map(cell).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_of_a_line_is_a_published_number() {
+        let text = "where = 'Table 1'\nseries = 'a'\nprefix = 'a: '\nrows = [\n\
+                    { type = 'fast', number = 3, min_ms = 1.5, max_ms = 9, avg_ms = 4 },\n\
+                    { retransmission = 2, type = 'in-flight', number = 0 },\n]";
+        let printed: Printed = toml::from_str(text).unwrap();
+        let cells = printed.published();
+        let what: Vec<&str> = cells.iter().map(|c| c.what.as_str()).collect();
+        assert_eq!(cells.len(), 5, "{what:?}");
+        assert_eq!(what[1], "a: 1. retransmission, fast retransmit: smallest");
+        assert_eq!(cells[1].measure.metric, "retransmission.1.fast.min_ms");
+        assert!(cells[0].counted && !cells[0].one_run && cells[1].one_run);
+        assert_eq!(
+            (cells[4].value, what[4]),
+            (0.0, "a: 2. retransmission, bundled, in flight: number")
+        );
+    }
+}
