@@ -57,9 +57,11 @@ impl Engine {
         association.waiting = false;
         association.socket = Some(request.socket);
         let (peer, streams, ended) = (association.peer, association.streams.0, association.ended);
-        let (held, peer_is_done) =
-            (std::mem::take(&mut association.held), association.peer_is_done);
+        let peer_is_done = association.peer_is_done;
+        // Whom it stood in line for before reads nothing of it.
+        association.in_line = false;
         let parent = self.socket(from)?;
+        parent.line.retain(|other| *other != number);
         let peeled = parent.many;
         let full = !peeled && !parent.has_room();
         parent.associations.remove(&number);
@@ -78,7 +80,6 @@ impl Engine {
         let (name, deaf) = (socket.for_program(peer), ended && !peer_is_done);
         self.sockets.insert(request.socket, socket);
         self.enter_names(number);
-        self.tell_waiting(request.socket, number, &held);
         self.line_up(number);
         if deaf {
             self.stop_reading(request.socket);

@@ -3,16 +3,17 @@
 use tokio::time::Instant;
 use tresse::{ReceivedMessage, Tsn};
 
+use super::Engine;
 use super::calls::frame_of;
 use super::notification::Notification;
 use super::socket::Ending;
-use super::{Engine, Waiting};
+use super::waiting::Waiting;
 use crate::abi::sinfo;
 use crate::protocol::{RxHeader, kind};
 
-/// Notifications that wait with an association at most; and frames that wait for a program, beyond which
-/// those notifications are left out that a peer can cause at will.
-const MAX_HELD: usize = 64;
+/// Frames that wait for a program, beyond which it is not told of messages that it has written for
+/// associations whose end it was told.
+const MAX_OUT: usize = 64;
 
 impl Engine {
     /// Moves what has arrived to a socket's connection, as far as that has room.
@@ -75,14 +76,19 @@ impl Engine {
         socket.line.push_back(number);
     }
 
-    /// Frames the next message of an association. Once there is none, all that was acknowledged has
-    /// been handed over, and what became of the association may be told.
+    /// Frames what there is to say of an association, and then its next message. Once there is none, all
+    /// that was acknowledged has been handed over, and what became of the association may be told.
     fn hand_over(&mut self, id: u64, number: u32) {
         let Some(association) = self.associations.get_mut(&number) else { return };
         association.in_line = false;
         // It may have been peeled off since.
         if association.waiting || association.socket != Some(id) {
             return;
+        }
+        let held = std::mem::take(&mut association.held);
+        if !held.is_empty() {
+            self.tell_waiting(id, number, held);
+            return self.line_up(number);
         }
         let core = association.core;
         let message = self.raw.act(|endpoint, now| {
@@ -95,7 +101,7 @@ impl Engine {
             return self.line_up(number);
         }
         let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
-        self.tell_waiting(id, number, &last_words);
+        self.tell_waiting(id, number, last_words);
         if ended && self.sockets.get(&id).is_some_and(|socket| socket.many) {
             self.forget(number);
         }
@@ -104,6 +110,7 @@ impl Engine {
     fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage, cumulative: Tsn) {
         let Some(association) = self.associations.get_mut(&number) else { return };
         association.used = Instant::now();
+        association.known = true;
         self.delivered += 1;
         association.heard = self.delivered;
         let (peer, context) = (association.peer, association.context);
@@ -151,40 +158,35 @@ impl Engine {
         self.sockets.get(&id).is_none_or(|socket| socket.out.is_empty())
     }
 
-    /// Hands over a notification, if the socket wants it. Those of an association that waits to be
-    /// accepted wait with it.
+    /// Hands over a notification, if the socket wants it. It waits with its association until there is
+    /// room, and until that was accepted.
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
-        let kind = notification.event();
-        let wanted = self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind));
+        let Some(socket) = self.sockets.get(&id) else { return };
+        let wanted = socket.options.wants(notification.event());
+        let crowded = self.is_crowded(id);
         let Some(association) = self.associations.get_mut(&number) else {
             // It has ended, and its end was told.
-            if wanted {
+            if wanted && socket.out.len() < MAX_OUT {
                 self.tell(id, number, &notification.encode(number));
                 self.flush(id);
             }
             return;
         };
-        let unheard = self.sockets.get(&id).map_or(0, |socket| socket.out.len());
-        if notification.is_cheap() && unheard.max(association.last_words.len()) >= MAX_HELD {
+        if !(wanted || association.waiting) || (crowded && notification.is_cheap()) {
             return;
         }
-        if association.waiting {
-            if association.held.len() < MAX_HELD {
-                association.held.push((kind, notification.encode(number)));
-            }
-        } else if !association.last_words.is_empty() {
-            association.last_words.push((kind, notification.encode(number)));
-        } else if wanted {
-            self.tell(id, number, &notification.encode(number));
-            self.flush(id);
-        }
+        let behind = !association.last_words.is_empty();
+        let waiting = if behind { &mut association.last_words } else { &mut association.held };
+        waiting.push(number, notification);
+        self.line_up(number);
+        self.pump(id);
     }
 
     /// Queues what had to wait.
-    pub(super) fn tell_waiting(&mut self, id: u64, number: u32, waiting: &[Waiting]) {
+    fn tell_waiting(&mut self, id: u64, number: u32, waiting: Waiting) {
         for (kind, payload) in waiting {
-            if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(*kind)) {
-                self.tell(id, number, payload);
+            if self.sockets.get(&id).is_some_and(|socket| socket.options.wants(kind)) {
+                self.tell(id, number, &payload);
             }
         }
     }
@@ -192,12 +194,15 @@ impl Engine {
     /// Nothing more comes from the peer: that is told after all that has come.
     pub(super) fn notify_last(&mut self, number: u32, notification: &Notification<'_>) {
         let Some(association) = self.associations.get_mut(&number) else { return };
-        association.last_words.push((notification.event(), notification.encode(number)));
+        association.last_words.push(number, notification);
         self.line_up(number);
     }
 
     fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {
-        let peer = self.associations.get(&number).map(|association| association.peer);
+        let peer = self.associations.get_mut(&number).map(|association| {
+            association.known = true;
+            association.peer
+        });
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let header = RxHeader {
             kind: kind::NOTIFICATION,

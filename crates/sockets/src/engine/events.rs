@@ -11,6 +11,9 @@ use super::socket::Ending;
 use super::{Association, Engine};
 use crate::abi::errno;
 
+/// So many associations are not looked through.
+pub(super) const LEAST_SWEEP: usize = 4096;
+
 impl Engine {
     pub(crate) fn on_event(&mut self, core: AssociationId, event: Event) {
         if let Event::Connected { accepted: true, outbound_streams, inbound_streams } = event
@@ -99,6 +102,7 @@ impl Engine {
 
     /// A peer has opened an association: it goes to the listener of its port and family.
     fn admit(&mut self, core: AssociationId, streams: (u16, u16)) {
+        self.sweep();
         let Some(info) = self.raw.act(|endpoint, _| endpoint.info(core)) else { return };
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
         let Some(path) = paths.iter().find(|path| path.primary).or(paths.first()) else { return };
@@ -190,6 +194,35 @@ impl Engine {
         self.take_frames(id);
     }
 
+    /// Whether an association has ended of which the program of a one-to-many socket has neither heard nor
+    /// has anything to read: it need not hear of it any more, and what nobody reads would fill memory.
+    fn came_and_went(&self, id: u64, number: u32) -> bool {
+        let many = self.sockets.get(&id).is_some_and(|socket| socket.many);
+        self.associations.get(&number).is_some_and(|association| {
+            let core = association.core;
+            let unread = || self.raw.act(|endpoint, _| endpoint.info(core));
+            many && !association.known
+                && !association.waiting
+                && unread().is_none_or(|info| info.unread_messages == 0)
+        })
+    }
+
+    /// Forgets what the core had to throw away for want of memory before a sleeping program heard of it.
+    /// Nobody is told of that, so it is looked for whenever there are twice as many as the last time.
+    fn sweep(&mut self) {
+        if self.associations.len() < self.sweep_at {
+            return;
+        }
+        let ended = self.associations.iter().filter(|(_, association)| association.ended);
+        let all: Vec<_> = ended.filter_map(|(&n, a)| Some((a.socket?, n))).collect();
+        for (id, number) in all {
+            if self.came_and_went(id, number) {
+                self.forget(number);
+            }
+        }
+        self.sweep_at = LEAST_SWEEP.max(2 * self.associations.len());
+    }
+
     fn on_closed(&mut self, number: u32, reason: &CloseReason) {
         let ended = self.ended.clone();
         let Some(association) = self.associations.get_mut(&number) else { return };
@@ -223,9 +256,13 @@ impl Engine {
             }
             _ => Notification::Ended { change, cause: 0, value: &[] },
         };
-        if established {
+        if self.came_and_went(id, number) {
+            return self.forget(number);
+        }
+        if established || self.sockets.get(&id).is_some_and(|socket| socket.many) {
             self.notify_last(number, &change);
         } else {
+            // The socket is like a new one.
             self.notify(id, number, &change);
             self.forget(number);
         }

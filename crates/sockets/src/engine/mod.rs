@@ -25,6 +25,7 @@ mod socket;
 mod socket_options;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -41,15 +42,13 @@ use crate::abi::errno;
 use crate::protocol::TxHeader;
 use peers::{Name, Peers};
 use socket::Socket;
+use waiting::Waiting;
 
 pub use folder::Folder;
 pub use serve::{Server, Settings, Stop};
 
 /// A failed call: its error number.
 type Fallible<T> = Result<T, i32>;
-
-/// A notification that waits until it may be told: its type, and what the program reads.
-type Waiting = (u16, Vec<u8>);
 
 /// What the engine knows of an association, besides what the core does.
 struct Association {
@@ -58,10 +57,12 @@ struct Association {
     socket: Option<u64>,
     /// It waits in the socket, a listener, to be accepted.
     waiting: bool,
-    /// What is told once it was accepted, before all messages.
-    held: Vec<Waiting>,
+    /// The program knows of it: it has opened it, written to it, or read something of it.
+    known: bool,
+    /// What is told before the next message, once there is room, and once it was accepted.
+    held: Waiting,
     /// What is told after the last message.
-    last_words: Vec<Waiting>,
+    last_words: Waiting,
     /// What a send without header information means.
     defaults: TxHeader,
     /// SCTP_CONTEXT.
@@ -99,8 +100,9 @@ impl Association {
             core,
             socket: Some(id),
             waiting: false,
-            held: Vec::new(),
-            last_words: Vec::new(),
+            known: false,
+            held: Waiting::default(),
+            last_words: Waiting::default(),
             defaults: socket.options.defaults,
             context: socket.options.context,
             in_line: false,
@@ -148,6 +150,8 @@ pub(crate) struct Engine {
     /// Ports that are open in the core.
     ports: BTreeSet<u16>,
     last_association: u32,
+    /// With so many associations it is looked for what nobody needs any more.
+    sweep_at: usize,
     /// Notified whenever an association has ended.
     ended: Rc<Notify>,
     /// Notified when SCTP_AUTOCLOSE may have something else to wait for.
@@ -181,6 +185,7 @@ impl Engine {
             delivered: 0,
             ports: BTreeSet::new(),
             last_association: 0,
+            sweep_at: events::LEAST_SWEEP,
             ended: Rc::default(),
             idle: Rc::default(),
             buffer: vec![0; crate::protocol::SOCKET_BUFFER * 2],
@@ -226,7 +231,6 @@ impl Engine {
         let first = listeners.clone().next();
         let listener = listeners.find(|socket| socket.has_room()).or(first);
         let any = listener.or_else(|| self.sockets.values().find(|s| s.port == Some(port)));
-        let in_use = self.associations.values().any(|a| a.local_port == port && !a.ended);
         let families = self.families_of(port);
         let config = match any {
             Some(socket) => PortConfig {
@@ -237,7 +241,7 @@ impl Engine {
                 accept: listener.is_some_and(Socket::has_room),
                 association: socket.options.association(),
             },
-            None if in_use => PortConfig::default(),
+            None if self.is_in_use(port) => PortConfig::default(),
             None => {
                 if self.ports.remove(&port) {
                     self.raw.act(|core, _| core.close_port(port));
@@ -246,6 +250,11 @@ impl Engine {
             }
         };
         self.open_port(port, config)
+    }
+
+    /// Whether associations go on at a port.
+    fn is_in_use(&self, port: u16) -> bool {
+        self.associations.values().any(|a| a.local_port == port && !a.ended)
     }
 
     /// As `refresh_port`, if the core has the port.
@@ -323,7 +332,7 @@ impl Engine {
             })?;
         let peer = SocketAddr::new(ips[0], first.port());
         let association = Association::new(core, id, self.socket(id)?, peer);
-        let number = self.adopt(Association { streams, ..association });
+        let number = self.adopt(Association { streams, known: true, ..association });
         self.socket(id)?.associations.insert(number);
         self.enter_names(number);
         Ok(number)

@@ -81,6 +81,16 @@ impl Notification<'_> {
         )
     }
 
+    /// Whether it brings back a message that could not be sent.
+    pub(crate) fn is_returned(&self) -> bool {
+        matches!(self, Notification::SendFailed(_) | Notification::OldSendFailed(_))
+    }
+
+    /// SCTP_RESTART.
+    pub(crate) fn is_restart(&self) -> bool {
+        matches!(self, Notification::Association(Change::Restart, _))
+    }
+
     pub(crate) fn encode(&self, association: u32) -> Vec<u8> {
         let mut s = Struct::default();
         let flags = match self {

@@ -205,7 +205,8 @@ impl Engine {
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
         let whole = !self.socket(id)?.options.config.fragmentation;
-        let association = self.associations.get(&number).ok_or(errno::EPIPE)?;
+        let association = self.associations.get_mut(&number).ok_or(errno::EPIPE)?;
+        association.known = true;
         if header.stream >= association.streams.0 {
             return Err(errno::EINVAL);
         }
@@ -326,7 +327,7 @@ impl Engine {
         }
         let Some(association) = self.associations.get_mut(&number) else { return Taken::Done };
         association.used = Instant::now();
-        association.wrote = true;
+        (association.wrote, association.known) = (true, true);
         let core = association.core;
         if !payload.is_empty() {
             let options = SendOptions {

@@ -1,5 +1,6 @@
 //! The engine through its protocol: each test plays the client by hand.
 
+mod asleep;
 mod ends;
 mod flood;
 mod gone;

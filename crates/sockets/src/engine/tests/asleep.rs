@@ -1,0 +1,144 @@
+//! A program that has asked to be told of everything, and sleeps while associations come and go.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use tresse::{Config, Endpoint, Profile, SendOptions, StreamId};
+
+use super::*;
+use crate::abi::Fields;
+
+const PORT: u16 = 7200;
+
+/// Peers that come and go at the same time, and how often each does.
+const PEERS: u8 = 16;
+const TIMES: u32 = 6250;
+
+/// Of so many times a peer leaves a message, and says goodbye.
+const POLITE: u32 = 1250;
+
+/// The message of the last one, which stays.
+const LAST: &[u8] = b"the last one";
+
+/// What the engine has for programs: associations, and frames and notifications that wait.
+pub(super) fn burden(engine: &Engine) -> (usize, usize) {
+    let frames: usize = engine.sockets.values().map(|socket| socket.out.len()).sum();
+    let told: usize = engine.associations.values().map(|a| a.held.len() + a.last_words.len()).sum();
+    (engine.associations.len(), frames + told)
+}
+
+/// A peer that comes and goes.
+async fn visit(who: u8, server: SocketAddr) {
+    let here = SocketAddr::from(([127, 0, 1, who], 0));
+    let peer = Endpoint::bind(Config::client(here)).unwrap();
+    for time in 0..TIMES {
+        let association = peer.connect(server, PORT).await.unwrap();
+        if time % POLITE == POLITE / 2 {
+            let message = [who, (time / POLITE) as u8];
+            let options = SendOptions::default();
+            association.send(StreamId(0), message.to_vec(), options).await.unwrap();
+            association.shutdown().await.unwrap();
+        } else {
+            association.abort("enough");
+            association.closed().await;
+        }
+    }
+}
+
+/// What the program reads when it wakes up: of each association that it is told of how it begins and how
+/// it ends, and the messages.
+fn wake_up(server: &Client) -> (usize, Vec<Vec<u8>>) {
+    let (mut open, mut told, mut messages) = (BTreeMap::new(), 0, Vec::new());
+    set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+    // The last one says so, and stays.
+    while open.len() != 1 || !messages.iter().any(|message| message == LAST) {
+        let (header, body) = server.receive();
+        let number = header.association;
+        if header.kind == kind::DATA {
+            assert!(open.contains_key(&number), "a message of {number}, of which nothing is known");
+            messages.push(body);
+            continue;
+        }
+        match (Fields(&body).u16(0), Fields(&body).u16(8)) {
+            (0x8001, 0) => {
+                told += 1;
+                assert_eq!(open.insert(number, ()), None, "{number} began twice");
+            }
+            // Lost, or shut down.
+            (0x8001, 1 | 3) => assert_eq!(open.remove(&number), Some(()), "the end of {number}"),
+            (0x8005, _) => assert!(open.contains_key(&number)),
+            other => panic!("{other:?}"),
+        }
+    }
+    messages.retain(|message| message != LAST);
+    (told, messages)
+}
+
+/// RFC 6458 promises no notification, but what was acknowledged must be read.
+#[test]
+fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("engine");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let many = "limits = { inits_per_source = 1_000_000, associations_per_source = 65536 }";
+        let profile = Profile::tresse().with_overrides(many).unwrap();
+        let carrier = SocketAddr::from(([127, 0, 0, 1], 0)).into();
+        let settings = Settings { carrier, profile: Arc::new(profile), ..Settings::default() };
+        let server = Server::bind(&path, &settings).unwrap();
+        let (udp, engine) = (server.udp_addr(), Rc::clone(&server.engine));
+        let (wake, asleep) = mpsc::channel();
+        let (ready, begin) = tokio::sync::oneshot::channel();
+        let program = tokio::task::spawn_blocking(move || {
+            let server = Client::socket(&path, SOCK_SEQPACKET);
+            server.bind(&format!("127.0.0.1:{PORT}")).unwrap();
+            server.call(Op::SetOption, SCTP.into(), 11, &[1; 6]).unwrap();
+            server.call(Op::Listen, 5, 0, &[]).unwrap();
+            ready.send(()).unwrap();
+            asleep.recv().unwrap();
+            wake_up(&server)
+        });
+        let most = Cell::new((0, 0));
+        let watch = async {
+            loop {
+                let (now, before) = (burden(&engine.borrow()), most.get());
+                most.set((now.0.max(before.0), now.1.max(before.1)));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let mut read = None;
+        let stop = async {
+            begin.await.unwrap();
+            let all = async {
+                let mut peers = tokio::task::JoinSet::new();
+                (1..=PEERS).for_each(|who| _ = peers.spawn(visit(who, udp)));
+                peers.join_all().await;
+            };
+            tokio::select! {
+                () = watch => unreachable!(),
+                () = all => {}
+            }
+            wake.send(()).unwrap();
+            let last = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap();
+            let association = last.connect(udp, PORT).await.unwrap();
+            let options = SendOptions::default();
+            association.send(StreamId(0), LAST.to_vec(), options).await.unwrap();
+            read = program.await.ok();
+            Stop { close: true, patience: Duration::from_secs(5) }
+        };
+        server.run(stop).await.unwrap();
+        let (told, mut messages) = read.unwrap();
+        messages.sort();
+        let left = (TIMES / POLITE) as u8;
+        let expected = (1..=PEERS).flat_map(|who| (0..left).map(move |n| vec![who, n]));
+        assert_eq!(messages, expected.collect::<Vec<_>>());
+        // Those that were told before the connection was full, those with messages, and those of the moment.
+        let (associations, waiting) = most.get();
+        assert!(associations < 1000, "{associations} associations");
+        assert!(waiting < 2000, "{waiting} notifications");
+        assert!((100..1000).contains(&told), "{told} associations were told of");
+    });
+}
