@@ -80,6 +80,11 @@ pub(crate) type Answer = (i64, Vec<u8>);
 /// Sends a request on a connection and waits for the answer.
 pub(crate) fn exchange(fd: impl AsFd, request: &Request) -> Fallible<Answer> {
     ask(&fd, request)?;
+    answer(&fd)
+}
+
+/// Waits for an answer.
+pub(crate) fn answer(fd: impl AsFd) -> Fallible<Answer> {
     let mut buffer = vec![0; MAX_CONTROL];
     let len = retry(|| recv(&fd, &mut buffer[..], RecvFlags::empty()).map(|(n, _)| n))?;
     read_answer(&buffer[..len])

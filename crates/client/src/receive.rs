@@ -18,7 +18,7 @@ use crate::message::{MAX_BUFFERS, part, total};
 use crate::names::{begin_anew, blocks};
 use crate::processes::shared;
 use crate::send::is_approved;
-use crate::system::{self, Turn};
+use crate::system;
 use crate::table::{Sock, Stage, borrow, inode_of, lock};
 use crate::{Fallible, errno};
 
@@ -73,7 +73,7 @@ impl Reading<'_> {
         let mut offset = lock(&sock.offset);
         let shared = shared();
         if shared {
-            system::lock(fd, Turn::Reading, true);
+            system::lock(fd, true);
             *offset = system::shared_number(fd).min(MAX_RX_PAYLOAD);
         }
         Reading { fd, shared, offset }
@@ -150,7 +150,7 @@ impl Reading<'_> {
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
         if self.shared {
-            system::lock(self.fd, Turn::Reading, false);
+            system::lock(self.fd, false);
         }
     }
 }

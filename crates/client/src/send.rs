@@ -1,27 +1,28 @@
 //! Sending.
 
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, socket_send_buffer_size, socket_timeout};
+use rustix::net::SocketFlags;
+use rustix::net::sockopt::{
+    Timeout, set_socket_send_buffer_size, socket_send_buffer_size, socket_timeout,
+};
 use tresse_sockets::abi::{Fields, sinfo};
-use tresse_sockets::protocol::{HEADER, Op, TxHeader, encode_addresses, flag, kind};
+use tresse_sockets::protocol::{
+    HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, encode_addresses, flag, kind,
+};
 
-use crate::control::{call, take_error};
+use crate::control::{Answer, GONE, answer, dial, exchange, take_error};
 use crate::memory::read_memory;
 use crate::message::{MAX_BUFFERS, part, total};
 use crate::names::{blocks, fill};
-use crate::processes::shared;
-use crate::system::{self, Turn};
+use crate::system;
 use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
-
-/// Payload bytes of one frame at most. A longer message takes several.
-const MAX_PIECE: usize = 192 * 1024;
 
 /// Payload bytes that fit into a frame whatever SO_SNDBUF is.
 const LEAST_PIECE: usize = 4096;
@@ -49,7 +50,7 @@ impl Outgoing<'_> {
     /// A header for a message about which nothing was said.
     #[must_use]
     pub fn plain() -> TxHeader {
-        TxHeader { kind: kind::DATA, flags: flag::END | flag::DEFAULTS, ..TxHeader::default() }
+        TxHeader { kind: kind::DATA, flags: flag::DEFAULTS, ..TxHeader::default() }
     }
 }
 
@@ -110,7 +111,7 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
         ask(fd, sock, &mut header, out.more, len)?;
         frame(fd, &header, part(out.iov, 0, len), out.flags)
     } else {
-        pieces(fd, sock, &mut header, out, (len, piece))
+        long(fd, sock, &header, out, len)
     };
     match result {
         Ok(()) => Ok(len),
@@ -150,10 +151,8 @@ fn ask(
     len: usize,
 ) -> Fallible<()> {
     let asked = (header.association, header.address);
-    let long = header.flags & flag::PIECE != 0;
-    let plain = more.is_empty()
-        && !long
-        && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
+    let plain =
+        more.is_empty() && header.sinfo_flags & (sinfo::EOF | sinfo::ABORT | sinfo::SENDALL) == 0;
     let known = u32::from(header.stream) < sock.streams.load(Ordering::Relaxed);
     let mut approved = lock(&sock.approved);
     if plain && known {
@@ -169,7 +168,7 @@ fn ask(
             return Ok(());
         }
     }
-    if header.sinfo_flags & sinfo::SENDALL != 0 && !long {
+    if header.sinfo_flags & sinfo::SENDALL != 0 {
         return Ok(());
     }
     let (streams, number) = check(sock, header, more, len)?;
@@ -188,8 +187,19 @@ fn peer_is_done(fd: i32) -> bool {
 
 /// Asks the engine: how many streams can be used without asking again, and the association.
 fn check(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fallible<(i64, u32)> {
-    let question = [&header.encode()[..], &encode_addresses(more)].concat();
-    let (streams, answer) = call(Op::CheckSend, sock.inode, (len as i64, 0), question)?;
+    let request = question(Op::CheckSend, sock, header, more, len);
+    let answer = exchange(dial(SocketFlags::empty())?, &request)?;
+    Ok(heed(sock, header, answer))
+}
+
+/// A request about a message to send.
+fn question(op: Op, sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Request {
+    let payload = [&header.encode()[..], &encode_addresses(more)].concat();
+    Request { op, socket: sock.inode, a: len as i64, b: 0, payload }
+}
+
+/// What the engine's answer says of the socket.
+fn heed(sock: &Sock, header: &TxHeader, (streams, answer): Answer) -> (i64, u32) {
     if streams > 0 {
         sock.set_connecting(false);
     }
@@ -197,7 +207,7 @@ fn check(sock: &Sock, header: &TxHeader, more: &[SocketAddr], len: usize) -> Fal
         // It has an association now.
         sock.set_stage(Stage::Busy);
     }
-    Ok((streams, Fields(&answer).u32(0)))
+    (streams, Fields(&answer).u32(0))
 }
 
 /// The association that a message to these addresses is for, which is opened if there is none.
@@ -235,38 +245,25 @@ fn largest_piece(fd: i32) -> usize {
     room.saturating_sub(KEPT + HEADER).clamp(LEAST_PIECE, MAX_PIECE)
 }
 
-/// A long message, not mixed with another one: of this process or of one that has the socket, too. The
-/// engine has agreed to take all of it before the first piece is written, so that nobody waits in the middle
-/// for a peer that does not read.
-fn pieces(
-    fd: i32,
-    sock: &Sock,
-    header: &mut TxHeader,
-    out: &Outgoing<'_>,
-    (len, piece): (usize, usize),
-) -> Fallible<()> {
-    header.flags |= flag::PIECE;
+/// A message that one frame cannot hold. The engine has agreed to take all of it before the first piece is
+/// written, so that nobody waits in the middle for a peer that does not read.
+fn long(fd: i32, sock: &Sock, header: &TxHeader, out: &Outgoing<'_>, len: usize) -> Fallible<()> {
     let patience = socket_timeout(borrow(fd), Timeout::Send).map_err(errno)?;
     let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+    *lock(&sock.approved) = None;
     loop {
-        let order = lock(&sock.sending);
-        let shared = shared();
-        if shared {
-            system::lock(fd, Turn::Writing, true);
-        }
-        let asked = ask(fd, sock, header, out.more, len);
-        let result = asked.and_then(|()| write_pieces(fd, header, out, (len, piece)));
-        if shared {
-            system::lock(fd, Turn::Writing, false);
-        }
-        drop(order);
-        if result != Err(libc::EAGAIN) {
-            return result;
+        let conn = dial(SocketFlags::empty())?;
+        match exchange(&conn, &question(Op::Long, sock, header, out.more, len)) {
+            Err(libc::EAGAIN) => {}
+            result => {
+                heed(sock, header, result?);
+                return write_pieces(&conn, out.iov, len);
+            }
         }
         // `poll` says no until the engine takes something again.
         fill(fd);
         if out.flags & libc::MSG_DONTWAIT != 0 || !blocks(fd) {
-            return result;
+            return Err(libc::EAGAIN);
         }
         wait_for_room(fd, deadline)?;
     }
@@ -286,40 +283,25 @@ fn wait_for_room(fd: i32, deadline: Option<Instant>) -> Fallible<()> {
     }
 }
 
-fn write_pieces(
-    fd: i32,
-    header: &TxHeader,
-    out: &Outgoing<'_>,
-    (len, piece): (usize, usize),
-) -> Fallible<()> {
-    let mut sent = 0;
+/// The engine takes them as fast as it can, and says when it has all.
+fn write_pieces(conn: &OwnedFd, iov: &[iovec], len: usize) -> Fallible<()> {
+    let _ = set_socket_send_buffer_size(conn, SOCKET_BUFFER);
+    let (fd, mut sent) = (conn.as_raw_fd(), 0);
+    let piece = largest_piece(fd);
     while sent < len {
-        let n = piece.min(len - sent);
-        let last = sent + n == len;
-        let first = if sent == 0 { flag::FIRST } else { 0 };
-        let flags = header.flags | first;
-        let flags = if last { flags | flag::END } else { flags & !flag::END };
-        let header = TxHeader { flags, ..*header };
-        match frame(fd, &header, part(out.iov, sent, n), out.flags) {
-            Ok(()) => sent += n,
-            // The engine takes them as fast as it can.
-            Err(libc::EAGAIN | libc::EINTR) => {
-                let mut fds = [PollFd::from_borrowed_fd(borrow(fd), PollFlags::OUT)];
-                match poll(&mut fds, None) {
-                    Ok(_) | Err(Errno::INTR) => {}
-                    Err(error) => return Err(errno(error)),
-                }
-            }
+        let iov: Vec<iovec> = part(iov, sent, piece.min(len - sent)).collect();
+        match system::send(fd, &iov, libc::MSG_NOSIGNAL) {
+            Ok(n) => sent += n,
+            Err(libc::EINTR) => {}
+            Err(libc::EPIPE | libc::ECONNRESET) => return Err(GONE),
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    answer(conn).map(|_| ())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd;
-
     use super::*;
 
     /// However often there seems to be room, and another one takes it.

@@ -60,24 +60,15 @@ pub(crate) fn set_shared_number(fd: i32, number: usize) {
     let _ = call(libc::SYS_setsockopt, [fd as usize, level, name, (&raw const value) as usize, 4]);
 }
 
-/// What the processes that share a socket do one after the other.
-#[derive(Clone, Copy)]
-#[repr(i64)]
-pub(crate) enum Turn {
-    /// Looking at what is in front, and removing it.
-    Reading = 0,
-    /// Writing a message of several frames.
-    Writing = 1,
-}
-
-/// Waits until no other process has its turn; `false` ends that of this process, as does the end of
-/// the process. A lock of a byte of the socket, as of a file (`fcntl`).
-pub(crate) fn lock(fd: i32, turn: Turn, take: bool) {
+/// Waits until no other process has its turn to look at what is in front of a socket that they share, and to
+/// remove it; `false` ends that of this process, as does the end of the process. A lock of a byte of
+/// the socket, as of a file (`fcntl`).
+pub(crate) fn lock(fd: i32, take: bool) {
     // SAFETY: integers.
     let mut range: libc::flock = unsafe { std::mem::zeroed() };
     range.l_type = if take { libc::F_WRLCK } else { libc::F_UNLCK } as libc::c_short;
     range.l_whence = libc::SEEK_SET as libc::c_short;
-    (range.l_start, range.l_len) = (turn as i64, 1);
+    range.l_len = 1;
     let command = libc::F_SETLKW as usize;
     let arguments = [fd as usize, command, (&raw const range) as usize, 0, 0];
     // A system that has no such locks has at least those between threads.

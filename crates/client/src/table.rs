@@ -71,8 +71,6 @@ pub struct Sock {
     /// Bytes of the frame in front that were read already, as far as this process knows. Held while a
     /// frame is read.
     pub(crate) offset: Mutex<usize>,
-    /// Held while a message of several frames is sent.
-    pub(crate) sending: Mutex<()>,
     /// SO_SNDBUF as the program asked for it; 0 if it did not.
     pub(crate) send_buffer: AtomicU32,
     /// Seconds of SO_LINGER, -1 if off.
@@ -106,7 +104,6 @@ impl Sock {
             heard: Mutex::new(None),
             flags: AtomicU8::new(0),
             offset: Mutex::new(0),
-            sending: Mutex::new(()),
             send_buffer: AtomicU32::new(0),
             linger: AtomicI32::new(-1),
             descriptors: AtomicUsize::new(0),

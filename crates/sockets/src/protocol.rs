@@ -1,12 +1,14 @@
 //! How a client talks to the engine: frames on connections of the type `SOCK_SEQPACKET` to a path.
 //!
-//! All numbers are little-endian. There are two kinds of connection.
+//! All numbers are little-endian. There are two kinds of connection, mainly.
 //!
 //! A **data connection** *is* the program's socket. Its first frame is a [`Request`] with
 //! [`Op::Socket`] or [`Op::Accept`], which names the inode of the client's end: the identity of the
 //! socket, the same after `dup`, `fork` and `exec`. Once that is answered, the client sends
-//! [`TxHeader`] + payload, one message or fragment a frame; the engine sends [`RxHeader`] +
+//! [`TxHeader`] + payload, one message a frame; the engine sends [`RxHeader`] +
 //! payload: data, notifications, and on a listening socket one frame for each association.
+//!
+//! A message of several frames comes on a third one of its own ([`Op::Long`]).
 //!
 //! A **control connection** carries one [`Request`] about the socket that it names, and one answer
 //! ([`reply`]). Before it answers, the engine takes what was written to the data connection.
@@ -18,6 +20,9 @@ const MAGIC: u32 = u32::from_le_bytes(*b"TRS1");
 
 /// Payload bytes of one frame from the engine at most.
 pub const MAX_RX_PAYLOAD: usize = 192 * 1024;
+
+/// Bytes of a message of several frames that come in one at most.
+pub const MAX_PIECE: usize = 192 * 1024;
 
 /// Bytes of a request or a reply at most.
 pub const MAX_CONTROL: usize = 64 * 1024;
@@ -54,9 +59,7 @@ pub enum Op {
     TakeError = 10,
     /// Whether a message of `a` bytes may be sent: payload is its `TxHeader`, and further addresses
     /// of the peer; opens an association if it needs one. Value: how many streams may be used
-    /// without asking again. Payload: the association's number. With [`flag::PIECE`] a message of
-    /// several frames: EAGAIN while others wait, and otherwise the engine takes all that is written
-    /// until it has that message.
+    /// without asking again. Payload: the association's number.
     CheckSend = 11,
     /// Detach the association `a` from a one-to-many socket, for `Accept`.
     PeelOff = 12,
@@ -70,6 +73,11 @@ pub enum Op {
     /// Every frame of this connection to come has one end of another connection with it
     /// (SCM_RIGHTS): for a process that cannot reach the path any more.
     Door = 16,
+    /// A message of `a` bytes that one frame cannot hold is to be sent: payload, value and answer are those
+    /// of `CheckSend`; EAGAIN while others wait. Then the client writes its bytes to this connection, in
+    /// frames without heads of [`MAX_PIECE`] bytes at most. The engine takes them whether the peer reads
+    /// or not, and answers again when it has all. If the connection ends before, there is no such message.
+    Long = 17,
 }
 
 impl Op {
@@ -77,7 +85,7 @@ impl Op {
         use Op::*;
         [
             Socket, Accept, Bind, Connect, Listen, Shutdown, Name, SetOption, GetOption, TakeError,
-            CheckSend, PeelOff, Linger, Expects, Shown, Door,
+            CheckSend, PeelOff, Linger, Expects, Shown, Door, Long,
         ]
         .into_iter()
         .find(|op| *op as u16 == code)
@@ -165,7 +173,7 @@ pub mod kind {
 
 /// Bits of the `flags` of both headers.
 pub mod flag {
-    /// The message ends with this frame.
+    /// The message ends with this frame; only from the engine.
     pub const END: u8 = 1;
     /// Hand over `sctp_sndrcvinfo` with the message (RFC 6458 §5.3.2).
     pub const SNDRCVINFO: u8 = 2;
@@ -175,10 +183,6 @@ pub mod flag {
     pub const NXTINFO: u8 = 8;
     /// `stream`, `sinfo_flags`, ... were not given: use the defaults of the socket.
     pub const DEFAULTS: u8 = 16;
-    /// The frame is a piece of a message of several frames; only to the engine.
-    pub const PIECE: u8 = 32;
-    /// It is the first piece.
-    pub const FIRST: u8 = 64;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].
@@ -187,7 +191,7 @@ pub const HEADER: usize = 64;
 /// The last bytes of the head of each frame of a client.
 const MARK: [u8; 8] = *b"\xf7Tresse\x01";
 
-/// Before each message or fragment that a client sends.
+/// Before each message that a client sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxHeader {
     /// See [`kind`].

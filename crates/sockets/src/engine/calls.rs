@@ -1,5 +1,6 @@
 //! What control requests ask for.
 
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use rustix::event::PollFlags;
@@ -17,6 +18,14 @@ use crate::protocol::{
 /// A frame of that kind, and nothing else.
 pub(super) fn frame_of(kind: u8) -> [u8; HEADER] {
     RxHeader { kind, ..RxHeader::default() }.encode()
+}
+
+/// Head, further addresses and length of the message that a request asks to send.
+pub(super) fn asked(request: &Request) -> Fallible<(TxHeader, Vec<SocketAddr>, usize)> {
+    let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
+    let more = decode_addresses(&request.payload[HEADER..]).ok_or(errno::EINVAL)?;
+    let len = usize::try_from(request.a).map_err(|_| errno::EINVAL)?;
+    Ok((header, more.into_iter().map(canonical).collect(), len))
 }
 
 /// What a call gives back: a value and bytes.
@@ -136,17 +145,14 @@ impl Engine {
                 Ok((i64::from(error), vec![seen]))
             }
             Op::CheckSend => {
-                let header = TxHeader::decode(&request.payload).ok_or(errno::EINVAL)?;
-                let more = decode_addresses(&request.payload[HEADER..]).ok_or(errno::EINVAL)?;
-                let more: Vec<_> = more.into_iter().map(canonical).collect();
-                let len = usize::try_from(request.a).map_err(|_| errno::EINVAL)?;
+                let (header, more, len) = asked(request)?;
                 self.check_send(id, &header, &more, len)
                     .map(|(streams, number)| (streams.into(), number.to_le_bytes().to_vec()))
             }
             Op::Expects => self.expects(id).map(nothing),
             Op::Shown => self.shown(id).map(|shown| (shown.bits().into(), Vec::new())),
             Op::PeelOff => self.peel_off(id, request.a).map(nothing),
-            Op::Socket | Op::Accept | Op::Linger | Op::Door => Err(errno::EINVAL),
+            Op::Socket | Op::Accept | Op::Linger | Op::Door | Op::Long => Err(errno::EINVAL),
         }
     }
 
@@ -195,7 +201,7 @@ impl Engine {
         Ok(std::mem::take(&mut socket.error))
     }
 
-    fn connect(&mut self, id: u64, peers: &[std::net::SocketAddr]) -> Answer {
+    fn connect(&mut self, id: u64, peers: &[SocketAddr]) -> Answer {
         let socket = self.socket(id)?;
         if socket.backlog.is_some() && !socket.many {
             return Err(errno::EISCONN);

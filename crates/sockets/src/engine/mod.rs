@@ -11,6 +11,7 @@ mod encapsulation;
 mod events;
 mod folder;
 mod idle;
+mod long;
 mod message_options;
 mod notification;
 mod option_names;

@@ -12,7 +12,7 @@ use super::notification::Notification;
 use super::socket::{Ending, Received};
 use super::{Engine, Fallible, unspecified_is_local};
 use crate::abi::{canonical, errno, sinfo};
-use crate::protocol::{HEADER, TxHeader, flag, kind};
+use crate::protocol::{HEADER, TxHeader, kind};
 
 /// What became of a frame.
 #[derive(PartialEq, Eq)]
@@ -98,37 +98,17 @@ impl Engine {
             self.refuse_frame(id);
             return Taken::Done;
         };
-        let Some(socket) = self.sockets.get_mut(&id) else { return Taken::Done };
         if header.kind != kind::DATA {
             return Taken::Done;
         }
-        let payload = &frame[HEADER..];
-        if header.flags & flag::FIRST != 0 {
-            // Of a message that was never finished: its process died.
-            socket.pieces.clear();
-        }
-        if header.flags & flag::END == 0 {
-            if socket.pieces.len() + payload.len() <= socket.options.max_message() {
-                socket.pieces.extend_from_slice(payload);
-            }
-            return Taken::Done;
-        }
-        let payload = if header.flags & flag::PIECE == 0 {
-            Bytes::copy_from_slice(payload)
-        } else {
-            socket.announced = false;
-            socket.pieces.extend_from_slice(payload);
-            std::mem::take(&mut socket.pieces).into()
-        };
         let header = self.complete(id, header);
-        self.take_message(id, header, payload)
+        self.take_message(id, header, Bytes::copy_from_slice(&frame[HEADER..]))
     }
 
     /// Something was written past the C library, so its length and its place among the messages are
     /// not known. It was said to be sent and cannot be: the association ends, and the next call says so.
     fn refuse_frame(&mut self, id: u64) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
-        socket.announced = false;
         socket.error = errno::EINVAL;
         if let Some(number) = socket.associations.first().copied().filter(|_| !socket.many) {
             self.abort_association(number, b"data was written past the sockets interface");
@@ -198,10 +178,6 @@ impl Engine {
         }
         // SCTP_EOF may be among what was written before.
         self.take_frames(id);
-        let long = header.flags & flag::PIECE != 0;
-        if long && header.sinfo_flags & sinfo::SENDALL != 0 {
-            return self.agree_to_long(id).map(|()| (0, 0));
-        }
         let header = self.complete(id, *header);
         let number = self.target(id, &header, more)?;
         let whole = !self.socket(id)?.options.config.fragmentation;
@@ -229,22 +205,17 @@ impl Engine {
                 return Err(errno::EMSGSIZE);
             }
         }
-        if long {
-            self.agree_to_long(id)?;
-        }
         // How many the peer grants is not known before.
         Ok((if established && !whole { streams } else { 0 }, number))
     }
 
-    /// A message of several frames comes, unless there is one in front that waits.
-    fn agree_to_long(&mut self, id: u64) -> Fallible<()> {
-        let socket = self.socket(id)?;
-        // Who asks has the turn to write: an older one was given up, or its process died.
-        socket.announced = false;
-        if !socket.stalled.is_empty() || !socket.reads() {
-            return Err(errno::EAGAIN);
-        }
-        socket.announced = true;
+    /// Sends a message that came in several frames.
+    pub(super) fn send_whole(&mut self, id: u64, header: TxHeader, message: Bytes) -> Fallible<()> {
+        // What was written before is in front of it.
+        self.take_frames(id);
+        self.socket(id)?;
+        let header = self.complete(id, header);
+        self.take_message(id, header, message);
         Ok(())
     }
 

@@ -22,8 +22,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tresse::{Carrier, Config, DEFAULT_UDP_PORT, Events, Monitor, Observer, Profile, RawEndpoint};
 
 use super::Engine;
+use super::calls::Answer;
 use super::door::serve_door;
 use super::idle::watch_idle;
+use super::long::serve_long;
 use super::socket::{Conn, Received, watch};
 use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
 
@@ -293,6 +295,15 @@ async fn first_frame(conn: &Conn) -> Option<Request> {
     }
 }
 
+/// Sends the answer to a request; false if nobody waits for it.
+pub(super) fn answer(conn: &Conn, result: Answer) -> bool {
+    let frame = match result {
+        Ok((value, payload)) => reply(0, value, &payload),
+        Err(errno) => reply(errno, 0, &[]),
+    };
+    send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+}
+
 /// Serves a connection to its end; `last` if it has the last descriptor, which it cannot keep.
 pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
@@ -300,13 +311,7 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let conn = Rc::new(conn);
     let first = timeout(Duration::from_secs(10), first_frame(&conn)).await;
     let Ok(Some(request)) = first else { return };
-    let answer = |result: Result<(i64, Vec<u8>), i32>| {
-        let frame = match result {
-            Ok((value, payload)) => reply(0, value, &payload),
-            Err(errno) => reply(errno, 0, &[]),
-        };
-        send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
-    };
+    let answer = |result: Answer| answer(&conn, result);
     match request.op {
         Op::Socket | Op::Accept if last => {
             answer(Err(crate::abi::errno::EMFILE));
@@ -354,6 +359,7 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                 serve_door(engine, &conn).await;
             }
         }
+        Op::Long => serve_long(&engine, &request, &conn).await,
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);
             if let Ok(Some(number)) = begun {

@@ -21,9 +21,6 @@ use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;
 
-/// Messages that wait at most. Only one has several frames, see `Socket::announced`.
-const MAX_STALLED: usize = 1024;
-
 /// Registers a descriptor with the runtime.
 #[expect(
     deprecated,
@@ -164,14 +161,9 @@ pub(crate) struct Socket {
     pub(crate) out: VecDeque<Vec<u8>>,
     /// A message was framed for the program, so what it leaves unread is not only notifications.
     pub(crate) delivered: bool,
-    /// Messages that wait for room in a send buffer, with their associations: one, and what came while
-    /// a message of several frames was taken.
+    /// Messages that wait for room in a send buffer, with their associations: one, and those of several
+    /// frames that had begun to come before.
     pub(crate) stalled: VecDeque<(TxHeader, Bytes)>,
-    /// A message of several frames may come. All of them are taken: who has written the first one cannot
-    /// go back, and need not wait for the peer.
-    pub(crate) announced: bool,
-    /// The beginning of a message that is sent in pieces.
-    pub(crate) pieces: Vec<u8>,
     /// What SO_ERROR will tell.
     pub(crate) error: i32,
     pub(crate) options: Options,
@@ -206,8 +198,6 @@ impl Socket {
             out: VecDeque::new(),
             delivered: false,
             stalled: VecDeque::new(),
-            announced: false,
-            pieces: Vec::new(),
             error: 0,
             options,
             ending: Ending::No,
@@ -257,8 +247,7 @@ impl Socket {
 
     /// Whether what the program writes has to wait for room in a send buffer.
     pub(crate) fn is_held_up(&self) -> bool {
-        let most = if self.announced { MAX_STALLED } else { 1 };
-        self.stalled.len() >= most
+        !self.stalled.is_empty()
     }
 
     /// Whether a listener has room for another association, as in the kernel: for one more than its

@@ -4,6 +4,7 @@ mod asleep;
 mod ends;
 mod flood;
 mod gone;
+mod long;
 mod options;
 mod paths;
 mod returned;
@@ -148,7 +149,7 @@ impl Client {
     }
 
     fn send(&self, header: TxHeader, payload: &[u8]) {
-        let header = TxHeader { kind: kind::DATA, flags: header.flags | flag::END, ..header };
+        let header = TxHeader { kind: kind::DATA, ..header };
         let frame = [&header.encode()[..], payload].concat();
         send(&self.fd, &frame, SendFlags::NOSIGNAL).unwrap();
     }
@@ -388,7 +389,7 @@ fn whoever_leaves_notifications_unread_shuts_down() {
 
 /// Writes numbered messages, beginning with `from`, until there is no room.
 fn write_until_full(to: &Client, from: u32) -> u32 {
-    let header = TxHeader { kind: kind::DATA, flags: flag::END, ..TxHeader::default() };
+    let header = TxHeader { kind: kind::DATA, ..TxHeader::default() };
     let mut n = from;
     loop {
         let frame = [&header.encode()[..], &n.to_be_bytes(), &[0; 10_000]].concat();

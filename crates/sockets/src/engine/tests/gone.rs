@@ -33,7 +33,7 @@ fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
             }
             let header = TxHeader {
                 kind: kind::DATA,
-                flags: flag::END | flag::DEFAULTS,
+                flags: flag::DEFAULTS,
                 ..TxHeader::default()
             };
             for _ in 0..40 {

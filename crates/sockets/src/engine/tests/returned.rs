@@ -1,8 +1,5 @@
 //! Messages that were taken and cannot be sent any more.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::*;
 use crate::abi::{Fields, sinfo};
 
@@ -130,41 +127,5 @@ fn an_end_for_all_is_one_for_those_without_room() {
                 break;
             }
         }
-    });
-}
-
-/// Who died in the middle of a long message has its place no longer once another one asks: what is
-/// written waits where it is again.
-#[test]
-fn a_long_message_that_was_given_up_holds_no_place() {
-    let announced = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&announced);
-    let watch = move |engine: &Engine| {
-        let any = engine.sockets.values().any(|socket| socket.announced);
-        seen.store(any, Ordering::Relaxed);
-    };
-    with_watched_engine(watch, move |path| {
-        let (_listener, client, server) = pair(path);
-        let becomes = |expected: bool| {
-            let now = || announced.load(Ordering::Relaxed);
-            (0..1000).any(|_| {
-                std::thread::sleep(Duration::from_millis(5));
-                now() == expected
-            })
-        };
-        let flags = flag::PIECE | flag::FIRST;
-        let long = TxHeader { kind: kind::DATA, flags, ..TxHeader::default() };
-        let ask = || client.call(Op::CheckSend, 0, 0, &long.encode()).map(|_| ());
-        assert_eq!(ask(), Ok(()));
-        assert!(becomes(true));
-        let first = [&long.encode()[..], &[1; 1000]].concat();
-        send(&client.fd, &first, SendFlags::NOSIGNAL).unwrap();
-        // No more than one has to wait, and the engine takes that many more.
-        for _ in 0..60 {
-            client.send(TxHeader::default(), &[9; 100_000]);
-        }
-        assert_eq!(ask(), Err(errno::EAGAIN));
-        assert!(becomes(false));
-        drop(server);
     });
 }

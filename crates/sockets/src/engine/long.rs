@@ -1,0 +1,79 @@
+//! Messages of several frames. Each comes on a connection of its own: nothing stands in front of it, and the
+//! end of that connection takes half a message back.
+//!
+//! All of it is taken, whether the peer reads or not, so nobody waits for a peer in the middle of one. For that
+//! it must not have to wait behind another message when it begins. Those that have begun by then, from
+//! other threads, are the only ones that wait behind a message (`Socket::stalled`).
+
+use bytes::Bytes;
+
+use super::calls::asked;
+use super::serve::{Shared, answer};
+use super::socket::{Conn, Received};
+use super::{Engine, Fallible};
+use crate::abi::{errno, sinfo};
+use crate::protocol::{MAX_PIECE, Request, TxHeader};
+
+/// A message that may come.
+struct Agreed {
+    header: TxHeader,
+    len: usize,
+    streams: u16,
+    association: u32,
+}
+
+impl Engine {
+    /// Whether a message of several frames may come.
+    fn agree(&mut self, request: &Request) -> Fallible<Agreed> {
+        let (header, more, len) = asked(request)?;
+        let id = request.socket;
+        if len > self.socket(id)?.options.max_message() {
+            return Err(errno::EMSGSIZE);
+        }
+        let (streams, association) = if header.sinfo_flags & sinfo::SENDALL != 0 {
+            self.take_frames(id);
+            (0, 0)
+        } else {
+            self.check_send(id, &header, &more, len)?
+        };
+        let socket = self.socket(id)?;
+        if socket.is_held_up() || !socket.reads() {
+            return Err(errno::EAGAIN);
+        }
+        Ok(Agreed { header: TxHeader { association, ..header }, len, streams, association })
+    }
+}
+
+/// Serves a connection for a message of several frames.
+pub(super) async fn serve_long(engine: &Shared, request: &Request, conn: &Conn) {
+    let agreed = engine.borrow_mut().agree(request);
+    let Agreed { header, len, streams, association } = match agreed {
+        Ok(agreed) => agreed,
+        Err(error) => {
+            answer(conn, Err(error));
+            return;
+        }
+    };
+    answer(conn, Ok((streams.into(), association.to_le_bytes().to_vec())));
+    let Some(message) = collect(conn, len).await else { return };
+    let result = engine.borrow_mut().send_whole(request.socket, header, message);
+    answer(conn, result.map(|()| (0, Vec::new())));
+}
+
+/// The frames of a message of `len` bytes; `None` if it was given up.
+async fn collect(conn: &Conn, len: usize) -> Option<Bytes> {
+    let mut message = Vec::new();
+    while message.len() < len {
+        let at = message.len();
+        let mut guard = conn.fd.readable().await.ok()?;
+        message.resize(len.min(at + MAX_PIECE), 0);
+        let received = conn.receive(&mut message[at..]);
+        message.truncate(at + if let Received::Frame(len) = received { len } else { 0 });
+        match received {
+            Received::Frame(_) => {}
+            Received::Nothing => guard.clear_ready(),
+            Received::End(_) => return None,
+        }
+    }
+    Some(message.into())
+}
