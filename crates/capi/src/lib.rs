@@ -93,7 +93,7 @@ pub unsafe extern "C" fn tresse_accept(
 ) -> c_int {
     on_socket!(
         fd,
-        |sock| give_int(calls::accept(fd, &sock, (address, len), 0)),
+        |sock| give_int(calls::accept(fd, &sock, (address, len), 0, 0)),
         libc::accept(fd, address, len)
     )
 }
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn tresse_accept4(
 ) -> c_int {
     on_socket!(
         fd,
-        |sock| give_int(calls::accept(fd, &sock, (address, len), flags)),
+        |sock| give_int(calls::accept(fd, &sock, (address, len), flags, 0)),
         libc::accept4(fd, address, len, flags)
     )
 }

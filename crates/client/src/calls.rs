@@ -50,14 +50,15 @@ pub fn connect(
 /// `accept4`.
 ///
 /// # Errors
-/// As `accept4`.
+/// As `accept4`; EAGAIN if nobody waits and MSG_DONTWAIT is in `now`.
 pub fn accept(
     fd: c_int,
     sock: &Sock,
     (address, len): (*mut sockaddr, *mut socklen_t),
     flags: c_int,
+    now: c_int,
 ) -> Fallible<c_int> {
-    let (new, peer) = names::accept(fd, sock, flags)?;
+    let (new, peer) = names::accept(fd, sock, flags, now)?;
     if let Some(peer) = peer.filter(|_| !address.is_null())
         && let Err(error) = write_name(peer, address.cast(), len)
     {

@@ -38,7 +38,7 @@ pub use readiness::{correct_epoll, correct_poll, watch};
 pub use receive::{Received, can_wait, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
 pub use stream::{open_stream, stream_descriptor};
-pub use table::{Sock, before_close, forget, is_end_of_engine, is_listening, look_up_anew, lookup};
+pub use table::{Sock, before_close, forget, is_end_of_engine, look_up_anew, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,
     send_messages, send_to, write_vector,

@@ -82,8 +82,13 @@ pub(crate) fn take(sock: &Sock, number: i64, flags: i32) -> Fallible<(i32, Optio
 /// `accept4`: the new descriptor, and the peer.
 ///
 /// # Errors
-/// As `accept4`.
-pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<SocketAddr>)> {
+/// As `accept4`; EAGAIN if nobody waits and MSG_DONTWAIT is in `now`.
+pub(crate) fn accept(
+    fd: i32,
+    sock: &Sock,
+    flags: i32,
+    now: i32,
+) -> Fallible<(i32, Option<SocketAddr>)> {
     if sock.many || sock.peeled {
         return Err(libc::EOPNOTSUPP);
     }
@@ -96,7 +101,7 @@ pub(crate) fn accept(fd: i32, sock: &Sock, flags: i32) -> Fallible<(i32, Option<
             Front::Frame(header, _) if header.kind == kind::ACCEPT => header.association,
             Front::Empty => {
                 drop(reading);
-                wait(fd, sock, 0)?;
+                wait(fd, sock, now)?;
                 continue;
             }
             // It does not listen any more.

@@ -212,11 +212,6 @@ pub fn lookup(fd: i32) -> Option<Arc<Sock>> {
     if foreign { None } else { look_up_anew(fd) }
 }
 
-/// Whether a descriptor is that of an SCTP socket from which associations can be accepted.
-pub fn is_listening(fd: i32) -> bool {
-    lookup(fd).is_some_and(|sock| !sock.many && sock.stage() == Stage::Listening)
-}
-
 /// As [`lookup`], but does not rely on the note that a descriptor is none of ours: for libraries
 /// past which descriptors are made and closed.
 pub fn look_up_anew(fd: i32) -> Option<Arc<Sock>> {

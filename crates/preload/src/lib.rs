@@ -24,7 +24,7 @@ use libc::{sockaddr, socklen_t};
 use next::{interpose, next};
 use tresse_client as client;
 use tresse_client::give_int;
-use wait::wait;
+use wait::receive;
 
 /// `socket`.
 #[unsafe(no_mangle)]
@@ -72,19 +72,14 @@ pub unsafe extern "C-unwind" fn accept(
     address: *mut sockaddr,
     len: *mut socklen_t,
 ) -> c_int {
-    if client::is_listening(fd) && !wait(fd) {
-        return -1;
-    }
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), 0)),
-        None => {
-            let next = next!(fn accept(c_int, *mut sockaddr, *mut socklen_t) -> c_int);
-            // SAFETY: the program's own call.
-            let new = unsafe { next(fd, address, len) };
-            client::forget(new);
-            new
-        }
-    }
+    receive!(fd, 0, sock, now => {
+        give_int(client::calls::accept(fd, &sock, (address, len), 0, now))
+    });
+    let next = next!(fn accept(c_int, *mut sockaddr, *mut socklen_t) -> c_int);
+    // SAFETY: the program's own call.
+    let new = unsafe { next(fd, address, len) };
+    client::forget(new);
+    new
 }
 
 /// `accept4`.
@@ -98,20 +93,14 @@ pub unsafe extern "C-unwind" fn accept4(
     len: *mut socklen_t,
     flags: c_int,
 ) -> c_int {
-    // Whoever asks for what there is not hears it at once.
-    if flags & !client::TYPE_FLAGS == 0 && client::is_listening(fd) && !wait(fd) {
-        return -1;
-    }
-    match client::lookup(fd) {
-        Some(sock) => give_int(client::calls::accept(fd, &sock, (address, len), flags)),
-        None => {
-            let next = next!(fn accept4(c_int, *mut sockaddr, *mut socklen_t, c_int) -> c_int);
-            // SAFETY: the program's own call.
-            let new = unsafe { next(fd, address, len, flags) };
-            client::forget(new);
-            new
-        }
-    }
+    receive!(fd, 0, sock, now => {
+        give_int(client::calls::accept(fd, &sock, (address, len), flags, now))
+    });
+    let next = next!(fn accept4(c_int, *mut sockaddr, *mut socklen_t, c_int) -> c_int);
+    // SAFETY: the program's own call.
+    let new = unsafe { next(fd, address, len, flags) };
+    client::forget(new);
+    new
 }
 
 interpose! {

@@ -356,6 +356,127 @@ static void backlog(void)
 	close(server);
 }
 
+/* Sends short messages until all have been sent, and waits for room as long as it takes. */
+static void *sends(void *argument)
+{
+	static char block[50000];
+	int fd = *(int *)argument;
+
+	for (int n = 0; n < 60; n++)
+		CHECK(send(fd, block, sizeof block, 0) == sizeof block);
+	return NULL;
+}
+
+static pthread_t main_thread;
+
+static void *interrupts(void *argument)
+{
+	usleep(200000);
+	CHECK(pthread_kill(main_thread, SIGUSR1) == 0);
+	return argument;
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Whoever sends a long message behind a short one that waits for room is refused as it asked for. */
+static void long_behind_short(void)
+{
+	enum { SIZE = 900000 };
+	static char block[SIZE];
+	int server = listener(SOCK_STREAM, PORT), there;
+	int here = pair(server, PORT, &there);
+	struct timeval patience = { 0, 200000 }, none = { 0, 0 };
+	struct sigaction action = { .sa_handler = nothing };
+	pthread_t sender, interrupter;
+	long taken = 0;
+
+	CHECK(pthread_create(&sender, NULL, sends, &here) == 0);
+	/* Until there has been no room for a while. */
+	for (int n = 0; n < 20; n++) {
+		struct pollfd set = { .fd = here, .events = POLLOUT };
+		if (poll(&set, 1, 0) == 1)
+			n = 0;
+		usleep(10000);
+	}
+	FAILS(send(here, block, SIZE, MSG_DONTWAIT), EAGAIN);
+	CHECK(setsockopt(here, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0);
+	FAILS(send(here, block, SIZE, 0), EAGAIN);
+	CHECK(setsockopt(here, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none) == 0);
+	main_thread = pthread_self();
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+	CHECK(pthread_create(&interrupter, NULL, interrupts, NULL) == 0);
+	FAILS(send(here, block, SIZE, 0), EINTR);
+	CHECK(pthread_join(interrupter, NULL) == 0);
+	while (taken < 60 * 50000) {
+		ssize_t n = recv(there, block, sizeof block, 0);
+		CHECK(n > 0);
+		taken += n;
+	}
+	CHECK(pthread_join(sender, NULL) == 0 && taken == 60 * 50000);
+	/* A pointer that is none, in the middle: nothing of it arrives, and the socket goes on. */
+	void *hole = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(hole != MAP_FAILED);
+	struct iovec halves[2] = { { block, SIZE }, { hole, SIZE } };
+	struct msghdr broken = { .msg_iov = halves, .msg_iovlen = 2 };
+	FAILS(sendmsg(here, &broken, 0), EFAULT);
+	CHECK(munmap(hole, SIZE) == 0);
+	CHECK(send(here, "x", 1, 0) == 1 && recv(there, block, sizeof block, 0) == 1);
+	CHECK(send(here, block, SIZE, 0) == SIZE);
+	for (taken = 0; taken < SIZE;) {
+		ssize_t n = recv(there, block, sizeof block, 0);
+		CHECK(n > 0);
+		taken += n;
+	}
+	close(here);
+	close(there);
+	close(server);
+}
+
+static int reused, accept_result, accept_error;
+
+static void *accepts(void *argument)
+{
+	accept_result = accept(reused, NULL, NULL);
+	accept_error = errno;
+	return argument;
+}
+
+/* Whoever waits in `accept` gets nothing of another socket that the descriptor means by then. */
+static void accepting_on_what_was_closed(void)
+{
+	int server = listener(SOCK_STREAM, PORT), other = listener(SOCK_STREAM, PORT + 1);
+	struct sockaddr_storage to;
+	pthread_t thread;
+
+	reused = dup(server);
+	CHECK(reused >= 0 && pthread_create(&thread, NULL, accepts, NULL) == 0);
+	usleep(100000);
+	CHECK(dup2(other, reused) == reused);
+	/* Something for both to accept. */
+	int first = socket(family, SOCK_STREAM, IPPROTO_SCTP);
+	int second = socket(family, SOCK_STREAM, IPPROTO_SCTP);
+	socklen_t len = name(&to, loopback, PORT + 1);
+	CHECK(connect(second, (struct sockaddr *)&to, len) == 0);
+	len = name(&to, loopback, PORT);
+	CHECK(connect(first, (struct sockaddr *)&to, len) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(accept_result == -1 && accept_error == EBADF);
+	int there = accept(server, NULL, NULL);
+	CHECK(there >= 0);
+	close(there);
+	there = accept(other, NULL, NULL);
+	CHECK(there >= 0);
+	close(there);
+	close(reused);
+	close(first);
+	close(second);
+	close(other);
+	close(server);
+}
+
 int main(int argc, char **argv)
 {
 	start(argc, argv);
@@ -371,6 +492,8 @@ int main(int argc, char **argv)
 	rests();
 	forking_threads();
 	failing();
+	long_behind_short();
+	accepting_on_what_was_closed();
 	backlog();
 	return 0;
 }
