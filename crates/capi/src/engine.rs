@@ -298,7 +298,8 @@ fn serve(
                 let _ = told.send(Ok(()));
                 let at_once = Stop { close: true, patience: Duration::ZERO };
                 // If the carrier fails, its sockets tell.
-                let _ = server.run(async { stopped.await.unwrap_or(at_once) }).await;
+                let stop = async { stopped.await.unwrap_or(at_once) };
+                let _ = server.run(stop, std::future::pending()).await;
             }
             Err(error) => drop(told.send(Err(error))),
         }

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod conformance;
+mod engines;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,5 @@
 //! `tresse run`: hosts an engine, and runs a program whose SCTP sockets go to it.
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::net::IpAddr;
@@ -26,6 +25,9 @@ const LIBRARY: &str = "libtresse_preload.so";
 
 /// How long associations that the program left behind may take to shut down, unless a signal comes.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The same if the program has ended after a signal: whoever sent that waits.
+const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Run a program whose SCTP sockets are Tresse's.
 ///
@@ -157,7 +159,6 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         observing.serve(server.monitor());
     }
     let mut signals = Signals::new().map_err(|error| error.to_string())?;
-    let mut last = Signals::new().map_err(|error| error.to_string())?;
     let child = start(args, library, &path)?;
     let pid = Pid::from_child(&child);
     let (ended, mut end) = oneshot::channel();
@@ -166,38 +167,35 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         let _ = ended.send(child.wait());
     });
     let mut status = None;
-    let gone = Cell::new(false);
     let stop = async {
+        let mut patience = PATIENCE;
         loop {
             tokio::select! {
-                result = &mut end => {
-                    status = Some(result);
-                    gone.set(true);
-                    return Stop { close: false, patience: PATIENCE };
-                }
+                biased;
                 (signal, passed_on) = signals.next() => {
                     if passed_on {
                         let _ = kill_process(pid, signal);
                     }
+                    if !matches!(signal, Signal::USR1 | Signal::USR2 | Signal::HUP) {
+                        patience = SHORT_PATIENCE;
+                    }
+                }
+                result = &mut end => {
+                    status = Some(result);
+                    return Stop { close: false, patience };
                 }
             }
         }
     };
     // Once the program has ended, a signal means this process.
-    let hurried = async {
-        loop {
-            last.next().await;
-            if gone.get() {
-                return;
-            }
+    let hurry = async {
+        match Signals::new() {
+            Ok(mut signals) => drop(signals.next().await),
+            Err(_) => std::future::pending().await,
         }
     };
-    tokio::select! {
-        result = server.run(stop) => {
-            result.map_err(|error| format!("the engine failed: {error}"))?;
-        }
-        () = hurried => {}
-    }
+    let ended = server.run(stop, hurry).await;
+    ended.map_err(|error| format!("the engine failed: {error}"))?;
     observing.finish();
     match status {
         Some(Ok(Ok(status))) => Ok(status),

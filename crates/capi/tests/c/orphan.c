@@ -16,6 +16,16 @@ static void *block(void *fd)
 	return NULL;
 }
 
+static int polled;
+
+/* Blocks in poll(), for ever, while the engine dies. */
+static void *watch(void *fd)
+{
+	struct pollfd set = { .fd = *(int *)fd, .events = POLLIN };
+	polled = poll(&set, 1, -1) == 1 ? set.revents : -1;
+	return NULL;
+}
+
 int main(void)
 {
 	alarm(60);
@@ -29,12 +39,16 @@ int main(void)
 	CHECK(sendto(sender, "m", 1, 0, (struct sockaddr *)&to, len) == 1);
 	struct pollfd arrived = { .fd = many, .events = POLLIN };
 	CHECK(poll(&arrived, 1, 10000) == 1);
-	pthread_t thread;
+	pthread_t thread, watcher;
 	char byte;
 
 	CHECK(pthread_create(&thread, NULL, block, &there) == 0);
+	CHECK(pthread_create(&watcher, NULL, watch, &here) == 0);
+	usleep(100000);
 	CHECK(kill(getppid(), SIGKILL) == 0);
 	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(pthread_join(watcher, NULL) == 0);
+	CHECK((polled & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
 	CHECK(blocked_result == -1 && blocked_error == ENETDOWN);
 	for (unsigned n = 0; n < sizeof all / sizeof *all; n++) {
 		struct pollfd set = { .fd = all[n], .events = POLLIN };

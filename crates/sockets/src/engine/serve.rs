@@ -174,17 +174,28 @@ impl Server {
         self.driver.observe(observer);
     }
 
+    /// The local addresses of the carrier's sockets.
+    #[must_use]
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.engine.borrow().raw.local_addrs().to_vec()
+    }
+
     /// A view of the figures of all associations.
     #[must_use]
     pub fn monitor(&self) -> Monitor {
         self.engine.borrow().raw.monitor()
     }
 
-    /// Serves until `stop` is ready, and ends as it says.
+    /// Serves until `stop` is ready, and ends as it says; its patience is over at once when `hurry` is ready.
+    /// What has not ended by then is aborted.
     ///
     /// # Errors
     /// When the carrier or the listening socket has failed.
-    pub async fn run(self, stop: impl Future<Output = Stop>) -> io::Result<()> {
+    pub async fn run(
+        self,
+        stop: impl Future<Output = Stop>,
+        hurry: impl Future<Output = ()>,
+    ) -> io::Result<()> {
         let Server { engine, listener, owner, mut events, driver, path, .. } = self;
         let local = LocalSet::new();
         let result = local
@@ -197,7 +208,7 @@ impl Server {
                     }
                 });
                 spawn_local(watch_idle(Rc::clone(&engine)));
-                let until_stop = async { drain(&engine, stop.await).await };
+                let until_stop = async { drain(&engine, stop.await, hurry).await };
                 tokio::select! {
                     () = until_stop => Ok(()),
                     result = accept_all(&engine, &listener, &owner) => result,
@@ -213,32 +224,39 @@ impl Server {
 }
 
 /// Waits until no program has a socket, and then, for a while, until the associations have ended.
-async fn drain(engine: &Shared, stop: Stop) {
-    let ended = Rc::clone(&engine.borrow().ended);
-    let deadline = Instant::now() + stop.patience;
-    while !engine.borrow().sockets.is_empty() {
-        if stop.close {
-            engine.borrow_mut().close_all(Instant::now() >= deadline);
-        }
-        sleep(Duration::from_millis(10)).await;
-    }
-    let deadline = if stop.close { deadline } else { Instant::now() + stop.patience };
-    let all_ended = async {
-        loop {
-            let mut notified = std::pin::pin!(ended.notified());
-            notified.as_mut().enable();
-            if engine.borrow().associations.values().all(|association| association.ended) {
-                return;
+async fn drain(engine: &Shared, stop: Stop, hurry: impl Future<Output = ()>) {
+    let patient = async {
+        let deadline = Instant::now() + stop.patience;
+        while !engine.borrow().sockets.is_empty() {
+            if stop.close {
+                engine.borrow_mut().close_all(Instant::now() >= deadline);
             }
-            notified.await;
+            sleep(Duration::from_millis(10)).await;
         }
+        let deadline = if stop.close { deadline } else { Instant::now() + stop.patience };
+        let _ = timeout_at(deadline, all_ended(engine)).await;
     };
-    if timeout_at(deadline, all_ended).await.is_err() {
-        // Peers may be told that nobody is here any more.
-        engine.borrow_mut().abort_all();
+    tokio::select! {
+        () = patient => {}
+        () = hurry => engine.borrow_mut().close_all(true),
     }
+    // Peers may be told that nobody is here any more.
+    engine.borrow_mut().abort_all();
     // The last packets leave with the driver's next turn.
     sleep(Duration::from_millis(1)).await;
+}
+
+/// Waits until every association has ended.
+async fn all_ended(engine: &Shared) {
+    let ended = Rc::clone(&engine.borrow().ended);
+    loop {
+        let mut notified = std::pin::pin!(ended.notified());
+        notified.as_mut().enable();
+        if engine.borrow().associations.values().all(|association| association.ended) {
+            return;
+        }
+        notified.await;
+    }
 }
 
 async fn accept_all(

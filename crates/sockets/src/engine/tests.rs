@@ -1,6 +1,7 @@
 //! The engine through its protocol: each test plays the client by hand.
 
 mod asleep;
+mod crowd;
 mod ends;
 mod flood;
 mod gone;
@@ -13,6 +14,7 @@ mod unread;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::fstat;
@@ -22,18 +24,24 @@ use rustix::net::{
     send, socket_with,
 };
 
+use tresse::Profile;
+
 use super::Engine;
 use super::serve::{Server, Settings, Stop};
 use crate::abi::{AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
 use crate::protocol::*;
 
 /// An engine that talks to itself, so that its port must be known before it has it.
-fn bind_to_itself(path: &Path) -> Server {
+fn bind_to_itself(path: &Path, profile: &Arc<Profile>) -> Server {
     loop {
         let probe = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let local: SocketAddr = probe.local_addr().unwrap();
-        let settings =
-            Settings { carrier: local.into(), peer_udp_port: local.port(), ..Settings::default() };
+        let settings = Settings {
+            carrier: local.into(),
+            peer_udp_port: local.port(),
+            profile: Arc::clone(profile),
+            ..Settings::default()
+        };
         drop(probe);
         match Server::bind(path, &settings) {
             // Another test was faster.
@@ -59,7 +67,7 @@ fn with_driven_engine(drive: impl Fn(&mut Engine), client: impl FnOnce(&Path) + 
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let server = bind_to_itself(&path);
+        let server = bind_to_itself(&path, &Profile::tresse());
         let path = path.clone();
         let client = tokio::task::spawn_blocking(move || client(&path));
         let (done, stop) = tokio::sync::oneshot::channel();
@@ -79,7 +87,8 @@ fn with_driven_engine(drive: impl Fn(&mut Engine), client: impl FnOnce(&Path) + 
             }
         };
         // A socket whose message waits for ever would keep the engine from its end.
-        let run = tokio::time::timeout(Duration::from_secs(60), server.run(stop));
+        let run =
+            tokio::time::timeout(Duration::from_secs(60), server.run(stop, std::future::pending()));
         tokio::select! {
             ended = run => ended.expect("it ends").unwrap(),
             () = watched => unreachable!(),

@@ -129,7 +129,7 @@ fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
             read = program.await.ok();
             Stop { close: true, patience: Duration::from_secs(5) }
         };
-        server.run(stop).await.unwrap();
+        server.run(stop, std::future::pending()).await.unwrap();
         let (told, mut messages) = read.unwrap();
         messages.sort();
         let left = (TIMES / POLITE) as u8;

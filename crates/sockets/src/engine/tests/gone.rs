@@ -31,11 +31,8 @@ fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
             while client.call(Op::Name, 1, 0, &[]) == Err(errno::ENOTCONN) {
                 std::thread::sleep(Duration::from_millis(2));
             }
-            let header = TxHeader {
-                kind: kind::DATA,
-                flags: flag::DEFAULTS,
-                ..TxHeader::default()
-            };
+            let header =
+                TxHeader { kind: kind::DATA, flags: flag::DEFAULTS, ..TxHeader::default() };
             for _ in 0..40 {
                 client.send(header, &[7; 1000]);
             }
@@ -44,7 +41,8 @@ fn a_peer_that_reads_no_more_is_told_when_patience_ends() {
             program.await.unwrap();
             Stop { close: false, patience: Duration::from_millis(100) }
         };
-        let (ended, accepted) = tokio::join!(server.run(stop), peer.accept());
+        let (ended, accepted) =
+            tokio::join!(server.run(stop, std::future::pending()), peer.accept());
         ended.unwrap();
         let association = accepted.unwrap();
         let told = tokio::time::timeout(Duration::from_secs(30), association.closed()).await;
@@ -78,7 +76,7 @@ fn where_nobody_speaks_sctp_connections_are_refused() {
             refused = program.await.unwrap();
             Stop { close: true, patience: Duration::ZERO }
         };
-        server.run(stop).await.unwrap();
+        server.run(stop, std::future::pending()).await.unwrap();
         assert_eq!(refused, Err(errno::ECONNREFUSED));
     });
 }
