@@ -294,7 +294,7 @@ fn serve(
     runtime.block_on(async {
         match Server::bind(path, settings) {
             Ok(server) => {
-                fork::begin(server.udp_addr());
+                fork::begin(&server.local_addrs());
                 let _ = told.send(Ok(()));
                 let at_once = Stop { close: true, patience: Duration::ZERO };
                 // If the carrier fails, its sockets tell.

@@ -386,7 +386,8 @@ fn a_child_that_outlives_the_engine() {
     let heir = workshop.build(&program("heir.c"), With::Shared, &[]);
     let port = free_udp_port().unwrap().to_string();
     let mut command = Command::new(heir);
-    command.env("TEST_UDP_PORT", port).env_remove("TRESSE_ENGINE");
+    command.env("TEST_UDP_PORT", port).env("TEST_LOCAL", "127.0.0.1");
+    command.env_remove("TRESSE_ENGINE");
     // The child's output ends when it ends.
     assert_eq!(check(&mut command), "every call has ended\n");
 }

@@ -1,15 +1,18 @@
 /* A child that outlives the process whose engine it uses: every call ends, with an error, and the UDP port is
- * free. Until then the child has its parent's sockets. */
+ * free. Until then the child has its parent's sockets, and all its own of other kinds. */
 #include "test.h"
 
 enum { PORT = 5072 };
 
-static void outlive(int here, int there, int parent)
+static void outlive(int here, int there, int parent, int own)
 {
 	struct pollfd set = { .fd = here, .events = POLLIN };
 	struct sockaddr_in udp;
+	socklen_t len = sizeof udp;
 	char byte;
 
+	CHECK(getsockname(own, (struct sockaddr *)&udp, &len) == 0);
+	CHECK(udp.sin_family == AF_INET && udp.sin_port == htons(atoi(getenv("TEST_UDP_PORT"))));
 	CHECK(send(here, "c", 1, 0) == 1);
 	/* Ends when the parent does. */
 	CHECK(read(parent, &byte, 1) == 0);
@@ -32,13 +35,18 @@ int main(int argc, char **argv)
 	char byte;
 
 	start(argc, argv);
+	/* Not the engine's, although it has its UDP port. */
+	struct sockaddr_in udp;
+	int own = socket(AF_INET, SOCK_DGRAM, 0);
+	name(&udp, "127.0.0.2", atoi(getenv("TEST_UDP_PORT")));
+	CHECK(bind(own, (struct sockaddr *)&udp, sizeof udp) == 0);
 	int server = listener(SOCK_STREAM, PORT);
 	int here = pair(server, PORT, &there);
 	CHECK(pipe(alive) == 0);
 	if (fork() == 0) {
 		alarm(30);
 		close(alive[1]);
-		outlive(here, there, alive[0]);
+		outlive(here, there, alive[0], own);
 	}
 	CHECK(recv(there, &byte, 1, 0) == 1 && byte == 'c');
 	_exit(0);
