@@ -87,8 +87,12 @@ impl Engine {
         }
         let held = std::mem::take(&mut association.held);
         if !held.is_empty() {
+            let more = association.readable || !association.last_words.is_empty();
             self.tell_waiting(id, number, held);
-            return self.line_up(number);
+            if more {
+                self.line_up(number);
+            }
+            return;
         }
         let core = association.core;
         let message = self.raw.act(|endpoint, now| {
@@ -100,6 +104,7 @@ impl Engine {
             self.frame_message(id, number, &message, cumulative);
             return self.line_up(number);
         }
+        association.readable = false;
         let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
         self.tell_waiting(id, number, last_words);
         if ended && self.sockets.get(&id).is_some_and(|socket| socket.many) {
@@ -175,11 +180,15 @@ impl Engine {
         if !(wanted || association.waiting) || (crowded && notification.is_cheap()) {
             return;
         }
-        let behind = !association.last_words.is_empty();
-        let waiting = if behind { &mut association.last_words } else { &mut association.held };
-        waiting.push(number, notification);
-        self.line_up(number);
-        self.pump(id);
+        if !association.last_words.is_empty() {
+            association.last_words.push(number, notification);
+        } else if association.waiting || !association.held.is_empty() || !socket.out.is_empty() {
+            association.held.push(number, notification);
+            self.line_up(number);
+        } else {
+            self.tell(id, number, &notification.encode(number));
+            self.flush(id);
+        }
     }
 
     /// Queues what had to wait.

@@ -39,6 +39,9 @@ impl Engine {
                 self.discard(core);
             }
             (Event::Readable, Some(id)) => {
+                if let Some(association) = self.associations.get_mut(&number) {
+                    association.readable = true;
+                }
                 self.line_up(number);
                 self.pump(id);
             }
@@ -209,7 +212,7 @@ impl Engine {
 
     /// Forgets what the core had to throw away for want of memory before a sleeping program heard of it.
     /// Nobody is told of that, so it is looked for whenever there are twice as many as the last time.
-    fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self) {
         if self.associations.len() < self.sweep_at {
             return;
         }

@@ -68,6 +68,9 @@ struct Association {
     defaults: TxHeader,
     /// SCTP_CONTEXT.
     context: u32,
+    /// There may be messages, as far as what the core has told was heard: what it tells of before a message
+    /// comes before that.
+    readable: bool,
     /// It stands in its socket's line of those that may have something to read.
     in_line: bool,
     /// The peer sends no more.
@@ -106,6 +109,7 @@ impl Association {
             last_words: Waiting::default(),
             defaults: socket.options.defaults,
             context: socket.options.context,
+            readable: false,
             in_line: false,
             peer_is_done: false,
             finished: false,

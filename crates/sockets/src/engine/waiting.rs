@@ -78,3 +78,50 @@ impl Engine {
         self.sockets.get(&id).is_some_and(|socket| socket.line.len() >= MAX_CHEAP_LINE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tresse::{Message, Ppid, SendFailure, StreamId};
+
+    use super::*;
+
+    #[test]
+    fn what_a_peer_can_cause_at_will_is_bounded() {
+        let mut waiting = Waiting::default();
+        let up = Notification::Association(Change::Up, (1, 1));
+        waiting.push(7, &up);
+        for n in 0..1000 {
+            // Each with other streams.
+            waiting.push(7, &Notification::Association(Change::Restart, (n, n)));
+            waiting.push(7, &Notification::Adaptation(n.into()));
+        }
+        assert_eq!(waiting.len(), MAX_CHEAP);
+        let told: Vec<_> = waiting.into_iter().collect();
+        assert_eq!(told[0].1, up.encode(7));
+        let restarts = told.iter().filter(|(kind, _)| *kind == event::ASSOC_CHANGE).skip(1);
+        let last = Notification::Association(Change::Restart, (999, 999)).encode(7);
+        assert_eq!(restarts.map(|(_, payload)| payload).collect::<Vec<_>>(), [&last]);
+        let mut waiting = Waiting::default();
+        for _ in 0..1000 {
+            waiting.push(7, &Notification::RemoteError { cause: 13, value: &[0; 1400] });
+        }
+        assert_eq!(waiting.len(), 12);
+    }
+
+    #[test]
+    fn what_comes_back_is_bounded_and_what_happens_to_the_association_is_told() {
+        let message = Message {
+            stream: StreamId(0),
+            ppid: Ppid(0),
+            unordered: false,
+            payload: vec![0; 16 << 20].into(),
+        };
+        let failure = SendFailure { message, context: 0, sent: false };
+        let mut waiting = Waiting::default();
+        for _ in 0..6 {
+            waiting.push(7, &Notification::SendFailed(&failure));
+        }
+        waiting.push(7, &Notification::Shutdown);
+        assert_eq!(waiting.len(), 5);
+    }
+}

@@ -8,17 +8,21 @@ use std::sync::mpsc;
 
 use tresse::{Config, Endpoint, Profile, SendOptions, StreamId};
 
+use super::super::Association;
 use super::*;
 use crate::abi::Fields;
 
 const PORT: u16 = 7200;
 
-/// Peers that come and go at the same time, and how often each does.
+/// Peers that come and go at the same time.
 const PEERS: u8 = 16;
-const TIMES: u32 = 6250;
 
-/// Of so many times a peer leaves a message, and says goodbye.
-const POLITE: u32 = 1250;
+/// How often each does, and of how many times it leaves a message, and says goodbye.
+#[derive(Clone, Copy)]
+struct Visits {
+    times: u32,
+    polite: u32,
+}
 
 /// The message of the last one, which stays.
 const LAST: &[u8] = b"the last one";
@@ -31,13 +35,13 @@ pub(super) fn burden(engine: &Engine) -> (usize, usize) {
 }
 
 /// A peer that comes and goes.
-async fn visit(who: u8, server: SocketAddr) {
+async fn visit(who: u8, server: SocketAddr, Visits { times, polite }: Visits) {
     let here = SocketAddr::from(([127, 0, 1, who], 0));
     let peer = Endpoint::bind(Config::client(here)).unwrap();
-    for time in 0..TIMES {
+    for time in 0..times {
         let association = peer.connect(server, PORT).await.unwrap();
-        if time % POLITE == POLITE / 2 {
-            let message = [who, (time / POLITE) as u8];
+        if time % polite == polite / 2 {
+            let message = [who, (time / polite) as u8];
             let options = SendOptions::default();
             association.send(StreamId(0), message.to_vec(), options).await.unwrap();
             association.shutdown().await.unwrap();
@@ -77,9 +81,16 @@ fn wake_up(server: &Client) -> (usize, Vec<Vec<u8>>) {
     (told, messages)
 }
 
-/// RFC 6458 promises no notification, but what was acknowledged must be read.
-#[test]
-fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
+/// What a program that slept was told of.
+struct Woken {
+    told: usize,
+    messages: Vec<Vec<u8>>,
+    /// What the engine had for it at the most.
+    burden: (usize, usize),
+}
+
+/// A program sleeps while peers come and go, until `then` was done.
+fn sleeping(visits: Visits, then: impl FnOnce(&mut Engine)) -> Woken {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("engine");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -114,13 +125,14 @@ fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
             begin.await.unwrap();
             let all = async {
                 let mut peers = tokio::task::JoinSet::new();
-                (1..=PEERS).for_each(|who| _ = peers.spawn(visit(who, udp)));
+                (1..=PEERS).for_each(|who| _ = peers.spawn(visit(who, udp, visits)));
                 peers.join_all().await;
             };
             tokio::select! {
                 () = watch => unreachable!(),
                 () = all => {}
             }
+            then(&mut engine.borrow_mut());
             wake.send(()).unwrap();
             let last = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap();
             let association = last.connect(udp, PORT).await.unwrap();
@@ -132,13 +144,38 @@ fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
         server.run(stop, std::future::pending()).await.unwrap();
         let (told, mut messages) = read.unwrap();
         messages.sort();
-        let left = (TIMES / POLITE) as u8;
-        let expected = (1..=PEERS).flat_map(|who| (0..left).map(move |n| vec![who, n]));
-        assert_eq!(messages, expected.collect::<Vec<_>>());
-        // Those that were told before the connection was full, those with messages, and those of the moment.
-        let (associations, waiting) = most.get();
-        assert!(associations < 1000, "{associations} associations");
-        assert!(waiting < 2000, "{waiting} notifications");
-        assert!((100..1000).contains(&told), "{told} associations were told of");
+        Woken { told, messages, burden: most.get() }
+    })
+}
+
+/// RFC 6458 promises no notification, but what was acknowledged must be read.
+#[test]
+fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
+    let visits = Visits { times: 6250, polite: 1250 };
+    let Woken { told, messages, burden: (associations, waiting) } = sleeping(visits, |_| {});
+    let left = (visits.times / visits.polite) as u8;
+    let expected = (1..=PEERS).flat_map(|who| (0..left).map(move |n| vec![who, n]));
+    assert_eq!(messages, expected.collect::<Vec<_>>());
+    // Those that were told before the connection was full, those with messages, and those of the moment.
+    assert!(associations < 1000, "{associations} associations");
+    assert!(waiting < 2000, "{waiting} notifications");
+    assert!((100..1000).contains(&told), "{told} associations were told of");
+}
+
+/// What the core throws away for want of memory is not kept here either.
+#[test]
+fn what_was_thrown_away_is_forgotten() {
+    let visits = Visits { times: 100, polite: 2 };
+    let Woken { told, messages, .. } = sleeping(visits, |engine| {
+        let unheard = |a: &&Association| a.ended && !a.known;
+        let cores: Vec<_> = engine.associations.values().filter(unheard).map(|a| a.core).collect();
+        assert!(cores.len() > 100, "{} wait", cores.len());
+        cores.iter().for_each(|core| engine.discard(*core));
+        engine.sweep_at = 0;
+        engine.sweep();
+        assert_eq!(engine.associations.values().filter(unheard).count(), 0);
     });
+    // Those of the others are read.
+    assert!(!messages.is_empty() && messages.len() < usize::from(PEERS) * 50);
+    assert!(told > messages.len());
 }
