@@ -128,8 +128,8 @@ fn values_that_cannot_work_are_refused() {
         ("size = 4", "size = 0", "workload.bursts.size"),
         ("size = 4", "size = { uniform = [7, 1] }", "workload.bursts.size"),
         ("gap_ms = 200", "gap_ms = nan", "workload.bursts.gap_ms"),
-        ("message_bytes = 200", "message_bytes = 3", "workload.bursts.message_bytes"),
-        ("message_bytes = 200", "message_bytes = 1453", "workload.bursts.message_bytes"),
+        ("message_bytes = 800", "message_bytes = 3", "workload.bursts.message_bytes"),
+        ("message_bytes = 800", "message_bytes = 1453", "workload.bursts.message_bytes"),
         ("[topology]", "[association]\nbundling = true\n[topology]", "association.bundling"),
         ("file = \"fig2\"", "file = \"../fig2\"", "plot[0].file"),
         ("series = [\"Standard\", ", "series = [\"standard\", ", "plot[0].series"),
@@ -247,4 +247,23 @@ fn tolerances_have_a_reason_and_no_number_counts_twice() {
             assert_eq!(owner, id, "{} is counted in both", claim.what);
         }
     }
+}
+
+#[test]
+fn what_was_inferred_names_its_key_and_what_it_was_fitted_on() {
+    let mut fitted = 0;
+    for e in experiment::built_in().unwrap() {
+        for inferred in e.about().inferred {
+            let ids = &inferred.from;
+            assert!(
+                !ids.is_empty() && ids.iter().all(|id| experiment::find(id).is_ok()),
+                "{ids:?}"
+            );
+            let whole = serde_json::to_value(&e).unwrap();
+            let held = whole.pointer(&format!("/{}", inferred.key.replace('.', "/")));
+            assert!(held.is_some_and(|v| !v.is_null()), "{}: {}", e.id(), inferred.key);
+            fitted += 1;
+        }
+    }
+    assert!(fitted >= 10, "{fitted}");
 }

@@ -21,6 +21,19 @@ pub struct Paper {
     pub section: String,
 }
 
+/// What the paper does not print, and was found by fitting it on some of its results. What other
+/// experiments then say is predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inferred {
+    /// The key of the experiment file that holds it, such as `workload.bursts.message_bytes`.
+    pub key: String,
+    /// What it is and how it was found, in words.
+    pub how: String,
+    /// Ids of the experiments that it was fitted on.
+    pub from: Vec<String>,
+}
+
 /// Settings of both endpoints (see [`tresse_core::AssociationConfig`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -150,6 +163,9 @@ pub struct About {
     pub summary: String,
     /// Readings chosen where the paper is silent, and physical reasons for differences.
     pub notes: Vec<String>,
+    /// What the paper does not print and was fitted.
+    #[serde(default)]
+    pub inferred: Vec<Inferred>,
     /// How often everything is repeated, and the seed.
     pub replications: Replications,
 }

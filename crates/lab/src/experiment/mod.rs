@@ -16,7 +16,7 @@ use crate::flow::Flow;
 use crate::single_loss::SingleLoss;
 
 pub use catalogue::{MECHANISMS, built_in, find, ids, ids_of};
-pub use common::{About, AssociationSettings, Paper, ProfileEntry, Replications};
+pub use common::{About, AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 pub(crate) use common::{
     check_id, check_label, check_plot_files, check_profiles, check_replications,
 };
@@ -76,6 +76,7 @@ impl Experiment {
             paper: field!(self, paper).clone(),
             summary: field!(self, summary).clone(),
             notes: field!(self, notes).clone(),
+            inferred: field!(self, inferred).clone(),
             replications: *field!(self, replications),
         }
     }

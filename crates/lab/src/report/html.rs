@@ -86,10 +86,20 @@ fn failures(out: &mut String, report: &Report) {
 }
 
 fn notes(out: &mut String, report: &Report) {
-    if report.about.notes.is_empty() {
+    let about = &report.about;
+    if about.notes.is_empty() && about.inferred.is_empty() {
         return;
     }
     out.push_str("<section><h2>Notes</h2>\n<ul>\n");
+    for i in &about.inferred {
+        let from = escape(&i.from.join(", "));
+        let _ = writeln!(
+            out,
+            "<li><code>{}</code> is inferred from {from}: {}</li>",
+            escape(&i.key),
+            escape(&i.how)
+        );
+    }
     for note in &report.about.notes {
         let _ = writeln!(out, "<li>{}</li>", escape(note));
     }

@@ -19,7 +19,7 @@ use tresse_report::{DataFile, Drawing};
 
 use crate::comparison;
 use crate::error::LabError;
-use crate::experiment::{AssociationSettings, Paper, ProfileEntry, Replications};
+use crate::experiment::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
 use crate::report::Outcome;
 use measurements::Measurements;
@@ -40,6 +40,9 @@ pub struct SingleLoss {
     /// Readings chosen where the paper is silent, and physical reasons for differences.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What the paper does not print and was fitted on some of its results. Default: nothing.
+    #[serde(default)]
+    pub inferred: Vec<Inferred>,
     /// The network, and the values it is swept over.
     pub topology: Topology,
     /// Settings of both endpoints that are not part of a profile.

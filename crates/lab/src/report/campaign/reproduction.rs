@@ -76,9 +76,41 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
         row(&mut out, &format!("[{paper}]({FOLDER}/{paper}.md)"), paper);
     }
     row(&mut out, "each count over all", "");
+    for paper in papers_of(reports) {
+        fitted(&mut out, reports, paper);
+    }
     let repeats = reports.iter().flat_map(|r| &r.comparisons).filter(|c| c.claim.repeats.is_some());
     let _ = writeln!(out, "\n{} rows repeat another one and count nowhere.", repeats.count());
     out
+}
+
+/// How many printed values are of experiments that something was fitted on, and how many were predicted.
+fn fitted(out: &mut String, reports: &[Report], paper: &str) {
+    let concerned = reports.iter().filter(|r| paper_of(r) == paper && !r.about.inferred.is_empty());
+    let (on, predicted): (Vec<&Report>, Vec<&Report>) = concerned.partition(|r| is_fitted_on(r));
+    if on.is_empty() && predicted.is_empty() {
+        return;
+    }
+    let share_of = |reports: Vec<&Report>| {
+        let of: Vec<Comparison> = reports
+            .iter()
+            .flat_map(|r| counted(std::slice::from_ref(*r), "", Kind::Printed))
+            .cloned()
+            .collect();
+        share(&of.iter().collect::<Vec<_>>())
+    };
+    let _ = writeln!(
+        out,
+        "\n{paper}: something that the paper does not print was fitted. Printed values of the experiments \
+         that it was fitted on: {}; predicted: {}.",
+        share_of(on),
+        share_of(predicted)
+    );
+}
+
+/// Whether something that the experiment uses was fitted on its own results.
+fn is_fitted_on(report: &Report) -> bool {
+    report.about.inferred.iter().any(|i| i.from.contains(&report.about.id))
 }
 
 /// `docs/reproduction/PAPER.md`: every row, by the name of the paper.
@@ -103,6 +135,12 @@ fn section(out: &mut String, report: &Report) {
     let _ = writeln!(out, "\n## `{}`: {}\n", about.id, cell(&about.title));
     for change in &report.changes {
         let _ = writeln!(out, "Changed: `{change}`.\n");
+    }
+    for inferred in &about.inferred {
+        let role = if inferred.from.contains(&about.id) { "Fitted here" } else { "Predicted" };
+        let (key, how) = (&inferred.key, cell(&inferred.how));
+        let from = inferred.from.join("`, `");
+        let _ = writeln!(out, "{role}: `{key}` is inferred from `{from}`. {how}\n");
     }
     out.push_str(
         "| where | what | published | ours | difference | tolerance | verdict | reason |\n",
