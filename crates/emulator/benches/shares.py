@@ -86,7 +86,7 @@ def play(case, seconds):
         command += ["--", "left:", *me, "sources", str(count), str(seconds), control]
         if flow != "TCP":
             serve = f"exec {tresse} perf server >/dev/null"
-            send = f"exec {tresse} perf client {RIGHT} --duration {seconds}s --size 1452 --json"
+            send = f"exec {tresse} perf client {RIGHT} --duration {seconds}s --size 1440 --json"
             if flow == "tresse, two paths":
                 address = "ip address add 10.77.0.{}/24 dev link0; "
                 serve = address.format(12) + serve
