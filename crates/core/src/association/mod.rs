@@ -212,6 +212,8 @@ pub(crate) struct Association {
     pub(crate) moved: bool,
     /// In the endpoint's list of associations that may have something to send.
     pub(crate) queued: bool,
+    /// Its last event was polled: it goes once everything has left and was read.
+    pub(crate) leaving: bool,
     /// The deadline that the endpoint has on its list.
     pub(crate) registered: Option<Time>,
     /// The confirmed address of the peer that opened it: it counts among the associations of that source.
@@ -271,6 +273,7 @@ impl Association {
             indexed_tag: VerificationTag(0),
             moved: false,
             queued: false,
+            leaving: false,
             registered: None,
             claimed_by: None,
             held: 0,

@@ -198,7 +198,6 @@ impl Endpoint {
             worst.abort_for_memory();
             self.stats.aborted_for_memory += 1;
             self.settle(now, id);
-            self.reap(); // If it had ended, nothing is left to read.
         }
         self.stats.aborted_for_memory > before
     }

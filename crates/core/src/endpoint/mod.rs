@@ -120,7 +120,7 @@ pub struct Endpoint {
     past: PastAssociations,
     events: VecDeque<(AssociationId, Event)>,
     traces: VecDeque<(AssociationId, Time, TraceEvent)>,
-    /// Closed associations whose last event was polled.
+    /// Closed associations whose last event was polled, and that may have nothing left to send or to read.
     leaving: Vec<AssociationId>,
     stats: EndpointStats,
     /// Figures of associations that have gone.
@@ -294,9 +294,10 @@ impl Endpoint {
         if let Some(a) = self.associations.get_mut(id) {
             a.journal.told(&event);
             self.account.touch(id, a);
-        }
-        if matches!(event, Event::Closed(_)) {
-            self.leaving.push(id);
+            if matches!(event, Event::Closed(_)) {
+                a.leaving = true;
+                self.leaving.push(id);
+            }
         }
         Some((id, event))
     }
@@ -340,7 +341,9 @@ impl Endpoint {
         }
         let message = a.recv()?;
         self.account.touch(id, a);
-        if a.sack_is_due() && !a.is_closed() {
+        if a.leaving && a.readable() == 0 {
+            self.leaving.push(id);
+        } else if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
         }
         Some(message)

@@ -56,6 +56,9 @@ impl Endpoint {
             self.ready.pop_front();
             if let Some(a) = self.associations.get_mut(id) {
                 a.queued = false;
+                if a.leaving {
+                    self.leaving.push(id);
+                }
                 self.tell(id);
                 self.schedule(id);
             }
@@ -97,17 +100,14 @@ impl Endpoint {
     }
 
     //= RFC 9260 14.2-1
-    /// Removes closed associations of which everything was told and read.
+    /// Removes closed associations of which everything was told and read. One that has something left is put on
+    /// the list again when the last of it goes, so that those who are never read cost nothing.
     pub(super) fn reap(&mut self) {
-        let mut leaving = std::mem::take(&mut self.leaving);
-        leaving.retain(|id| {
-            let unread = self.associations.get(*id).is_some_and(|a| a.readable() > 0 || a.queued);
-            if !unread {
-                self.remove(*id);
+        while let Some(id) = self.leaving.pop() {
+            if self.associations.get(id).is_some_and(|a| a.readable() == 0 && !a.queued) {
+                self.remove(id);
             }
-            unread
-        });
-        self.leaving = leaving;
+        }
     }
 
     pub(super) fn remove(&mut self, id: AssociationId) {

@@ -255,3 +255,24 @@ fn what_the_gone_leave_unread_goes_before_anybody_who_is_there() {
     assert!(gone > 0, "{gone}");
     assert_eq!(crowd.held(), crowd.sum());
 }
+
+#[test]
+fn the_gone_cost_no_work_until_they_are_read() {
+    let mut crowd = Crowd::new(2 * MIB, 2);
+    crowd.data(1, 1400);
+    crowd.data(1, 1400);
+    let (tag, last) = (crowd.tags[1], crowd.next[1].wrapping_sub(1));
+    crowd.give(1, tag, |w| w.shutdown(last));
+    crowd.give(1, tag, |w| w.shutdown_complete(false));
+    while crowd.script.end.poll_event().is_some() {}
+    crowd.data(0, 1400);
+    let Crowd { script, ids, .. } = &mut crowd;
+    assert!(script.end.leaving.is_empty(), "with each packet they would be looked at");
+    let now = script.now;
+    for left in [2, 1] {
+        assert_eq!(script.end.associations().len(), 2, "{left} messages are there");
+        assert!(script.end.recv(now, ids[1]).is_some());
+        assert_eq!(script.end.poll_event(), None);
+    }
+    assert_eq!(script.end.associations(), [ids[0]]);
+}
