@@ -117,6 +117,12 @@ impl Association {
         }
     }
 
+    /// It was told that memory is short, and of nothing since.
+    #[inline(always)]
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.sender.share != Budget::AMPLE.share
+    }
+
     fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
         let taken = stats.user_bytes_sent.saturating_sub(self.sender.buffered() as u64);

@@ -320,7 +320,7 @@ impl Endpoint {
         options: SendOptions,
     ) -> Result<(), SendError> {
         let a = self.associations.get_mut(id).ok_or(SendError::NoAssociation)?;
-        if self.account.is_short() {
+        if self.account.is_short() || a.is_bounded() {
             a.obey(now, self.account.budget(self.index.len()));
         }
         self.account.expect(growth(0) + payload.len());
