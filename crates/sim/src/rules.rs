@@ -1,6 +1,7 @@
 //! What a link lets through besides what its model does to packets.
 
 use ipnet::IpNet;
+use tresse_core::IcmpKind;
 
 use crate::packet::Packet;
 
@@ -14,8 +15,13 @@ pub struct LinkRules {
     /// if it has the packet's source address (a NAT in between swallows the message). Default
     /// `false`: a black hole.
     pub reports: bool,
-    /// Packets from or to these networks vanish silently. Default: none do.
+    /// Packets from or to these networks vanish. Default: none do.
     pub blocks: Vec<IpNet>,
+    /// What the sender of such a packet hears by ICMP, in the same way. `None` (default): nothing, the
+    /// firewall drops. One that rejects says that the destination is administratively prohibited, which is
+    /// [`IcmpKind::Unreachable`], or that there is no such port, which over UDP is [`IcmpKind::NoSctp`] (RFC 6951
+    /// §5.5) and without UDP nothing that SCTP listens to (RFC 9260 §10 ICMP3).
+    pub rejects: Option<IcmpKind>,
 }
 
 impl LinkRules {

@@ -193,11 +193,16 @@ impl World {
         let rules = &self.wires[index].rules;
         if rules.block(&packet) {
             self.stats.blocked += 1;
+            if let Some(kind) = rules.rejects {
+                self.report(index, &packet, kind);
+            }
             return;
         }
         if rules.too_big(&packet) {
             self.stats.too_big += 1;
-            self.report_size(index, &packet);
+            if let (true, Some(mtu)) = (rules.reports, rules.mtu) {
+                self.report(index, &packet, IcmpKind::TooBig { mtu });
+            }
             return;
         }
         let class = packet.class();
@@ -218,16 +223,14 @@ impl World {
         self.schedule_wire(index);
     }
 
-    /// "Packet Too Big", or "Fragmentation Needed", for whoever has the packet's source address.
-    fn report_size(&mut self, index: usize, packet: &Packet) {
-        let Wire { rules, link, .. } = &self.wires[index];
-        let (true, Some(mtu)) = (rules.reports, rules.mtu) else { return };
+    /// ICMP for whoever has the packet's source address.
+    fn report(&mut self, index: usize, packet: &Packet, kind: IcmpKind) {
         let has = |stack: &Option<IpStack>| {
             stack.as_ref().is_some_and(|stack| stack.interface_of(packet.source).is_some())
         };
         let Some(host) = self.stacks.iter().position(has) else { return };
-        let at = self.now + Duration::from_secs_f64(link.config().delay_ms / 1000.0);
-        let kind = IcmpKind::TooBig { mtu };
+        let delay = self.wires[index].link.config().delay_ms / 1000.0;
+        let at = self.now + Duration::from_secs_f64(delay);
         let quoted = Some(packet.payload.clone());
         let icmp = Icmp { destination: packet.destination, kind, quoted };
         let number = u32::try_from(self.reports.len()).expect("fewer than 2^32 messages");

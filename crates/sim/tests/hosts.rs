@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::hosts::{END, endpoint, net, pair, stack};
 use common::{Script, data, ip, ms, packet};
-use tresse_core::{AssociationConfig, EndpointConfig};
+use tresse_core::{AssociationConfig, CloseReason, EndpointConfig, IcmpKind};
 use tresse_sim::apps::{Bulk, Nat, Plan, Sender, Sink};
 use tresse_sim::{
     Change, HostModel, IpStack, LinkConfig, LinkRules, Route, Simulation, StopReason,
@@ -92,6 +92,27 @@ fn a_firewall_takes_one_direction_and_one_family() {
     assert_eq!(sim.run(END), StopReason::Idle);
     assert_eq!(sim.app::<Sink>(b).stats().messages, 50, "they went on by IPv6");
     assert!(sim.stats().blocked > 0);
+}
+
+#[test]
+fn a_firewall_that_rejects_tells_the_sender() {
+    for (rejects, reason) in
+        [(IcmpKind::Unreachable, CloseReason::Shutdown), (IcmpKind::NoSctp, CloseReason::NoSctp)]
+    {
+        let stacks = [stack(&[&["10.1.0.1/24"]]), stack(&[&["10.3.0.1/24"]])];
+        let mut pair = pair(stacks, 50, &["10.3.0.1"], AssociationConfig::default());
+        let (sim, [a, b]) = (&mut pair.sim, pair.hosts);
+        let blocks = vec![net("0.0.0.0/0")];
+        let rules = LinkRules { blocks, rejects: Some(rejects), ..LinkRules::default() };
+        let link = pair.links[0][0].0;
+        sim.at(ms(20), Change::Rules(link, rules)).expect("valid");
+        sim.at(ms(5_000), Change::Rules(link, LinkRules::default())).expect("valid");
+        sim.run(END);
+        let told = sim.app::<Sender>(a).closed().cloned();
+        assert_eq!(told, Some(reason), "{rejects:?}");
+        let messages = sim.app::<Sink>(b).stats().messages;
+        assert_eq!(messages == 50, rejects == IcmpKind::Unreachable, "{messages}");
+    }
 }
 
 #[test]

@@ -136,7 +136,8 @@ fn a_path_that_becomes_narrow_is_not_left_for_dead_ones() {
 fn leave_only(pair: &mut Pair, survivor: (usize, usize), mtu: Option<usize>) {
     for (i, a) in A.iter().enumerate() {
         let blocked = (0..2).filter(|j| (i, *j) != survivor).map(|j| net(B[j]).trunc());
-        let rules = LinkRules { mtu, reports: true, blocks: blocked.collect() };
+        let rules =
+            LinkRules { mtu, reports: true, blocks: blocked.collect(), ..LinkRules::default() };
         let (out, back) = pair.links[0][i];
         for link in [out, back] {
             pair.sim.at(ms(20_000), Change::Rules(link, rules.clone())).expect(a);

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_core::Time;
+use tresse_core::{IcmpKind, Time};
 use tresse_sim::{IpNet, LinkRules};
 
 use super::{moment, number_of, outage};
@@ -99,8 +99,21 @@ fn firewall(draw: &mut Draw, scenario: &mut Scenario, at: Time) {
         1 => "::/0".parse().expect("a network"),
         _ => some(draw, scenario),
     };
-    let rules = LinkRules { blocks: vec![net], ..LinkRules::default() };
-    scenario.features.insert("firewall");
+    // Drawn apart: other worlds stay as they were. A steady one has no Port Unreachable over UDP, which ends
+    // associations (RFC 6951 §5.5).
+    let mut apart = Draw::new(scenario.seed ^ at.as_nanos());
+    let in_udp = scenario.hosts[0].config.encapsulation.is_some();
+    let rejects = match apart.between(0, 3) {
+        0 | 1 => None,
+        2 if in_udp && !scenario.steady => Some(IcmpKind::NoSctp),
+        _ => Some(IcmpKind::Unreachable),
+    };
+    let rules = LinkRules { blocks: vec![net], rejects, ..LinkRules::default() };
+    scenario.features.insert(match rejects {
+        None => "firewall drops",
+        Some(IcmpKind::NoSctp) => "firewall has no port",
+        Some(_) => "firewall rejects",
+    });
     scenario.faults.push((at, Fault::Rules(link, rules)));
     if let Some(back) = end(draw, at) {
         scenario.faults.push((back, Fault::Rules(link, LinkRules::default())));
