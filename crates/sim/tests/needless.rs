@@ -1,0 +1,225 @@
+//! Why chunks are repeated in vain on the workloads of Pedersen (2006) whose SACKs are lost as often as data: what the
+//! network did to the SACKs of the transmission before tells it, which no sender can see.
+//!
+//! `cargo test --release -p tresse-sim --test needless -- --nocapture` prints the table of `docs/harm.md`.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{ip, ms};
+use tresse_core::wire::{Chunk, GapAckBlock, Packet as WirePacket, Sack, Tsn};
+use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time, TraceEvent};
+use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
+use tresse_sim::{LinkConfig, Node, NodeContext, Packet, Route, Simulation};
+
+const PORT: u16 = 5000;
+/// Bytes of a DATA chunk with a message of 100 bytes.
+const CHUNK: u64 = 116;
+
+/// Forwards everything, and notes what passes.
+#[derive(Default)]
+struct Tap {
+    seen: Vec<(Time, Packet)>,
+}
+
+impl Node for Tap {
+    fn on_packet(&mut self, cx: &mut NodeContext<'_>, packet: Packet) {
+        self.seen.push((cx.now(), packet.clone()));
+        cx.send(packet);
+    }
+}
+
+/// What a SACK says, and when it passed.
+struct Report {
+    at: Time,
+    cumulative: Tsn,
+    blocks: Vec<GapAckBlock>,
+}
+
+impl Report {
+    fn new(at: Time, sack: &Sack<'_>) -> Report {
+        Report { at, cumulative: sack.cumulative_tsn_ack, blocks: sack.gap_blocks().collect() }
+    }
+
+    fn covers(&self, tsn: Tsn) -> bool {
+        let beyond = tsn.0.wrapping_sub(self.cumulative.0).cast_signed();
+        let within = |b: &GapAckBlock| (i32::from(b.start)..=i32::from(b.end)).contains(&beyond);
+        beyond <= 0 || self.blocks.iter().any(within)
+    }
+}
+
+/// Why a chunk was repeated although the transmission before had arrived, or would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    /// The network had lost every SACK of it that could have come by then.
+    SackLost,
+    /// No SACK of it could have come by then: the receiver had not sent one in time.
+    SackUnderWay,
+    /// It had not arrived itself.
+    DataUnderWay,
+    /// A SACK of it had come: the sender knew.
+    Known,
+}
+
+/// Data chunks or SACKs that passed a tap.
+fn chunks<T>(tap: &Tap, mut take: impl FnMut(Time, &Chunk<'_>) -> Option<T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for (at, packet) in &tap.seen {
+        let packet = WirePacket::parse(&packet.payload).expect("a packet of ours");
+        for raw in packet.chunks() {
+            let chunk = Chunk::parse(raw.expect("a chunk of ours")).expect("of ours");
+            all.extend(take(*at, &chunk));
+        }
+    }
+    all
+}
+
+fn reports(tap: &Tap) -> Vec<Report> {
+    chunks(tap, |at, chunk| match chunk {
+        Chunk::Sack(sack) => Some(Report::new(at, sack)),
+        _ => None,
+    })
+}
+
+/// A table of the thesis: bursts of messages of 100 bytes for half an hour, 5 % loss each way.
+struct Workload {
+    name: &'static str,
+    delay: Duration,
+    burst: u64,
+    every_ms: u64,
+}
+
+const WORKLOADS: [Workload; 5] = [
+    Workload { name: "Table 3.2", delay: Duration::from_micros(100), burst: 1, every_ms: 256 },
+    Workload { name: "Table 3.3", delay: Duration::from_millis(52), burst: 1, every_ms: 256 },
+    Workload {
+        name: "Tables 3.4, 5.1",
+        delay: Duration::from_millis(104),
+        burst: 1,
+        every_ms: 256,
+    },
+    Workload { name: "Table 3.5", delay: Duration::from_millis(204), burst: 1, every_ms: 256 },
+    Workload { name: "Table 5.2", delay: Duration::from_millis(104), burst: 4, every_ms: 1052 },
+];
+
+/// What one sender made of a workload.
+struct Outcome {
+    messages: u64,
+    needless: u64,
+    lost_sacks: u64,
+    causes: BTreeMap<Cause, u64>,
+}
+
+fn play(workload: &Workload, profile: &str, seed: u64) -> Outcome {
+    let profile = Arc::new(Profile::named(profile).expect("built in"));
+    let config = AssociationConfig { profile, no_delay: true, trace: true, ..Default::default() };
+    let bursts = 1_800_000 / workload.every_ms;
+    let message = |n: u64, i: u64| ScheduledMessage {
+        at: ms(n * workload.every_ms + 16 * i),
+        stream: 0,
+        size: 100,
+        unordered: false,
+    };
+    let plan = (0..bursts).flat_map(|n| (0..workload.burst).map(move |i| message(n, i)));
+    let endpoint = |at, accept| EndpointConfig {
+        local_port: PORT,
+        local_addresses: vec![at],
+        accept,
+        association: config.clone(),
+        ..EndpointConfig::default()
+    };
+    let (a, b) = (ip("10.0.0.1"), ip("10.0.0.2"));
+    let mut sim = Simulation::new(seed);
+    let sender = Sender::new(Plan::Schedule(plan.collect())).connect(vec![b], PORT, config.clone());
+    let from = sim.add_host("sender", endpoint(a, false), Box::new(sender.from_connection()));
+    let to = sim.add_host("receiver", endpoint(b, true), Box::new(Sink::new()));
+    let near = sim.add_node("near", Box::new(Tap::default()));
+    let far = sim.add_node("far", Box::new(Tap::default()));
+    let delay_ms = workload.delay.as_secs_f64() * 1e3;
+    let lossy = LinkConfig { loss: 0.05, ..LinkConfig::new(100_000.0, delay_ms) };
+    let perfect = LinkConfig::default();
+    let mut link = |from, to, route, config: &LinkConfig| {
+        sim.add_link(from, to, route, config.clone()).expect("a valid link")
+    };
+    link(from, near, Route::any().default_source(a), &perfect);
+    link(near, from, Route::to(a), &perfect);
+    link(to, far, Route::any().default_source(b), &perfect);
+    link(far, to, Route::to(b), &perfect);
+    link(near, far, Route::to(b), &lossy);
+    let back = link(far, near, Route::to(a), &lossy);
+    sim.run(ms(1_900_000));
+
+    // A packet takes the delay and its time on the wire, which is far below a millisecond.
+    let wire = Duration::from_millis(1).min(workload.delay);
+    let (near, far) = (sim.app::<Tap>(near), sim.app::<Tap>(far));
+    let (left, came) = (reports(far), reports(near));
+    let sent: Vec<(Time, Tsn)> = sim
+        .app::<Sender>(from)
+        .trace()
+        .iter()
+        .filter_map(|t| match t.event {
+            TraceEvent::Sent { tsn, .. } => Some((t.at, tsn)),
+            _ => None,
+        })
+        .collect();
+    let arrived = chunks(far, |at, chunk| match chunk {
+        Chunk::Data(data) => Some((at, data.tsn)),
+        _ => None,
+    });
+    let mut first: BTreeMap<u32, Time> = BTreeMap::new();
+    let mut causes = BTreeMap::new();
+    for (at, tsn) in arrived {
+        let Some(before) = first.get(&tsn.0).copied() else {
+            first.insert(tsn.0, at);
+            continue;
+        };
+        // The last one that can have come by now.
+        let departure = sent.iter().rev().find(|(t, of)| *of == tsn && *t + workload.delay <= at);
+        let (again, _) = *departure.expect("what arrives was sent");
+        let told = |report: &&Report| report.covers(tsn);
+        let in_time =
+            |report: &&Report| report.at >= before && report.at + workload.delay + wire <= again;
+        let cause = if before > again {
+            Cause::DataUnderWay
+        } else if came.iter().filter(told).any(|report| report.at < again) {
+            Cause::Known
+        } else if left.iter().filter(told).any(|report| in_time(&report)) {
+            Cause::SackLost
+        } else {
+            Cause::SackUnderWay
+        };
+        *causes.entry(cause).or_default() += 1;
+    }
+    Outcome {
+        messages: bursts * workload.burst,
+        needless: sim.endpoint(to).totals().duplicate_chunks_received,
+        lost_sacks: sim.link_stats(back).dropped_random,
+        causes,
+    }
+}
+
+/// A chunk is repeated in vain because its SACK was lost, and hardly ever for another reason: and to the sender
+/// that is what the loss of the chunk looks like.
+#[test]
+fn what_is_repeated_in_vain_is_what_a_lost_sack_hid() {
+    for workload in &WORKLOADS {
+        for profile in ["rfc9260", "tresse"] {
+            let Outcome { messages, needless, lost_sacks, causes } = play(workload, profile, 1);
+            let bytes = needless * CHUNK;
+            println!(
+                "{}, {profile}: {needless} of {messages} in vain, {bytes} bytes, {lost_sacks} SACKs lost: {causes:?}",
+                workload.name,
+            );
+            assert_eq!(causes.values().sum::<u64>(), needless, "each has its cause");
+            assert_eq!(causes.get(&Cause::Known), None, "nothing is repeated that is acknowledged");
+            let hidden = causes.get(&Cause::SackLost).copied().unwrap_or(0);
+            if profile == "tresse" {
+                assert!(hidden * 100 >= needless * 99, "{}: {causes:?}", workload.name);
+                assert!(hidden <= lost_sacks, "no more than one for each");
+            }
+        }
+    }
+}
