@@ -292,9 +292,10 @@ fn serve(
         Err(error) => return drop(told.send(Err(error))),
     };
     runtime.block_on(async {
+        let before = fork::files();
         match Server::bind(path, settings) {
             Ok(server) => {
-                fork::begin(&server.local_addrs());
+                fork::begin(&server.local_addrs(), &before);
                 let _ = told.send(Ok(()));
                 let at_once = Stop { close: true, patience: Duration::ZERO };
                 // If the carrier fails, its sockets tell.

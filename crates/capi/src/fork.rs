@@ -12,14 +12,22 @@ use rustix::net::sockopt::{socket_protocol, socket_type};
 use rustix::net::{SocketType, ipproto};
 use tresse_client as client;
 
-/// Inodes of the sockets from which the engine of this process sends packets.
-static CARRIER: RwLock<Vec<u64>> = RwLock::new(Vec::new());
+/// What no two files have in common: their device and inode.
+type File = (u64, u64);
 
-/// The engine of this process has begun, at these addresses: children let go of what is its own. While it has
-/// them, no other socket of these kinds can.
-pub(crate) fn begin(addresses: &[SocketAddr]) {
-    let inodes = open().into_iter().filter(|fd| carries(*fd, addresses)).filter_map(inode_of);
-    *CARRIER.write().unwrap_or_else(PoisonError::into_inner) = inodes.collect();
+/// The sockets from which the engine of this process sends packets.
+static CARRIER: RwLock<Vec<File>> = RwLock::new(Vec::new());
+
+/// The files that this process has open.
+pub(crate) fn files() -> Vec<File> {
+    open().into_iter().filter_map(file_of).collect()
+}
+
+/// The engine of this process has begun, at these addresses: children let go of what is its own. The program
+/// may have had sockets with the same addresses `before`.
+pub(crate) fn begin(addresses: &[SocketAddr], before: &[File]) {
+    let sockets = carriers(addresses, before);
+    *CARRIER.write().unwrap_or_else(PoisonError::into_inner) = sockets;
     static ONCE: Once = Once::new();
     // SAFETY: a function that does not unwind.
     ONCE.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) });
@@ -46,8 +54,14 @@ fn borrow(fd: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-fn inode_of(fd: RawFd) -> Option<u64> {
-    fstat(borrow(fd)).ok().map(|stat| stat.st_ino)
+fn file_of(fd: RawFd) -> Option<File> {
+    fstat(borrow(fd)).ok().map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// The sockets for SCTP packets with these addresses that were not there before.
+fn carriers(addresses: &[SocketAddr], before: &[File]) -> Vec<File> {
+    let all = open().into_iter().filter(|fd| carries(*fd, addresses)).filter_map(file_of);
+    all.filter(|file| !before.contains(file)).collect()
 }
 
 /// Whether it is a socket for SCTP packets, in UDP or on IP, that has one of the addresses.
@@ -73,5 +87,40 @@ fn is_of_the_engine(fd: RawFd) -> bool {
     // A thread that is just starting an engine may hold the lock, and is not in this process.
     let carrier = CARRIER.try_read();
     client::is_end_of_engine(fd)
-        || carrier.is_ok_and(|inodes| inode_of(fd).is_some_and(|inode| inodes.contains(&inode)))
+        || carrier.is_ok_and(|sockets| file_of(fd).is_some_and(|file| sockets.contains(&file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use rustix::net::sockopt::set_socket_reuseaddr;
+    use rustix::net::{AddressFamily, bind, socket};
+
+    use super::*;
+
+    /// As raw sockets are, of which any number may have the same address.
+    #[test]
+    fn what_the_program_had_before_is_its_own() {
+        let open_at = |address: SocketAddr| {
+            let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).unwrap();
+            set_socket_reuseaddr(&socket, true).unwrap();
+            bind(&socket, &address).unwrap();
+            let name = SocketAddr::try_from(getsockname(&socket).unwrap()).unwrap();
+            (socket, name)
+        };
+        let (_own, address) = open_at("127.0.0.1:0".parse().unwrap());
+        let before = files();
+        let (engines, _) = open_at(address);
+        assert_eq!(carriers(&[address], &before), [file_of(engines.as_raw_fd()).unwrap()]);
+        assert_eq!(carriers(&[address], &[]).len(), 2);
+    }
+
+    #[test]
+    fn files_of_two_devices_are_not_taken_for_each_other() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let (socket, _) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (null, socket) = (file_of(null.as_raw_fd()), file_of(socket.as_raw_fd()));
+        assert_ne!(null.unwrap().0, socket.unwrap().0);
+    }
 }

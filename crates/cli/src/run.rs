@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,8 +26,11 @@ const LIBRARY: &str = "libtresse_preload.so";
 /// How long associations that the program left behind may take to shut down, unless a signal comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The same if the program has ended after a signal: whoever sent that waits.
+/// The same if a signal has ended the program: whoever sent that waits.
 const SHORT_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A program that handles a signal ends because of it if it does so within this time.
+const RECENT: Duration = Duration::from_secs(5);
 
 /// Run a program whose SCTP sockets are Tresse's.
 ///
@@ -168,7 +171,7 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
     });
     let mut status = None;
     let stop = async {
-        let mut patience = PATIENCE;
+        let mut last_signal = None;
         loop {
             tokio::select! {
                 biased;
@@ -177,10 +180,16 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
                         let _ = kill_process(pid, signal);
                     }
                     if !matches!(signal, Signal::USR1 | Signal::USR2 | Signal::HUP) {
-                        patience = SHORT_PATIENCE;
+                        last_signal = Some((signal, Instant::now()));
                     }
                 }
                 result = &mut end => {
+                    let patience = match (&result, last_signal) {
+                        (Ok(Ok(status)), Some((signal, at))) => {
+                            patience(*status, signal, at.elapsed())
+                        }
+                        _ => PATIENCE,
+                    };
                     status = Some(result);
                     return Stop { close: false, patience };
                 }
@@ -202,6 +211,12 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         Some(Ok(Err(error))) => Err(error.to_string()),
         _ => Err("the program was lost".into()),
     }
+}
+
+/// How long associations may take to shut down of a program that got a signal `since` that time.
+fn patience(status: ExitStatus, signal: Signal, since: Duration) -> Duration {
+    let by_signal = i32::from(exit_code(status)) == 128 + signal.as_raw();
+    if by_signal || since < RECENT { SHORT_PATIENCE } else { PATIENCE }
 }
 
 fn start(args: &Args, library: &Path, engine: &Path) -> Result<Child, String> {
@@ -253,5 +268,23 @@ impl Signals {
             std::task::Poll::Pending
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that lives on after a signal does not end because of it.
+    #[test]
+    fn only_a_signal_that_ends_the_program_hurries() {
+        let hour = Duration::from_secs(3600);
+        let (exited, killed) = (|code: i32| ExitStatus::from_raw(code << 8), ExitStatus::from_raw);
+        assert_eq!(patience(exited(0), Signal::INT, hour), PATIENCE);
+        assert_eq!(patience(exited(1), Signal::INT, hour), PATIENCE);
+        assert_eq!(patience(exited(0), Signal::TERM, Duration::from_secs(1)), SHORT_PATIENCE);
+        assert_eq!(patience(exited(130), Signal::INT, hour), SHORT_PATIENCE);
+        assert_eq!(patience(killed(15), Signal::TERM, hour), SHORT_PATIENCE);
+        assert_eq!(patience(killed(11), Signal::INT, hour), PATIENCE);
     }
 }

@@ -82,6 +82,8 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
     if !sock.many {
         // RFC 6458 §5.3.4: "This field is ignored for one-to-one style sockets."
         header.association = 0;
+        // As the kernel, which looks at it for one-to-many sockets only.
+        header.sinfo_flags &= !sinfo::SENDALL;
     }
     // MSG_EOF means SCTP_EOF.
     if out.flags & libc::MSG_FIN != 0 {

@@ -68,6 +68,7 @@ pub mod errno {
     pub const ENETUNREACH: i32 = 101;
     pub const ECONNABORTED: i32 = 103;
     pub const ECONNRESET: i32 = 104;
+    pub const ENOBUFS: i32 = 105;
     pub const EISCONN: i32 = 106;
     pub const ENOTCONN: i32 = 107;
     pub const ETIMEDOUT: i32 = 110;

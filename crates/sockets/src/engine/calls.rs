@@ -74,6 +74,7 @@ impl Engine {
         let peeled = parent.many;
         let full = !peeled && !parent.has_room();
         parent.associations.remove(&number);
+        parent.crowd.remove(&number);
         let port = parent.port;
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
         socket.peeled = peeled;

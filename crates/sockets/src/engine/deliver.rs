@@ -11,9 +11,9 @@ use super::waiting::Waiting;
 use crate::abi::sinfo;
 use crate::protocol::{RxHeader, kind};
 
-/// Frames that wait for a program, beyond which it is not told of messages that it has written for
+/// Frames that wait for a program, beyond which messages do not come back that it has written for
 /// associations whose end it was told.
-const MAX_OUT: usize = 64;
+const MAX_BEHIND_END: usize = 64;
 
 impl Engine {
     /// Moves what has arrived to a socket's connection, as far as that has room.
@@ -88,6 +88,7 @@ impl Engine {
         let held = std::mem::take(&mut association.held);
         if !held.is_empty() {
             let more = association.readable || !association.last_words.is_empty();
+            self.count_crowd(id, number);
             self.tell_waiting(id, number, held);
             if more {
                 self.line_up(number);
@@ -106,6 +107,7 @@ impl Engine {
         }
         association.readable = false;
         let (last_words, ended) = (std::mem::take(&mut association.last_words), association.ended);
+        self.count_crowd(id, number);
         self.tell_waiting(id, number, last_words);
         if ended && self.sockets.get(&id).is_some_and(|socket| socket.many) {
             self.forget(number);
@@ -115,7 +117,7 @@ impl Engine {
     fn frame_message(&mut self, id: u64, number: u32, received: &ReceivedMessage, cumulative: Tsn) {
         let Some(association) = self.associations.get_mut(&number) else { return };
         association.used = Instant::now();
-        association.known = true;
+        association.known.set(true);
         self.delivered += 1;
         association.heard = self.delivered;
         let (peer, context) = (association.peer, association.context);
@@ -168,10 +170,10 @@ impl Engine {
     pub(super) fn notify(&mut self, id: u64, number: u32, notification: &Notification<'_>) {
         let Some(socket) = self.sockets.get(&id) else { return };
         let wanted = socket.options.wants(notification.event());
-        let crowded = self.is_crowded(id);
+        let crowded = self.is_crowded(id, number);
         let Some(association) = self.associations.get_mut(&number) else {
             // It has ended, and its end was told.
-            if wanted && socket.out.len() < MAX_OUT {
+            if wanted && socket.out.len() < MAX_BEHIND_END {
                 self.tell(id, number, &notification.encode(number));
                 self.flush(id);
             }
@@ -182,8 +184,10 @@ impl Engine {
         }
         if !association.last_words.is_empty() {
             association.last_words.push(number, notification);
+            self.count_crowd(id, number);
         } else if association.waiting || !association.held.is_empty() || !socket.out.is_empty() {
             association.held.push(number, notification);
+            self.count_crowd(id, number);
             self.line_up(number);
         } else {
             self.tell(id, number, &notification.encode(number));
@@ -209,7 +213,7 @@ impl Engine {
 
     fn tell(&mut self, id: u64, number: u32, payload: &[u8]) {
         let peer = self.associations.get_mut(&number).map(|association| {
-            association.known = true;
+            association.known.set(true);
             association.peer
         });
         let Some(socket) = self.sockets.get_mut(&id) else { return };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tokio::time::Instant;
 use tresse::{AssociationId, CloseReason, Event};
 
-use super::notification::{Change, Notification};
+use super::notification::{Change, Notification, event};
 use super::socket::Ending;
 use super::{Association, Engine};
 use crate::abi::errno;
@@ -197,15 +197,18 @@ impl Engine {
         self.take_frames(id);
     }
 
-    /// Whether an association has ended of which the program of a one-to-many socket has neither heard nor
-    /// has anything to read: it need not hear of it any more, and what nobody reads would fill memory.
+    /// Whether an association has ended of whose beginning the program of a one-to-many socket would yet have
+    /// to hear, or does not want to, and of which it has nothing to read: it need not hear of it any more,
+    /// and what nobody reads would fill memory.
     fn came_and_went(&self, id: u64, number: u32) -> bool {
-        let many = self.sockets.get(&id).is_some_and(|socket| socket.many);
+        let Some(socket) = self.sockets.get(&id).filter(|socket| socket.many) else { return false };
+        let wanted = socket.options.wants(event::ASSOC_CHANGE);
         self.associations.get(&number).is_some_and(|association| {
             let core = association.core;
             let unread = || self.raw.act(|endpoint, _| endpoint.info(core));
-            many && !association.known
+            !association.known.get()
                 && !association.waiting
+                && (association.held.begins() || !wanted)
                 && unread().is_none_or(|info| info.unread_messages == 0)
         })
     }

@@ -30,15 +30,19 @@ impl Engine {
         if len > self.socket(id)?.options.max_message() {
             return Err(errno::EMSGSIZE);
         }
-        let (streams, association) = if header.sinfo_flags & sinfo::SENDALL != 0 {
+        let all = self.socket(id)?.many && header.sinfo_flags & sinfo::SENDALL != 0;
+        let (streams, association) = if all {
             self.take_frames(id);
             (0, 0)
         } else {
             self.check_send(id, &header, &more, len)?
         };
         let socket = self.socket(id)?;
-        if socket.is_held_up() || !socket.reads() {
+        if socket.is_held_up() || socket.connecting {
             return Err(errno::EAGAIN);
+        }
+        if !socket.reads() {
+            return Err(errno::EPIPE);
         }
         Ok(Agreed { header: TxHeader { association, ..header }, len, streams, association })
     }

@@ -28,6 +28,7 @@ mod socket_options;
 mod tests;
 mod waiting;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
@@ -58,8 +59,8 @@ struct Association {
     socket: Option<u64>,
     /// It waits in the socket, a listener, to be accepted.
     waiting: bool,
-    /// The program knows of it: it has opened it, written to it, or read something of it.
-    known: bool,
+    /// The program knows of it: it has opened it, named it in a call, written to it, or read something of it.
+    known: Cell<bool>,
     /// What is told before the next message, once there is room, and once it was accepted.
     held: Waiting,
     /// What is told after the last message.
@@ -104,7 +105,7 @@ impl Association {
             core,
             socket: Some(id),
             waiting: false,
-            known: false,
+            known: Cell::new(false),
             held: Waiting::default(),
             last_words: Waiting::default(),
             defaults: socket.options.defaults,
@@ -201,14 +202,18 @@ impl Engine {
         self.sockets.get_mut(&id).ok_or(errno::EBADF)
     }
 
-    /// The association that a call on a socket means: its only one, or the one of that number.
+    /// The association that a call on a socket means: its only one, or the one of that number. The program
+    /// knows of it then.
     fn association_of(&self, id: u64, number: u32) -> Option<(u32, &Association)> {
         let socket = self.sockets.get(&id)?;
         let number = if socket.many { number } else { *socket.associations.first()? };
         let association = self.associations.get(&number)?;
         let here = association.socket == Some(id) && !association.waiting;
         // That of a one-to-one socket is its own to the end of the socket.
-        (here && !(socket.many && association.ended)).then_some((number, association))
+        (here && !(socket.many && association.ended)).then(|| {
+            association.known.set(true);
+            (number, association)
+        })
     }
 
     /// Opens a port in the core, or changes what it does.
@@ -291,6 +296,7 @@ impl Engine {
         self.by_core.remove(&core);
         if let Some(socket) = association.socket.and_then(|id| self.sockets.get_mut(&id)) {
             socket.associations.remove(&number);
+            socket.crowd.remove(&number);
         }
         self.discard(core);
         let _ = self.refresh_port(association.local_port);
@@ -337,7 +343,7 @@ impl Engine {
             })?;
         let peer = SocketAddr::new(ips[0], first.port());
         let association = Association::new(core, id, self.socket(id)?, peer);
-        let number = self.adopt(Association { streams, known: true, ..association });
+        let number = self.adopt(Association { streams, known: Cell::new(true), ..association });
         self.socket(id)?.associations.insert(number);
         self.enter_names(number);
         Ok(number)

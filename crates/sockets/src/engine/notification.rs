@@ -71,14 +71,9 @@ impl Notification<'_> {
         }
     }
 
-    /// Whether a peer can cause it at will, while what it tells can be asked for as well.
+    /// Whether a peer can cause it at will, each time with something else to tell.
     pub(crate) fn is_cheap(&self) -> bool {
-        matches!(
-            self,
-            Notification::RemoteError { .. }
-                | Notification::PathChanged { .. }
-                | Notification::Adaptation(_)
-        )
+        matches!(self, Notification::RemoteError { .. } | Notification::PathChanged { .. })
     }
 
     /// Whether it brings back a message that could not be sent.
@@ -86,9 +81,14 @@ impl Notification<'_> {
         matches!(self, Notification::SendFailed(_) | Notification::OldSendFailed(_))
     }
 
-    /// SCTP_RESTART.
-    pub(crate) fn is_restart(&self) -> bool {
-        matches!(self, Notification::Association(Change::Restart, _))
+    /// Whether the last one says all that those before it have said.
+    pub(crate) fn is_said_once(&self) -> bool {
+        matches!(
+            self,
+            Notification::Association(Change::Restart, _)
+                | Notification::Adaptation(_)
+                | Notification::SenderDry
+        )
     }
 
     pub(crate) fn encode(&self, association: u32) -> Vec<u8> {

@@ -7,7 +7,7 @@ use tresse::{AssociationState, PathState, PathStats};
 use super::calls::Answer;
 use super::option_names::{name, spp};
 use super::option_sizes::cannot_get;
-use super::{Engine, Fallible};
+use super::{Association, Engine, Fallible};
 use crate::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
 
 fn int(value: u32) -> Vec<u8> {
@@ -53,7 +53,9 @@ impl Engine {
                 }
                 let mut s = Struct::default();
                 let numbers = socket.associations.clone();
-                let alive = numbers.iter().filter(|n| self.association_of(id, **n).is_some());
+                let is_alive = |a: &Association| !a.waiting && !a.ended;
+                let alive =
+                    numbers.iter().filter(|n| self.associations.get(n).is_some_and(is_alive));
                 let alive: Vec<u32> = alive.copied().collect();
                 s.u32(alive.len() as u32);
                 if option == name::ASSOC_ID_LIST {

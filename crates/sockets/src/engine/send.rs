@@ -182,7 +182,7 @@ impl Engine {
         let number = self.target(id, &header, more)?;
         let whole = !self.socket(id)?.options.config.fragmentation;
         let association = self.associations.get_mut(&number).ok_or(errno::EPIPE)?;
-        association.known = true;
+        association.known.set(true);
         if header.stream >= association.streams.0 {
             return Err(errno::EINVAL);
         }
@@ -232,7 +232,9 @@ impl Engine {
 
     /// Hands a message to its association. One that has to wait is in front then.
     fn pass_on(&mut self, id: u64, header: &TxHeader, payload: Bytes) -> Taken {
-        if header.sinfo_flags & sinfo::SENDALL != 0 {
+        // As in the kernel: a one-to-one socket sends to its own.
+        let many = self.sockets.get(&id).is_some_and(|socket| socket.many);
+        if many && header.sinfo_flags & sinfo::SENDALL != 0 {
             return self.send_to_all(id, header, &payload);
         }
         let target = match header.association {
@@ -298,7 +300,8 @@ impl Engine {
         }
         let Some(association) = self.associations.get_mut(&number) else { return Taken::Done };
         association.used = Instant::now();
-        (association.wrote, association.known) = (true, true);
+        association.wrote = true;
+        association.known.set(true);
         let core = association.core;
         if !payload.is_empty() {
             let options = SendOptions {

@@ -27,6 +27,7 @@ use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
 use super::socket::{Conn, Received, watch};
+use crate::abi::errno;
 use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
 
 /// What an engine is to be like.
@@ -329,31 +330,35 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let conn = Rc::new(conn);
     let first = timeout(Duration::from_secs(10), first_frame(&conn)).await;
     let Ok(Some(request)) = first else { return };
-    let answer = |result: Answer| answer(&conn, result);
+    let reply_with = |result: Answer| answer(&conn, result);
     match request.op {
         Op::Socket | Op::Accept if last => {
-            answer(Err(crate::abi::errno::EMFILE));
+            reply_with(Err(errno::EMFILE));
         }
         Op::Socket | Op::Accept => {
             if engine.borrow().sockets.contains_key(&request.socket) {
-                answer(Err(crate::abi::errno::EINVAL));
+                reply_with(Err(errno::EINVAL));
                 return;
             }
             let result = engine.borrow_mut().open(&request, Rc::clone(&conn));
             let opened = result.is_ok();
-            answer(result);
+            reply_with(result);
             if opened {
                 // What has arrived already comes after the answer.
                 engine.borrow_mut().writable(request.socket);
                 serve_socket(&engine, request.socket, &conn).await;
             }
         }
+        // They may last, and others could not even close what they have.
+        Op::Long | Op::Connect if last && (request.op == Op::Long || request.a != 0) => {
+            reply_with(Err(errno::ENOBUFS));
+        }
         Op::Connect if request.a != 0 => {
             let begun = engine.borrow_mut().connect_and_tell(&request);
             let (number, outcome) = match begun {
                 Ok(begun) => begun,
                 Err(error) => {
-                    answer(Err(error));
+                    reply_with(Err(error));
                     return;
                 }
             };
@@ -363,16 +368,16 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
                 _ = first_frame(&conn) => return,
             };
             // Without one the program has closed the socket meanwhile.
-            let error = outcome.unwrap_or(crate::abi::errno::ECONNABORTED);
+            let error = outcome.unwrap_or(errno::ECONNABORTED);
             let result = if error == 0 { Ok((i64::from(number), Vec::new())) } else { Err(error) };
-            if !answer(result) && error != 0 {
+            if !reply_with(result) && error != 0 {
                 engine.borrow_mut().fail(request.socket, error);
             }
         }
         Op::Door => {
             // That one lasts, too.
-            let refused = last.then_some(crate::abi::errno::EMFILE);
-            answer(refused.map_or(Ok((0, Vec::new())), Err));
+            let refused = last.then_some(errno::EMFILE);
+            reply_with(refused.map_or(Ok((0, Vec::new())), Err));
             if !last {
                 serve_door(engine, &conn).await;
             }
@@ -380,17 +385,19 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
         Op::Long => serve_long(&engine, &request, &conn).await,
         Op::Linger => {
             let begun = engine.borrow_mut().linger(request.socket);
-            if let Ok(Some(number)) = begun {
+            if let Ok(Some(number)) = begun
+                && !last
+            {
                 let wait = Duration::from_millis(u64::try_from(request.a).unwrap_or(0));
                 let _ = timeout(wait, over(&engine, number)).await;
             }
-            answer(begun.map(|_| (0, Vec::new())));
+            reply_with(begun.map(|_| (0, Vec::new())));
         }
         _ => {
             // What the stack has taken is told first, so that what an option counts can be read.
             yield_now().await;
             let result = engine.borrow_mut().call(&request);
-            answer(result);
+            reply_with(result);
         }
     }
 }

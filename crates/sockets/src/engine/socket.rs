@@ -155,6 +155,8 @@ pub(crate) struct Socket {
     pub(crate) associations: BTreeSet<u32>,
     /// Those that may have something to read, in turn.
     pub(crate) line: VecDeque<u32>,
+    /// Those with notifications that wait, and that a peer can cause at will.
+    pub(crate) crowd: BTreeSet<u32>,
     /// `connect` was called and has not ended yet: the client's frames stay where they are.
     pub(crate) connecting: bool,
     /// Frames for which the connection had no room.
@@ -194,6 +196,7 @@ impl Socket {
             backlog: None,
             associations: BTreeSet::new(),
             line: VecDeque::new(),
+            crowd: BTreeSet::new(),
             connecting: false,
             out: VecDeque::new(),
             delivered: false,

@@ -9,10 +9,10 @@ use super::notification::{Change, Notification, event};
 use crate::abi::Fields;
 
 /// Notifications of an association, and bytes of them, beyond which those are left out that a peer can
-/// cause at will; and associations that wait for the program to read, beyond which all of these are.
+/// cause at will; and associations with some of these, beyond which those of all others are.
 const MAX_CHEAP: usize = 64;
 const MAX_CHEAP_BYTES: usize = 16 * 1024;
-const MAX_CHEAP_LINE: usize = 64;
+const MAX_CROWD: usize = 64;
 
 /// Bytes of messages that come back beyond which no more do: four of the largest.
 const MAX_RETURNED: usize = 64 << 20;
@@ -28,11 +28,18 @@ type Told = (u16, Vec<u8>);
 pub(super) struct Waiting {
     list: Vec<Told>,
     bytes: usize,
+    /// There are some that a peer can cause at will.
+    cheap: bool,
 }
 
 impl Waiting {
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Whether it has the beginning of the association.
+    pub(super) fn begins(&self) -> bool {
+        self.list.iter().any(|told| is_change(told, Change::Up))
     }
 
     #[cfg(test)]
@@ -49,17 +56,25 @@ impl Waiting {
             return;
         }
         let kind = notification.event();
-        if notification.is_restart() {
-            // That the peer has lost everything need not be said twice.
-            self.list.retain(|(kind, payload)| {
-                let restart = Fields(payload).u16(STATE) == Change::Restart as u16;
-                *kind != event::ASSOC_CHANGE || !restart
-            });
+        let like_it = |told: &Told| match kind {
+            event::ASSOC_CHANGE => is_change(told, Change::Restart),
+            _ => told.0 == kind,
+        };
+        if notification.is_said_once()
+            && let Some(at) = self.list.iter().rposition(like_it)
+        {
+            let (_, before) = self.list.remove(at);
+            self.bytes -= before.len();
         }
+        self.cheap |= notification.is_cheap();
         let payload = notification.encode(number);
         self.bytes += payload.len();
         self.list.push((kind, payload));
     }
+}
+
+fn is_change((kind, payload): &Told, change: Change) -> bool {
+    *kind == event::ASSOC_CHANGE && Fields(payload).u16(STATE) == change as u16
 }
 
 impl IntoIterator for Waiting {
@@ -72,10 +87,23 @@ impl IntoIterator for Waiting {
 }
 
 impl Engine {
-    /// Whether so many associations wait for the program to read that a notification which a peer can
-    /// cause at will is left out.
-    pub(super) fn is_crowded(&self, id: u64) -> bool {
-        self.sockets.get(&id).is_some_and(|socket| socket.line.len() >= MAX_CHEAP_LINE)
+    /// Whether notifications of so many other associations wait that one which a peer can cause at will is
+    /// left out.
+    pub(super) fn is_crowded(&self, id: u64, number: u32) -> bool {
+        self.sockets.get(&id).is_some_and(|socket| {
+            socket.crowd.len() >= MAX_CROWD && !socket.crowd.contains(&number)
+        })
+    }
+
+    /// Something was added to what waits with an association, or all of it was taken out.
+    pub(super) fn count_crowd(&mut self, id: u64, number: u32) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let one = self.associations.get(&number);
+        if one.is_some_and(|a| !a.waiting && (a.held.cheap || a.last_words.cheap)) {
+            socket.crowd.insert(number);
+        } else {
+            socket.crowd.remove(&number);
+        }
     }
 }
 
@@ -94,13 +122,23 @@ mod tests {
             // Each with other streams.
             waiting.push(7, &Notification::Association(Change::Restart, (n, n)));
             waiting.push(7, &Notification::Adaptation(n.into()));
+            waiting.push(7, &Notification::SenderDry);
+            waiting.push(7, &Notification::RemoteError { cause: n, value: &[] });
+            assert_eq!(waiting.bytes, waiting.list.iter().map(|(_, told)| told.len()).sum());
         }
         assert_eq!(waiting.len(), MAX_CHEAP);
         let told: Vec<_> = waiting.into_iter().collect();
         assert_eq!(told[0].1, up.encode(7));
-        let restarts = told.iter().filter(|(kind, _)| *kind == event::ASSOC_CHANGE).skip(1);
-        let last = Notification::Association(Change::Restart, (999, 999)).encode(7);
-        assert_eq!(restarts.map(|(_, payload)| payload).collect::<Vec<_>>(), [&last]);
+        let others = told[1..].iter().filter(|(kind, _)| *kind != event::REMOTE_ERROR);
+        let last = [
+            Notification::Association(Change::Restart, (999, 999)),
+            Notification::Adaptation(999),
+            Notification::SenderDry,
+        ];
+        assert_eq!(
+            others.map(|(_, payload)| payload.clone()).collect::<Vec<_>>(),
+            last.map(|notification| notification.encode(7))
+        );
         let mut waiting = Waiting::default();
         for _ in 0..1000 {
             waiting.push(7, &Notification::RemoteError { cause: 13, value: &[0; 1400] });

@@ -167,7 +167,7 @@ fn who_comes_and_goes_while_the_program_sleeps_leaves_nothing_but_messages() {
 fn what_was_thrown_away_is_forgotten() {
     let visits = Visits { times: 100, polite: 2 };
     let Woken { told, messages, .. } = sleeping(visits, |engine| {
-        let unheard = |a: &&Association| a.ended && !a.known;
+        let unheard = |a: &&Association| a.ended && !a.known.get();
         let cores: Vec<_> = engine.associations.values().filter(unheard).map(|a| a.core).collect();
         assert!(cores.len() > 100, "{} wait", cores.len());
         cores.iter().for_each(|core| engine.discard(*core));
@@ -178,4 +178,27 @@ fn what_was_thrown_away_is_forgotten() {
     // Those of the others are read.
     assert!(!messages.is_empty() && messages.len() < usize::from(PEERS) * 50);
     assert!(told > messages.len());
+}
+
+/// There may be associations before somebody asks to be told.
+#[test]
+fn who_asks_after_the_beginning_is_told_of_the_end() {
+    with_engine(|path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        let client = Client::socket(path, SOCK_STREAM);
+        client.call(Op::Connect, 1, 0, &to).unwrap();
+        while server.get((SCTP, 28), &[0; 4]).unwrap()[..4] != 1_u32.to_ne_bytes() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        server.set((SCTP, 11), &[0, 1, 0, 0, 0, 0]).unwrap();
+        // SO_LINGER of 0 s: an abort.
+        client.set((1, 13), &[1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+        drop(client);
+        set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
+        let (_, body) = server.receive();
+        assert_eq!((Fields(&body).u16(0), Fields(&body).u16(8)), (0x8001, 1), "SCTP_COMM_LOST");
+    });
 }

@@ -56,3 +56,79 @@ fn a_flood_of_errors_that_nobody_reads_fills_no_memory_and_hides_no_message() {
         assert!(errors > 10, "{errors}");
     });
 }
+
+/// Peers with a message for a program that does not read.
+const PEERS: usize = 80;
+
+/// What is told of each, as often as the program says.
+fn tell_all(engine: &mut Engine, server: u64) {
+    let numbers = engine.sockets[&server].associations.clone();
+    for indication in [1, 2] {
+        for number in &numbers {
+            let core = engine.associations[number].core;
+            engine.on_event(core, Event::PeerAdaptation(indication));
+            engine.on_event(core, Event::PeerError { cause: 13, value: vec![7].into() });
+        }
+    }
+}
+
+/// Messages of many peers hide nothing, and notifications of 64 hide only what peers can cause at will.
+#[test]
+fn what_waits_beside_the_messages_of_many_is_told() {
+    let (told, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (was_told, in_line) = (Arc::clone(&told), Arc::clone(&most));
+    let drive = move |engine: &mut Engine| {
+        let server = engine.sockets.iter().find(|(_, socket)| socket.many);
+        let Some((&id, socket)) = server else { return };
+        in_line.store(socket.line.len(), Ordering::Relaxed);
+        if socket.line.len() == PEERS && was_told.fetch_max(1, Ordering::Relaxed) == 0 {
+            assert!(!engine.is_crowded(id, 0));
+            tell_all(engine, id);
+            assert!(engine.is_crowded(id, 0));
+        }
+        if engine.sockets[&id].line.is_empty() {
+            assert!(!engine.is_crowded(id, 0));
+        }
+    };
+    with_driven_engine(drive, move |path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        // All but association changes, send failures and shutdowns.
+        server.set((SCTP, 11), &[1, 0, 1, 0, 1, 0, 0, 1]).unwrap();
+        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        let clients: Vec<_> = (0..PEERS)
+            .map(|_| {
+                let client = Client::socket(path, SOCK_STREAM);
+                client.call(Op::Connect, 1, 0, &to).unwrap();
+                client
+            })
+            .collect();
+        // The connection is full, and all wait behind it.
+        let mut messages = 0;
+        while most.load(Ordering::Relaxed) < PEERS {
+            assert!(messages < 10_000, "nothing is ever full");
+            for client in &clients {
+                client.send(TxHeader::default(), &[9; 10_000]);
+                messages += 1;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        while told.load(Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (mut errors, mut indications) = (0, Vec::new());
+        while messages > 0 {
+            let (header, body) = server.receive();
+            match (header.kind, u16::from_ne_bytes([body[0], body[1]])) {
+                (kind::DATA, _) => messages -= 1,
+                (_, 0x8004) => errors += 1,
+                (_, 0x8007) => indications.push(body[8..12].to_vec()),
+                (_, other) => panic!("{other:x}"),
+            }
+        }
+        assert_eq!(indications, vec![2_u32.to_ne_bytes().to_vec(); PEERS]);
+        // Two of each of 64.
+        assert_eq!(errors, 128);
+    });
+}

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
+use rustix::net::socketpair;
+use tokio::task::LocalSet;
+
+use super::super::serve::serve_connection;
 use super::*;
 
 /// Begins a message of several frames: its connection.
@@ -59,6 +64,12 @@ fn what_has_begun_is_taken_and_nothing_else_while_the_peer_does_not_read() {
             send(&conn, piece, SendFlags::NOSIGNAL).unwrap();
         }
         assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
+        // Nobody reads until that was seen.
+        let began = Instant::now();
+        while stalled.load(Ordering::Relaxed) < 2 {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(5));
+        }
         set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
         let (mut short, mut long) = (0_u32, 0);
         while (short, long) != (sent, LONG) {
@@ -72,5 +83,51 @@ fn what_has_begun_is_taken_and_nothing_else_while_the_peer_does_not_read() {
             }
         }
         assert_eq!(stalled.load(Ordering::Relaxed), 2);
+    });
+}
+
+/// Nobody is served while the engine has no other descriptor.
+#[test]
+fn what_may_last_is_refused_on_the_last_descriptor() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let server = bind_to_itself(&folder.path().join("engine"), &Profile::tresse());
+        for (op, a) in [(Op::Long, 1_000_000), (Op::Connect, 1)] {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let kind = SocketType::SEQPACKET;
+            let (here, there) = socketpair(AddressFamily::UNIX, kind, flags, None).unwrap();
+            let request = Request { op, socket: 1, a, b: 0, payload: vec![0; HEADER] };
+            send(&here, &request.encode(), SendFlags::NOSIGNAL).unwrap();
+            serve_connection(std::rc::Rc::clone(&server.engine), there, true).await;
+            assert_eq!(read_reply(&receive(&here)).unwrap().0, errno::ENOBUFS);
+        }
+    });
+}
+
+/// As in the kernel; and who can never send is not asked to wait for room.
+#[test]
+fn a_one_to_one_socket_has_no_others_to_send_to() {
+    with_engine(|path| {
+        let (listener, client, server) = pair(path);
+        let to_all = TxHeader { kind: kind::DATA, sinfo_flags: 0x40, ..TxHeader::default() };
+        let begin_for_all = |client: &Client| {
+            let payload = to_all.encode().to_vec();
+            let request = Request { op: Op::Long, socket: client.id, a: 3, b: 0, payload };
+            let conn = dial(&client.path);
+            exchange(&conn, &request).map(|_| conn)
+        };
+        let conn = begin_for_all(&client).unwrap();
+        send(&conn, b"abc", SendFlags::NOSIGNAL).unwrap();
+        assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
+        assert_eq!(server.receive().1, b"abc");
+        client.send(to_all, b"def");
+        assert_eq!(server.receive().1, b"def");
+        let alone = Client::socket(path, SOCK_STREAM);
+        for socket in [&alone, &listener] {
+            assert_eq!(begin_for_all(socket).map(|_| ()), Err(errno::EPIPE));
+        }
+        client.call(Op::Shutdown, 1, 0, &[]).unwrap();
+        assert_eq!(begin_for_all(&client).map(|_| ()), Err(errno::EPIPE));
     });
 }
