@@ -13,6 +13,8 @@ static void serve(void)
 	fflush(stdout);
 	int fd = accept(server, NULL, NULL);
 	CHECK(fd >= 0);
+	puts("accepted");
+	fflush(stdout);
 	/* The client has more to say than there is room for, until this one reads. */
 	sleep(1);
 	while ((n = recv(fd, text, sizeof text, 0)) > 0)

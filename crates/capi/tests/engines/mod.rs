@@ -92,6 +92,7 @@ fn associated(workshop: &Workshop) -> (Engine, Engine, Pid) {
     assert_eq!(server.line(), "ready");
     let mut client = Engine::start(workshop, (theirs, ours), Command::new(&stays).arg("client"));
     let pid = Pid::from_raw(client.line().parse().unwrap()).unwrap();
+    assert_eq!(server.line(), "accepted");
     (server, client, pid)
 }
 

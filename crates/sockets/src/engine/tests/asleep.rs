@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use tresse::{Config, Endpoint, Profile, SendOptions, StreamId};
@@ -200,5 +201,42 @@ fn who_asks_after_the_beginning_is_told_of_the_end() {
         set_socket_timeout(&server.fd, Timeout::Recv, Some(Duration::from_secs(20))).unwrap();
         let (_, body) = server.receive();
         assert_eq!((Fields(&body).u16(0), Fields(&body).u16(8)), (0x8001, 1), "SCTP_COMM_LOST");
+    });
+}
+
+#[test]
+fn what_a_call_names_is_known_and_what_it_lists_is_not() {
+    let known = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&known);
+    let watch = move |engine: &Engine| {
+        let many = |a: &&Association| {
+            a.socket.is_some_and(|id| engine.sockets.get(&id).is_some_and(|socket| socket.many))
+        };
+        let accepted = engine.associations.values().filter(many);
+        seen.store(accepted.filter(|a| a.known.get()).count(), Ordering::Relaxed);
+    };
+    with_watched_engine(watch, move |path| {
+        let server = Client::socket(path, SOCK_SEQPACKET);
+        server.bind("127.0.0.1:7000").unwrap();
+        server.call(Op::Listen, 5, 0, &[]).unwrap();
+        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+        let client = Client::socket(path, SOCK_STREAM);
+        client.call(Op::Connect, 1, 0, &to).unwrap();
+        let list = loop {
+            // SCTP_GET_ASSOC_ID_LIST.
+            let list = server.get((SCTP, 29), &[0; 8]).unwrap();
+            if list.len() == 8 {
+                break list;
+            }
+        };
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(known.load(Ordering::Relaxed), 0);
+        // SCTP_STATUS.
+        let mut status = [0; 176];
+        status[..4].copy_from_slice(&list[4..]);
+        server.get((SCTP, 14), &status).unwrap();
+        while known.load(Ordering::Relaxed) != 1 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     });
 }
