@@ -289,7 +289,8 @@ static size_t receive(peer_socket sock, uint8_t *buffer, size_t room,
 /* Ends the association as asked once both directions are complete. */
 static void finish(peer_socket sock)
 {
-	if (options.close == END_SHUTDOWN && stack_shutdown(sock) != 0)
+	/* The other end may have been first, and the association be over. */
+	if (options.close == END_SHUTDOWN && stack_shutdown(sock) != 0 && errno != ENOTCONN)
 		fail("shutdown: %s", strerror(errno));
 	if (options.close == END_ABORT)
 		send_message(sock, ABORT_REASON, strlen(ABORT_REASON), 0, SCTP_ABORT);

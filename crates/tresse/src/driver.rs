@@ -20,6 +20,9 @@ use crate::team::Mail;
 /// Batches handled before other tasks of the same thread get a turn.
 const ROUNDS: usize = 4;
 
+/// Batches of packets without a pause behind which ICMP is looked at in any case.
+const MAX_BATCHES: u32 = 16;
+
 /// Peers whose answering address is remembered for observers.
 const MAX_SOURCES: usize = 1024;
 
@@ -33,6 +36,8 @@ pub struct Driver {
     observer: Option<Watch>,
     received: Vec<Incoming>,
     icmp: Vec<IcmpMessage>,
+    /// So many batches of packets have come without a pause.
+    batches: u32,
     /// For each part of the endpoint, if it has several, what arrived here and is for that one.
     outbox: Vec<Mail>,
     /// The other parts know that this one needs its driver no more.
@@ -86,6 +91,7 @@ impl Driver {
             observer: observer.map(|observer| Watch { observer, sources: BTreeMap::new() }),
             received: Vec::new(),
             icmp: Vec::new(),
+            batches: 0,
             outbox,
             counted: false,
             told: Vec::new(),
@@ -107,7 +113,12 @@ impl Driver {
             Poll::Ready(result) => result.map(|_| true)?,
             Poll::Pending => false,
         };
-        self.carrier.poll_icmp(cx, &mut self.icmp);
+        // What had arrived before a refusal is heard before it: behind an ABORT there may be a closed port. A
+        // flood of packets does not keep ICMP away for ever.
+        self.batches = if received { self.batches % MAX_BATCHES + 1 } else { 0 };
+        if self.batches.is_multiple_of(MAX_BATCHES) {
+            self.carrier.poll_icmp(cx, &mut self.icmp);
+        }
         let shared = Arc::clone(&self.shared);
         let now = shared.clock.now();
         let mut state = shared.lock();
