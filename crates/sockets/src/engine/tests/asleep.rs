@@ -181,16 +181,22 @@ fn what_was_thrown_away_is_forgotten() {
     assert!(told > messages.len());
 }
 
+/// A one-to-many socket, and a client that has connected to it.
+fn called(path: &Path) -> (Client, Client) {
+    let server = Client::socket(path, SOCK_SEQPACKET);
+    server.bind("127.0.0.1:7000").unwrap();
+    server.call(Op::Listen, 5, 0, &[]).unwrap();
+    let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
+    let client = Client::socket(path, SOCK_STREAM);
+    client.call(Op::Connect, 1, 0, &to).unwrap();
+    (server, client)
+}
+
 /// There may be associations before somebody asks to be told.
 #[test]
 fn who_asks_after_the_beginning_is_told_of_the_end() {
     with_engine(|path| {
-        let server = Client::socket(path, SOCK_SEQPACKET);
-        server.bind("127.0.0.1:7000").unwrap();
-        server.call(Op::Listen, 5, 0, &[]).unwrap();
-        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
-        let client = Client::socket(path, SOCK_STREAM);
-        client.call(Op::Connect, 1, 0, &to).unwrap();
+        let (server, client) = called(path);
         while server.get((SCTP, 28), &[0; 4]).unwrap()[..4] != 1_u32.to_ne_bytes() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -216,12 +222,7 @@ fn what_a_call_names_is_known_and_what_it_lists_is_not() {
         seen.store(accepted.filter(|a| a.known.get()).count(), Ordering::Relaxed);
     };
     with_watched_engine(watch, move |path| {
-        let server = Client::socket(path, SOCK_SEQPACKET);
-        server.bind("127.0.0.1:7000").unwrap();
-        server.call(Op::Listen, 5, 0, &[]).unwrap();
-        let to = encode_addresses(&["127.0.0.1:7000".parse().unwrap()]);
-        let client = Client::socket(path, SOCK_STREAM);
-        client.call(Op::Connect, 1, 0, &to).unwrap();
+        let (server, _client) = called(path);
         let list = loop {
             // SCTP_GET_ASSOC_ID_LIST.
             let list = server.get((SCTP, 29), &[0; 8]).unwrap();
