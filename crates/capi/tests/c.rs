@@ -389,7 +389,10 @@ fn a_child_that_outlives_the_engine() {
     command.env("TEST_UDP_PORT", port).env("TEST_LOCAL", "127.0.0.1");
     command.env_remove("TRESSE_ENGINE");
     // The child's output ends when it ends.
-    assert_eq!(check(&mut command), "every call has ended\n");
+    let output = run(&mut command);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "every call has ended\n", "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success());
 }
 
 /// Who begins as root need not stay root.
