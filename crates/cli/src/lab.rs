@@ -39,6 +39,8 @@ enum Command {
     /// than the spread of both.
     Compare(CompareArgs),
     /// Write docs/reproduction.md, docs/reproduction/ and docs/default-profile.md from the results of a campaign
+    ///
+    /// Every workload with every profile goes to default-profile.md in the folder of the results.
     Report(ReportArgs),
 }
 
@@ -452,14 +454,15 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
         std::fs::write(path, text)
             .map_err(|source| LabError::Write { path: path.to_owned(), source })
     };
+    let docs = |name: &str| args.docs.join(name);
     let mut pages = vec![
-        ("reproduction.md".to_owned(), campaign::reproduction(&reports, &absent)),
-        ("default-profile.md".to_owned(), campaign::default_profile(&reports, &absent)),
+        (docs("reproduction.md"), campaign::reproduction(&reports, &absent)),
+        (docs("default-profile.md"), campaign::default_profile(&reports, &absent)),
+        (args.out.join("default-profile.md"), campaign::all_profiles(&reports, &absent)),
     ];
-    pages.extend(campaign::papers(&reports));
+    pages.extend(campaign::papers(&reports).into_iter().map(|(name, text)| (docs(&name), text)));
     let mut out = String::new();
-    for (name, text) in pages {
-        let path = args.docs.join(name);
+    for (path, text) in pages {
         let folder = path.parent().unwrap_or(&args.docs);
         std::fs::create_dir_all(folder)
             .map_err(|source| LabError::Write { path: folder.to_owned(), source })?;

@@ -168,6 +168,8 @@ fn the_pages_of_a_campaign_need_every_result() {
     }
     assert!(!reproduction.contains("mechanisms"), "no paper has numbers for them");
     assert!(page("default-profile.md").starts_with("# The default profile"));
+    let all = fs::read_to_string(temp.path().join("out/default-profile.md")).unwrap();
+    assert!(all.starts_with("# Every workload"), "{all}");
     assert!(stdout(&output).contains("reproduction.md"));
 
     // Slow ones may be left out, if that is said.

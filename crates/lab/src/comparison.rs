@@ -77,7 +77,7 @@ pub struct Claim {
     pub relation: Relation,
     /// Why ours is thought to differ, if it does: a physical reason.
     pub why: Option<String>,
-    /// The run that tested the reason: with what it changes, the difference is gone.
+    /// The experiment that tested the reason: with what it changes, its own row of the same words agrees.
     #[serde(default)]
     pub tested: Option<String>,
     /// The experiment that counts the same number already.
@@ -194,8 +194,8 @@ pub struct Published<M> {
     /// Why ours is thought to differ, if it does: a physical reason.
     #[serde(default)]
     pub why: Option<String>,
-    /// The run that tested the reason: with what it changes, the difference is gone. Without one, a
-    /// difference is unexplained.
+    /// The experiment that tested the reason: with what it changes, its own row of the same words (`what`)
+    /// agrees. Without one, a difference is unexplained.
     #[serde(default)]
     pub tested: Option<String>,
     /// The experiment that counts the same number already: it is not counted twice.
@@ -259,16 +259,6 @@ impl Comparison {
             Some(_) => Verdict::Differs,
         };
         Comparison { claim, ours, difference, verdict }
-    }
-
-    /// Why they differ: only a reason that was tested is one.
-    pub fn reason(&self) -> String {
-        match (self.verdict, &self.claim.why, &self.claim.tested) {
-            (Verdict::Agrees, ..) => String::new(),
-            (Verdict::Missing, ..) => "its runs failed or were not made".into(),
-            (_, Some(why), Some(tested)) => format!("{why} Tested by `{tested}`."),
-            _ => "unexplained".into(),
-        }
     }
 }
 
@@ -403,14 +393,5 @@ mod tests {
         let why = Some("half a division of the axis".to_owned());
         let read = Claim { tolerance: 5.0, tolerance_why: why, ..claim(Relation::Equal) };
         assert_eq!(read.tolerance_text(), "5.0 ms: half a division of the axis");
-    }
-
-    #[test]
-    fn a_reason_counts_if_it_was_tested() {
-        let guess = Claim { why: Some("Slow hosts.".into()), ..claim(Relation::Equal) };
-        let of = |claim: &Claim| Comparison::new(claim.clone(), Estimate::of(&[1.0])).reason();
-        assert_eq!(of(&guess), "unexplained");
-        let tested = Claim { tested: Some("x/y --set z=1".into()), ..guess };
-        assert_eq!(of(&tested), "Slow hosts. Tested by `x/y --set z=1`.");
     }
 }

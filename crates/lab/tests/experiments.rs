@@ -250,6 +250,24 @@ fn tolerances_have_a_reason_and_no_number_counts_twice() {
 }
 
 #[test]
+fn a_tested_reason_names_an_experiment_with_the_same_row() {
+    let all: BTreeMap<String, Vec<Claim>> =
+        experiment::built_in().unwrap().iter().map(|e| (e.id().to_owned(), e.claims())).collect();
+    for (id, claims) in &all {
+        for claim in claims {
+            let Some(tested) = &claim.tested else { continue };
+            assert!(claim.why.is_some(), "{id}: {}: what is the reason?", claim.what);
+            let rows = all.get(tested).unwrap_or_else(|| panic!("{id}: no experiment {tested}"));
+            assert!(
+                rows.iter().any(|row| row.what == claim.what),
+                "{tested}: no \"{}\"",
+                claim.what
+            );
+        }
+    }
+}
+
+#[test]
 fn what_was_inferred_names_its_key_and_what_it_was_fitted_on() {
     let mut fitted = 0;
     for e in experiment::built_in().unwrap() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use tresse_lab::comparison::Verdict;
 use tresse_lab::experiment;
 use tresse_lab::report::{Report, campaign};
 use tresse_lab::runner::{Execution, ProgressMode};
@@ -168,10 +169,10 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let session = session(temp.path(), &text, &Overrides::default());
     let report = session.run(temp.path(), quiet()).unwrap().report;
     let stored = Report::load(&temp.path().join("test/flow"), "test/flow", "again").unwrap();
-    let [short, profile] = [
-        campaign::reproduction(std::slice::from_ref(&stored), &[]),
-        campaign::default_profile(&[report], &["tresse/x"]),
-    ];
+    let short = campaign::reproduction(std::slice::from_ref(&stored), &[]);
+    let reports = [report];
+    let profile = campaign::default_profile(&reports, &["tresse/x"]);
+    let all = campaign::all_profiles(&reports, &["tresse/x"]);
     // One value, a bound, and an effect that two runs are too few for; none of ns-2, no aim.
     let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 1 |";
     assert!(short.contains(&format!("| [test](reproduction/test.md) {counts}")), "{short}");
@@ -182,8 +183,48 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     assert!(rows.contains("## `test/flow`: A small flow") && rows.contains("| within |"), "{rows}");
     assert!(rows.contains("| 10 %: default |") && rows.contains("| all of the interval |"));
     assert!(profile.contains("being slow: tresse/x.") && !short.contains("being slow"));
-    assert!(profile.contains("On 2 workloads") && profile.contains("loss 10"), "{profile}");
+    assert!(
+        profile.contains("On 2 workloads") && profile.contains("| `test/flow` | "),
+        "{profile}"
+    );
     assert!(profile.contains("| test | old | "), "{profile}");
+    assert!(all.contains("being slow: tresse/x.") && all.contains("loss 10"), "{all}");
+}
+
+#[test]
+fn a_reason_counts_if_its_experiment_removes_the_difference() {
+    let temp = tempfile::tempdir().unwrap();
+    let report = session(temp.path(), SMALL, &Overrides::default())
+        .run(temp.path(), quiet())
+        .unwrap()
+        .report;
+    let mut outside = report.clone();
+    outside.comparisons.retain(|c| c.verdict == Verdict::Agrees);
+    let mut reason = outside.clone();
+    reason.about.id = "test/reason".into();
+    for c in &mut outside.comparisons {
+        c.verdict = Verdict::Differs;
+        c.claim.why = Some("Slow hosts.".into());
+    }
+    // Of all its rows none is outside, and it counts nowhere.
+    reason.comparisons.iter_mut().for_each(|c| c.claim.repeats = Some("test/flow".into()));
+    let n = outside.comparisons.len();
+    let pages = |outside: &Report, reason: &Report| {
+        let reports = [outside.clone(), reason.clone()];
+        let rows = campaign::papers(&reports).remove(0).1;
+        (campaign::reproduction(&reports, &[]), rows)
+    };
+    let guessed = pages(&outside, &reason);
+    assert!(guessed.0.contains(&format!("| 0 | {n} |")), "{}", guessed.0);
+    assert!(guessed.1.contains("| unexplained |"), "{}", guessed.1);
+    outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
+    let tested = pages(&outside, &reason);
+    assert!(tested.0.contains(&format!("| {n} | 0 |")), "{}", tested.0);
+    assert!(tested.1.contains("| Slow hosts. Tested by `test/reason`. |"), "{}", tested.1);
+    reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Differs);
+    let refuted = pages(&outside, &reason);
+    assert!(refuted.0.contains(&format!("| 0 | {n} |")), "{}", refuted.0);
+    assert!(refuted.1.contains("unexplained: `test/reason` does not remove it"), "{}", refuted.1);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What a whole campaign says: the published numbers of all papers beside ours, and the default
 //! profile on all workloads. All of it is Markdown, made from stored results only.
 
+mod all_profiles;
 mod default_profile;
+mod reasons;
 mod reproduction;
 mod standing;
 
@@ -9,6 +11,7 @@ use std::fmt::Write as _;
 
 use super::Report;
 
+pub use all_profiles::all_profiles;
 pub use default_profile::default_profile;
 pub use reproduction::{papers, reproduction};
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::reasons::Evidence;
 use super::{cell, made_by, paper_of, papers_of};
 use crate::comparison::{Comparison, Kind, Verdict};
 use crate::report::Report;
@@ -56,7 +57,8 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          - *An effect* is within if all of the interval of ours (95 % confidence; the extremes of a \
          median; the value of a single run) is on its side: a difference of nothing is none. `≥` and `≤` \
          are bounds that ours may touch.\n\
-         - *Outside* has a reason only if a run has tested it, which is named; else it is unexplained.\n\n",
+         - *Outside* has a reason only if an experiment has tested it: with what that one changes, the \
+         same row is within. Else it is unexplained.\n\n",
     );
     made_by(&mut out, reports, absent);
     let kinds = Kind::ALL.map(Kind::words).join(" | ");
@@ -65,8 +67,7 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
     let row = |out: &mut String, name: &str, paper: &str| {
         let of = Kind::ALL.map(|kind| counted(reports, paper, kind));
         let outside = || of.iter().flatten().filter(|c| c.verdict == Verdict::Differs);
-        let tested =
-            outside().filter(|c| c.claim.why.is_some() && c.claim.tested.is_some()).count();
+        let tested = outside().filter(|c| Evidence(reports).explains(c)).count();
         let shares = of.each_ref().map(|of| share(of)).join(" | ");
         let _ = writeln!(out, "| {name} | {shares} | {tested} | {} |", outside().count() - tested);
     };
@@ -114,7 +115,11 @@ fn is_fitted_on(report: &Report) -> bool {
     report.about.inferred.iter().any(|i| i.from.contains(&report.about.id))
 }
 
-/// `docs/reproduction/PAPER.md`: every row, by the name of the paper.
+/// Rows of an experiment that its section shows in any case. Of more only those that are not within: all of
+/// them are on the experiment's own page.
+const SHOWN: usize = 12;
+
+/// `docs/reproduction/PAPER.md`, by the name of the paper: what each experiment compares.
 pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
     let page = |paper: &str| {
         let of: Vec<&Report> =
@@ -123,7 +128,7 @@ pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
         let mut out = format!("# {paper}: {}, *{}*\n\n", about.authors, about.title);
         out.push_str("Generated, see [the summary](../reproduction.md).\n");
         for report in &of {
-            section(&mut out, report);
+            section(&mut out, report, &Evidence(reports));
         }
         notes(&mut out, &of);
         Some((format!("{FOLDER}/{paper}.md"), out))
@@ -131,7 +136,7 @@ pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
     papers_of(reports).into_iter().filter_map(page).collect()
 }
 
-fn section(out: &mut String, report: &Report) {
+fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>) {
     let about = &report.about;
     let _ = writeln!(out, "\n## `{}`: {}\n", about.id, cell(&about.title));
     for change in &report.changes {
@@ -143,11 +148,34 @@ fn section(out: &mut String, report: &Report) {
         let from = inferred.from.join("`, `");
         let _ = writeln!(out, "{role}: `{key}` is inferred from `{from}`. {how}\n");
     }
+    let all = &report.comparisons;
+    let (shown, hidden): (Vec<_>, Vec<_>) = all.iter().partition(|c| {
+        all.len() <= SHOWN || (c.claim.repeats.is_none() && c.verdict != Verdict::Agrees)
+    });
+    if !shown.is_empty() {
+        rows(out, &shown, evidence);
+    }
+    if !hidden.is_empty() {
+        let repeats = hidden.iter().filter(|c| c.claim.repeats.is_some()).count();
+        let _ = writeln!(
+            out,
+            "{}Within: {} more; {repeats} repeat rows of other experiments. `tresse lab show {}` has every row.",
+            if shown.is_empty() { "" } else { "\n" },
+            hidden.len() - repeats,
+            about.id
+        );
+    }
+    if !report.failures.is_empty() {
+        let _ = writeln!(out, "\n{} of {} runs failed.", report.failures.len(), report.runs);
+    }
+}
+
+fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>) {
     out.push_str(
         "| where | what | published | ours | difference | tolerance | verdict | reason |\n",
     );
     out.push_str("|---|---|---:|---:|---:|---|---|---|\n");
-    for c in &report.comparisons {
+    for c in comparisons {
         let dash = || "–".to_owned();
         let verdict = match (c.verdict, &c.claim.repeats) {
             (_, Some(id)) => format!("repeats `{id}`"),
@@ -155,7 +183,7 @@ fn section(out: &mut String, report: &Report) {
             (Verdict::Differs, None) => "**outside**".into(),
             (Verdict::Missing, None) => "**missing**".into(),
         };
-        let reason = if c.claim.repeats.is_some() { String::new() } else { c.reason() };
+        let reason = if c.claim.repeats.is_some() { String::new() } else { evidence.text(c) };
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {verdict} | {} |",
@@ -167,9 +195,6 @@ fn section(out: &mut String, report: &Report) {
             cell(&c.claim.tolerance_text()),
             cell(&reason)
         );
-    }
-    if !report.failures.is_empty() {
-        let _ = writeln!(out, "\n{} of {} runs failed.", report.failures.len(), report.runs);
     }
 }
 

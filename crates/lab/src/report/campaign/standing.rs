@@ -92,6 +92,12 @@ pub(super) fn standing<'a>(report: &'a Report, row: &'a MatrixRow) -> Option<Sta
     Some(Standing { row, id, ours: find(OURS)?, best, standard: find(STANDARD) })
 }
 
+/// The standings on all workloads in which the project's profile took part.
+pub(super) fn standings(reports: &[Report]) -> Vec<Standing<'_>> {
+    let of = |report| move |row| standing(report, row);
+    reports.iter().flat_map(|report: &Report| report.matrix.iter().filter_map(of(report))).collect()
+}
+
 /// `own` less `base`, replication by replication; `None` if they have none in common.
 fn paired(own: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>, sign: f64) -> Option<Estimate> {
     let both = own.iter().filter_map(|(n, own)| Some(sign * (own - base.get(n)?)));
