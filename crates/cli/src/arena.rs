@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tresse_arena::report::Report;
 use tresse_arena::{ArenaError, Outcome, Record, Scenario, Stack, Store, Theatre, cells, peer};
 
-use crate::say::{complain, print, say};
+use tresse_console::say::{complain, print, say};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -18,7 +18,7 @@ use tresse_trace::{DelaySummary, Event, Head, Observer, Options, Trace};
 
 use plan::{Case, Plan, Published};
 
-use crate::say::{complain, print};
+use tresse_console::say::{complain, print};
 
 /// Cases of a plan that run at the same time.
 const AT_ONCE: usize = 16;

@@ -17,7 +17,7 @@ use tresse_emulator::{Emulation, LinkFile, Privilege, Report, Settings, Side};
 use command::{Ended, Running, Task};
 
 use crate::run::Signals;
-use crate::say::{complain, say};
+use tresse_console::say::{complain, say};
 
 /// How long commands may take to end once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use tresse_lab::report::{self, Report, campaign};
 use tresse_lab::runner::{Execution, prepare_real_time};
 use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
 
-use crate::say::{complain, print};
+use tresse_console::say::{complain, print};
 
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]

@@ -15,12 +15,8 @@ mod baseline;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod lab;
-mod observe;
-mod perf;
-mod profile;
 #[cfg(target_os = "linux")]
 mod run;
-mod say;
 mod top;
 mod trace;
 
@@ -44,7 +40,7 @@ enum Command {
     /// Reproduce the figures of papers in simulation, beside their published numbers
     Lab(lab::Args),
     /// Move real data between two processes and measure it
-    Perf(perf::Args),
+    Perf(tresse_perf::Args),
     /// Run a program whose SCTP sockets are Tresse's
     #[cfg(target_os = "linux")]
     Run(run::Args),
@@ -68,7 +64,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
-        Command::Perf(args) => perf::run(args),
+        Command::Perf(args) => tresse_perf::run(args),
         #[cfg(target_os = "linux")]
         Command::Run(args) => return run::run(&args), // The status is the program's.
         Command::Trace(args) => trace::run(&args),
@@ -80,5 +76,5 @@ fn main() -> ExitCode {
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),
     };
-    say::exit_code(code)
+    tresse_console::say::exit_code(code)
 }

@@ -14,9 +14,9 @@ use tokio::sync::oneshot;
 use tresse::DEFAULT_UDP_PORT;
 use tresse_sockets::engine::{Folder, Server, Settings, Stop};
 
-use crate::observe::ObserveArgs;
-use crate::profile::profile;
-use crate::say::complain;
+use tresse_console::observe::ObserveArgs;
+use tresse_console::profile::profile;
+use tresse_console::say::complain;
 
 mod loader;
 

@@ -12,7 +12,7 @@ use tresse_trace::page::Page;
 use tresse_trace::tables::Tables;
 use tresse_trace::{Observer, Options, Summary, Totals, Trace, text};
 
-use crate::say::complain;
+use tresse_console::say::complain;
 
 const EXAMPLES: &str = "\
 Examples:

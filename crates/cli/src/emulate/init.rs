@@ -14,7 +14,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::sync::oneshot;
 
 use crate::run::Signals;
-use crate::say::complain;
+use tresse_console::say::complain;
 
 /// Name of the subcommand, which is nobody's business.
 pub(super) const NAME: &str = "emulate-init";

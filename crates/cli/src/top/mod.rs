@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tresse_observe::Snapshot;
 
-use crate::perf::parse_duration;
-use crate::say::complain;
+use tresse_console::say::complain;
+use tresse_console::units::parse_duration;
 
 /// Watch live associations: round-trip times, timeouts, windows, losses and rates of each path.
 ///
@@ -48,7 +48,7 @@ impl std::str::FromStr for Where {
         if text == "engine" {
             return Ok(Where::Engines);
         }
-        crate::observe::metrics_address(text)
+        tresse_console::observe::metrics_address(text)
             .map(Where::Address)
             .map_err(|error| format!("{error}, or engine"))
     }

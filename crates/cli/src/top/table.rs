@@ -7,7 +7,7 @@ use tresse_core::wire::printable;
 use tresse_observe::{AssociationSnapshot, PathSnapshot, Snapshot};
 
 use super::Source;
-use crate::perf::Si;
+use tresse_console::units::Si;
 
 /// Titles of the columns. Times are in milliseconds, rates in bits of SCTP packets a second.
 pub(super) const TITLES: [&str; 15] = [

@@ -11,8 +11,8 @@ use tresse_observe::{
     Capture, LogObserver, MetricsServer, Observers, QlogFolder, QlogOptions, Spool, log,
 };
 
-use crate::perf::parse_bytes;
 use crate::say::{complain, complain_of_loss};
+use crate::units::parse_bytes;
 
 /// How long what was recorded may take to reach its files at the end.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Options of everything that runs an endpoint.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Observability (docs/observability.md)")]
-pub(crate) struct ObserveArgs {
+pub struct ObserveArgs {
     /// Serve /metrics (Prometheus) and /metrics.json over HTTP; a port alone means 127.0.0.1
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics_address)]
     metrics: Option<SocketAddr>,
@@ -41,11 +41,11 @@ pub(crate) struct ObserveArgs {
 }
 
 /// What was asked for, ready to run.
-pub(crate) struct Observing {
+pub struct Observing {
     spool: Option<Spool>,
     observers: Observers,
     /// Associations must record their decisions.
-    pub(crate) trace: bool,
+    pub trace: bool,
     server: Option<MetricsServer>,
 }
 
@@ -53,7 +53,7 @@ impl ObserveArgs {
     /// Makes files and sockets.
     ///
     /// The error is one line that names what cannot be had.
-    pub(crate) async fn start(&self) -> Result<Observing, String> {
+    pub async fn start(&self) -> Result<Observing, String> {
         let server = match self.metrics {
             Some(address) => Some(
                 MetricsServer::bind(address)
@@ -97,25 +97,25 @@ impl ObserveArgs {
 
 impl Observing {
     /// The observer of the endpoint, if one is needed.
-    pub(crate) fn observer(&mut self) -> Option<Box<dyn Observer>> {
+    pub fn observer(&mut self) -> Option<Box<dyn Observer>> {
         let observers = std::mem::take(&mut self.observers);
         (!observers.is_empty()).then(|| Box::new(observers) as Box<dyn Observer>)
     }
 
     /// Where metrics are served.
-    pub(crate) fn metrics_addr(&self) -> Option<SocketAddr> {
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
         self.server.as_ref().map(MetricsServer::local_addr)
     }
 
     /// Serves metrics from now on, if they are wanted.
-    pub(crate) fn serve(&mut self, monitor: Monitor) -> Option<JoinHandle<()>> {
+    pub fn serve(&mut self, monitor: Monitor) -> Option<JoinHandle<()>> {
         let server = self.server.take()?;
         warn_if_exposed(server.local_addr());
         Some(tokio::spawn(server.run(monitor, self.spool.clone())))
     }
 
     /// Waits a while until all is written. What could not be written was told when it happened.
-    pub(crate) fn finish(&self) {
+    pub fn finish(&self) {
         if let Some(spool) = &self.spool
             && !spool.flush(PATIENCE)
         {
@@ -138,7 +138,7 @@ fn warn_if_exposed(address: SocketAddr) {
 }
 
 /// `9464`, `127.0.0.1:9464` or `[::1]:9464`.
-pub(crate) fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+pub fn metrics_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
     }

@@ -16,8 +16,8 @@ use super::outcome::Failure;
 use super::protocol::{self, Control, DelayKind, Pace, Test, VERSION};
 use super::report::Summary;
 use super::session::{Interrupts, Outcome, Output, Session, print_json};
-use super::units::{Si, Time};
 use super::{flow, receiver, sender, setup};
+use tresse_console::units::{Si, Time};
 
 /// What to look at first.
 const NOBODY: &str = "is `tresse perf server` running there?";

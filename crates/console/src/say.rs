@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tresse_core::wire::printable_lines;
 
 /// Says what is wrong, or what the user should know.
-pub(crate) fn complain(what: impl Display) {
+pub fn complain(what: impl Display) {
     say(format_args!("tresse: {what}"));
 }
 
@@ -17,19 +17,19 @@ pub(crate) fn complain(what: impl Display) {
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Tells that something which was asked for could not be written, whatever else went well.
-pub(crate) fn complain_of_loss(what: impl Display) {
+pub fn complain_of_loss(what: impl Display) {
     LOST.store(true, Ordering::Relaxed);
     complain(what);
 }
 
 /// The exit code of a command that ended with `code`: 1 if all went well but for what could not be written.
-pub(crate) fn exit_code(code: ExitCode) -> ExitCode {
+pub fn exit_code(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS && LOST.load(Ordering::Relaxed) { ExitCode::FAILURE } else { code }
 }
 
 /// Prints to standard output. A reader that went away (`tresse lab list | head`) is no error; a full disk
 /// is told, once.
-pub(crate) fn print(text: impl Display) {
+pub fn print(text: impl Display) {
     let mut out = io::stdout().lock();
     let Err(error) = write!(out, "{text}").and_then(|()| out.flush()) else { return };
     if error.kind() != io::ErrorKind::BrokenPipe && !LOST.load(Ordering::Relaxed) {
@@ -38,6 +38,6 @@ pub(crate) fn print(text: impl Display) {
 }
 
 /// Says something with another beginning. Whoever reads may have gone.
-pub(crate) fn say(what: impl Display) {
+pub fn say(what: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(&what.to_string()));
 }

@@ -15,7 +15,7 @@ use super::protocol::{self, Control, DelayKind, Test, VERSION};
 use super::session::{Interrupts, Outcome, Output, Session};
 use super::{flow, receiver, sender, setup};
 
-use crate::say::{complain, say};
+use tresse_console::say::{complain, say};
 
 /// How long the client may take to say what it wants, and to end when all is done.
 const PATIENCE: Duration = Duration::from_secs(10);

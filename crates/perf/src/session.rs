@@ -214,5 +214,5 @@ pub(crate) fn print_json(summary: &Summary<'_>) {
 
 /// Prints a line. The test goes on whatever comes of it.
 fn print(line: &str) {
-    crate::say::print(format_args!("{line}\n"));
+    tresse_console::say::print(format_args!("{line}\n"));
 }

@@ -10,7 +10,7 @@ use tresse::{AssociationStats, CarrierStats, LossCause};
 
 use super::flow::FlowResult;
 use super::protocol::{DelayKind, Test};
-use super::units::{Si, Time};
+use tresse_console::units::{Si, Time};
 
 /// Durations, collected in nanoseconds.
 #[derive(Debug)]

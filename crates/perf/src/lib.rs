@@ -4,6 +4,10 @@
 //! [`sender`], the other [`receiver`]. Both watch themselves ([`monitor`]) and exchange their
 //! reports, so that the client shows both sides.
 
+#![forbid(unsafe_code)]
+// They panic when nobody reads: see `tresse_console::say`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod client;
 mod clock;
@@ -18,7 +22,6 @@ mod sender;
 mod server;
 mod session;
 mod setup;
-mod units;
 
 use std::process::ExitCode;
 
@@ -26,12 +29,11 @@ use clap::Subcommand;
 
 use outcome::Failure;
 
-use crate::say::complain;
-pub(crate) use units::{Si, parse_bytes, parse_duration};
+use tresse_console::say::complain;
 
 /// Arguments of `tresse perf`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -57,7 +59,7 @@ Examples:
   tresse perf client localhost --flow const50:exp1000:const20:exp200 --flow const0:const1400:onoff=2,8";
 
 /// Runs `tresse perf`.
-pub(crate) fn run(args: Args) -> ExitCode {
+pub fn run(args: Args) -> ExitCode {
     let result = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -12,7 +12,7 @@ use tresse::{PathState, PathStats};
 use super::outcome::Failure;
 use super::report::{Durations, Interval, Percentiles};
 use super::session::Session;
-use super::units::Time;
+use tresse_console::units::Time;
 
 /// How often the association's last RTT is looked up.
 const RTT_SAMPLING: Duration = Duration::from_millis(5);

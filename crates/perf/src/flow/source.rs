@@ -8,9 +8,9 @@ use tresse::{Association, SendError, SendOptions, StreamId};
 use tresse_core::Rng;
 
 use super::{Amount, Flow};
-use crate::perf::clock;
-use crate::perf::payload::{Builder, Header};
-use crate::perf::protocol::DATA;
+use crate::clock;
+use crate::payload::{Builder, Header};
+use crate::protocol::DATA;
 
 /// Echoes are asked for this often at most.
 const ECHO_INTERVAL: u64 = 1_000_000;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tresse::{Message, SendOptions, StreamId};
 
 use super::{Amount, Flow, FlowReport};
-use crate::perf::payload::{self, Header};
-use crate::perf::protocol::DelayKind;
-use crate::perf::report::{Durations, Volume};
+use crate::payload::{self, Header};
+use crate::protocol::DelayKind;
+use crate::report::{Durations, Volume};
 
 /// Verifies all flows of one direction.
 pub(super) struct Check {
@@ -124,13 +124,13 @@ impl One {
 
 /// How an echo is sent: round trips are sampled, and one less matters little when there is no room.
 pub(super) fn echo_options() -> SendOptions {
-    SendOptions { ppid: crate::perf::protocol::ECHO, unordered: true, ..SendOptions::default() }
+    SendOptions { ppid: crate::protocol::ECHO, unordered: true, ..SendOptions::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::payload::Builder;
+    use crate::payload::Builder;
 
     /// Feeds messages of one flow, given as index, unordered, arrival; each was sent at its index.
     fn report(messages: &[(u64, bool, u64)], stream: u16) -> FlowReport {
@@ -142,7 +142,7 @@ mod tests {
             let header =
                 Header { index: *index, sent_at: *index, echo: false, more: false, flow: 0 };
             let payload = builder.message(&header, 100);
-            let ppid = crate::perf::protocol::DATA;
+            let ppid = crate::protocol::DATA;
             let stream = StreamId(stream);
             let message = Message { stream, ppid, unordered: *unordered, payload };
             assert_eq!(check.take(&message, *at), None);
@@ -175,7 +175,7 @@ mod tests {
     fn what_is_damaged_belongs_to_no_flow() {
         let mut check = Check::new(&[], DelayKind::RoundTrip);
         let payload = Builder::new(50).build(0, 0, true);
-        let ppid = crate::perf::protocol::DATA;
+        let ppid = crate::protocol::DATA;
         let message = Message { stream: StreamId(1), ppid, unordered: false, payload };
         assert_eq!(check.take(&message, 0), None);
         assert_eq!(check.damaged, 1);

@@ -11,14 +11,14 @@ use tresse::StreamId;
 use super::check::{Check, echo_options};
 use super::source::Source;
 use super::{Amount, FlowReport, FlowResult};
-use crate::perf::clock;
-use crate::perf::monitor::{Monitor, Role, Tally};
-use crate::perf::outcome::Failure;
-use crate::perf::payload;
-use crate::perf::protocol::{self, CONTROL, Control, DATA, DelayKind, ECHO};
-use crate::perf::report::{Durations, SenderReport, Volume};
-use crate::perf::sender::unexpected;
-use crate::perf::session::{Outcome, Session};
+use crate::clock;
+use crate::monitor::{Monitor, Role, Tally};
+use crate::outcome::Failure;
+use crate::payload;
+use crate::protocol::{self, CONTROL, Control, DATA, DelayKind, ECHO};
+use crate::report::{Durations, SenderReport, Volume};
+use crate::sender::unexpected;
+use crate::session::{Outcome, Session};
 
 /// What both sides know at the end.
 struct Finished {

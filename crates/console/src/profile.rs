@@ -7,7 +7,7 @@ use tresse::Profile;
 /// The profile called `name` with each `key=value` of `parameters`.
 ///
 /// The error is one line.
-pub(crate) fn profile(name: &str, parameters: &[String]) -> Result<Arc<Profile>, String> {
+pub fn profile(name: &str, parameters: &[String]) -> Result<Arc<Profile>, String> {
     let mut profile = Profile::named(name).map_err(|error| error.to_string())?;
     for text in parameters {
         let table = parameter(text)

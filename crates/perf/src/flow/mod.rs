@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::report::{Percentiles, Volume};
-use super::units::{Si, Time};
 pub(crate) use run::run;
 pub(crate) use spec::{Flow, number};
+use tresse_console::units::{Si, Time};
 
 /// What one side has sent of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tresse_core::Rng;
 
 use super::distribution::Distribution;
-use crate::perf::payload::HEADER_LEN;
-use crate::perf::protocol::{MAX_SIZE, MAX_STREAMS};
+use crate::payload::HEADER_LEN;
+use crate::protocol::{MAX_SIZE, MAX_STREAMS};
 
 /// Messages of a frame, unless `maxmsgsize` says otherwise: what NetPerfMeter allows.
 const MAX_MESSAGE: usize = 65_535;

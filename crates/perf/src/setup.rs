@@ -9,11 +9,11 @@ use tresse::{AssociationConfig, Carrier, Config, Endpoint, Profile};
 use super::args::{CarrierKind, Common, PathUse};
 use super::outcome::Failure;
 use super::protocol::{MAX_SIZE, MAX_STREAMS};
-use crate::observe::Observing;
+use tresse_console::observe::Observing;
 
 /// The profile with its changes.
 pub(crate) fn profile(common: &Common) -> Result<Arc<Profile>, Failure> {
-    crate::profile::profile(&common.profile, &common.parameters).map_err(Failure::Usage)
+    tresse_console::profile::profile(&common.profile, &common.parameters).map_err(Failure::Usage)
 }
 
 /// The settings of associations.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::flow::{self, Flow};
 use super::payload::HEADER_LEN;
 use super::protocol::{MAX_SIZE, MAX_STREAMS, Pace, Test};
-use super::units;
-use crate::observe::ObserveArgs;
+use tresse_console::observe::ObserveArgs;
+use tresse_console::units;
 
 /// What both sides have.
 #[derive(Clone, Debug, clap::Args)]
@@ -231,14 +231,14 @@ mod tests {
     #[derive(Parser)]
     struct Cli {
         #[command(subcommand)]
-        command: super::super::Command,
+        command: crate::Command,
     }
 
     fn test(line: &str) -> Result<Test, clap::Error> {
         let words = ["perf", "client", "host"].into_iter().chain(line.split_whitespace());
         match Cli::try_parse_from(words)?.command {
-            super::super::Command::Client(args) => Ok(args.load.test().unwrap()),
-            super::super::Command::Server(_) => panic!("not a client"),
+            crate::Command::Client(args) => Ok(args.load.test().unwrap()),
+            crate::Command::Server(_) => panic!("not a client"),
         }
     }
 

@@ -37,12 +37,12 @@ fn scaled(text: &str, units: &[&str], example: &str) -> Result<u64, String> {
 }
 
 /// Bytes: `1200`, `64Ki`, `1.5M`, `1GB`.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     scaled(text, &["B"], "write 1200, 64Ki or 1G")
 }
 
 /// Bits a second: `10M`, `2.5Gbit/s`.
-pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
+pub fn parse_rate(text: &str) -> Result<u64, String> {
     match scaled(text, &["bit/s", "bps"], "write 500k, 10M or 1G (bit/s)")? {
         0 => Err("a rate of 0 sends nothing".into()),
         rate => Ok(rate),
@@ -50,12 +50,12 @@ pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
 }
 
 /// A count: `1000`, `2M`.
-pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+pub fn parse_count(text: &str) -> Result<u64, String> {
     scaled(text, &[], "write 1000, 10k or 2M")
 }
 
 /// A time: `10` (seconds), `1.5s`, `500ms`, `2m`.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text)?;
     let seconds = match unit {
         "" | "s" => number,
@@ -72,7 +72,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A number with three significant digits and an SI prefix, and its unit.
-pub(crate) struct Si(pub(crate) f64, pub(crate) &'static str);
+pub struct Si(pub f64, pub &'static str);
 
 impl fmt::Display for Si {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,7 +96,7 @@ impl fmt::Display for Si {
 }
 
 /// A time in milliseconds, or in seconds or microseconds where that reads better.
-pub(crate) struct Time(pub(crate) Duration);
+pub struct Time(pub Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
