@@ -16,6 +16,8 @@ pub(crate) enum Happening {
     Endpoint { host: u32, generation: u32 },
     /// A timer of an application or node. Void unless the host still lives that life.
     Timer { host: u32, life: u32, token: u64 },
+    /// A host's processor is done with a packet. Void unless the host still lives that life.
+    Processed { host: u32, life: u32 },
     /// An ICMP message reaches a host.
     Report { index: u32 },
     /// A scheduled change.

@@ -3,6 +3,7 @@
 mod stack;
 
 use std::any::Any;
+use std::net::IpAddr;
 
 use tresse_core::{Bytes, Datagram, Endpoint, EndpointConfig, Icmp, IcmpKind, Rng, Time};
 
@@ -13,6 +14,7 @@ use crate::application::{Application, Context};
 use crate::event_queue::Happening;
 use crate::node::{Node, NodeContext};
 use crate::packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
+use crate::processor::{Job, Processor};
 use crate::seed::{self, Owner};
 use crate::simulation::HostId;
 use crate::world::{Refused, World};
@@ -67,6 +69,8 @@ pub(crate) struct EndpointHost {
     generation: u32,
     /// Where packets are written before they are copied out at their exact size.
     buffer: Vec<u8>,
+    /// What packets wait for. `None`: they take no time.
+    pub(crate) processor: Option<Box<Processor>>,
 }
 
 impl Host {
@@ -86,6 +90,7 @@ impl Host {
             scheduled: None,
             generation: 0,
             buffer: Vec::with_capacity(2048),
+            processor: None,
         };
         Host::new(id, name, seed, Kind::Endpoint(Box::new(host)))
     }
@@ -158,23 +163,33 @@ impl Host {
             return;
         }
         match &mut self.kind {
-            Kind::Endpoint(host) => {
-                host.app.on_packet(world.now, false, &packet);
-                let datagram = Datagram {
-                    source: packet.source,
-                    destination: packet.destination,
-                    encapsulation: packet.udp.map(|ports| ports.source),
-                    packet: packet.payload,
-                };
-                host.endpoint.handle_datagram(host.clock.read(world.now), datagram);
-                self.drive(world);
-            }
+            Kind::Endpoint(host) => match &mut host.processor {
+                Some(processor) => {
+                    processor.add(Job::Receive(packet));
+                    host.process(world, self.id, self.life);
+                }
+                None => {
+                    host.handle(world, packet);
+                    self.drive(world);
+                }
+            },
             Kind::Node(node) => {
                 let (id, life) = (self.id, self.life);
                 let mut cx = NodeContext { world, rng: &mut self.rng, host: id, life };
                 node.on_packet(&mut cx, packet);
             }
         }
+    }
+
+    /// The processor is done with a packet.
+    pub(crate) fn processed(&mut self, world: &mut World) {
+        let Kind::Endpoint(host) = &mut self.kind else { return };
+        match host.processor.as_mut().and_then(|processor| processor.end()) {
+            Some(Job::Receive(packet)) => host.handle(world, packet),
+            Some(Job::Send(source, packet)) => host.send(world, self.id, source, packet),
+            None => {}
+        }
+        self.drive(world);
     }
 
     /// Hands an ICMP message in.
@@ -221,6 +236,9 @@ impl Host {
         if let Kind::Endpoint(host) = &mut self.kind {
             host.endpoint = new_endpoint(&host.config, world.seed, self.id, self.life);
             host.tell_addresses(world, self.id);
+            if let Some(processor) = &mut host.processor {
+                processor.clear();
+            }
             host.scheduled = None;
             host.generation = host.generation.wrapping_add(1);
         }
@@ -280,14 +298,9 @@ impl Host {
                     fragment: transmit.fragment,
                 };
                 host.trace();
-                host.app.on_packet(world.now, true, &packet);
-                let sent =
-                    world.send_from(id, &host.config.local_addresses, transmit.source, packet);
-                if let Err(Refused::TooBig { mtu }) = sent {
-                    // What a kernel answers with EMSGSIZE.
-                    let kind = IcmpKind::TooBig { mtu };
-                    let icmp = Icmp { destination: transmit.destination, kind, quoted: None };
-                    host.endpoint.handle_icmp(now, &icmp);
+                match &mut host.processor {
+                    Some(processor) => processor.add(Job::Send(transmit.source, packet)),
+                    None => host.send(world, id, transmit.source, packet),
                 }
             }
             if quiet || world.exhausted() {
@@ -295,10 +308,43 @@ impl Host {
             }
         }
         host.schedule(world, id);
+        host.process(world, id, life);
     }
 }
 
 impl EndpointHost {
+    /// Hands a packet in.
+    fn handle(&mut self, world: &World, packet: Packet) {
+        self.app.on_packet(world.now, false, &packet);
+        let datagram = Datagram {
+            source: packet.source,
+            destination: packet.destination,
+            encapsulation: packet.udp.map(|ports| ports.source),
+            packet: packet.payload,
+        };
+        self.endpoint.handle_datagram(self.clock.read(world.now), datagram);
+    }
+
+    /// Puts a packet on its link.
+    fn send(&mut self, world: &mut World, id: HostId, source: Option<IpAddr>, packet: Packet) {
+        self.app.on_packet(world.now, true, &packet);
+        let destination = packet.destination;
+        let sent = world.send_from(id, &self.config.local_addresses, source, packet);
+        if let Err(Refused::TooBig { mtu }) = sent {
+            // What a kernel answers with EMSGSIZE.
+            let icmp = Icmp { destination, kind: IcmpKind::TooBig { mtu }, quoted: None };
+            self.endpoint.handle_icmp(self.clock.read(world.now), &icmp);
+        }
+    }
+
+    /// Lets the processor begin with what waits for it.
+    fn process(&mut self, world: &mut World, id: HostId, life: u32) {
+        let Some(processor) = &mut self.processor else { return };
+        if let Some(at) = processor.begin(world.now) {
+            world.schedule(at, Happening::Processed { host: id.0, life });
+        }
+    }
+
     /// Tells the endpoint which addresses the host has, where it has interfaces.
     fn tell_addresses(&mut self, world: &World, id: HostId) {
         if let Some(stack) = &world.stacks[id.index()] {

@@ -15,6 +15,7 @@ use crate::change::Change;
 use crate::event_queue::Happening;
 use crate::host::{Host, Kind};
 use crate::node::Node;
+use crate::processor::{Processor, ProcessorConfig, ProcessorStats};
 use crate::route::Route;
 use crate::world::{World, nanos};
 
@@ -317,6 +318,26 @@ impl Simulation {
         match &self.hosts[host.index()].kind {
             Kind::Endpoint(host) => &host.endpoint,
             Kind::Node(_) => panic!("{} has no endpoint", self.host_name(host)),
+        }
+    }
+
+    /// Has a host take time for packets, from the beginning. Default: it takes none.
+    ///
+    /// # Panics
+    /// When the host is a node and has no endpoint.
+    pub fn set_processor(&mut self, host: HostId, config: ProcessorConfig) {
+        let index = host.index();
+        let Kind::Endpoint(host) = &mut self.hosts[index].kind else {
+            panic!("{} has no endpoint", self.hosts[index].name)
+        };
+        host.processor = Some(Box::new(Processor::new(config)));
+    }
+
+    /// What the processor of a host did so far, if it has one.
+    pub fn processor_stats(&self, host: HostId) -> Option<&ProcessorStats> {
+        match &self.hosts[host.index()].kind {
+            Kind::Endpoint(host) => host.processor.as_deref().map(Processor::stats),
+            Kind::Node(_) => None,
         }
     }
 

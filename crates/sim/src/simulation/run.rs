@@ -49,9 +49,9 @@ impl Simulation {
     /// Whether the event has been superseded.
     fn is_void(&self, happening: Happening) -> bool {
         match happening {
-            Happening::Start { host, life } | Happening::Timer { host, life, .. } => {
-                !self.hosts[host as usize].lives(life)
-            }
+            Happening::Start { host, life }
+            | Happening::Timer { host, life, .. }
+            | Happening::Processed { host, life } => !self.hosts[host as usize].lives(life),
             Happening::Link { link, generation } => {
                 !self.world.wire_awaits(link as usize, generation)
             }
@@ -68,6 +68,7 @@ impl Simulation {
             Happening::Start { host, .. } => self.hosts[host as usize].start(world),
             Happening::Timer { host, token, .. } => self.hosts[host as usize].timer(world, token),
             Happening::Endpoint { host, .. } => self.hosts[host as usize].wake(world),
+            Happening::Processed { host, .. } => self.hosts[host as usize].processed(world),
             Happening::Link { link, .. } => {
                 let link = link as usize;
                 world.wire_wakes(link);
