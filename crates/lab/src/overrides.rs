@@ -82,6 +82,7 @@ fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> 
         baseline: None,
         extra: true,
         parameters: toml::Table::new(),
+        processor: toml::Table::new(),
     });
     match experiment {
         Experiment::SingleLoss(e) => add_to_plots(e, label),

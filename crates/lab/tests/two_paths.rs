@@ -158,6 +158,44 @@ fn two_paths_bring_their_sum_and_each_alone_its_own() {
 }
 
 #[test]
+fn hosts_take_time() {
+    let host =
+        "[processor]\npacket_us = 3000\nsack_us = 20\ncheck_ns = 1000\ncores = 2\n\n[[profile]]\n";
+    let slow = TWO_PATHS
+        .replace("[[profile]]\n", host)
+        .replace("label = \"both\"\n", "label = \"both\"\nprocessor = { speed = 2 }\n")
+        .replace("alone = true\n", "")
+        .replace("curves = [\"ideal_mbps\", \"best_path_mbps\"]\n", "");
+    let folder = tempfile::tempdir().unwrap();
+    let (_, summary) = run(folder.path(), &slow);
+    let both = |name: &str| metric(&summary, "true", name);
+    // 1.5 ms for each packet, and one in two is answered by a SACK: 5.2 to 7.7 Mbit/s.
+    let goodput = both("goodput_mbps");
+    assert!((3.5..7.8).contains(&goodput), "{goodput}");
+    assert!((45.0..50.1).contains(&both("cpu.all")), "{}", both("cpu.all"));
+    assert!(both("cpu.sacks") > 0.0 && both("cpu.sacks") < 10.0, "{}", both("cpu.sacks"));
+    assert!(both("sack_us.mean") >= 10.0 && both("cpu.lost") == 0.0);
+    assert!(both("sack_us.to-1") == 0.0 && both("sack_us.8-16") > 0.0, "no SACK is free");
+
+    for (wrong, key) in [
+        (slow.replace("speed = 2", "speed = 0"), "processor.speed"),
+        (slow.replace("speed = 2", "hertz = 2"), "profile.processor"),
+        (slow.replace("cores = 2", "cores = 0"), "processor.cores"),
+        (slow.replace(host, "[[profile]]\n"), "profile.processor"),
+    ] {
+        let file = folder.path().join("wrong.toml");
+        fs::write(&file, wrong).unwrap();
+        let error = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains(key), "{error}");
+    }
+    let unknown = TWO_PATHS.replace("\"gap_acked.0-100\"", "\"cpu.all\"");
+    let file = folder.path().join("wrong.toml");
+    fs::write(&file, unknown).unwrap();
+    let error = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("needs [processor]"), "{error}");
+}
+
+#[test]
 fn flows_share_a_bottleneck() {
     let (head, rest) = TWO_PATHS.split_once("forward = ").unwrap();
     let (_, rest) = rest.split_once("[[profile]]\n").unwrap();

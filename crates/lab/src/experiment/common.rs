@@ -114,6 +114,10 @@ pub struct ProfileEntry {
     /// Parameters of this sender alone, besides those of the experiment.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     pub parameters: toml::Table,
+    /// Settings of the hosts' processors with this sender, besides those of the experiment (flows only,
+    /// see [`Processor`](crate::flow::Processor)).
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub processor: toml::Table,
 }
 
 impl ProfileEntry {

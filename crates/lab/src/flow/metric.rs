@@ -12,6 +12,9 @@
 //! | `stall_ms` | longest time without a delivery, between the first and the last (with `observe.transfer`) |
 //! | `reorder_bytes.mean` and the same others | bytes that the receiver holds for order, by the windows in its SACKs (with `observe.transfer`) |
 //! | `gap_acked.mean` and the same others; `.0-100` and other classes | TSNs in the gap blocks of a SACK; percentage of the SACKs in each class (with `observe.transfer`) |
+//! | `cpu.all`, `cpu.sacks` | share of the time of all its cores that the data sender's processor was busy, and that SACKs took (with `processor`) |
+//! | `cpu.lost` | packets that found the queue for the sender's processor full (with `processor`) |
+//! | `sack_us.mean`; `sack_us.to-1`, `.1-2` and other classes | time that a SACK takes; percentage of the SACKs in each class (with `processor`) |
 //! | `completion_s` | from the association being up to the delivery of the last message |
 //! | `highest_tsn` | DATA chunks sent for the first time: the highest TSN, counted from 1 |
 //! | `timeouts`, `timeouts_per_mb` | T3-rtx expirations |
@@ -20,6 +23,7 @@
 //! | `fast_events`, `fast_events_per_mb` | times that SACKs started a recovery |
 //! | `fast_per_timeout` | such recoveries for each timeout (as if for one if there is none) |
 //! | `retransmitted_chunks` | DATA chunks sent again |
+//! | `retransmitted_percent` | the same in percent of all DATA chunks sent |
 //! | `duplicates` | chunks that reached the receiver twice: unnecessary retransmissions |
 //! | `spurious` | retransmissions that the sender found to be spurious (with `observe.series`) |
 //! | `packets` | packets that the sender sent |
@@ -29,6 +33,8 @@
 //! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 
 use tresse_report::Unit;
+
+use super::processor::SACK_TIMES;
 
 /// Metrics of every run.
 const PLAIN: &[(&str, &str, Unit)] = &[
@@ -48,6 +54,10 @@ const PLAIN: &[(&str, &str, Unit)] = &[
     ("of_competitor", "Goodput of the competing flow's", Unit::Percent),
     ("fairness", "Jain's fairness index", Unit::Number),
     ("stall_ms", "Longest time without a delivery", Unit::Milliseconds),
+    ("cpu.all", "Time of the processor", Unit::Percent),
+    ("cpu.sacks", "Time of the processor for SACKs", Unit::Percent),
+    ("cpu.lost", "Packets lost before the processor", Unit::Number),
+    ("sack_us.mean", "Mean µs for a SACK", Unit::Number),
     ("goodput_kBps", "Goodput", Unit::KilobytesPerSecond),
     ("completion_s", "Time to completion", Unit::Seconds),
     ("highest_tsn", "Highest TSN sent", Unit::Number),
@@ -60,6 +70,7 @@ const PLAIN: &[(&str, &str, Unit)] = &[
     ("fast_chunks_per_mb", "Fast retransmitted chunks", Unit::PerMegabyte),
     ("fast_per_timeout", "Fast recoveries for each timeout", Unit::Number),
     ("retransmitted_chunks", "Retransmitted chunks", Unit::Number),
+    ("retransmitted_percent", "Retransmitted chunks of all", Unit::Percent),
     ("duplicates", "Unnecessary retransmissions", Unit::Number),
     ("spurious", "Spurious retransmissions detected", Unit::Number),
     ("packets", "Packets sent", Unit::Number),
@@ -112,6 +123,9 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
             format!("SACKs with {} TSNs in gap blocks", class.replace('-', " ")),
             Unit::Percent,
         )),
+        ["sack_us", class] if SACK_TIMES.iter().any(|(name, ..)| name == class) => {
+            Some((format!("SACKs that take {} µs", class.replace('-', " ")), Unit::Percent))
+        }
         [sample, statistic] if SAMPLES.iter().any(|(name, ..)| name == sample) => {
             let (_, what, unit) = SAMPLES.iter().find(|(name, ..)| name == sample)?;
             let text = match *statistic {
@@ -169,6 +183,11 @@ pub(super) fn needs(name: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether a metric needs hosts that take time.
+pub(super) fn needs_processor(name: &str) -> bool {
+    name.starts_with("cpu.") || name.starts_with("sack_us.")
 }
 
 /// Label of an axis that shows it: what it is and its unit.

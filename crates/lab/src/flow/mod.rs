@@ -11,6 +11,7 @@ pub mod metric;
 pub mod plan;
 pub mod plots;
 pub mod printed;
+mod processor;
 pub mod record;
 mod rows;
 mod scenario;
@@ -34,6 +35,7 @@ use analysis::Measurements;
 pub use cell::{Axis, Cell};
 use effect::Effect;
 use plots::Plot;
+pub use processor::{Processor, Walks};
 use record::FlowRecord;
 pub use topology::{SecondPath, Shared, Topology};
 
@@ -62,6 +64,9 @@ pub struct Flow {
     /// Settings of both endpoints that are not part of a profile.
     #[serde(default)]
     pub association: AssociationSettings,
+    /// What packets cost the processors of both hosts. Default: no time.
+    #[serde(default)]
+    pub processor: Option<Processor>,
     /// Profile parameters in force for every profile of the experiment (the keys of
     /// [`tresse_core::Profile`]).
     #[serde(default)]

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use tresse_core::Profile;
 
 use super::record::FlowRecord;
-use super::{Cell, Flow, Observe, Workload, scenario};
+use super::{Cell, Flow, Observe, Processor, Workload, scenario};
 use crate::error::LabError;
+use crate::mistake::Mistake;
 use crate::runner::Run;
 use crate::seed;
 use crate::version;
@@ -20,6 +21,8 @@ pub struct Setup {
     pub series: String,
     /// The profile with all overrides.
     pub profile: Arc<Profile>,
+    /// What packets cost the hosts.
+    pub processor: Option<Processor>,
     /// The values of the axes.
     pub cell: Cell,
     /// The same in words.
@@ -70,7 +73,9 @@ impl Run for FlowRun {
         let flow = &self.setup.flow;
         let Observe { series, sequence, transfer, alone, .. } = flow.observe;
         let plain = flow.changes.is_empty() && flow.topology.shared.is_none();
-        if flow.topology.path_count() > 1 || flow.association.concurrent_transfer || !plain {
+        if self.setup.processor.is_some() {
+            Err("in real time the hosts' processors are what they are".into())
+        } else if flow.topology.path_count() > 1 || flow.association.concurrent_transfer || !plain {
             Err("in real time there is one path, without other flows and changes".into())
         } else if !matches!(flow.workload, Workload::Periodic(_)) {
             Err("in real time the workload must be periodic".into())
@@ -115,18 +120,20 @@ fn rounded(value: f64) -> f64 {
 pub fn plan(experiment: &Flow) -> Result<Vec<FlowRun>, LabError> {
     let seed = experiment.replications.seed;
     let mut setups = Vec::new();
+    let fault = |mistake: Mistake| LabError::Experiment {
+        origin: experiment.id.clone(),
+        line: None,
+        key: mistake.key,
+        message: mistake.message,
+    };
     for cell in experiment.cells() {
-        let flow = experiment.in_cell(&cell).map_err(|mistake| LabError::Experiment {
-            origin: experiment.id.clone(),
-            line: None,
-            key: mistake.key,
-            message: mistake.message,
-        })?;
+        let flow = experiment.in_cell(&cell).map_err(fault)?;
         let flow = Arc::new(flow);
         for entry in &experiment.profiles {
             let setup = Setup {
                 series: entry.label.clone(),
                 profile: Arc::new(entry.resolve(&flow.parameters)?),
+                processor: Processor::of(&flow, entry).map_err(fault)?,
                 cell: cell.clone(),
                 cell_text: experiment.describe(&cell),
                 flow: Arc::clone(&flow),
@@ -159,6 +166,7 @@ fn fingerprint(setup: &Setup) -> String {
         setup.series.as_bytes(),
         setup.profile.to_toml().as_bytes(),
         &json(&setup.cell_text),
+        &json(&setup.processor),
         &json(&flow.topology),
         &json(&flow.association),
         &json(&flow.changes),

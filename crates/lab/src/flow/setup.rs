@@ -1,6 +1,6 @@
 //! The set-up of a flow experiment in words.
 
-use super::{Flow, GivenMessages, Workload};
+use super::{Flow, GivenMessages, Processor, Workload};
 use crate::report::describe_link;
 
 /// What a reader must know to build it: terms and what they are.
@@ -74,6 +74,11 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
         }
     };
     row("Traffic", traffic);
+    for entry in &e.profiles {
+        if let Ok(Some(processor)) = Processor::of(e, entry) {
+            row(&format!("Processor, {}", entry.label), processor.describe());
+        }
+    }
     row("MTU", format!("{} bytes", a.mtu));
     row("Buffers", {
         let least = match a.buffer_bdps {

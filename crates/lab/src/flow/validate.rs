@@ -1,7 +1,7 @@
 //! What the types of the schema cannot say: ranges, references and combinations.
 
 use super::plots::{Plot, PlotKind};
-use super::{Cell, Flow, Measure, Workload, metric, scenario};
+use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario};
 use crate::experiment::{
     check_id, check_label, check_plot_files, check_profiles, check_replications,
 };
@@ -60,10 +60,11 @@ fn axes(e: &Flow) -> Checked {
         require(!axis.values.is_empty(), key("values"), "needs at least one value")?;
         require(!axis.keys.is_empty(), key("keys"), "needs at least one key")?;
         for k in &axis.keys {
-            let known = ["topology.", "association.", "parameters.", "workload."];
+            let known = ["topology.", "association.", "processor.", "parameters.", "workload."];
             let below = known.iter().any(|prefix| k.starts_with(prefix));
-            let message =
-                format!("\"{k}\" is not below topology, association, parameters or workload");
+            let message = format!(
+                "\"{k}\" is not below topology, association, processor, parameters or workload"
+            );
             require(below, key("keys"), message)?;
         }
         let names = axis.names.is_empty() || axis.names.len() == axis.values.len();
@@ -92,6 +93,7 @@ fn in_cell(e: &Flow) -> Checked {
     let times = e.association.buffer_bdps;
     require((0.0..=1000.0).contains(&times), "association.buffer_bdps", "must be 0 to 1000")?;
     check_profiles(&e.profiles, &e.parameters)?;
+    e.profiles.iter().try_for_each(|entry| Processor::of(e, entry).map(|_| ()))?;
     workload(e)?;
     let bulk = matches!(&e.workload, Workload::Bulk(b) if b.duration_s.is_some());
     let endless = e.topology.shared.is_none() || bulk;
@@ -170,7 +172,9 @@ fn known_metric(e: &Flow, key: &str, name: &str) -> Checked {
         _ => true,
     };
     let needed = metric::needs(name).unwrap_or_default();
-    require(observed, key, format!("\"{name}\" needs observe.{needed} = true"))
+    require(observed, key, format!("\"{name}\" needs observe.{needed} = true"))?;
+    let timed = !metric::needs_processor(name) || e.processor.is_some();
+    require(timed, key, format!("\"{name}\" needs [processor]"))
 }
 
 fn plots(e: &Flow) -> Checked {

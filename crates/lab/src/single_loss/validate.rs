@@ -17,6 +17,8 @@ pub(super) fn validate(e: &SingleLoss) -> Checked {
     topology(e)?;
     require((68..=65_535).contains(&e.association.mtu), "association.mtu", "must be 68 to 65535")?;
     check_profiles(&e.profiles, &e.parameters)?;
+    let instant = e.profiles.iter().all(|p| p.processor.is_empty());
+    require(instant, "profile.processor", "is for flows")?;
     workload(e)?;
     check_replications(&e.replications)?;
     require(

@@ -284,6 +284,10 @@ impl Network {
                 put(&format!("path_share.{}", path + 1), 100.0 * bytes as f64 / all);
             }
         }
+        let processor = self.simulation.processor_stats(self.sender);
+        if let Some((processor, stats)) = run.setup.processor.as_ref().zip(processor) {
+            processor.measure(stats, end.since(Time::ZERO).as_secs_f64(), &mut put);
+        }
         // How long it took says something where the amount is fixed and the time is not.
         if matches!(&run.setup.flow.workload, Workload::Bulk(b) if b.duration_s.is_none()) {
             put("completion_s", seconds);
@@ -370,6 +374,11 @@ fn counters(
     put("fast_events", events);
     put("fast_per_timeout", events / timeouts.max(1.0));
     put("retransmitted_chunks", sender.retransmissions() as f64);
+    let transmissions = sender.data_chunks_sent + sender.retransmissions();
+    put(
+        "retransmitted_percent",
+        100.0 * sender.retransmissions() as f64 / transmissions.max(1) as f64,
+    );
     put("duplicates", receiver.duplicate_chunks_received as f64);
     if sink.bytes > 0 {
         let megabytes = sink.bytes as f64 / MEGABYTE;

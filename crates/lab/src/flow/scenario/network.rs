@@ -64,6 +64,10 @@ impl Network {
         simulation.set_event_limit(EVENT_LIMIT);
 
         let pair = add_pair(&mut simulation, run);
+        if let Some(processor) = &run.setup.processor {
+            simulation.set_processor(pair.sender, processor.config());
+            simulation.set_processor(pair.receiver, processor.config());
+        }
         let shared = topology.shared.as_ref();
         let routers = shared.map(|_| Routers {
             near: simulation.add_node("near", Box::new(Router::new())),
