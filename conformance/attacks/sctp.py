@@ -83,6 +83,11 @@ class Peer:
         self.their_tag = self.their_tsn = 0
         self.sent = self.received = 0
 
+    def become(self, n):
+        """From now on this is peer number `n`, which has sent nothing yet."""
+        self.port, self.tag = 1024 + n, 1 + n
+        self.tsn = self.first
+
     def send(self, *chunks, tag=None):
         tag = self.their_tag if tag is None else tag
         self.send_raw(packet(self.port, tag, chunks, self.sctp_port))

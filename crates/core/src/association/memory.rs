@@ -28,12 +28,12 @@ pub(crate) struct Budget {
     pub(crate) scarce: bool,
 }
 
-/// Over so long the pace of an association is measured.
+/// Over so long the throughput of an association is measured.
 const EPOCH: Duration = Duration::from_secs(2);
 
 /// How much user data goes through: taken by the peer, or read by the application.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Throughput {
     /// When this epoch began, and what had gone through by then.
     begin: Time,
     at_begin: u64,
@@ -42,14 +42,14 @@ pub(super) struct Pace {
     current: u64,
 }
 
-impl Pace {
+impl Throughput {
     /// `total` bytes have gone through since the association began.
     fn note(&mut self, now: Time, total: u64) {
         let since = now.since(self.begin);
         let here = total.saturating_sub(self.at_begin).saturating_mul(EPOCH.as_millis() as u64);
         self.current = here / since.max(EPOCH / 4).as_millis() as u64;
         if since >= EPOCH {
-            *self = Pace { begin: now, at_begin: total, before: self.current, current: 0 };
+            *self = Throughput { begin: now, at_begin: total, before: self.current, current: 0 };
         }
     }
 

@@ -42,7 +42,7 @@ use crate::rng::Rng;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 pub(crate) use memory::Budget;
-use memory::{Pace, event_bytes};
+use memory::{Throughput, event_bytes};
 pub(crate) use paths::{MAX_PATHS, Paths};
 use patience::Patience;
 use receiver::Receiver;
@@ -203,8 +203,8 @@ pub(crate) struct Association {
     patience: Patience,
     probes: Probes,
     /// How much of our data the peer takes, and of its data the application.
-    taken: Pace,
-    read: Pace,
+    taken: Throughput,
+    read: Throughput,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
     pub(crate) indexed_tag: VerificationTag,
@@ -267,8 +267,8 @@ impl Association {
             errors: 0,
             patience: Patience::default(),
             probes: Probes::default(),
-            taken: Pace::default(),
-            read: Pace::default(),
+            taken: Throughput::default(),
+            read: Throughput::default(),
             indexed: Vec::new(),
             indexed_tag: VerificationTag(0),
             moved: false,

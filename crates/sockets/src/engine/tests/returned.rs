@@ -62,25 +62,32 @@ fn who_waits_for_a_connection_hears_how_it_ended() {
     });
 }
 
+/// How many messages [`filled`] sends.
+const SENT: usize = 60;
+
+/// A server, and a client that has sent it more with SCTP_SENDALL than there is room for.
+fn filled(path: &Path) -> (Client, Client, TxHeader) {
+    let (server, client) = one_to_many(path);
+    for socket in [&server, &client] {
+        set_socket_timeout(&socket.fd, Timeout::Recv, Some(Duration::from_secs(5))).unwrap();
+    }
+    let address = Some("127.0.0.1:7000".parse().unwrap());
+    let to = TxHeader { address, ..TxHeader::default() };
+    client.call(Op::CheckSend, 0, 0, &to.encode()).unwrap();
+    // SCTP_ASSOC_CHANGE: up.
+    assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
+    let all = TxHeader { sinfo_flags: sinfo::SENDALL, ..TxHeader::default() };
+    for _ in 0..SENT {
+        client.send(all, &[9; 100_000]);
+    }
+    (server, client, all)
+}
+
 /// SCTP_SENDALL waits for nobody: what finds no room comes back, and is not lost without a word.
 #[test]
 fn what_not_all_have_room_for_comes_back() {
     with_engine(|path| {
-        let (server, client) = one_to_many(path);
-        let address = Some("127.0.0.1:7000".parse().unwrap());
-        client
-            .call(Op::CheckSend, 0, 0, &TxHeader { address, ..TxHeader::default() }.encode())
-            .unwrap();
-        // SCTP_ASSOC_CHANGE: up.
-        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
-        let all = TxHeader { sinfo_flags: sinfo::SENDALL, ..TxHeader::default() };
-        const SENT: usize = 60;
-        for _ in 0..SENT {
-            client.send(all, &[9; 100_000]);
-        }
-        for socket in [&server, &client] {
-            set_socket_timeout(&socket.fd, Timeout::Recv, Some(Duration::from_secs(5))).unwrap();
-        }
+        let (server, client, _) = filled(path);
         let (mut failed, mut arrived) = (0, 0);
         client.call(Op::GetOption, SCTP.into(), 28, &[]).unwrap();
         while arrived < SENT {
@@ -102,20 +109,7 @@ fn what_not_all_have_room_for_comes_back() {
 #[test]
 fn an_end_for_all_is_one_for_those_without_room() {
     with_engine(|path| {
-        let (server, client) = one_to_many(path);
-        for socket in [&server, &client] {
-            set_socket_timeout(&socket.fd, Timeout::Recv, Some(Duration::from_secs(5))).unwrap();
-        }
-        let address = Some("127.0.0.1:7000".parse().unwrap());
-        client
-            .call(Op::CheckSend, 0, 0, &TxHeader { address, ..TxHeader::default() }.encode())
-            .unwrap();
-        // SCTP_ASSOC_CHANGE: up.
-        assert_eq!(Fields(&told(&client, 0x8001)).u16(8), 0);
-        let all = TxHeader { sinfo_flags: sinfo::SENDALL, ..TxHeader::default() };
-        for _ in 0..60 {
-            client.send(all, &[9; 100_000]);
-        }
+        let (server, client, all) = filled(path);
         let sinfo_flags = sinfo::SENDALL | sinfo::EOF;
         client.send(TxHeader { sinfo_flags, context: 7, ..all }, &[9; 100_000]);
         // SCTP_SEND_FAILED of the last one.
