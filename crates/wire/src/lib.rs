@@ -40,6 +40,7 @@
 
 mod cause;
 mod chunk;
+mod code_points;
 mod error;
 mod ip;
 mod packet;

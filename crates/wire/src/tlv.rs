@@ -119,6 +119,111 @@ pub(crate) fn push(list: &mut Vec<u8>, limit: usize, kind: u16, value: &[&[u8]])
     true
 }
 
+/// Declares a list of error causes or of parameters as it stands in a chunk, and its two iterators.
+macro_rules! tlv_list {
+    (
+        $one:literal: $list:ident, $raw:ident { $kind:ident: $number:ident }, $item:ident,
+        $raws:ident, $items:ident, $partial:ident, $length:ident
+    ) => {
+        #[doc = concat!("A list of ", $one, "s as it stands in a chunk: a cheap view.")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+        pub struct $list<'a>(&'a [u8]);
+
+        impl<'a> $list<'a> {
+            #[doc = concat!("A view of bytes that are, or claim to be, a list of ", $one, "s.")]
+            #[must_use]
+            pub const fn new(bytes: &'a [u8]) -> Self {
+                Self(bytes)
+            }
+
+            /// The bytes of the list.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &'a [u8] {
+                self.0
+            }
+
+            #[doc = concat!("Whether there is no ", $one, ".")]
+            #[must_use]
+            pub const fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            #[doc = concat!("Walks the ", $one, "s in order, checking framing only.")]
+            ///
+            #[doc = concat!("Ends after the first error ([`ChunkError::", stringify!($partial), "`] or")]
+            #[doc = concat!("[`ChunkError::", stringify!($length), "`]): what follows cannot be told apart.")]
+            #[must_use]
+            pub const fn iter(&self) -> $raws<'a> {
+                $raws($crate::tlv::Tlvs(self.0))
+            }
+
+            #[doc = concat!("Walks the ", $one, "s in order, validating each with [`", stringify!($item), "::parse`].")]
+            ///
+            /// Ends after a framing error, but goes on after one that is not valid.
+            #[must_use]
+            pub const fn parsed(&self) -> $items<'a> {
+                $items(self.iter())
+            }
+
+            /// Checks the framing of the whole list at once.
+            ///
+            /// # Errors
+            #[doc = concat!("[`ChunkError::", stringify!($partial), "`] or [`ChunkError::", stringify!($length), "`].")]
+            pub fn check(&self) -> Result<(), ChunkError> {
+                self.iter().try_for_each(|item| item.map(drop))
+            }
+        }
+
+        impl<'a> IntoIterator for $list<'a> {
+            type Item = Result<$raw<'a>, ChunkError>;
+            type IntoIter = $raws<'a>;
+
+            fn into_iter(self) -> $raws<'a> {
+                self.iter()
+            }
+        }
+
+        #[doc = concat!("Iterator over ", $one, "s, made by [`", stringify!($list), "::iter`].")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $raws<'a>($crate::tlv::Tlvs<'a>);
+
+        impl<'a> Iterator for $raws<'a> {
+            type Item = Result<$raw<'a>, ChunkError>;
+
+            fn next(&mut self) -> Option<Self::Item> {
+                use $crate::tlv::{RawTlv, TlvError};
+                Some(match self.0.next()? {
+                    Ok(RawTlv { kind, value, bytes }) => {
+                        Ok($raw { $kind: $number(kind), value, bytes })
+                    }
+                    Err(TlvError::Partial { available }) => Err(ChunkError::$partial { available }),
+                    Err(TlvError::Length { kind, length, available }) => {
+                        Err(ChunkError::$length { $kind: $number(kind), length, available })
+                    }
+                })
+            }
+        }
+
+        impl std::iter::FusedIterator for $raws<'_> {}
+
+        #[doc = concat!("Iterator over validated ", $one, "s, made by [`", stringify!($list), "::parsed`].")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $items<'a>($raws<'a>);
+
+        impl<'a> Iterator for $items<'a> {
+            type Item = Result<$item<'a>, ChunkError>;
+
+            fn next(&mut self) -> Option<Self::Item> {
+                Some(self.0.next()?.and_then($item::parse))
+            }
+        }
+
+        impl std::iter::FusedIterator for $items<'_> {}
+    };
+}
+
+pub(crate) use tlv_list;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,32 +1,11 @@
 //! Cause Codes (RFC 9260 §3.3.10, table 11).
 
-use std::fmt;
+use crate::code_points::code_points;
 
-/// Cause Code field (RFC 9260 §3.3.10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CauseCode(
-    /// The number on the wire.
-    pub u16,
-);
+code_points! {
+    /// Cause Code field (RFC 9260 §3.3.10).
+    CauseCode(u16), "code {}";
 
-macro_rules! cause_codes {
-    ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
-        impl CauseCode {
-            $($(#[$doc])* pub const $name: Self = Self($value);)*
-
-            /// The name in RFC 9260, `None` for a code it does not define.
-            #[must_use]
-            pub const fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$name => Some($label),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-cause_codes! {
     /// RFC 9260 §3.3.10.1.
     INVALID_STREAM_IDENTIFIER = 1, "Invalid Stream Identifier";
     /// RFC 9260 §3.3.10.2.
@@ -53,13 +32,4 @@ cause_codes! {
     USER_INITIATED_ABORT = 12, "User-Initiated Abort";
     /// RFC 9260 §3.3.10.13.
     PROTOCOL_VIOLATION = 13, "Protocol Violation";
-}
-
-impl fmt::Display for CauseCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => write!(f, "code {}", self.0),
-        }
-    }
 }

@@ -7,65 +7,11 @@ pub use cause_code::CauseCode;
 pub use writer::CauseWriter;
 
 use crate::reader::Reader;
-use crate::tlv::{RawTlv, TlvError, Tlvs};
+use crate::tlv::tlv_list;
 use crate::{ChunkError, ParameterTypes, Parameters, StreamId, Tsn};
 
-/// A list of error causes as it stands in a chunk: a cheap view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Causes<'a>(&'a [u8]);
-
-impl<'a> Causes<'a> {
-    /// A view of bytes that are, or claim to be, a list of error causes.
-    #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes of the list.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &'a [u8] {
-        self.0
-    }
-
-    /// Whether there is no cause.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Walks the causes in order, checking framing only.
-    ///
-    /// Ends after the first error ([`ChunkError::PartialCause`] or [`ChunkError::CauseLength`]);
-    /// the list of a parsed chunk has none.
-    #[must_use]
-    pub const fn iter(&self) -> RawCauses<'a> {
-        RawCauses(Tlvs(self.0))
-    }
-
-    /// Walks the causes in order, validating each with [`Cause::parse`].
-    ///
-    /// Ends after a framing error, but goes on after [`ChunkError::InvalidCause`].
-    #[must_use]
-    pub const fn parsed(&self) -> ParsedCauses<'a> {
-        ParsedCauses(self.iter())
-    }
-
-    /// Checks the framing of the whole list at once.
-    ///
-    /// # Errors
-    /// [`ChunkError::PartialCause`] or [`ChunkError::CauseLength`].
-    pub fn check(&self) -> Result<(), ChunkError> {
-        self.iter().try_for_each(|cause| cause.map(drop))
-    }
-}
-
-impl<'a> IntoIterator for Causes<'a> {
-    type Item = Result<RawCause<'a>, ChunkError>;
-    type IntoIter = RawCauses<'a>;
-
-    fn into_iter(self) -> RawCauses<'a> {
-        self.iter()
-    }
+tlv_list! {
+    "error cause": Causes, RawCause { code: CauseCode }, Cause, RawCauses, ParsedCauses, PartialCause, CauseLength
 }
 
 /// An error cause whose framing is sound; its content has not been looked at.
@@ -78,42 +24,6 @@ pub struct RawCause<'a> {
     /// The whole cause with its header, without padding.
     pub bytes: &'a [u8],
 }
-
-/// Iterator over error causes, made by [`Causes::iter`].
-#[derive(Clone, Copy, Debug)]
-pub struct RawCauses<'a>(Tlvs<'a>);
-
-impl<'a> Iterator for RawCauses<'a> {
-    type Item = Result<RawCause<'a>, ChunkError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(match self.0.next()? {
-            Ok(RawTlv { kind, value, bytes }) => {
-                Ok(RawCause { code: CauseCode(kind), value, bytes })
-            }
-            Err(TlvError::Partial { available }) => Err(ChunkError::PartialCause { available }),
-            Err(TlvError::Length { kind, length, available }) => {
-                Err(ChunkError::CauseLength { code: CauseCode(kind), length, available })
-            }
-        })
-    }
-}
-
-impl std::iter::FusedIterator for RawCauses<'_> {}
-
-/// Iterator over validated error causes, made by [`Causes::parsed`].
-#[derive(Clone, Copy, Debug)]
-pub struct ParsedCauses<'a>(RawCauses<'a>);
-
-impl<'a> Iterator for ParsedCauses<'a> {
-    type Item = Result<Cause<'a>, ChunkError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.and_then(Cause::parse))
-    }
-}
-
-impl std::iter::FusedIterator for ParsedCauses<'_> {}
 
 /// A validated error cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,32 +1,11 @@
 //! Chunk Types and what to do with unknown ones (RFC 9260 §3.2, tables 1 and 2).
 
-use std::fmt;
+use crate::code_points::code_points;
 
-/// Chunk Type field (RFC 9260 §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChunkType(
-    /// The number on the wire.
-    pub u8,
-);
+code_points! {
+    /// Chunk Type field (RFC 9260 §3.2).
+    ChunkType(u8), "type {}";
 
-macro_rules! chunk_types {
-    ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
-        impl ChunkType {
-            $($(#[$doc])* pub const $name: Self = Self($value);)*
-
-            /// The name in the RFCs, `None` for a type without one here.
-            #[must_use]
-            pub const fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$name => Some($label),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-chunk_types! {
     /// Payload data (RFC 9260 §3.3.1).
     DATA = 0, "DATA";
     /// Initiation (RFC 9260 §3.3.2).
@@ -86,15 +65,6 @@ impl ChunkType {
     #[must_use]
     pub const fn unknown_action(self) -> UnknownAction {
         UnknownAction::from_high_bits(self.0 >> 6)
-    }
-}
-
-impl fmt::Display for ChunkType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => write!(f, "type {}", self.0),
-        }
     }
 }
 

@@ -70,7 +70,7 @@ impl InitFields {
     }
 }
 
-/// An INIT chunk.
+/// An INIT chunk, or by the name of [`InitAck`](crate::InitAck) an INIT ACK chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Init<'a> {
     /// Tag the receiver shall put into every packet of the association. May be 0 here, which the

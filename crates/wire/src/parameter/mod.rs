@@ -9,64 +9,11 @@ pub use parameter_type::ParameterType;
 pub use writer::ParameterWriter;
 
 use crate::ChunkError;
-use crate::tlv::{RawTlv, TlvError, Tlvs};
+use crate::tlv::tlv_list;
 
-/// A list of parameters as it stands in a chunk: a cheap view, not validated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Parameters<'a>(&'a [u8]);
-
-impl<'a> Parameters<'a> {
-    /// A view of bytes that are, or claim to be, a list of parameters.
-    #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes of the list.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &'a [u8] {
-        self.0
-    }
-
-    /// Whether there is no parameter.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Walks the parameters in order, checking framing only.
-    ///
-    /// Ends after the first error ([`ChunkError::PartialParameter`] or
-    /// [`ChunkError::ParameterLength`]): what follows cannot be told apart.
-    #[must_use]
-    pub const fn iter(&self) -> RawParameters<'a> {
-        RawParameters(Tlvs(self.0))
-    }
-
-    /// Walks the parameters in order, validating each with [`Parameter::parse`].
-    ///
-    /// Ends after a framing error, but goes on after [`ChunkError::InvalidParameter`].
-    #[must_use]
-    pub const fn parsed(&self) -> ParsedParameters<'a> {
-        ParsedParameters(self.iter())
-    }
-
-    /// Checks the framing of the whole list at once.
-    ///
-    /// # Errors
-    /// [`ChunkError::PartialParameter`] or [`ChunkError::ParameterLength`].
-    pub fn check(&self) -> Result<(), ChunkError> {
-        self.iter().try_for_each(|parameter| parameter.map(drop))
-    }
-}
-
-impl<'a> IntoIterator for Parameters<'a> {
-    type Item = Result<RawParameter<'a>, ChunkError>;
-    type IntoIter = RawParameters<'a>;
-
-    fn into_iter(self) -> RawParameters<'a> {
-        self.iter()
-    }
+tlv_list! {
+    "parameter": Parameters, RawParameter { parameter_type: ParameterType }, Parameter, RawParameters,
+    ParsedParameters, PartialParameter, ParameterLength
 }
 
 /// A parameter whose framing is sound; its value has not been looked at.
@@ -88,44 +35,6 @@ impl RawParameter<'_> {
         }
     }
 }
-
-/// Iterator over parameters, made by [`Parameters::iter`].
-#[derive(Clone, Copy, Debug)]
-pub struct RawParameters<'a>(Tlvs<'a>);
-
-impl<'a> Iterator for RawParameters<'a> {
-    type Item = Result<RawParameter<'a>, ChunkError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(match self.0.next()? {
-            Ok(RawTlv { kind, value, bytes }) => {
-                Ok(RawParameter { parameter_type: ParameterType(kind), value, bytes })
-            }
-            Err(TlvError::Partial { available }) => Err(ChunkError::PartialParameter { available }),
-            Err(TlvError::Length { kind, length, available }) => Err(ChunkError::ParameterLength {
-                parameter_type: ParameterType(kind),
-                length,
-                available,
-            }),
-        })
-    }
-}
-
-impl std::iter::FusedIterator for RawParameters<'_> {}
-
-/// Iterator over validated parameters, made by [`Parameters::parsed`].
-#[derive(Clone, Copy, Debug)]
-pub struct ParsedParameters<'a>(RawParameters<'a>);
-
-impl<'a> Iterator for ParsedParameters<'a> {
-    type Item = Result<Parameter<'a>, ChunkError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.and_then(Parameter::parse))
-    }
-}
-
-impl std::iter::FusedIterator for ParsedParameters<'_> {}
 
 /// A list of parameter types: the value of a Supported Address Types parameter and of a Missing
 /// Mandatory Parameter error cause.

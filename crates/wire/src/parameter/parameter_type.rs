@@ -1,35 +1,13 @@
 //! Parameter Types (RFC 9260 §3.2.1 and the IANA registry).
 
-use std::fmt;
-
 use crate::UnknownAction;
+use crate::code_points::code_points;
 
-/// Parameter Type field (RFC 9260 §3.2.1). Types are unique across all chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ParameterType(
-    /// The number on the wire.
-    pub u16,
-);
+//= RFC 9260 3.2.1-4 3.2.1-5
+code_points! {
+    /// Parameter Type field (RFC 9260 §3.2.1). Types are unique across all chunks.
+    ParameterType(u16), "type {:#06x}";
 
-macro_rules! parameter_types {
-    ($($(#[$doc:meta])* $name:ident = $value:literal, $label:literal;)*) => {
-        //= RFC 9260 3.2.1-4 3.2.1-5
-        impl ParameterType {
-            $($(#[$doc])* pub const $name: Self = Self($value);)*
-
-            /// The name in the RFCs, `None` for a type without one here.
-            #[must_use]
-            pub const fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$name => Some($label),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-parameter_types! {
     /// Heartbeat Info (RFC 9260 §3.3.5).
     HEARTBEAT_INFO = 1, "Heartbeat Info";
     /// IPv4 Address (RFC 9260 §3.3.2.1.1).
@@ -66,15 +44,6 @@ impl ParameterType {
     pub const fn unknown_action(self) -> UnknownAction {
         let [high, _] = self.0.to_be_bytes();
         UnknownAction::from_high_bits(high >> 6)
-    }
-}
-
-impl fmt::Display for ParameterType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => write!(f, "type {:#06x}", self.0),
-        }
     }
 }
 
