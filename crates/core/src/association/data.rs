@@ -26,6 +26,7 @@ impl Association {
             return;
         };
         incoming.has_data = true;
+        incoming.ends_in_duplicate = false;
         //= RFC 9260 6.2-19
         incoming.facts.immediate |= data.flags.immediate;
         incoming.retransmission |= data.flags.retransmission;
@@ -41,6 +42,7 @@ impl Association {
                 self.journal.stats.duplicate_chunks_received += 1;
                 receiver.received.note_duplicate(data.tsn);
                 incoming.facts.duplicates = true;
+                incoming.ends_in_duplicate = true;
                 return;
             }
             Arrival::OutOfRange => {

@@ -29,6 +29,8 @@ pub(super) struct Incoming<'a> {
     /// What the acknowledgement rules need to know of its DATA chunks.
     pub(super) facts: PacketFacts,
     pub(super) has_data: bool,
+    /// The last DATA chunk so far had come before.
+    pub(super) ends_in_duplicate: bool,
     pub(super) has_sack: bool,
     /// The lowest TSN of its DATA chunks, unwrapped; 0 for one received before.
     pub(super) lowest: Option<u64>,
@@ -94,6 +96,7 @@ impl Association {
             path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
             has_data: false,
+            ends_in_duplicate: false,
             has_sack: false,
             lowest: None,
             retransmission: false,
@@ -267,13 +270,16 @@ impl Association {
             let source = self.answer_source(incoming);
             let Some(receiver) = &mut self.receiver else { return };
             receiver.ack_source = source;
-            let filled = incoming.facts.gap && self.config.profile.sack.when_filled;
+            let sack = &self.config.profile.sack;
+            let filled = incoming.facts.gap && sack.when_filled;
+            let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;
             let mut gap = filled || receiver.received.has_gaps();
             if let Some(dac) = &mut receiver.dac {
                 dac.on_packet(incoming.arrival);
                 gap &= !dac.ignores_gaps();
             }
-            receiver.delayed.on_packet(now, PacketFacts { gap, ..incoming.facts });
+            let immediate = incoming.facts.immediate || repeated;
+            receiver.delayed.on_packet(now, PacketFacts { gap, immediate, ..incoming.facts });
             //= RFC 9260 6.4-3 6.7-2
             receiver.ack_path = incoming.path;
             receiver.retransmission |= incoming.retransmission;

@@ -64,6 +64,9 @@ parameters! {
         /// What fills the last gap is acknowledged at once (RFC 5681 §4.2). Default true. Linux 2.6.15 does
         /// so only while TSNs are missing afterwards: then T3-rtx can expire before the SACK comes.
         when_filled: bool = true,
+        /// A packet whose last DATA chunk is a duplicate is acknowledged at once, also if there is new DATA
+        /// before it (RFC 9260 §6.2: "MAY"). Default false. Linux does so (`sctp_sf_eat_data_6_2`).
+        if_last_is_duplicate: bool = false,
         /// When SACKs are not delayed at all. Default `never`.
         no_delay: NoDelay = NoDelay::Never,
         /// The sender asks for a SACK at once when a packet takes the last of what waits (I bit,

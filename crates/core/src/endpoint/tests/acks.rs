@@ -91,6 +91,26 @@ fn a_packet_of_duplicates_is_acknowledged_at_once_and_reports_them() {
     assert_eq!(std::iter::from_fn(|| script.recv()).count(), 2, "nothing is delivered twice");
 }
 
+#[test]
+fn linux_goes_by_the_last_chunk_of_a_packet() {
+    // RFC 9260 §6.2: with new DATA beside the duplicates "the endpoint MAY immediately send a SACK chunk".
+    let linux = profile("rfc9260", "[sack]\nif_last_is_duplicate = true");
+    for (config, at_once) in [(standard(), false), (linux, true)] {
+        let mut script = started_with(&config);
+        let repeated_last = script.give(|w| {
+            write_data(w, nth(1), 10);
+            write_data(w, nth(0), 10);
+        });
+        assert_eq!(repeated_last.len(), usize::from(at_once));
+        let mut script = started_with(&config);
+        let new_last = script.give(|w| {
+            write_data(w, nth(0), 10);
+            write_data(w, nth(1), 10);
+        });
+        assert!(new_last.is_empty());
+    }
+}
+
 //= RFC 9260 6.2-15 6.2-16 6.7-1 7.2.4-1
 #[test]
 fn gaps_are_reported_at_once_until_they_are_filled() {
