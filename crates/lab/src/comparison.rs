@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tresse_report::{Estimate, Unit};
 
 use crate::mistake::{Checked, require};
+use crate::poisson;
 
 /// How a published number relates to ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +115,7 @@ impl Claim {
         let size = size.trim_start_matches('+');
         match (self.relation, &self.tolerance_why) {
             (Relation::Below | Relation::Above, _) => "all of the interval".into(),
-            (Relation::Equal, _) if self.counted => "2 deviations of a count".into(),
+            (Relation::Equal, _) if self.counted => "95 % of counts".into(),
             (Relation::Equal, _) if self.one_run => {
                 format!("{size}: 10 %, or where 95 % of our runs are")
             }
@@ -132,16 +133,20 @@ impl Claim {
         }
     }
 
-    /// The largest difference from `ours` that counts as agreement.
-    fn room(&self, ours: Estimate) -> f64 {
-        // What one run counts is spread as a Poisson distribution with our mean is, or more: chunks that
-        // travel in one packet come in clumps, which our own runs show.
-        let poisson = 2.0 * ours.value.max(0.0).sqrt();
-        let runs = ours.prediction().unwrap_or(0.0);
+    /// The value is where one more run of ours would be, with a probability of 95 %.
+    fn is_as_our_runs(&self, ours: Estimate) -> bool {
+        (ours.value - self.value).abs() <= ours.prediction().unwrap_or(0.0)
+    }
+
+    /// About equal.
+    fn is_about(&self, ours: Estimate) -> bool {
+        let near = (ours.value - self.value).abs() <= self.tolerance;
         match (self.counted, self.one_run) {
-            (true, _) => poisson.max(runs),
-            (false, true) => self.tolerance.max(runs),
-            (false, false) => self.tolerance,
+            // What one run counts is spread as a Poisson distribution with our mean is, or more: chunks that
+            // travel in one packet come in clumps, which our own runs show.
+            (true, _) => poisson::is_usual(self.value, ours.value) || self.is_as_our_runs(ours),
+            (false, true) => near || self.is_as_our_runs(ours),
+            (false, false) => near,
         }
     }
 
@@ -151,7 +156,7 @@ impl Claim {
         match self.relation {
             // Something that never happens is not about as much as something that does.
             Relation::Equal if self.value != 0.0 && low == 0.0 && high == 0.0 => false,
-            Relation::Equal => difference.abs() <= self.room(ours),
+            Relation::Equal => self.is_about(ours),
             Relation::Below => high < self.value,
             Relation::Above => low > self.value,
             Relation::AtMost => difference <= self.tolerance,
@@ -180,8 +185,8 @@ pub struct Published<M> {
     /// Where the tolerance comes from, if it is not the default.
     #[serde(default)]
     pub tolerance_why: Option<String>,
-    /// `true`: a number of events, of which the paper has counted one run. It agrees if it is within
-    /// two deviations of what one run counts, by ours. Default `false`.
+    /// `true`: a number of events, of which the paper has counted one run. It agrees if it is
+    /// where 95 % of the counts of single runs are, by ours. Default `false`.
     #[serde(default)]
     pub counted: bool,
     /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
@@ -360,7 +365,7 @@ mod tests {
         {
             assert_eq!(verdict(&counted(published), 100.0, 0.5), expected, "{published}");
         }
-        assert_eq!(counted(1.0).tolerance_text(), "2 deviations of a count");
+        assert_eq!(counted(1.0).tolerance_text(), "95 % of counts");
     }
 
     #[test]
@@ -379,6 +384,11 @@ mod tests {
         let clumps = Claim { counted: true, value: 150.0, ..claim(Relation::Equal) };
         assert_eq!(of(&clumps, &[100.0, 101.0, 99.0, 100.0]), Verdict::Differs);
         assert_eq!(of(&clumps, &[60.0, 140.0, 80.0, 120.0]), Verdict::Agrees);
+        // One event in a run, where ours have 0.1 on average, is one run in ten.
+        let mut seldom = vec![0.0; 10];
+        seldom[0] = 1.0;
+        assert_eq!(of(&Claim { value: 1.0, ..clumps.clone() }, &seldom), Verdict::Agrees);
+        assert_eq!(of(&Claim { value: 3.0, ..clumps }, &seldom), Verdict::Differs);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod experiment;
 pub mod flow;
 mod mistake;
 pub mod overrides;
+mod poisson;
 #[cfg(target_os = "linux")]
 mod real_time;
 pub mod report;

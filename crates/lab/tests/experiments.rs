@@ -226,7 +226,7 @@ fn tolerances_have_a_reason_and_no_number_counts_twice() {
     for (id, claims) in &all {
         for claim in claims {
             let text = claim.tolerance_text();
-            let reasons = [": ", "none", "2 deviations of a count", "all of the interval"];
+            let reasons = [": ", "none", "95 % of counts", "all of the interval"];
             assert!(reasons.iter().any(|r| text.contains(r)), "{id}: {}: {text}", claim.what);
             let Some(other) = &claim.repeats else { continue };
             repeats += 1;
