@@ -1,10 +1,10 @@
 //! Time to handle a SACK, as Sarnow 2017 §5.1.2, §5.1.3 and §5.3 measured it in FreeBSD (Figures
 //! 5.2, 5.4 and 5.8): similar paths (50 and 50 Mbit/s) and dissimilar ones (10 and 100 or 140), the
-//! scoreboard beside the reference's three walks over the queue (`walk.rs`), both with the same
-//! SACKs (`links.rs`). Then how the scoreboard's time depends on what is outstanding and reported.
+//! scoreboard beside the reference's three walks over the queue and the thesis' own walk with an
+//! array (`walk.rs`), all with the same SACKs (`links.rs`). Then how the scoreboard's time depends on what is outstanding and reported.
 //!
 //! `cargo bench -p tresse-core --bench sack_handling` prints tables; `cargo test` runs this file
-//! without `--bench`: it compares what both make of every SACK and measures nothing. A time is that
+//! without `--bench`: it compares what they make of every SACK and measures nothing. A time is that
 //! from the parsed chunk to what it changed and which chunks it struck, and includes reading the
 //! clock once.
 
@@ -146,21 +146,22 @@ fn measure<H: Handler>(handler: H, mbit: [u64; 2], length: Duration) -> Samples 
     measured.samples
 }
 
-fn histogram(ours: &Samples, walk: &Samples) {
+fn histogram(columns: &[(&str, Samples); 3]) {
     // The classes of the paper's Figure 5.4: powers of two of a nanosecond.
     let class = |nanos: u64| nanos.max(1).ilog2();
-    let all = ours.nanos.iter().chain(&walk.nanos);
+    let all = columns.iter().flat_map(|(_, samples)| &samples.nanos);
     let (low, high) = all.fold((u32::MAX, 0), |(l, h), n| (l.min(class(*n)), h.max(class(*n))));
-    println!("  {:>19} {:>11} {:>11}", "time", "scoreboard", "three walks");
+    let [ours, walk, array] = columns.each_ref().map(|(name, _)| name);
+    println!("  {:>19} {ours:>11} {walk:>11} {array:>14}", "time");
     for k in low..=high {
         let share = |samples: &Samples| {
             let within = samples.nanos.iter().filter(|n| class(**n) == k).count();
             100.0 * within as f64 / samples.nanos.len() as f64
         };
         let (from, to) = ((1u64 << k) as f64 / 1000.0, (2u64 << k) as f64 / 1000.0);
-        let (ours, walk) = (share(ours), share(walk));
-        if ours + walk >= 0.01 {
-            println!("  {from:>7.2} to {to:>6.2} µs {ours:>9.2} % {walk:>9.2} %");
+        let [ours, walk, array] = columns.each_ref().map(|(_, samples)| share(samples));
+        if ours + walk + array >= 0.01 {
+            println!("  {from:>7.2} to {to:>6.2} µs {ours:>9.2} % {walk:>9.2} % {array:>12.2} %");
         }
     }
 }
@@ -168,8 +169,12 @@ fn histogram(ours: &Samples, walk: &Samples) {
 fn compare_times() {
     let length = Duration::from_secs(20);
     for (name, mbit) in SCENARIOS {
-        let ours = measure(Board::new(), mbit, length);
-        let walk = measure(Walk::new(FIRST), mbit, length);
+        let columns = [
+            ("scoreboard", measure(Board::new(), mbit, length)),
+            ("three walks", measure(Walk::new(FIRST), mbit, length)),
+            ("walk and array", measure(Walk::with_array(FIRST), mbit, length)),
+        ];
+        let (_, ours) = &columns[0];
         println!(
             "{name} paths, {} and {} Mbit/s, {length:?}: {} SACKs",
             mbit[0],
@@ -181,28 +186,31 @@ fn compare_times() {
             "  TSNs in gap blocks: to 100 {:.1} %, to 250 {:.1} %, to 500 {:.1} %, to 750 {:.1} %, more {:.1} %",
             shares[0], shares[1], shares[2], shares[3], shares[4],
         );
-        histogram(&ours, &walk);
-        for (name, samples) in [("scoreboard", &ours), ("three walks", &walk)] {
+        histogram(&columns);
+        for (name, samples) in &columns {
             let mean = samples.total() / samples.nanos.len() as f64 / 1000.0;
             let [p50, p90, p99] = [50, 90, 99].map(|p| samples.percentile(p));
             let share = 100.0 * samples.total() / length.as_nanos() as f64;
             println!(
-                "  {name:<11} mean {mean:.2} µs, median {p50:.2}, 90 % {p90:.2}, 99 % {p99:.2}; \
+                "  {name:<14} mean {mean:.2} µs, median {p50:.2}, 90 % {p90:.2}, 99 % {p99:.2}; \
                  {share:.2} % of the time"
             );
         }
-        println!(
-            "  three walks / scoreboard: mean {:.1}, median {:.1}\n",
-            walk.total() / ours.total(),
-            walk.percentile(50) / ours.percentile(50),
-        );
+        for (name, walk) in &columns[1..] {
+            println!(
+                "  {name} / scoreboard: mean {:.1}, median {:.1}",
+                walk.total() / ours.total(),
+                walk.percentile(50) / ours.percentile(50),
+            );
+        }
+        println!();
     }
 }
 
-/// Both at once, and whether they agree.
+/// All at once, and whether they agree.
 struct Agreement {
     board: Board,
-    walk: Walk,
+    walks: [Walk; 2],
     sent: u64,
     gap_acked: Vec<usize>,
 }
@@ -210,27 +218,27 @@ struct Agreement {
 impl Watcher for Agreement {
     fn sent(&mut self, now: Time, path: u8) {
         self.board.send(now, path);
-        Handler::sent(&mut self.walk, now, path);
+        self.walks.iter_mut().for_each(|walk| walk.sent(now, path));
         self.sent += 1;
     }
 
     fn sack(&mut self, packet: &[u8], gap_acked: usize) {
         with_sack(packet, |sack| {
             self.board.on_sack(sack);
-            self.walk.on_sack(sack);
+            self.walks.iter_mut().for_each(|walk| walk.on_sack(sack));
         });
         let board = &self.board.board;
-        assert_eq!([0, 1].map(|path| board.flight(PathId(path))), self.walk.flight);
+        for walk in &self.walks {
+            assert_eq!([0, 1].map(|path| board.flight(PathId(path))), walk.flight);
+        }
         let first = board.unwrap(Tsn(FIRST as u32));
         let mut beyond = 0;
         for seq in board.cumulative() + 1..board.next_seq() {
             let acked = board.is_acked(seq);
-            assert_eq!(
-                acked,
-                self.walk.is_acked(seq - first + FIRST),
-                "TSN {}",
-                seq - first + FIRST
-            );
+            let tsn = seq - first + FIRST;
+            for walk in &self.walks {
+                assert_eq!(acked, walk.is_acked(tsn), "TSN {tsn}");
+            }
             beyond += usize::from(acked);
         }
         assert_eq!(beyond, gap_acked);
@@ -239,19 +247,19 @@ impl Watcher for Agreement {
     }
 }
 
-/// Both acknowledge the same, and the paths make such gaps as the paper saw (§5.1.2: with similar
+/// All acknowledge the same, and the paths make such gaps as the paper saw (§5.1.2: with similar
 /// paths 90 % of the SACKs report less than 100 TSNs, with dissimilar ones 1.5 %).
 fn check() {
     for (name, mbit) in SCENARIOS {
-        let (board, walk) = (Board::new(), Walk::new(FIRST));
-        let mut agreement = Agreement { board, walk, sent: 0, gap_acked: Vec::new() };
+        let (board, walks) = (Board::new(), [Walk::new(FIRST), Walk::with_array(FIRST)]);
+        let mut agreement = Agreement { board, walks, sent: 0, gap_acked: Vec::new() };
         links::run(mbit, 2_000_000_000, &mut agreement);
         let samples = Samples { nanos: Vec::new(), gap_acked: agreement.gap_acked };
         assert!(samples.gap_acked.len() > 1000, "{name}: {} SACKs", samples.gap_acked.len());
         let few = samples.share(0..101);
         let plausible = if mbit[0] == mbit[1] { few >= 90.0 } else { few <= 10.0 };
         assert!(plausible, "{name} {mbit:?}: {few} % of the SACKs report at most 100 TSNs");
-        println!("{name} {mbit:?}: {} SACKs, the same to both", samples.gap_acked.len());
+        println!("{name} {mbit:?}: {} SACKs, the same to all", samples.gap_acked.len());
     }
     steady::check();
 }

@@ -1,6 +1,7 @@
 //! The reference's way to handle a SACK, after Sarnow 2017 §5.1.4, §5.2 and Figures 5.5, 5.6, A.3
 //! and A.4: every outstanding chunk is an object of its own in a queue, which three loops walk from
-//! its first element. For comparison only.
+//! its first element; or, in the thesis' efficient form, the first of them lists what the others need
+//! to see. For comparison only.
 
 use std::collections::VecDeque;
 
@@ -28,13 +29,25 @@ struct Chunk {
 pub(crate) struct Walk {
     queue: VecDeque<Box<Chunk>>,
     next: u64,
+    /// `outstanding_tsn_arr` of the efficient form: where the chunks are that no block of the SACK
+    /// reports, up to its last block.
+    outstanding: Option<Vec<usize>>,
     /// Bytes in flight on each path.
     pub(crate) flight: [usize; 2],
 }
 
+/// `net.inet.sctp.outstanding_arr_max_size`: chunks beyond are not listed.
+const ARRAY: usize = 1024;
+
 impl Walk {
+    /// The reference: every loop walks over all.
     pub(crate) fn new(first: u64) -> Walk {
-        Walk { queue: VecDeque::new(), next: first, flight: [0; 2] }
+        Walk { queue: VecDeque::new(), next: first, outstanding: None, flight: [0; 2] }
+    }
+
+    /// The efficient form (§5.2).
+    pub(crate) fn with_array(first: u64) -> Walk {
+        Walk { outstanding: Some(Vec::with_capacity(ARRAY)), ..Walk::new(first) }
     }
 
     pub(crate) fn send(&mut self, path: u8, size: usize) {
@@ -65,12 +78,16 @@ impl Walk {
         self.strike_gap_ack_blocks(newest, htna);
     }
 
-    /// Marks what the blocks report; the highest TSN newly acknowledged on each path.
+    /// Marks what the blocks report, and lists what they do not; the highest TSN newly acknowledged on
+    /// each path.
     fn handle_segments(
         &mut self,
         cumulative: u64,
         blocks: impl Iterator<Item = GapAckBlock>,
     ) -> [Option<u64>; 2] {
+        // What is marked must be told from what was before, unless only the list is looked at.
+        let reported = if self.outstanding.is_some() { State::Acked } else { State::Marked };
+        self.outstanding.iter_mut().for_each(Vec::clear);
         let mut newest = [None; 2];
         let mut at = 0;
         for block in blocks {
@@ -88,7 +105,9 @@ impl Walk {
                             self.flight[chunk.path] -= chunk.size;
                         }
                     }
-                    chunk.state = State::Marked;
+                    chunk.state = reported;
+                } else if let Some(list) = self.outstanding.as_mut().filter(|l| l.len() < ARRAY) {
+                    list.push(at);
                 }
                 at += 1;
             }
@@ -96,31 +115,46 @@ impl Walk {
         newest
     }
 
-    /// What is still `Acked` was not reported again.
-    fn check_for_revoked(&mut self, htna: u64) {
-        for chunk in self.queue.iter_mut().take_while(|chunk| chunk.tsn <= htna) {
-            match chunk.state {
-                State::Acked => {
-                    chunk.state = State::Sent(0);
-                    self.flight[chunk.path] += chunk.size;
+    /// Looks at every chunk up to `htna`, or at those of them that are listed.
+    fn visit(&mut self, htna: u64, look: impl Fn(&mut Chunk, &mut [usize; 2])) {
+        let (queue, flight) = (&mut self.queue, &mut self.flight);
+        match &self.outstanding {
+            None => {
+                let up_to = queue.iter_mut().take_while(|chunk| chunk.tsn <= htna);
+                up_to.for_each(|chunk| look(chunk, flight));
+            }
+            Some(list) => {
+                for at in list {
+                    let Some(chunk) = queue.get_mut(*at).filter(|c| c.tsn <= htna) else { break };
+                    look(chunk, flight);
                 }
-                State::Marked => chunk.state = State::Acked,
-                _ => {}
             }
         }
     }
 
+    /// What is still `Acked` was not reported again.
+    fn check_for_revoked(&mut self, htna: u64) {
+        self.visit(htna, |chunk, flight| match chunk.state {
+            State::Acked => {
+                chunk.state = State::Sent(0);
+                flight[chunk.path] += chunk.size;
+            }
+            State::Marked => chunk.state = State::Acked,
+            _ => {}
+        });
+    }
+
     /// Counts miss indications, as Split Fast Retransmit does: by what the chunk's own path brought.
     fn strike_gap_ack_blocks(&mut self, newest: [Option<u64>; 2], htna: u64) {
-        for chunk in self.queue.iter_mut().take_while(|chunk| chunk.tsn <= htna) {
-            let State::Sent(misses) = chunk.state else { continue };
+        self.visit(htna, |chunk, flight| {
+            let State::Sent(misses) = chunk.state else { return };
             if newest[chunk.path].is_some_and(|newest| newest > chunk.tsn) {
                 chunk.state = State::Sent(misses + 1);
                 if misses == 2 {
                     chunk.state = State::Resend;
-                    self.flight[chunk.path] -= chunk.size;
+                    flight[chunk.path] -= chunk.size;
                 }
             }
-        }
+        });
     }
 }
