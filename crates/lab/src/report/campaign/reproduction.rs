@@ -50,10 +50,11 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          by hand. Four counts, which are never added: values that a paper prints or draws; orderings and \
          effects that it claims; agreement with ns-2; and what this project wants of itself. No number \
          counts twice: a row that repeats one of another experiment says which.\n\n\
-         - *A value* is within if it differs by no more than its tolerance: two deviations of a count \
-         where the paper counted events of one run, or as far as 95 % of single runs of ours are from \
-         their mean if that is more; else what the row says, else 10 % (5 points of a percentage). The \
-         outcome of one run, such as its largest delay, may also be where 95 % of our runs are. Something that never happens here is not within reach of something that does.\n\
+         - *A value* is within if it differs by no more than its tolerance: what the row says, else 10 % (5 \
+         points of a percentage). Where the paper counted events of one run it is where 95 % of counts are, by \
+         Poisson's limits for our mean or by the spread of our runs. The outcome of one run, such as its \
+         largest delay, may also be where 95 % of our runs are. Something that never happens here is not \
+         within reach of something that does.\n\
          - *An effect* is within if all of the interval of ours (95 % confidence; the extremes of a \
          median; the value of a single run) is on its side: a difference of nothing is none. `≥` and `≤` \
          are bounds that ours may touch.\n\
