@@ -247,16 +247,19 @@ impl Association {
     /// RFC 5681 §4.3, RFC 8985 §9.3: "the loss of a retransmission must be taken as two indications of
     /// congestion and therefore trigger two separate reactions". RFC 9260 finds it by T3-rtx, which takes cwnd
     /// below the floor of ssthresh; RACK finds it in a round trip. A queue of a few packets does not hold that
-    /// floor, which is there for the SACKs of a fast retransmit: here it is RFC 5681's, of two packets.
+    /// floor, which is there for the SACKs of a fast retransmit: here it is RFC 5681's, of two packets, until
+    /// the recovery ends. Where even that is too much, one packet goes on, as after T3-rtx.
     fn lower_again(&mut self, now: Time, path: PathId) {
         let p = &mut self.paths[path];
         p.lowered_at = now;
-        let reducing = p.prr.take().is_some();
         let least = 2 * p.pmdcs();
         let control = p.control.get_mut();
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-        let half = if reducing { ssthresh } else { cwnd.min(ssthresh) } / 2;
-        control.set_window(half, ssthresh.min(half.max(least)));
+        let half = ssthresh / 2;
+        if half < least {
+            p.prr = None;
+        }
+        control.set_window(cwnd.min(half), ssthresh.min(half.max(least)));
         self.spare_window(path);
         self.trace_window(now, path, WindowCause::Loss);
     }
@@ -296,6 +299,23 @@ impl Association {
                 self.spare_window(path);
                 self.trace_window(now, path, WindowCause::RateReduction);
             }
+            self.restore_floor(path);
+        }
+    }
+
+    /// [`lower_again`](Self::lower_again) may have gone below the floor of ssthresh. A path that had held twice
+    /// as much holds the floor, too: slow start leads back to it, as RFC 9260 §7.2.3 has it after T3-rtx.
+    fn restore_floor(&mut self, path: PathId) {
+        if self.is_concurrent() {
+            return; // Coupled controls divide the floor among the paths.
+        }
+        let floor = self.profile().congestion.ssthresh_floor;
+        let p = &mut self.paths[path];
+        let floor = (floor * p.pmdcs() as f64) as usize;
+        let control = p.control.get_mut();
+        if control.ssthresh() < floor && p.cwnd_at_loss >= 2 * floor {
+            let cwnd = control.cwnd();
+            control.set_window(cwnd, floor);
         }
     }
 
