@@ -228,6 +228,39 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
 }
 
 #[test]
+fn a_bundled_chunk_can_keep_its_reports() {
+    // Two messages are lost, and the timeout's packet with both. The fast retransmit that follows does not
+    // stop the timer, which sends both once more before any SACK of that can come.
+    let head = SMALL.split("[[profile]]").next().unwrap();
+    let head = head
+        .replace(
+            "forward = { bandwidth_kbps = 10000, delay_ms = 50 }",
+            "forward = { delay_ms = 102, drop_data = [8, 9, 13] }",
+        )
+        .replace(
+            "backward = { bandwidth_kbps = 10000, delay_ms = 50 }",
+            "backward = { delay_ms = 104 }",
+        )
+        .replace("bundling = true", "bundling = true\nno_delay = true");
+    let text = format!(
+        "{head}\n[[profile]]\nname = \"lksctp-2.6.15\"\nlabel = \"Linux\"\n\n\
+         [workload.periodic]\nmessage_bytes = 100\nevery_ms = 256\nduration_s = 5\n\n\
+         [observe]\nretransmissions = true\n\n[replications]\ncount = 1\n\n\
+         [[table]]\ntitle = \"T\"\nmetrics = [\"retransmission.3.in-flight.count\", \
+         \"retransmission.3.reported-missing.count\"]\n"
+    );
+    let counts = |text: &str| {
+        let temp = tempfile::tempdir().unwrap();
+        let session = session(temp.path(), text, &Overrides::default());
+        session.run(temp.path(), quiet()).unwrap().report.tables[0].rows[0][1..].to_vec()
+    };
+    assert_eq!(counts(&text), ["1", "0"]);
+    let kept = text
+        .replace("retransmissions = true", "retransmissions = true\nbundled_keep_reports = true");
+    assert_eq!(counts(&kept), ["0", "1"]);
+}
+
+#[test]
 fn bulk_transfers_two_paths_and_changes_of_the_network() {
     let temp = tempfile::tempdir().unwrap();
     let head = SMALL.split("[[axis]]").next().unwrap();

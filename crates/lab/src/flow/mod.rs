@@ -230,6 +230,9 @@ fn one() -> u32 {
 pub struct Observe {
     /// Cumulative retransmission delays by number and type (Pedersen §3.2).
     pub retransmissions: bool,
+    /// A chunk that is bundled keeps the SACKs that reported it missing before, so that it is reported
+    /// missing ever after. Default: they are forgotten whenever it is sent again.
+    pub bundled_keep_reports: bool,
     /// RTO, measured RTT, RTO.Min and congestion window over time.
     pub series: bool,
     /// When each TSN was sent, sent again and acknowledged, which transmissions were lost, and

@@ -48,6 +48,12 @@ pub struct Line {
     /// The average delay.
     #[serde(default)]
     pub avg_ms: Option<f64>,
+    /// Why ours is thought to differ where it does (see [`Published`]).
+    #[serde(default)]
+    pub why: Option<String>,
+    /// The experiment that tested it.
+    #[serde(default)]
+    pub tested: Option<String>,
     /// The experiment that counts the same line already.
     #[serde(default)]
     pub repeats: Option<String>,
@@ -79,8 +85,8 @@ impl Printed {
                 counted: unit == Unit::Number,
                 one_run: unit != Unit::Number,
                 relation: Relation::Equal,
-                why: None,
-                tested: None,
+                why: line.why.clone(),
+                tested: line.tested.clone(),
                 repeats: line.repeats.clone(),
                 measure: Measure {
                     metric: format!(

@@ -164,8 +164,11 @@ impl WireObserver {
             Some(Kind::Timeout) => Kind::ReportedMissing,
             Some(_) => Kind::Fast,
         };
+        let bundled = cause.is_some();
         cause.get_or_insert(kind);
-        chunk.missing = 0;
+        if !(bundled && self.observe.bundled_keep_reports) {
+            chunk.missing = 0;
+        }
         if self.observe.retransmissions {
             let ms = now.since(chunk.first).as_nanos() as f64 / 1e6;
             self.retransmissions.note(chunk.again, kind, ms);
