@@ -48,6 +48,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "lksctp-2.6.15",
     "lksctp-2.6.32",
     "ns2",
+    "ns2-3.4",
     "freebsd-cmt",
     "tresse",
     // The rows of the papers' comparisons.

@@ -158,6 +158,9 @@ impl Association {
     /// Something that was sent on `path` at `sent` was not answered. If it left from an earlier source, of
     /// the one of today it says nothing.
     pub(super) fn doubt_source(&mut self, now: Time, path: PathId, sent: Time) {
+        if !self.profile().heartbeat.other_sources {
+            return;
+        }
         let p = &self.paths[path];
         let other = |l: &IpAddr| p.local != Some(*l) && reaches(*l, p.remote);
         let found = p.heartbeat.found.filter(|l| other(l) && self.may_leave_from(*l));

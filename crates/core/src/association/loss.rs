@@ -226,7 +226,7 @@ impl Association {
                 }
             }
         }
-        self.sender.retransmit_now = true;
+        self.sender.retransmit_now(&profile);
         self.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
             for p in self.paths.iter_mut().filter(|p| !concurrent || paths & (1 << p.id.0) != 0) {

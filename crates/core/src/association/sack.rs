@@ -158,6 +158,7 @@ impl Association {
             self.sender.zero_window.probes = 0;
         }
         self.sender.zero_window.answered = true;
+        self.sender.rest_waits = false;
         let cumulative = self.sender.board.cumulative();
         let in_recovery = self.paths.in_fast_recovery();
         self.end_fast_recovery(now);

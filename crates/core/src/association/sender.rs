@@ -10,6 +10,7 @@ use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
 use crate::path::PathId;
 use crate::path::scheduler::Scheduler;
+use crate::profile::Profile;
 use crate::recovery::chunk_rescheduling::Rescheduling;
 use crate::recovery::immediate_sack::Asking;
 use crate::recovery::spurious::response::TimerAdaption;
@@ -57,6 +58,8 @@ pub(super) struct Sender {
     //= RFC 9260 7.2.4-4
     /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
     pub(super) retransmit_now: bool,
+    /// The rest of it waits for a SACK (`congestion.one_packet_until_sack`).
+    pub(super) rest_waits: bool,
     pub(super) zero_window: ZeroWindow,
     /// The application saw WouldBlock and waits for Writable.
     pub(super) writer_waits: bool,
@@ -85,6 +88,7 @@ impl Sender {
         let multipath = &config.profile.multipath;
         let mut board = Scoreboard::new(initial_tsn);
         board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
+        board.set_counts_headers(config.profile.congestion.counts_headers);
         Sender {
             queue: SendQueue::new(config.outbound_streams),
             board,
@@ -97,6 +101,7 @@ impl Sender {
             peer_buffer: 0,
             extra_packets: 0,
             retransmit_now: false,
+            rest_waits: false,
             zero_window: ZeroWindow::default(),
             writer_waits: false,
             limit: config.send_buffer,
@@ -117,6 +122,12 @@ impl Sender {
         self.extensions = extensions;
         self.recovery =
             Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
+    }
+
+    /// What is lost may leave: one packet of it, whatever cwnd says.
+    pub(super) fn retransmit_now(&mut self, profile: &Profile) {
+        self.retransmit_now = true;
+        self.rest_waits = profile.congestion.one_packet_until_sack;
     }
 
     /// The stream is thin.

@@ -189,7 +189,7 @@ impl Association {
             }
         }
         self.sender.outcome.reneged = in_flight;
-        self.sender.retransmit_now = true;
+        self.sender.retransmit_now(&profile);
         self.opportunity();
     }
 

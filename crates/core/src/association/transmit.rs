@@ -111,7 +111,8 @@ impl Association {
         // F-RTO sends new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions();
         let now_or_never = self.sender.retransmit_now;
-        let lost = if held && !now_or_never { None } else { self.next_lost(now, now_or_never) };
+        let waits = (held || self.sender.rest_waits) && !now_or_never;
+        let lost = if waits { None } else { self.next_lost(now, now_or_never) };
         // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
         // more it would take that one alone, and the rest would wait for T3-rtx.
         let closed = self.is_window_closed();

@@ -136,6 +136,9 @@ parameters! {
         enabled: bool = true,
         /// HB.interval in milliseconds. Default 30 000.
         interval_ms: f64 = 30_000.0,
+        /// A path that does not answer is tried from our other addresses: heartbeats look for one that reaches
+        /// it (RFC 9260 §6.4). Default true. Without it the path keeps its source, as in ns-2.
+        other_sources: bool = true,
         /// HB.Max.Burst: heartbeats sent at one opportunity. Default 1.
         max_burst: u32 = 1,
     }
@@ -193,6 +196,13 @@ parameters! {
         /// After a timeout a single packet may be in flight until something is acknowledged (RFC 9260
         /// §7.2.3). Otherwise as many as cwnd holds, which is several small ones. Default true.
         one_packet_after_timeout: bool = true,
+        /// Of what a timeout or a fast retransmit finds lost one packet leaves at once, and the rest waits
+        /// for the next SACK, also where it takes another path whose cwnd has room: `RTX_LIMIT_ONE_PACKET`
+        /// of ns-2. Otherwise it leaves as soon as cwnd allows (RFC 9260 §6.3.3 E3, §7.2.4). Default false.
+        one_packet_until_sack: bool = false,
+        /// A DATA chunk in flight counts with its header and padding (RFC 9260 §7.2). Otherwise its user data
+        /// alone, as Linux counts (`sctp_data_size`): the same window holds more small chunks. Default true.
+        counts_headers: bool = true,
         /// Decay of cwnd on an idle path, once per RTO (RFC 9260 §7.2.1). Default true.
         idle_decay: bool = true,
     }

@@ -35,7 +35,7 @@ impl Scoreboard {
         let i = (seq - self.base) as usize;
         debug_assert_eq!(self.ring[i].state, ChunkState::Lost);
         let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
-        let (size, user_bytes) = (self.ring[i].size(), self.ring[i].chunk.payload.len());
+        let (size, user_bytes) = (self.ring[i].counted(), self.ring[i].chunk.payload.len());
         self.lost.remove(seq);
         self.change_packet(old_packet, |p| p.open -= 1);
         let packet = self.packet_base + self.packets.len() as u64 - 1;
@@ -102,7 +102,7 @@ impl Scoreboard {
                 chunk.misses = self.paths[usize::from(chunk.path.0)].missing.misses(seq);
             }
         }
-        let (path, size, packet) = (chunk.path, chunk.size(), chunk.packet);
+        let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
         self.flight_user_bytes -= chunk.chunk.payload.len();
         let facts = self.facts(path);
         facts.flight -= size;
@@ -145,7 +145,7 @@ impl Scoreboard {
             self.lost.remove(seq);
             let chunk = &mut self.ring[(seq - self.base) as usize];
             chunk.state = ChunkState::InFlight;
-            let (size, packet, sent) = (chunk.size(), chunk.packet, chunk.struck_after());
+            let (size, packet, sent) = (chunk.counted(), chunk.packet, chunk.struck_after());
             let path = chunk.path;
             self.flight_user_bytes += chunk.chunk.payload.len();
             self.facts(path).flight += size;

@@ -95,6 +95,8 @@ pub struct Outstanding {
     taken_back: bool,
     /// Number of the packet that carried it last.
     packet: u64,
+    /// Bytes in flight that it counts for.
+    counted: u32,
 }
 
 impl Outstanding {
@@ -102,6 +104,11 @@ impl Outstanding {
     /// Bytes it takes in a packet: header, data and padding (RFC 9260 §7.2.1).
     pub fn size(&self) -> usize {
         data_chunk_len(self.chunk.payload.len())
+    }
+
+    /// Bytes in flight that it counts for: its size, or the user data alone.
+    fn counted(&self) -> usize {
+        self.counted as usize
     }
 
     /// Only acks of data sent after this moment are miss indications: a SACK that was caused by
@@ -174,6 +181,8 @@ pub struct Scoreboard {
     /// acknowledged one, or the end of the SACK window.
     holes_to: u64,
     window: SackWindow,
+    /// What is in flight counts with headers and padding.
+    counts_headers: bool,
 }
 
 impl Scoreboard {
@@ -203,7 +212,14 @@ impl Scoreboard {
             highest_acked: base - 1,
             holes_to: base - 1,
             window: SackWindow::default(),
+            counts_headers: true,
         }
+    }
+
+    /// Whether what is in flight counts with chunk headers and padding, as at first, or user data alone. For
+    /// a board on which nothing is outstanding.
+    pub fn set_counts_headers(&mut self, counts_headers: bool) {
+        self.counts_headers = counts_headers;
     }
 
     /// Sequence number of the next new chunk.
@@ -386,10 +402,11 @@ impl Scoreboard {
         let seq = self.next_seq();
         let packet = self.packet_base + self.packets.len() as u64 - 1;
         let user_bytes = chunk.payload.len();
+        let counted = if self.counts_headers { data_chunk_len(user_bytes) } else { user_bytes };
         self.flight_user_bytes += user_bytes;
         self.buffered_user_bytes += user_bytes;
         let facts = self.facts(path);
-        facts.flight += data_chunk_len(user_bytes);
+        facts.flight += counted;
         facts.buffered += user_bytes;
         facts.unacked += 1;
         facts.earliest.get_or_insert(seq);
@@ -411,6 +428,7 @@ impl Scoreboard {
             ever_acked: false,
             taken_back: false,
             packet,
+            counted: counted as u32, // No chunk is longer than 65 535 bytes.
         });
         seq
     }
@@ -432,6 +450,7 @@ impl Scoreboard {
         let empty = Scoreboard {
             base: next,
             highest_acked: next - 1,
+            counts_headers: self.counts_headers,
             holes_to: next - 1,
             window: self.window,
             ..Scoreboard::new(Tsn(0))

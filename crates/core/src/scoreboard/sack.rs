@@ -110,9 +110,9 @@ impl AckOutcome {
         path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
         if !chunk.ever_acked {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
-            path.bytes += chunk.size();
+            path.bytes += chunk.counted();
             path.chunks += 1;
-            self.newly_acked += chunk.size();
+            self.newly_acked += chunk.counted();
             self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
             self.latest_sent = self.latest_sent.max(chunk.last_sent);
             self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
@@ -262,7 +262,7 @@ impl Scoreboard {
             outcome.visited += 1;
             let seq = self.base;
             self.base += 1;
-            let (state, size) = (chunk.state, chunk.size());
+            let (state, size) = (chunk.state, chunk.counted());
             if state != ChunkState::GapAcked {
                 outcome.note(seq, &chunk);
                 let facts = &mut self.paths[usize::from(chunk.path.0)];
@@ -333,7 +333,7 @@ impl Scoreboard {
         outcome.contradictions += usize::from(std::mem::take(&mut chunk.taken_back));
         chunk.state = ChunkState::GapAcked;
         chunk.ever_acked = true;
-        let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
+        let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let user_bytes = chunk.chunk.payload.len();
         let facts = &mut self.paths[usize::from(path.0)];
         facts.unacked -= 1;
@@ -362,7 +362,7 @@ impl Scoreboard {
         chunk.state = ChunkState::InFlight;
         chunk.taken_back = true;
         outcome.visited += 1;
-        let (path, packet, size) = (chunk.path, chunk.packet, chunk.size());
+        let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let eligible = !chunk.fast_retransmitted;
         let sent = chunk.struck_after();
         self.flight_user_bytes += chunk.chunk.payload.len();

@@ -444,3 +444,30 @@ fn it_begins_one_before_the_initial_tsn() {
         assert_eq!(Scoreboard::tsn(board.next_seq()), Tsn(first));
     }
 }
+
+#[test]
+fn in_flight_a_chunk_counts_with_its_header_or_its_data_alone() {
+    for (counts_headers, each) in [(true, data_chunk_len(50)), (false, 50)] {
+        let mut board = Scoreboard::new(Tsn(1));
+        board.set_counts_headers(counts_headers);
+        for _ in 0..3 {
+            board.begin_packet();
+            board.record_new(Time::from_millis(1), PathId(0), chunk(50));
+        }
+        assert_eq!(board.flight(PathId(0)), 3 * each);
+        let first = board.cumulative() + 1;
+        assert!(board.mark_lost(first, LossCause::Timeout));
+        assert_eq!(board.flight(PathId(0)), 2 * each);
+        board.begin_packet();
+        board.record_retransmission(Time::from_millis(2), PathId(0), first, Eligibility::Rule5);
+        assert_eq!(board.flight(PathId(0)), 3 * each);
+        let mut outcome = AckOutcome::default();
+        let cumulative = Scoreboard::tsn(first + 1);
+        board.on_cumulative_ack(cumulative, &mut outcome, |_| {}).unwrap();
+        assert_eq!((board.flight(PathId(0)), outcome.newly_acked), (each, 2 * each));
+        assert_eq!(board.drain().count(), 1);
+        board.begin_packet();
+        board.record_new(Time::from_millis(3), PathId(0), chunk(50));
+        assert_eq!(board.flight(PathId(0)), each);
+    }
+}

@@ -172,6 +172,17 @@ fn without_heartbeats_no_source_is_searched_but_the_next_one_is_taken() {
 }
 
 #[test]
+fn a_profile_may_keep_a_path_on_its_source() {
+    let config = profile("rfc9260", "[heartbeat]\nother_sources = false");
+    let mut script = with_two_sources(&config);
+    script.send(10);
+    let mut sent = script.wait_for_data();
+    sent.extend(script.wait_for_data());
+    assert!(!sent.iter().any(|p| p.carries(ChunkType::HEARTBEAT)));
+    assert_eq!((script.path(0).errors, script.path(0).local), (2, Some(ip("10.0.0.1"))));
+}
+
+#[test]
 fn while_all_addresses_are_lost_none_is_left() {
     let mut script = with_two_sources(&standard());
     let now = script.now;

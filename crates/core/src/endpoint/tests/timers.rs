@@ -112,6 +112,28 @@ fn e3_one_packet_is_in_flight_after_a_timeout() {
     }
 }
 
+/// §6.3.3 E3: the rest is "sent as soon as cwnd allows (normally, when a SACK chunk arrives)". Another path's
+/// cwnd allows it at once; ns-2 waits for the SACK (`RTX_LIMIT_ONE_PACKET`).
+#[test]
+fn what_does_not_fit_the_first_packet_takes_another_path_at_once_or_after_a_sack() {
+    for (waits, first, then) in [
+        (false, vec![vec![0], vec![1], vec![2]], vec![]),
+        (true, vec![vec![0]], vec![vec![1], vec![2]]),
+    ] {
+        let parameters = format!("[congestion]\none_packet_until_sack = {waits}");
+        let config = AssociationConfig { no_delay: true, ..profile("rfc9260", &parameters) };
+        let mut script = Script::multihomed(&config, 2);
+        for _ in 0..3 {
+            script.send(FULL);
+        }
+        let sent = script.wait(secs(1));
+        assert_eq!(script.numbers(&sent), first, "{waits}");
+        assert!(sent.iter().all(|sent| sent.to.path == Some(PathId(1))));
+        let sent = script.sack(1, &[]);
+        assert_eq!(script.numbers(&sent), then, "{waits}");
+    }
+}
+
 //= RFC 9260 6.3.1-4
 #[test]
 fn karn_retransmitted_chunks_are_not_measured() {

@@ -34,6 +34,13 @@ impl SeriesObserver {
         }
     }
 
+    /// The association is up, with such a window on each path: one that never changes is one, too.
+    pub(super) fn begin(&mut self, now: Time, windows: impl Iterator<Item = usize>) {
+        for (path, cwnd) in (0u8..).zip(windows) {
+            self.note("cwnd", path, now, cwnd as f64);
+        }
+    }
+
     fn note(&mut self, name: &str, path: u8, now: Time, value: f64) {
         if path == 0 {
             if let Some(points) = self.series.get_mut(name) {

@@ -105,6 +105,10 @@ impl Application for Source {
             (Event::Closed(_), _) => cx.stop(),
             _ => {}
         }
+        if let (Event::Connected { .. }, Some(series)) = (&event, &mut self.series) {
+            let now = cx.now();
+            series.begin(now, cx.endpoint().path_stats(id).iter().map(|path| path.cwnd));
+        }
         self.program.on_event(cx, id, event);
     }
 
