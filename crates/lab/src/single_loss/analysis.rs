@@ -87,7 +87,7 @@ pub fn analyse(experiment: &SingleLoss, measurements: &Measurements) -> Analysis
         for entry in &experiment.profiles {
             transfer_times.extend(transfer_row(measurements, entry, cell));
             if let Some(baseline) = experiment.baseline_of(entry) {
-                reductions.extend(reduction(measurements, entry, baseline, cell));
+                reductions.extend(reduction(measurements, entry, baseline, cell, &[]));
             }
         }
     }
@@ -153,12 +153,19 @@ fn transfer_row(m: &Measurements, entry: &ProfileEntry, cell: Cell) -> Option<Tr
     })
 }
 
-/// Pairs (baseline, variant) of the same loss position, with its number.
-fn pairs(baseline: &Flow, variant: &Flow) -> Vec<(u32, f64, f64)> {
+/// Whether a loss at `position` within its burst is one of `positions`, or these are all.
+fn is_wanted(position: u32, positions: &[u32]) -> bool {
+    positions.is_empty() || positions.contains(&position)
+}
+
+/// Pairs (baseline, variant) of the same loss position, with its number; of these positions within a
+/// burst only, if there are any.
+fn pairs(baseline: &Flow, variant: &Flow, positions: &[u32]) -> Vec<(u32, f64, f64)> {
     let of_variant: BTreeMap<u32, f64> = variant.lost.iter().map(|s| (s.tsn, s.mtt_ms)).collect();
     baseline
         .lost
         .iter()
+        .filter(|s| is_wanted(s.position, positions))
         .filter_map(|s| of_variant.get(&s.tsn).map(|v| (s.tsn, s.mtt_ms, *v)))
         .collect()
 }
@@ -172,12 +179,13 @@ fn reduction(
     entry: &ProfileEntry,
     baseline: &str,
     cell: Cell,
+    positions: &[u32],
 ) -> Option<Reduction> {
     let (mut of_means, mut of_positions, mut best) = (Vec::new(), Vec::new(), Vec::new());
     let mut best_tsn = None;
     for (replication, flow) in m.flows(&entry.label, cell) {
         let Some(base) = m.flow(baseline, cell, replication) else { continue };
-        let pairs = pairs(base, flow);
+        let pairs = pairs(base, flow, positions);
         let base_mean = mean(&pairs.iter().map(|p| p.1).collect::<Vec<_>>());
         let own_mean = mean(&pairs.iter().map(|p| p.2).collect::<Vec<_>>());
         let (Some(base_mean), Some(own_mean)) = (base_mean, own_mean) else { continue };
@@ -210,7 +218,13 @@ fn reduction_estimate(
     cell: Cell,
     reading: AverageReduction,
 ) -> Option<Estimate> {
-    let row = || reductions.iter().find(|r| r.series == measure.series && r.cell == cell);
+    let positions = &measure.positions;
+    let of_some = || {
+        let entry = experiment.profile(&measure.series)?;
+        reduction(m, entry, experiment.baseline_of(entry)?, cell, positions)
+    };
+    let of_all = || reductions.iter().find(|r| r.series == measure.series && r.cell == cell);
+    let row = || if positions.is_empty() { of_all().cloned() } else { of_some() };
     match measure.statistic {
         ReductionStatistic::Average => row().map(|r| r.average(reading)),
         ReductionStatistic::Best => row().map(|r| r.best),
@@ -220,7 +234,7 @@ fn reduction_estimate(
                 .flows(&measure.series, cell)
                 .filter_map(|(replication, flow)| {
                     let base = m.flow(baseline, cell, replication)?;
-                    let pair = pairs(base, flow).into_iter().find(|p| p.0 == tsn)?;
+                    let pair = pairs(base, flow, positions).into_iter().find(|p| p.0 == tsn)?;
                     Some(percent_less(pair.2, pair.1))
                 })
                 .collect();
@@ -230,13 +244,15 @@ fn reduction_estimate(
 }
 
 fn mtt_estimate(m: &Measurements, measure: &MttMeasure, cell: Cell) -> Option<Estimate> {
-    let wanted =
-        |position: u32| measure.positions.is_empty() || measure.positions.contains(&position);
     let per_replication: Vec<f64> = m
         .flows(&measure.series, cell)
         .filter_map(|(_, flow)| {
-            let values: Vec<f64> =
-                flow.lost.iter().filter(|s| wanted(s.position)).map(|s| s.mtt_ms).collect();
+            let values: Vec<f64> = flow
+                .lost
+                .iter()
+                .filter(|s| is_wanted(s.position, &measure.positions))
+                .map(|s| s.mtt_ms)
+                .collect();
             let summary = Summary::of(&values)?;
             Some(match measure.statistic {
                 MttStatistic::Mean => summary.mean,

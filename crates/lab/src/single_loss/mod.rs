@@ -263,6 +263,9 @@ pub struct ReductionMeasure {
     pub series: String,
     /// Average over all loss positions, or the largest one.
     pub statistic: ReductionStatistic,
+    /// Only these positions within the burst, counted from 1. Default: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<u32>,
     /// Cell, if there are several: kbit/s.
     #[serde(default)]
     pub bandwidth_kbps: Option<f64>,
