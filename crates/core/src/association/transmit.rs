@@ -278,7 +278,11 @@ impl Association {
         let max = self.paths[path].max_packet.max(padded(writer.len()));
         let max_payload = self.max_payload();
         while let Some(len) = self.sender.queue.next_len(max_payload) {
-            let allowed = carried.new > 0 || self.may_send_new(path);
+            let allowed = if carried.new > 0 {
+                !self.fills_lone_packet(path) || self.fits_lone_packet(path, len)
+            } else {
+                self.may_send_new(path)
+            };
             let window = len <= self.sender.peer_window() || carried.new == 0;
             if !allowed || !window || writer.len() + data_chunk_len(len) > max {
                 break;

@@ -196,6 +196,10 @@ parameters! {
         /// After a timeout a single packet may be in flight until something is acknowledged (RFC 9260
         /// §7.2.3). Otherwise as many as cwnd holds, which is several small ones. Default true.
         one_packet_after_timeout: bool = true,
+        /// After a timeout new chunks may follow that one packet as long as all that is in flight would fit a
+        /// single one: a packet's bytes, as TCP counts (RFC 5681 §3.1), in several small packets. Default
+        /// false.
+        fill_packet_after_timeout: bool = false,
         /// Of what a timeout or a fast retransmit finds lost one packet leaves at once, and the rest waits
         /// for the next SACK, also where it takes another path whose cwnd has room: `RTX_LIMIT_ONE_PACKET`
         /// of ns-2. Otherwise it leaves as soon as cwnd allows (RFC 9260 §6.3.3 E3, §7.2.4). Default false.

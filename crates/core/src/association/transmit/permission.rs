@@ -62,6 +62,17 @@ impl Association {
         flight == 0 || (more && flight < self.window(path))
     }
 
+    /// After a timeout new chunks fill the one packet up, in packets of their own.
+    pub(super) fn fills_lone_packet(&self, path: PathId) -> bool {
+        self.paths[path].one_packet && self.profile().congestion.fill_packet_after_timeout
+    }
+
+    /// Whether a chunk with `len` bytes of user data still has room there.
+    pub(super) fn fits_lone_packet(&self, path: PathId, len: usize) -> bool {
+        let flight = self.sender.board.flight(path) + data_chunk_len(len);
+        flight <= self.window(path).min(self.paths[path].pmdcs()) && !self.is_held_back(path)
+    }
+
     //= RFC 9260 6.1-17
     /// Whether a packet may begin with a new chunk on `path`.
     pub(in crate::association) fn may_send_new(&self, path: PathId) -> bool {
@@ -71,7 +82,9 @@ impl Association {
         // §6.1 A: no new data beyond the peer's window, except zero window probes.
         let window = len <= sender.peer_window()
             || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
-        let cwnd = (self.cwnd_allows(path) || sender.extra_packets > 0) && self.share_allows(path);
+        let fills = self.fills_lone_packet(path) && self.fits_lone_packet(path, len);
+        let cwnd = fills || self.cwnd_allows(path);
+        let cwnd = (cwnd || sender.extra_packets > 0) && self.share_allows(path);
         let p = &self.paths[path];
         // Pacing does away with bursts by itself.
         let burst = p.burst_credit > 0 || (p.pacer.is_some() && self.is_concurrent());

@@ -1,5 +1,7 @@
 //! T3-rtx and round-trip times (RFC 9260 §6.3), and windows after a timeout or a pause (§7.2).
 
+use tresse_wire::data_chunk_len;
+
 use super::*;
 use script::{FULL, PMDCS};
 use sent::{only, types};
@@ -109,6 +111,24 @@ fn e3_one_packet_is_in_flight_after_a_timeout() {
         // "Any DATA chunks that ... did not fit ... SHOULD be ... sent as soon as cwnd allows."
         let sent = script.sack(first.len() as u32, &[]);
         assert_eq!(script.numbers(&sent)[0][0], first.len() as u32);
+    }
+}
+
+/// As in TCP a packet's bytes may be in flight after a timeout (`congestion.fill_packet_after_timeout`): small
+/// new messages follow as long as they would have fitted the packet, and no full one does.
+#[test]
+fn small_messages_follow_a_timeout_as_far_as_one_packet_goes() {
+    let parameters = "[congestion]\nfill_packet_after_timeout = true";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", parameters) };
+    for len in [10, 100, 400, FULL] {
+        let mut script = Script::grown(&config, 20);
+        script.send(len);
+        let sent = script.wait(secs(1));
+        assert_eq!(script.numbers(&sent), [vec![0]], "{len}");
+        let after: usize = (0..200).map(|_| script.send(len).len()).sum();
+        assert_eq!(after, PMDCS / data_chunk_len(len) - 1, "{len}");
+        // The SACK ends it: slow start goes on.
+        assert!(!script.sack(1, &[]).is_empty());
     }
 }
 
