@@ -157,6 +157,9 @@ impl Engine {
                 Err(_) => socket.out.clear(),
             }
         }
+        if socket.stretched {
+            socket.limit_connection();
+        }
     }
 
     /// The connection has room again. True if everything was written.

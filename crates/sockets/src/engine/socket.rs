@@ -161,6 +161,8 @@ pub(crate) struct Socket {
     pub(crate) connecting: bool,
     /// Frames for which the connection had no room.
     pub(crate) out: VecDeque<Vec<u8>>,
+    /// For them it has a larger buffer than SO_RCVBUF says.
+    pub(crate) stretched: bool,
     /// A message was framed for the program, so what it leaves unread is not only notifications.
     pub(crate) delivered: bool,
     /// Messages that wait for room in a send buffer, with their associations: one, and those of several
@@ -199,6 +201,7 @@ impl Socket {
             crowd: BTreeSet::new(),
             connecting: false,
             out: VecDeque::new(),
+            stretched: false,
             delivered: false,
             stalled: VecDeque::new(),
             error: 0,
@@ -227,9 +230,13 @@ impl Socket {
     }
 
     /// Has the connection hold no more unread data than half of SO_RCVBUF, and a frame: the rest
-    /// stays in the core, which tells the peer how much more there may be.
-    pub(crate) fn limit_connection(&self) {
+    /// stays in the core, which tells the peer how much more there may be. A frame that waits already
+    /// must fit all the same.
+    pub(crate) fn limit_connection(&mut self) {
         let bytes = (self.options.receive_buffer as usize / 4).min(SOCKET_BUFFER);
+        let longest = self.out.iter().map(Vec::len).max().unwrap_or(0);
+        self.stretched = longest > bytes;
+        let bytes = bytes.max(longest);
         // The kernel doubles it, and has a least one itself.
         let _ = set_socket_send_buffer_size(self.conn.fd.get_ref(), bytes);
     }

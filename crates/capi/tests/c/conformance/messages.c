@@ -770,6 +770,36 @@ CASE(reading_lets_the_sender_go_on)
 	CHECK(wait_for(pair.client, POLLOUT) & POLLOUT);
 }
 
+/* What is there already, or on its way, is not lost when the buffer gets smaller. */
+CASE(receive_buffer_gets_smaller)
+{
+	struct pair pair = paired(ONE);
+	const int size = 65000, most = 12;
+	int sent = 0;
+	nonblocking(pair.client);
+	for (int refused = 0; refused < 20 && sent < most;) {
+		memset(large, sent, size);
+		if (send(pair.client, large, size, 0) == size) {
+			refused = 0;
+			sent++;
+		} else {
+			refused++;
+			usleep(10000);
+		}
+	}
+	WORKS(set_int(pair.server, SOL_SOCKET, SO_RCVBUF, 30000));
+	patience(pair.server, SO_RCVTIMEO, 5000);
+	for (int n = 0; n < sent; n++)
+		for (int left = size; left > 0;) {
+			struct message *got = receive(pair.server, 0);
+			CHECK(got->len > 0 && got->len <= left);
+			for (int at = 0; at < got->len; at++)
+				SAME(got->data[at], (char)n);
+			left -= got->len;
+			SAME(left == 0, (got->flags & MSG_EOR) != 0);
+		}
+}
+
 CASE(sigpipe)
 {
 	sigset_t pipe;
