@@ -10,7 +10,7 @@ use crate::Fallible;
 use crate::control::{Pending, call, take_error};
 use crate::memory::{read_memory, write_memory};
 use crate::names::{begin_anew, connect, limit_unsent, take};
-use crate::table::Sock;
+use crate::table::{Sock, lock};
 
 const EVENTS: i32 = 11;
 const RECVRCVINFO: i32 = 32;
@@ -144,6 +144,7 @@ fn peel_off_at(sock: &Sock, option: i32, (value, room): (*mut c_void, usize)) ->
 /// As `sctp_peeloff`.
 pub fn peel_off(sock: &Sock, number: u32, flags: i32) -> Fallible<i32> {
     call(Op::PeelOff, sock.inode, (i64::from(number), 0), Vec::new())?;
+    *lock(&sock.approved) = None;
     take(sock, i64::from(number), flags).map(|(fd, _)| fd)
 }
 

@@ -59,10 +59,10 @@ impl Engine {
     fn accept(&mut self, request: &Request, conn: Rc<Conn>) -> Answer {
         let number = u32::try_from(request.a).map_err(|_| errno::EINVAL)?;
         let association = self.associations.get_mut(&number).ok_or(errno::ECONNABORTED)?;
-        if !association.waiting {
+        let from = association.socket.ok_or(errno::ECONNABORTED)?;
+        if !association.waiting && !self.sockets.get(&from).is_some_and(|socket| socket.many) {
             return Err(errno::EINVAL);
         }
-        let from = association.socket.ok_or(errno::ECONNABORTED)?;
         association.waiting = false;
         association.socket = Some(request.socket);
         let (peer, streams, ended) = (association.peer, association.streams.0, association.ended);
@@ -77,7 +77,13 @@ impl Engine {
         parent.crowd.remove(&number);
         let port = parent.port;
         let mut socket = Socket::new(conn, parent.v6, false, parent.options.clone());
-        socket.peeled = peeled;
+        if peeled {
+            socket.peeled_from = Some(from);
+            // What it could not take yet goes with it, and no longer holds up the others.
+            let stalled = std::mem::take(&mut parent.stalled);
+            (socket.stalled, parent.stalled) =
+                stalled.into_iter().partition(|(header, _)| header.association == number);
+        }
         socket.bound.clone_from(&parent.bound);
         socket.port = parent.port;
         socket.associations.insert(number);
@@ -96,6 +102,9 @@ impl Engine {
         }
         if full {
             self.refresh_open_port(port)?;
+        }
+        if peeled {
+            self.resume(from);
         }
         Ok((i64::from(streams), encode_addresses(&[name])))
     }
@@ -322,7 +331,8 @@ impl Engine {
         }
     }
 
-    /// `sctp_peeloff`: the association waits for `Accept` from now on.
+    /// `sctp_peeloff`: whether `Accept` may take the association from the socket. Until then it stays there,
+    /// as the program may have no descriptor for it.
     fn peel_off(&mut self, id: u64, number: i64) -> Fallible<()> {
         let number = u32::try_from(number).map_err(|_| errno::EINVAL)?;
         if !self.socket(id)?.many {
@@ -331,9 +341,6 @@ impl Engine {
         let (_, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
         if !association.established || association.ended {
             return Err(errno::ENOTCONN);
-        }
-        if let Some(association) = self.associations.get_mut(&number) {
-            association.waiting = true;
         }
         Ok(())
     }

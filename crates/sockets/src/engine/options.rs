@@ -237,7 +237,9 @@ impl Engine {
             name::MAPPED_V4 => options.mapped_v4 = at_least(value, 4)?.u32(0) != 0,
             // RFC 6458 §8.1.27: "This option only supports one-to-one style SCTP sockets"; that it
             // comes too late after bind() is EFAULT in Linux.
-            name::REUSE_PORT if many || socket.peeled => return Err(errno::EOPNOTSUPP),
+            name::REUSE_PORT if many || socket.peeled_from.is_some() => {
+                return Err(errno::EOPNOTSUPP);
+            }
             name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),

@@ -135,7 +135,7 @@ impl Engine {
             self.auto_bind(id)?;
             return self.associate(id, &[&[address], more].concat());
         }
-        let own = !many && !socket.peeled;
+        let own = !many && socket.peeled_from.is_none();
         if let Some((number, association)) = self.association_of(id, header.association) {
             // As in the kernel, what was peeled off does not look at the address.
             let address = header.address.map(canonical).filter(|a| own && a.port() != 0);
@@ -166,10 +166,11 @@ impl Engine {
         let socket = self.socket(id)?;
         // As in the kernel: a one-to-one socket has `shutdown`, and SO_LINGER for an abort.
         let ends = header.sinfo_flags & (sinfo::EOF | sinfo::ABORT) != 0;
-        if ends && !socket.many && !socket.peeled {
+        let peeled = socket.peeled_from.is_some();
+        if ends && !socket.many && !peeled {
             return Err(errno::EINVAL);
         }
-        if header.address.is_some_and(|to| is_for_many(canonical(to).ip())) && !socket.peeled {
+        if header.address.is_some_and(|to| is_for_many(canonical(to).ip())) && !peeled {
             return Err(errno::EINVAL);
         }
         let pending = self.take_error(id)?;
@@ -219,8 +220,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Where an association is that was peeled off from a socket; the socket itself for all others.
+    fn heir(&self, id: u64, number: u32) -> u64 {
+        let now = self.associations.get(&number).and_then(|association| association.socket);
+        let peeled =
+            |now: &u64| self.sockets.get(now).is_some_and(|socket| socket.peeled_from == Some(id));
+        now.filter(peeled).unwrap_or(id)
+    }
+
     /// A message that the program has written: behind those that wait, if there are any.
     fn take_message(&mut self, id: u64, header: TxHeader, payload: Bytes) -> Taken {
+        // It may have been written before the association was peeled off.
+        let heir = self.heir(id, header.association);
+        if heir != id {
+            let _ = self.take_message(heir, header, payload);
+            return Taken::Done;
+        }
         match self.sockets.get_mut(&id) {
             Some(socket) if !socket.stalled.is_empty() => {
                 socket.stalled.push_back((header, payload));

@@ -142,8 +142,8 @@ pub(crate) enum Ending {
 pub(crate) struct Socket {
     /// One-to-many style.
     pub(crate) many: bool,
-    /// One-to-one style, but of a one-to-many socket once (`sctp_peeloff`).
-    pub(crate) peeled: bool,
+    /// One-to-one style, but of this one-to-many socket once (`sctp_peeloff`).
+    pub(crate) peeled_from: Option<u64>,
     /// `AF_INET6`.
     pub(crate) v6: bool,
     pub(crate) conn: Rc<Conn>,
@@ -190,7 +190,7 @@ impl Socket {
     pub(crate) fn new(conn: Rc<Conn>, v6: bool, many: bool, options: Options) -> Socket {
         Socket {
             many,
-            peeled: false,
+            peeled_from: None,
             v6,
             conn,
             bound: Vec::new(),

@@ -106,6 +106,61 @@ CASE(peeled_off_with_unread_data)
 	CHECK(quiet(pair.server));
 }
 
+/* Sends until there is no room for a while; how many. */
+static int fill(int fd, sctp_assoc_t id)
+{
+	static char message[20000];
+	struct sctp_sndinfo info = { .snd_assoc_id = id };
+	char control[CMSG_SPACE(sizeof info)] = { 0 };
+	struct iovec part = { message, sizeof message };
+	struct msghdr to = { .msg_iov = &part, .msg_iovlen = 1 };
+	int sent = 0;
+	to.msg_control = control;
+	to.msg_controllen = sizeof control;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&to);
+	head->cmsg_level = IPPROTO_SCTP;
+	head->cmsg_type = SCTP_SNDINFO;
+	head->cmsg_len = CMSG_LEN(sizeof info);
+	memcpy(CMSG_DATA(head), &info, sizeof info);
+	/* A stack beside the program may still be taking what it has written. */
+	for (int refused = 0; refused < 20;) {
+		memcpy(message, &sent, sizeof sent);
+		if (sendmsg(fd, &to, MSG_DONTWAIT) < 0) {
+			int number = errno;
+			SAME(number, EAGAIN);
+			refused++;
+			usleep(10000);
+		} else {
+			refused = 0;
+			sent++;
+		}
+	}
+	return sent;
+}
+
+/* What was sent before goes on, although there was no room yet, and the others go on, too. */
+CASE(peeled_off_with_unsent_data)
+{
+	struct pair first = paired(MANY), second = joined(first.server);
+	int sent = fill(first.server, first.server_id);
+	CHECK(sent > 1);
+	int fd = sctp_peeloff(first.server, first.server_id);
+	CHECK(fd >= 0);
+	patience(first.client, SO_RCVTIMEO, 3000);
+	for (int n = 0; n < sent; n++) {
+		struct message *got = receive(first.client, 0);
+		SAME(got->len, 20000);
+		int number;
+		memcpy(&number, got->data, sizeof number);
+		SAME(number, n);
+	}
+	SENDS(fd, "next");
+	ARRIVES(first.client, "next");
+	patience(second.server, SO_SNDTIMEO, 1000);
+	CHECK(say(&second, false, "second") == 6);
+	ARRIVES(second.client, "second");
+}
+
 CASE(peeled_off_leaves_the_others)
 {
 	struct pair first = paired(MANY), second = joined(first.server);
