@@ -66,7 +66,7 @@ impl Engine {
         association.waiting = false;
         association.socket = Some(request.socket);
         let (peer, streams, ended) = (association.peer, association.streams.0, association.ended);
-        let peer_is_done = association.peer_is_done;
+        let (peer_is_done, error) = (association.peer_is_done, association.error);
         // Whom it stood in line for before reads nothing of it.
         association.in_line = false;
         let parent = self.socket(from)?;
@@ -88,7 +88,7 @@ impl Engine {
         socket.port = parent.port;
         socket.associations.insert(number);
         if ended {
-            socket.ending = Ending::Both;
+            (socket.ending, socket.error, socket.broken) = (Ending::Both, error, error != 0);
         } else if peer_is_done {
             socket.ending = Ending::Reading;
         }

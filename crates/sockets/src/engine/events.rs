@@ -247,6 +247,7 @@ impl Engine {
             CloseReason::OutOfMemory => errno::ENOMEM,
             _ => errno::ETIMEDOUT,
         };
+        association.error = error;
         let heard = association.tell_outcome(if error == 0 { errno::ECONNABORTED } else { error });
         let peer_is_done = association.peer_is_done;
         ended.notify_waiters();

@@ -86,6 +86,8 @@ struct Association {
     established: bool,
     /// The core has nothing of it any more but messages that were not read.
     ended: bool,
+    /// Why it has ended while it waited to be accepted: an error number, or 0.
+    error: i32,
     /// The program has sent something on it.
     wrote: bool,
     /// Who waits for the end of the attempt to connect: 0, or an error number.
@@ -119,6 +121,7 @@ impl Association {
             names: Vec::new(),
             established: false,
             ended: false,
+            error: 0,
             wrote: false,
             outcome: None,
             streams: (0, 0),

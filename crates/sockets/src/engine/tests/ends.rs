@@ -117,6 +117,23 @@ fn a_failed_attempt_leaves_a_new_socket() {
     });
 }
 
+/// Whoever accepts it then hears why.
+#[test]
+fn an_association_that_is_aborted_before_it_is_accepted_is_reset() {
+    with_engine(|path| {
+        let (listener, client, waiting) = waiting(path);
+        abort(client);
+        // The engine has heard of the ABORT before it answers this.
+        std::thread::sleep(Duration::from_millis(200));
+        let server = Client::open(path, Op::Accept, waiting.association.into(), 0);
+        shows(&server, BROKEN);
+        assert_eq!(server.receive().0.kind, kind::END);
+        let error = i64::from(errno::ECONNRESET);
+        assert_eq!(server.call(Op::TakeError, 0, 0, &[]).unwrap().0, error);
+        drop(listener);
+    });
+}
+
 /// With both directions shut, the kernel says of the program's end what it says of one that is closed.
 #[test]
 fn whoever_closes_after_the_end_is_forgotten() {
