@@ -6,9 +6,9 @@ use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice};
 
 use crate::Skipped;
 use crate::capture::Frame;
-use crate::event::Place;
 use crate::fragments::{Fragment, Fragments, Key};
 use crate::link::{Carried, carried};
+use crate::terms::Place;
 
 const BAD_IP: &str = "packets with a malformed IP header";
 const OTHER: &str = "IP packets that are neither SCTP nor TCP";

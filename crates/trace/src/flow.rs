@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Proof;
 use crate::rto::Rto;
 use crate::statistics::{Class, Delays, Retransmissions};
+use crate::terms::Proof;
 
 /// Classes of the number of TSNs in the gap blocks of a SACK (Sarnow 2017, figure 5.2): the largest
 /// number of each, without the last class, which has no end.

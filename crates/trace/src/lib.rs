@@ -30,19 +30,22 @@ pub mod json;
 mod link;
 pub mod listing;
 pub mod measure;
+mod numbers;
 pub mod page;
 mod rto;
 mod sctp;
 mod sender;
+mod settings;
 mod skipped;
 mod statistics;
 mod summary;
 pub mod tables;
 mod tcp;
+mod terms;
 pub mod text;
 mod trace;
 
-pub use event::{Again, Event, Head, Identity, Observer, Place, Proof, Side, Until};
+pub use event::{Again, Event, Head, Observer};
 pub use flow::GAP_ACKED_CLASSES;
 pub use sender::{SenderState, SenderSummary};
 pub use skipped::Skipped;
@@ -50,4 +53,5 @@ pub use statistics::{
     Class, DelaySummary, Delays, MOST_NUMBERED, RetransmissionRow, Retransmissions, WHOLE,
 };
 pub use summary::{Arrivals, DirectionSummary, Ending, PathSummary, StreamSummary, Summary};
+pub use terms::{Identity, Place, Proof, Side, Until};
 pub use trace::{Options, Totals, Trace};

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::event::{Event, Head, Identity, Observer};
+use crate::event::{Event, Head, Observer};
 use crate::sender::SenderState;
 use crate::summary::Summary;
+use crate::terms::Identity;
 
 /// Writes a line for each packet, and below it one for each chunk that is sent again. Times are in
 /// milliseconds since the first packet of the capture, numbers are TSNs counted from the first one

@@ -22,9 +22,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::capture::CaptureError;
-use crate::event::{Event, Head, Identity, Observer, Proof, Until};
+use crate::event::{Event, Head, Observer};
 use crate::statistics::Class;
 use crate::summary::Summary;
+use crate::terms::{Identity, Proof, Until};
 use crate::trace::{Options, Totals, Trace};
 
 /// More rows of a direction are not kept: retransmissions, losses, messages and steps of progress each.

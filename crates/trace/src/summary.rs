@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use crate::event::{Identity, Side, Until};
 use crate::flow::{Flow, GAP_ACKED_CLASSES};
 use crate::sender::SenderSummary;
 use crate::statistics::{DelaySummary, RetransmissionRow};
+use crate::terms::{Identity, Side, Until};
 
 /// How an association or connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -11,11 +11,13 @@ use etherparse::{TcpOptionElement, TcpSlice};
 
 use crate::Skipped;
 use crate::datagram::Datagram;
-use crate::event::{Event, Head, Identity, Observer, Side};
+use crate::event::{Event, Head, Observer};
 use crate::flow::{Flow, ms};
-use crate::sctp::{GIVEN_UP, Settings};
+use crate::sctp::GIVEN_UP;
+use crate::settings::Settings;
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
+use crate::terms::{Identity, Side};
 
 /// So many connections are followed at a time, of some 5 KiB each.
 const MOST_LIVE: usize = 1 << 15;

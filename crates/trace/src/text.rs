@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::event::Until;
 use crate::sender::SenderSummary;
 use crate::statistics::{DelaySummary, MOST_NUMBERED, RetransmissionRow};
 use crate::summary::{Arrivals, DirectionSummary, StreamSummary, Summary};
+use crate::terms::Until;
 use crate::trace::Totals;
 
 /// An association or connection.

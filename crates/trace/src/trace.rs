@@ -9,10 +9,12 @@ use crate::Skipped;
 use crate::capture::{CaptureError, Captures, Frame};
 use crate::clock;
 use crate::datagram::{Datagrams, Protocol};
-use crate::event::{Head, Observer, Place, Side};
-use crate::sctp::{self, Tracker};
+use crate::event::{Head, Observer};
+use crate::sctp::Tracker;
+use crate::settings::Settings;
 use crate::summary::DirectionSummary;
 use crate::tcp;
+use crate::terms::{Place, Side};
 
 const BACKWARDS: &str = "packets with an earlier time than the one before (used as they come)";
 /// After so much time of the capture, silent associations are looked for.
@@ -92,7 +94,7 @@ impl Trace {
     /// An analysis of nothing so far.
     #[must_use]
     pub fn new(options: Options) -> Trace {
-        let settings = sctp::Settings {
+        let settings = Settings {
             missing_reports: options.missing_reports,
             rto_min_ms: options.rto_min.as_secs_f64() * 1e3,
             both_ends: false,

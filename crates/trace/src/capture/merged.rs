@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Capture, CaptureError, Frame};
 use crate::Skipped;
-use crate::event::Place;
+use crate::terms::Place;
 
 struct Source {
     capture: Capture,

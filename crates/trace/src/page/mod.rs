@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 use plot::{Mark, Plot, Series};
 use tresse_report::html::{self, escape};
 
-use crate::event::{Event, Head, Identity, Observer, Side};
+use crate::event::{Event, Head, Observer};
 use crate::sender::SenderState;
 use crate::statistics::Class;
 use crate::summary::Summary;
+use crate::terms::{Identity, Side};
 use crate::text;
 use crate::trace::Totals;
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use super::direction::shown;
 use super::user_data::Fragment;
-use crate::event::{Event, Side, Until};
+use crate::event::Event;
+use crate::flow::{Flow, ms};
+use crate::numbers::shown;
+use crate::terms::{Side, Until};
 
 /// So many fragments are kept of messages that are not complete; those of the oldest are forgotten.
 const MOST_LOOSE: usize = 1 << 16;
@@ -48,6 +50,16 @@ impl Message {
             first: begin.first,
             arrivals: pieces.iter().map(|piece| piece.at).collect(),
         })
+    }
+
+    /// Counts it as through at `at`; milliseconds since its first transmission.
+    pub(super) fn through(&self, flow: &mut Flow, at: u64) -> Option<f64> {
+        let transfer = self.first.map(|first| ms(first, at));
+        flow.messages += 1;
+        if let Some(transfer) = transfer {
+            flow.transfer.note(transfer);
+        }
+        transfer
     }
 
     /// What observers are told when it is through.

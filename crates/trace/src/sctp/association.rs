@@ -4,30 +4,24 @@ use std::net::{IpAddr, SocketAddr};
 
 use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, padded};
 
-use super::delivery::{Delivered, Delivery, decided, through};
-use super::direction::{Direction, Packet, Role, shown};
+use super::delivery::{Delivered, Delivery, decided};
+use super::direction::{Direction, Packet, Role};
 use super::fates::Sighting;
 use super::user_data::{Forward, UserData};
 use crate::Skipped;
-use crate::event::{Event, Head, Identity, Observer, Place, Side, Until};
+use crate::event::{Event, Head, Observer};
 use crate::flow::Flow;
+use crate::numbers::shown;
 use crate::sender::{Note, SenderLog, SenderState};
+use crate::settings::Settings;
 use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
+use crate::terms::{Identity, Place, Side, Until};
 
 const BAD_CHUNK: &str = "malformed chunks";
 const CUT_CHUNK: &str = "chunks cut off by the snapshot length";
 /// An association uses at most so many pairs of addresses; further ones are counted with the last.
 const MOST_PATHS: usize = 256;
-
-/// What both directions need to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) missing_reports: u32,
-    pub(crate) rto_min_ms: f64,
-    /// Both ends are captured.
-    pub(crate) both_ends: bool,
-}
 
 #[derive(Debug)]
 struct Path {
@@ -296,7 +290,7 @@ impl Association {
         }
         let flow = &mut self.directions[head.from.index()].flow;
         for message in delivered {
-            let transfer_ms = through(flow, &message, head.at);
+            let transfer_ms = message.through(flow, head.at);
             out.event(head, &message.event(head.from, transfer_ms, Until::Delivery));
         }
     }

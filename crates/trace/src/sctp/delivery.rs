@@ -2,13 +2,14 @@
 //! messages in them can be delivered.
 
 use super::assembly::{Assembly, Message, Piece};
-use super::direction::shown;
 use super::fates::{Fates, Sighting, Verdict};
 use super::order::Order;
 use super::user_data::{Forward, UserData};
-use crate::event::{Event, Head, Observer, Proof};
+use crate::event::{Event, Head, Observer};
 use crate::flow::{Flow, ms};
+use crate::numbers::shown;
 use crate::summary::{Arrivals, StreamSummary};
+use crate::terms::Proof;
 
 /// Messages that became deliverable, with their number and when their first chunk was sent first.
 pub(super) type Delivered = Vec<Message>;
@@ -103,16 +104,6 @@ impl Delivery {
         };
         self.order.streams.iter().filter(|_| self.any).map(summary).collect()
     }
-}
-
-/// Counts a message that is through at `at`; milliseconds since its first transmission.
-pub(super) fn through(flow: &mut Flow, message: &Message, at: u64) -> Option<f64> {
-    let transfer = message.first.map(|first| ms(first, at));
-    flow.messages += 1;
-    if let Some(transfer) = transfer {
-        flow.transfer.note(transfer);
-    }
-    transfer
 }
 
 /// Tells what became of a transmission of the sender of a packet.

@@ -7,17 +7,16 @@ use std::collections::VecDeque;
 use tresse_wire::{GapAckBlock, GapAckBlocks, Sack, Tsn};
 
 use super::assembly::{Assembly, Message, Piece};
-use super::association::Settings;
-use super::delivery::through;
 use super::fates::Earlier;
 use super::spurious::{Answer, Resent, Spurious};
 use super::user_data::{Fragment, UserData};
-use crate::event::{Again, Event, Head, Observer, Proof, Until};
+use crate::event::{Again, Event, Head, Observer};
 use crate::flow::{Flow, ms};
+use crate::numbers::{ORIGIN, shown};
+use crate::settings::Settings;
 use crate::statistics::Class;
+use crate::terms::{Proof, Until};
 
-/// Number of the first chunk inside of this file, so that those before it have one too.
-const ORIGIN: u64 = 1 << 33;
 /// More chunks are never outstanding: the oldest are forgotten, if no SACK is ever captured.
 const MOST_OUTSTANDING: usize = 1 << 18;
 /// A TSN this far beyond the last one is damaged.
@@ -93,11 +92,6 @@ pub(super) struct Direction {
     acknowledged: Option<Assembly>,
     /// Those that the last SACK completes.
     complete: Vec<Message>,
-}
-
-/// A number as observers are told it.
-pub(super) fn shown(number: u64) -> i64 {
-    number.wrapping_sub(ORIGIN).cast_signed()
 }
 
 impl Direction {
@@ -338,7 +332,7 @@ impl Direction {
         out.event(head, &event);
         self.gaps = gaps;
         for message in std::mem::take(&mut self.complete) {
-            let transfer_ms = through(&mut self.flow, &message, head.at);
+            let transfer_ms = message.through(&mut self.flow, head.at);
             let event = message.event(head.from.other(), transfer_ms, Until::Acknowledgement);
             out.event(head, &event);
         }

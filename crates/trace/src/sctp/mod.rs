@@ -13,7 +13,6 @@ mod ways;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
-pub(crate) use association::Settings;
 use association::{Association, Captured};
 use tresse_wire::{
     Chunk, ChunkType, CommonHeader, Packet as SctpPacket, VerificationTag, checksum,
@@ -21,10 +20,12 @@ use tresse_wire::{
 
 use crate::Skipped;
 use crate::datagram::Datagram;
-use crate::event::{Head, Observer, Place, Side};
+use crate::event::{Head, Observer};
 use crate::flow::Flow;
 use crate::sender::Note;
+use crate::settings::Settings;
 use crate::summary::Ending;
+use crate::terms::{Place, Side};
 
 /// Of SCTP and TCP.
 pub(crate) const GIVEN_UP: &str =

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Proof;
+use crate::terms::Proof;
 
 /// So many chunks that were sent again are remembered, the newest ones.
 const REMEMBERED: usize = 4096;

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 
 use crate::event::{Again, Event, Head, Observer};
 use crate::flow::{Flow, ms};
+use crate::numbers::{ORIGIN, shown};
 use crate::sctp::spurious::{Answer, Resent, Spurious};
 use crate::statistics::Class;
 
-/// Number of the first byte inside of this file, so that those before it have one too.
-const ORIGIN: u64 = 1 << 34;
 /// More segments are never outstanding: the oldest are forgotten, if no acknowledgement is captured.
 const MOST_OUTSTANDING: usize = 1 << 18;
 /// So many acknowledged segments are remembered, should one be sent again nevertheless.
@@ -64,10 +63,6 @@ pub(super) struct Direction {
     reported: u64,
     pub(super) flow: Flow,
     spurious: Spurious,
-}
-
-fn shown(number: u64) -> i64 {
-    number.wrapping_sub(ORIGIN).cast_signed()
 }
 
 impl Direction {
