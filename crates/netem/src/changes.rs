@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, LinkConfig, MAX_MILLIS, fault};
+use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::time::Nanos;
 
 /// A change of settings at a moment, once or again and again: an entry of the list `changes` of a
-/// [`LinkConfig`]. What is absent stays as it is.
+/// [`LinkConfig`](crate::LinkConfig). What is absent stays as it is.
 ///
 /// Two changes with the same `every_ms` make a link alternate. Every 30 s, one without service for
 /// 200 ms:
@@ -37,17 +37,17 @@ pub struct LinkChange {
     /// Milliseconds after which the change is made again, at least 1. Absent (default): once.
     #[serde(default)]
     pub every_ms: Option<f64>,
-    /// [`LinkConfig::bandwidth_kbps`], from the next packet that starts to be serialised.
+    /// [`LinkConfig::bandwidth_kbps`](crate::LinkConfig::bandwidth_kbps), from the next packet that starts to be serialised.
     #[serde(default)]
     pub bandwidth_kbps: Option<f64>,
-    /// [`LinkConfig::delay_ms`], from the next packet that starts to be serialised. Nobody overtakes
+    /// [`LinkConfig::delay_ms`](crate::LinkConfig::delay_ms), from the next packet that starts to be serialised. Nobody overtakes
     /// when it becomes shorter.
     #[serde(default)]
     pub delay_ms: Option<f64>,
-    /// [`LinkConfig::loss`].
+    /// [`LinkConfig::loss`](crate::LinkConfig::loss).
     #[serde(default)]
     pub loss: Option<f64>,
-    /// [`LinkConfig::up`]. Going down loses what has not arrived by then.
+    /// [`LinkConfig::up`](crate::LinkConfig::up). Going down loses what has not arrived by then.
     #[serde(default)]
     pub up: Option<bool>,
 }
@@ -75,14 +75,6 @@ impl LinkChange {
             return fault("changes", "a change must name what changes".to_string());
         }
         Ok(())
-    }
-
-    /// Makes the change in `config`.
-    pub(crate) fn apply(&self, config: &mut LinkConfig) {
-        config.bandwidth_kbps = self.bandwidth_kbps.or(config.bandwidth_kbps);
-        config.delay_ms = self.delay_ms.unwrap_or(config.delay_ms);
-        config.loss = self.loss.unwrap_or(config.loss);
-        config.up = self.up.unwrap_or(config.up);
     }
 
     /// The first time from `now` on that it is due; [`Nanos::MAX`] if never.

@@ -1,9 +1,9 @@
 //! Settings of a link, as they stand in TOML.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::changes::LinkChange;
+use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::loss::gilbert_elliott::GilbertElliottConfig;
 use crate::queue::red::RedConfig;
 use crate::spikes::SpikesConfig;
@@ -162,6 +162,14 @@ impl LinkConfig {
         self.validate_changes()
     }
 
+    /// Makes the change.
+    pub(crate) fn apply(&mut self, change: &LinkChange) {
+        self.bandwidth_kbps = change.bandwidth_kbps.or(self.bandwidth_kbps);
+        self.delay_ms = change.delay_ms.unwrap_or(self.delay_ms);
+        self.loss = change.loss.unwrap_or(self.loss);
+        self.up = change.up.unwrap_or(self.up);
+    }
+
     fn validate_values(&self) -> Result<(), ConfigError> {
         for (key, value) in [
             ("loss", self.loss),
@@ -225,7 +233,7 @@ impl LinkConfig {
         for (index, change) in self.changes.iter().enumerate() {
             change.validate()?;
             let mut changed = LinkConfig { changes: Vec::new(), ..self.clone() };
-            change.apply(&mut changed);
+            changed.apply(change);
             if let Err(ConfigError { key, reason }) = changed.validate() {
                 return fault("changes", format!("change {}: {key}: {reason}", index + 1));
             }
@@ -248,21 +256,4 @@ impl LinkConfig {
             _ => Ok(()),
         }
     }
-}
-
-/// The longest delay that can be configured: some 11 days.
-pub(crate) const MAX_MILLIS: f64 = 1e9;
-
-pub(crate) fn fault(key: &'static str, reason: String) -> Result<(), ConfigError> {
-    Err(ConfigError { key, reason })
-}
-
-/// A value of a [`LinkConfig`] that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{key}: {reason}")]
-pub struct ConfigError {
-    /// The key at fault.
-    pub key: &'static str,
-    /// What is wrong, in one line.
-    pub reason: String,
 }

@@ -1,8 +1,7 @@
 //! Corruption: bits of a packet flip on the way.
 
 use crate::config::LinkConfig;
-use crate::packet::Numbers;
-use crate::pattern::Pattern;
+use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 
 /// Which bits of a delivered packet have flipped. The link never sees the bytes; whoever delivers

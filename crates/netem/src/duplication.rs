@@ -1,8 +1,7 @@
 //! Duplication: a second copy of a packet right behind the first.
 
 use crate::config::LinkConfig;
-use crate::packet::Numbers;
-use crate::pattern::Pattern;
+use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 
 #[derive(Clone, Debug)]

@@ -59,6 +59,7 @@ mod config;
 mod corruption;
 mod delay;
 mod duplication;
+mod error;
 mod flying;
 mod link;
 mod loss;
@@ -73,8 +74,9 @@ mod stats;
 mod time;
 
 pub use changes::LinkChange;
-pub use config::{ConfigError, LinkConfig, LossStage};
+pub use config::{LinkConfig, LossStage};
 pub use corruption::Corruption;
+pub use error::ConfigError;
 pub use link::Link;
 pub use loss::gilbert_elliott::GilbertElliottConfig;
 pub use packet::{Class, Delivery, Verdict};

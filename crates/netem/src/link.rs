@@ -3,13 +3,15 @@
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::changes::{Changes, LinkChange};
-use crate::config::{ConfigError, LinkConfig, LossStage};
+use crate::config::{LinkConfig, LossStage};
 use crate::corruption::Corrupter;
 use crate::delay::Delay;
 use crate::duplication::Duplication;
+use crate::error::ConfigError;
 use crate::flying::Flying;
 use crate::loss::Loss;
-use crate::packet::{Class, Delivery, Entry, Numbers, Verdict};
+use crate::packet::{Class, Delivery, Entry, Verdict};
+use crate::pattern::Numbers;
 use crate::queue::Queue;
 use crate::queue::red::Red;
 use crate::random::{Random, Stage};
@@ -74,13 +76,14 @@ impl<T: Clone> Link<T> {
     /// The first fault of `config`, see [`LinkConfig::validate`].
     pub fn new(config: LinkConfig, seed: u64) -> Result<Link<T>, ConfigError> {
         config.validate()?;
+        let rate = Rate::new(config.bandwidth_kbps);
         Ok(Link {
             loss: Loss::new(&config, Random::new(seed, Stage::Loss)),
             duplication: Duplication::new(&config, Random::new(seed, Stage::Duplication)),
             spikes: Spikes::new(config.spikes.as_ref(), Random::new(seed, Stage::Spikes)),
-            red: Red::new(&config, Random::new(seed, Stage::Red)),
+            red: Red::new(config.red, rate, Random::new(seed, Stage::Red)),
             queue: Queue::new(&config),
-            rate: Rate::new(&config),
+            rate,
             corrupter: Corrupter::new(&config, Random::new(seed, Stage::Corruption)),
             delay: Delay::new(&config, Random::new(seed, Stage::Jitter)),
             reordering: Reordering::new(&config, Random::new(seed, Stage::Reordering)),
@@ -206,9 +209,9 @@ impl<T: Clone> Link<T> {
         self.duplication.reconfigure(&config);
         self.spikes.reconfigure(self.now, config.spikes.as_ref());
         self.outside_until = self.calm_at(SpikePlace::Sender, self.now);
-        self.red.reconfigure(&config);
+        self.rate = Rate::new(config.bandwidth_kbps);
+        self.red.reconfigure(config.red, self.rate);
         self.queue.reconfigure(&config);
-        self.rate = Rate::new(&config);
         self.corrupter.reconfigure(&config);
         self.delay.reconfigure(&config);
         self.reordering.reconfigure(&config);
@@ -310,9 +313,9 @@ impl<T: Clone> Link<T> {
 
     fn change(&mut self, at: Nanos, change: &LinkChange) {
         let was_up = self.config.up;
-        change.apply(&mut self.config);
-        self.rate = Rate::new(&self.config);
-        self.red.reconfigure(&self.config);
+        self.config.apply(change);
+        self.rate = Rate::new(self.config.bandwidth_kbps);
+        self.red.reconfigure(self.config.red, self.rate);
         self.delay.reconfigure(&self.config);
         self.loss.reconfigure(&self.config);
         if was_up && !self.config.up {

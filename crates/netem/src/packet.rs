@@ -3,6 +3,7 @@
 use std::ops::BitOr;
 
 use crate::corruption::Corruption;
+use crate::pattern::Numbers;
 use crate::stats::DropCause;
 use crate::time::Nanos;
 
@@ -30,17 +31,6 @@ impl BitOr for Class {
     fn bitor(self, other: Class) -> Class {
         Class(self.0 | other.0)
     }
-}
-
-/// The three numbers by which patterns name a packet, all counted from 1 since the link was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
-    /// Among all packets offered.
-    pub(crate) packet: u64,
-    /// Among those with [`Class::DATA`]; 0 if it is none.
-    pub(crate) data: u64,
-    /// Among those with [`Class::ACK`]; 0 if it is none.
-    pub(crate) ack: u64,
 }
 
 /// A packet inside the link.

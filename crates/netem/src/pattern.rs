@@ -1,5 +1,16 @@
 //! Exact sets of packet numbers, such as `drop_packets = [3, 17]`.
 
+/// The three numbers by which patterns name a packet, all counted from 1 since the link was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    /// Among all packets offered.
+    pub(crate) packet: u64,
+    /// Among those with [`Class::DATA`](crate::Class::DATA); 0 if it is none.
+    pub(crate) data: u64,
+    /// Among those with [`Class::ACK`](crate::Class::ACK); 0 if it is none.
+    pub(crate) ack: u64,
+}
+
 /// A set of numbers, asked in increasing order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pattern {

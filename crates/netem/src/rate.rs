@@ -1,6 +1,5 @@
 //! Serialisation: how long a packet occupies the link.
 
-use crate::config::LinkConfig;
 use crate::time::Nanos;
 
 #[derive(Clone, Copy, Debug)]
@@ -10,9 +9,10 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    pub(crate) fn new(config: &LinkConfig) -> Rate {
+    /// `None` is unlimited.
+    pub(crate) fn new(kbps: Option<f64>) -> Rate {
         // Validation keeps this between 1 and 10^15.
-        Rate { bits_per_second: config.bandwidth_kbps.map(|kbps| (kbps * 1e3).round() as u64) }
+        Rate { bits_per_second: kbps.map(|kbps| (kbps * 1e3).round() as u64) }
     }
 
     /// Rounded up to whole nanoseconds, so that the rate is never exceeded.
@@ -34,11 +34,11 @@ mod tests {
 
     #[test]
     fn times_are_exact_and_rounded_up() {
-        let rate = |kbps| Rate::new(&LinkConfig::new(kbps, 0.0));
+        let rate = |kbps| Rate::new(Some(kbps));
         assert_eq!(rate(1000.0).time_for(1250), Nanos::from_millis(10));
         assert_eq!(rate(3.0).time_for(1), Nanos::new(2_666_667));
         assert_eq!(rate(0.001).time_for(u64::MAX), Nanos::MAX);
         assert_eq!(rate(0.001).time_for(2_000_000_000).get(), 16_000_000_000_000_000_000);
-        assert_eq!(Rate::new(&LinkConfig::default()).time_for(9000), Nanos::ZERO);
+        assert_eq!(Rate::new(None).time_for(9000), Nanos::ZERO);
     }
 }

@@ -1,8 +1,7 @@
 //! Reordering: some packets take longer than those behind them.
 
 use crate::config::LinkConfig;
-use crate::packet::Numbers;
-use crate::pattern::Pattern;
+use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 use crate::time::Nanos;
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, MAX_MILLIS, fault};
+use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::random::Random;
 use crate::time::Nanos;
 

@@ -15,7 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, fault};
+use crate::error::{ConfigError, fault};
 use crate::random::Random;
 
 /// Loss in bursts: the table `gilbert_elliott` of a [`LinkConfig`](crate::LinkConfig), in the place of

@@ -4,8 +4,7 @@ pub(crate) mod gilbert_elliott;
 mod random;
 
 use crate::config::LinkConfig;
-use crate::packet::Numbers;
-use crate::pattern::Pattern;
+use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 use crate::stats::DropCause;
 use gilbert_elliott::GilbertElliott;

@@ -20,12 +20,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, LinkConfig, fault};
+use crate::error::{ConfigError, fault};
 use crate::random::Random;
 use crate::rate::Rate;
 use crate::time::Nanos;
 
-/// Random early detection: the table `red` of a [`LinkConfig`].
+/// Random early detection: the table `red` of a [`LinkConfig`](crate::LinkConfig).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedConfig {
@@ -131,18 +131,18 @@ pub(crate) struct Red {
 }
 
 impl Red {
-    pub(crate) fn new(config: &LinkConfig, random: Random) -> Red {
+    pub(crate) fn new(config: Option<RedConfig>, rate: Rate, random: Random) -> Red {
         let mut red =
             Red { config: None, packet_time: Nanos::ZERO, average: 0.0, count: 0, random };
-        red.reconfigure(config);
+        red.reconfigure(config, rate);
         red
     }
 
     /// The average goes on under new settings.
-    pub(crate) fn reconfigure(&mut self, config: &LinkConfig) {
-        self.config = config.red;
-        if let Some(red) = config.red {
-            self.packet_time = Rate::new(config).time_for(u64::from(red.packet_bytes));
+    pub(crate) fn reconfigure(&mut self, config: Option<RedConfig>, rate: Rate) {
+        self.config = config;
+        if let Some(red) = config {
+            self.packet_time = rate.time_for(u64::from(red.packet_bytes));
         }
     }
 
@@ -183,8 +183,7 @@ mod tests {
     fn red(config: RedConfig) -> Red {
         config.validate().expect("valid");
         // 500 bytes take 4 ms.
-        let link = LinkConfig { red: Some(config), ..LinkConfig::new(1000.0, 0.0) };
-        Red::new(&link, Random::new(1, Stage::Red))
+        Red::new(Some(config), Rate::new(Some(1000.0)), Random::new(1, Stage::Red))
     }
 
     #[test]
