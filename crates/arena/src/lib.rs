@@ -18,6 +18,7 @@ pub mod peer;
 mod record;
 pub mod report;
 mod runner;
+mod samples;
 mod scenario;
 mod stack;
 mod stage;

@@ -13,6 +13,8 @@ use tresse_trace::capture::CaptureError;
 use tresse_trace::measure::{Loss, MessageTransfer, Retransmission, both_ends};
 use tresse_trace::{Options, Side, Until};
 
+use crate::metric::Metric;
+use crate::samples;
 use crate::scenario::Traffic;
 
 /// Width of the steps of [`Measures::timeline_kbps`], in milliseconds.
@@ -54,6 +56,19 @@ pub struct Measures {
     pub retransmission_ms: Vec<f32>,
     /// User data delivered in each half second, in kbit/s, all associations together.
     pub timeline_kbps: Vec<f32>,
+}
+
+impl Measures {
+    /// What a verdict about `metric` judges, if the cell has it.
+    #[must_use]
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Repair => samples::mean(&self.repair_ms),
+            Metric::Transfer => samples::percentile(&self.transfer_ms, 99.0),
+            Metric::Goodput => self.goodput_kbps,
+            Metric::Disturbance => self.disturbance_ms,
+        }
+    }
 }
 
 /// What side A of an association sent, and what became of it.

@@ -4,7 +4,7 @@ use tresse_report::figure::{Axes, Figure, Line, Look, Point};
 
 use super::standing::Standing;
 use crate::measure::STEP_MS;
-use crate::metric::percentile;
+use crate::samples::percentile;
 use crate::scenario::Scenario;
 
 /// The percentiles of transfer times that are drawn: most messages are not affected by anything.

@@ -3,8 +3,9 @@
 use tresse_report::{Estimate, Unit};
 
 use crate::measure::Measures;
-use crate::metric::{Metric, mean, percentile};
+use crate::metric::Metric;
 use crate::record::{Outcome, Record};
+use crate::samples::{mean, percentile};
 
 /// The heads of the last cells that [`Standing::details`] gives, beside those on traffic.
 pub(super) const HEADS: [&str; 6] = [
@@ -43,7 +44,7 @@ impl Standing {
                 Outcome::Missing(_) => {}
             }
         }
-        let values: Vec<f64> = measures.iter().filter_map(|cell| metric.of(cell)).collect();
+        let values: Vec<f64> = measures.iter().filter_map(|cell| cell.value(metric)).collect();
         let estimate = Estimate::of(&values);
         let stack = stack.to_owned();
         (!records.is_empty()).then_some(Standing { stack, metric, measures, estimate, troubles })
