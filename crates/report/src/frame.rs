@@ -78,14 +78,6 @@ impl Frame {
         &self.columns
     }
 
-    /// The table as an Apache Parquet file.
-    ///
-    /// # Errors
-    /// What the library says, as one line; it has no reason to fail.
-    pub fn to_parquet(&self) -> Result<Vec<u8>, String> {
-        crate::parquet::encode(self)
-    }
-
     /// The table as CSV with a head line.
     pub fn to_csv(&self) -> String {
         let mut out = String::new();

@@ -9,15 +9,17 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use crate::Frame;
-use crate::frame::{Column, Values};
+use crate::frame::{Column, Frame, Values};
 
-/// The bytes of the file.
-///
-/// # Errors
-/// What the library says, as one line; it has no reason to fail on a frame.
-pub(super) fn encode(frame: &Frame) -> Result<Vec<u8>, String> {
-    write(frame).map_err(|e| format!("cannot write Parquet: {}", e.to_string().replace('\n', " ")))
+impl Frame {
+    /// The table as an Apache Parquet file.
+    ///
+    /// # Errors
+    /// What the library says, as one line; it has no reason to fail.
+    pub fn to_parquet(&self) -> Result<Vec<u8>, String> {
+        let one_line = |error: ParquetError| error.to_string().replace('\n', " ");
+        write(self).map_err(|error| format!("cannot write Parquet: {}", one_line(error)))
+    }
 }
 
 fn write(frame: &Frame) -> Result<Vec<u8>, ParquetError> {
@@ -89,8 +91,8 @@ mod tests {
             .text("series", vec!["a".into(), "b".into(), "a".into()])
             .integer("tsn", vec![Some(7), None, Some(9)])
             .real("ms", vec![Some(0.5), Some(1.5), None]);
-        let bytes = encode(&frame).unwrap();
-        assert_eq!(bytes, encode(&frame).unwrap());
+        let bytes = frame.to_parquet().unwrap();
+        assert_eq!(bytes, frame.to_parquet().unwrap());
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
         let rows: Vec<String> =
             reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
