@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::flow::{self, Flow};
 use super::payload::HEADER_LEN;
-use super::protocol::{MAX_SIZE, MAX_STREAMS, Pace, Test};
+use super::payload::{MAX_SIZE, MAX_STREAMS};
+use super::test::{Pace, Test};
 use tresse_console::observe::ObserveArgs;
 use tresse_console::units;
 

@@ -13,9 +13,10 @@ use tresse::{
 use super::args::ClientArgs;
 use super::clock;
 use super::outcome::Failure;
-use super::protocol::{self, Control, DelayKind, Pace, Test, VERSION};
+use super::protocol::{self, Control, VERSION};
 use super::report::Summary;
 use super::session::{Interrupts, Outcome, Output, Session, print_json};
+use super::test::{DelayKind, Pace, Test};
 use super::{flow, receiver, sender, setup};
 use tresse_console::units::{Si, Time};
 

@@ -11,6 +11,7 @@
 mod args;
 mod client;
 mod clock;
+mod figures;
 mod flow;
 mod monitor;
 mod outcome;
@@ -22,6 +23,7 @@ mod sender;
 mod server;
 mod session;
 mod setup;
+mod test;
 
 use std::process::ExitCode;
 

@@ -9,8 +9,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use tresse::{PathState, PathStats};
 
+use super::figures::{Durations, Percentiles};
 use super::outcome::Failure;
-use super::report::{Durations, Interval, Percentiles};
+use super::report::Interval;
 use super::session::Session;
 use tresse_console::units::Time;
 

@@ -13,6 +13,10 @@ use bytes::{Bytes, BytesMut};
 
 /// Bytes before the filler: the smallest message.
 pub(crate) const HEADER_LEN: usize = 24;
+/// The most streams a test may use.
+pub(crate) const MAX_STREAMS: u16 = 1000;
+/// The largest message, bytes.
+pub(crate) const MAX_SIZE: u64 = 16 << 20;
 
 const CRC: std::ops::Range<usize> = 20..24;
 

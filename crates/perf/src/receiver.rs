@@ -5,13 +5,15 @@ use std::time::Duration;
 use tresse::{Message, SendOptions, StreamId};
 
 use super::clock;
+use super::figures::{Durations, Volume};
 use super::monitor::{Monitor, Role, Tally};
 use super::outcome::Failure;
 use super::payload;
-use super::protocol::{self, CONTROL, Control, DATA, DelayKind, ECHO, Test};
-use super::report::{Durations, ReceiverReport, SenderReport, Volume};
+use super::protocol::{self, CONTROL, Control, DATA, ECHO};
+use super::report::{ReceiverReport, SenderReport};
 use super::sender::{unexpected, verdict};
 use super::session::{Outcome, Session};
+use super::test::{DelayKind, Test};
 
 /// Receives and verifies everything, and reports to the sender.
 pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
@@ -201,8 +203,8 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::super::payload::Builder;
-    use super::super::protocol::Pace;
     use super::*;
+    use crate::test::Pace;
     use tresse::Bytes;
 
     fn test(unordered: bool) -> Test {

@@ -8,12 +8,14 @@ use tokio::time::{Instant, sleep_until};
 use tresse::SendOptions;
 
 use super::clock;
+use super::figures::{Durations, Volume};
 use super::monitor::{Monitor, Role, Tally};
 use super::outcome::Failure;
 use super::payload::{self, Builder};
-use super::protocol::{self, CONTROL, Control, DATA, DelayKind, ECHO, Test};
-use super::report::{Durations, ReceiverReport, SenderReport, Volume};
+use super::protocol::{self, CONTROL, Control, DATA, ECHO};
+use super::report::{ReceiverReport, SenderReport};
 use super::session::{Outcome, Session};
+use super::test::{DelayKind, Test};
 
 /// Echoes are asked for this often at most.
 const ECHO_INTERVAL: Duration = Duration::from_millis(1);
@@ -195,8 +197,8 @@ pub(crate) fn unexpected(control: &Control) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::protocol::Pace;
     use super::*;
+    use crate::test::Pace;
 
     fn schedule(pace: Pace, messages: Option<u64>, duration_ms: Option<u64>) -> Schedule {
         let test = Test {

@@ -11,8 +11,9 @@ use tresse::{Association, Config, DEFAULT_UDP_PORT, Endpoint, Profile};
 use super::args::{CarrierKind, Common, ServerArgs};
 use super::clock;
 use super::outcome::Failure;
-use super::protocol::{self, Control, DelayKind, Test, VERSION};
+use super::protocol::{self, Control, VERSION};
 use super::session::{Interrupts, Outcome, Output, Session};
+use super::test::{DelayKind, Test};
 use super::{flow, receiver, sender, setup};
 
 use tresse_console::say::{complain, say};

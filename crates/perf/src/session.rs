@@ -10,8 +10,9 @@ use tresse::{Association, Closed, Endpoint, Profile, ReceivedMessage, SendError,
 
 use super::flow::FlowResult;
 use super::outcome::Failure;
-use super::protocol::{self, Control, DelayKind, Test};
+use super::protocol::{self, Control};
 use super::report::{Interval, ReceiverReport, SenderReport, Summary, text};
+use super::test::{DelayKind, Test};
 
 /// How often the user has asked to end.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use tresse::{AssociationConfig, Carrier, Config, Endpoint, Profile};
 
 use super::args::{CarrierKind, Common, PathUse};
 use super::outcome::Failure;
-use super::protocol::{MAX_SIZE, MAX_STREAMS};
+use super::payload::{MAX_SIZE, MAX_STREAMS};
 use tresse_console::observe::Observing;
 
 /// The profile with its changes.

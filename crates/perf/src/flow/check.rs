@@ -5,9 +5,9 @@ use std::time::Duration;
 use tresse::{Message, SendOptions, StreamId};
 
 use super::{Amount, Flow, FlowReport};
+use crate::figures::{Durations, Volume};
 use crate::payload::{self, Header};
-use crate::protocol::DelayKind;
-use crate::report::{Durations, Volume};
+use crate::test::DelayKind;
 
 /// Verifies all flows of one direction.
 pub(super) struct Check {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Percentiles, Volume};
+use super::figures::{Percentiles, Volume};
 pub(crate) use run::run;
 pub(crate) use spec::{Flow, number};
 use tresse_console::units::{Si, Time};

@@ -12,13 +12,15 @@ use super::check::{Check, echo_options};
 use super::source::Source;
 use super::{Amount, FlowReport, FlowResult};
 use crate::clock;
+use crate::figures::{Durations, Volume};
 use crate::monitor::{Monitor, Role, Tally};
 use crate::outcome::Failure;
 use crate::payload;
-use crate::protocol::{self, CONTROL, Control, DATA, DelayKind, ECHO};
-use crate::report::{Durations, SenderReport, Volume};
+use crate::protocol::{self, CONTROL, Control, DATA, ECHO};
+use crate::report::SenderReport;
 use crate::sender::unexpected;
 use crate::session::{Outcome, Session};
+use crate::test::DelayKind;
 
 /// What both sides know at the end.
 struct Finished {

@@ -7,7 +7,7 @@ use tresse_core::Rng;
 
 use super::distribution::Distribution;
 use crate::payload::HEADER_LEN;
-use crate::protocol::{MAX_SIZE, MAX_STREAMS};
+use crate::payload::{MAX_SIZE, MAX_STREAMS};
 
 /// Messages of a frame, unless `maxmsgsize` says otherwise: what NetPerfMeter allows.
 const MAX_MESSAGE: usize = 65_535;
