@@ -1,15 +1,15 @@
 //! The command line of the program in this crate.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+use crate::choice::{chosen, open};
 use crate::goodput;
 use crate::hosts::{HostsArgs, run_hosts};
 use crate::matrix::{self, Cell, Lab, Outcome, Record, Report, Role, Settings, Stack, Subject};
@@ -92,17 +92,6 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Opens a file for writing, in a folder that may not exist yet; an old one goes on if `append`.
-pub(crate) fn open(path: &Path, append: bool) -> Result<File, String> {
-    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(wrong)?;
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).append(append).write(true).truncate(!append);
-    options.open(path).map_err(wrong)
-}
-
 /// A folder for what is built.
 fn folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|e| format!("a folder for the peers: {e}"))
@@ -116,12 +105,6 @@ fn run_goodput(args: &GoodputArgs) -> Result<ExitCode, String> {
     let transfers = transfers.map_err(|why| why.to_string())?;
     print!("{}", goodput::table(&transfers));
     Ok(ExitCode::SUCCESS)
-}
-
-/// All values, if none were given.
-pub(crate) fn chosen<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
-    let all = T::value_variants().iter().cloned();
-    all.filter(|value| given.is_empty() || given.contains(value)).collect()
 }
 
 fn run_matrix(args: &MatrixArgs) -> Result<ExitCode, String> {

@@ -9,6 +9,8 @@
 #![deny(missing_docs)]
 
 #[cfg(target_os = "linux")]
+mod choice;
+#[cfg(target_os = "linux")]
 pub mod cli;
 #[cfg(target_os = "linux")]
 pub mod goodput;

@@ -10,7 +10,7 @@ use clap::Args;
 use tresse_emulator::Privilege;
 
 use super::{Binding, Bound, Cell, Family, Report, Settings, Travel, run};
-use crate::cli::{chosen, open};
+use crate::choice::{chosen, open};
 
 #[derive(Args)]
 pub(crate) struct HostsArgs {
