@@ -18,7 +18,7 @@ use crate::error::{Closed, ConnectError};
 use crate::host;
 use crate::metrics::Monitor;
 use crate::shared::{Phase, Shared, Slot, State, wait};
-use crate::team::{Mail, Membership};
+use crate::team::{Mail, Membership, Part};
 
 /// One SCTP port on one or more local addresses, and all associations on it.
 ///
@@ -90,8 +90,9 @@ impl Endpoint {
         Endpoint { inner: Arc::new(Inner { shared, association }) }
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<Shared> {
-        Arc::downgrade(&self.inner.shared)
+    pub(crate) fn downgrade(&self) -> Weak<dyn Part> {
+        let shared: Weak<Shared> = Arc::downgrade(&self.inner.shared);
+        shared
     }
 
     /// Takes a random SCTP port if there is none.

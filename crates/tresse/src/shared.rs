@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -15,7 +16,7 @@ use tresse_core::{
 
 use crate::clock::Clock;
 use crate::error::Closed;
-use crate::team::{Mail, Membership};
+use crate::team::{Mail, Membership, Part};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
 pub(crate) const MAX_EVENTS: usize = 64;
@@ -204,6 +205,16 @@ impl Shared {
             driver.wake();
         }
         result
+    }
+}
+
+impl Part for Shared {
+    fn accept(&self, mail: &mut Mail, lost: &AtomicU64) {
+        self.act(|state, _| state.inbox.accept(mail, lost));
+    }
+
+    fn wake(&self) {
+        self.act(|_, _| ());
     }
 }
 

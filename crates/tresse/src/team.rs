@@ -9,15 +9,23 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use tresse_carrier::{IcmpMessage, Incoming};
 use tresse_core::PeerKey;
 
-use crate::shared::{Shared, State};
-
 /// Packets that wait for a part at most: as in the buffer of a socket, what is more is lost.
 const MAX_WAITING: usize = 4096;
+
+/// One part of an endpoint, as the others see it.
+pub(crate) trait Part: Send + Sync {
+    /// Takes what there is room for out of `mail`, counts in `lost` what there is none for, and has
+    /// the driver see to it.
+    fn accept(&self, mail: &mut Mail, lost: &AtomicU64);
+
+    /// Has the driver look whether it is needed.
+    fn wake(&self);
+}
 
 /// The parts of one endpoint.
 #[derive(Debug)]
 pub(crate) struct Team {
-    members: OnceLock<Vec<Weak<Shared>>>,
+    members: OnceLock<Vec<Weak<dyn Part>>>,
     /// The part that has an association with a peer. Its lock is never held while another is taken.
     peers: RwLock<HashMap<PeerKey, usize>>,
     /// Parts that need their driver no more.
@@ -53,11 +61,11 @@ impl Team {
     }
 
     /// Once, before any driver runs.
-    pub(crate) fn assemble(&self, members: Vec<Weak<Shared>>) {
+    pub(crate) fn assemble(&self, members: Vec<Weak<dyn Part>>) {
         let _ = self.members.set(members);
     }
 
-    fn member(&self, index: usize) -> Option<Arc<Shared>> {
+    fn member(&self, index: usize) -> Option<Arc<dyn Part>> {
         self.members.get()?.get(index)?.upgrade()
     }
 }
@@ -120,7 +128,7 @@ impl Membership {
             }
             if let Some(member) = self.team.member(index) {
                 self.team.forwarded.fetch_add(mail.packets.len() as u64, Ordering::Relaxed);
-                member.act(|state, _| state.inbox.accept(mail, &self.team.lost));
+                member.accept(mail, &self.team.lost);
             }
             mail.packets.clear();
             mail.icmp.clear();
@@ -132,7 +140,7 @@ impl Membership {
         if self.team.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
             for index in (0..self.count).filter(|index| *index != self.index) {
                 if let Some(member) = self.team.member(index) {
-                    member.act(|_: &mut State, _| ());
+                    member.wake();
                 }
             }
         }
@@ -146,7 +154,7 @@ impl Membership {
 
 impl Mail {
     /// Takes everything out of `from` that there is room for.
-    fn accept(&mut self, from: &mut Mail, lost: &AtomicU64) {
+    pub(crate) fn accept(&mut self, from: &mut Mail, lost: &AtomicU64) {
         let room = MAX_WAITING.saturating_sub(self.packets.len()).min(from.packets.len());
         lost.fetch_add((from.packets.len() - room) as u64, Ordering::Relaxed);
         self.packets.extend(from.packets.drain(..room));
