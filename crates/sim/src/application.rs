@@ -8,10 +8,10 @@ use tresse_core::{
     ReceivedMessage, Rng, SendError, SendOptions, Time, TraceEvent,
 };
 
+use crate::clock::Clock;
 use crate::event_queue::Happening;
-use crate::host::Clock;
+use crate::ids::HostId;
 use crate::packet::Packet;
-use crate::simulation::HostId;
 use crate::world::World;
 
 /// A program that runs on the endpoint of a simulated host. Everything it does takes no time.

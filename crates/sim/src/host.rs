@@ -11,38 +11,14 @@ pub(crate) use stack::NotSent;
 pub use stack::{HostModel, IpStack, RouteEntry};
 
 use crate::application::{Application, Context};
+use crate::clock::Clock;
 use crate::event_queue::Happening;
+use crate::ids::HostId;
 use crate::node::{Node, NodeContext};
 use crate::packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
 use crate::processor::{Job, Processor};
 use crate::seed::{self, Owner};
-use crate::simulation::HostId;
 use crate::world::{Refused, World};
-
-/// The clock of a host: simulation time shifted by the jumps so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
-    /// Nanoseconds ahead of simulation time.
-    ahead: i64,
-}
-
-impl Clock {
-    pub(crate) const fn read(self, simulation: Time) -> Time {
-        Time::from_nanos(simulation.as_nanos().saturating_add_signed(self.ahead))
-    }
-
-    pub(crate) fn to_simulation(self, local: Time) -> Time {
-        if local == Time::FAR_FUTURE {
-            return local;
-        }
-        let back = self.ahead.checked_neg().unwrap_or(i64::MAX);
-        Time::from_nanos(local.as_nanos().saturating_add_signed(back))
-    }
-
-    const fn jump(&mut self, by: i64) {
-        self.ahead = self.ahead.saturating_add(by);
-    }
-}
 
 pub(crate) struct Host {
     pub(crate) id: HostId,

@@ -5,8 +5,8 @@ use std::any::Any;
 use tresse_core::{Rng, Time};
 
 use crate::event_queue::Happening;
+use crate::ids::HostId;
 use crate::packet::Packet;
-use crate::simulation::HostId;
 use crate::world::World;
 
 /// A host that handles packets itself.

@@ -9,10 +9,11 @@ use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, Verdict, link
 use crate::capture::Captures;
 use crate::event_queue::{EventQueue, Happening};
 use crate::host::{IpStack, NotSent};
+use crate::ids::{HostId, LinkId};
 use crate::packet::Packet;
 use crate::route::Route;
 use crate::rules::LinkRules;
-use crate::simulation::{HostId, LinkId, SimulationStats};
+use crate::stats::SimulationStats;
 
 /// One direction between two hosts.
 pub(crate) struct Wire {

@@ -16,8 +16,8 @@ use tresse_core::Time;
 use tresse_netem::DropCause;
 use tresse_wire::{IpHeaders, add_packet_id};
 
+use crate::ids::LinkId;
 use crate::packet::Packet;
-use crate::simulation::LinkId;
 
 /// What to capture, see [`Simulation::capture`](crate::Simulation::capture).
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! The simulation: hosts, links and the loop that runs them.
 
+mod change;
 mod network;
 mod run;
 
@@ -11,37 +12,17 @@ use tresse_netem::{ConfigError, LinkConfig, LinkStats};
 
 use crate::application::{Application, Context};
 use crate::capture::Capture;
-use crate::change::Change;
 use crate::event_queue::Happening;
 use crate::host::{Host, Kind};
+use crate::ids::{HostId, LinkId};
 use crate::node::Node;
 use crate::processor::{Processor, ProcessorConfig, ProcessorStats};
 use crate::route::Route;
+use crate::stats::SimulationStats;
 use crate::world::{World, nanos};
 
+pub use change::Change;
 pub use network::Passage;
-
-/// A host of a [`Simulation`], numbered from 0 in the order of adding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct HostId(pub(crate) u32);
-
-impl HostId {
-    /// The number of the host.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A link (one direction) of a [`Simulation`], numbered from 0 in the order of adding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LinkId(pub(crate) u32);
-
-impl LinkId {
-    /// The number of the link.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,41 +36,6 @@ pub enum StopReason {
     Stopped,
     /// So many events and packets have been simulated as [`Simulation::set_event_limit`] allows.
     EventLimit,
-}
-
-/// What a simulation did so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SimulationStats {
-    /// Events that took place: starts, wake-ups of links and endpoints, timers and changes.
-    pub events: u64,
-    /// Packets that hosts put on links, router hops counted each.
-    pub packets_sent: u64,
-    /// Of these, the ones that nodes without an endpoint sent, such as routers.
-    pub packets_of_nodes: u64,
-    /// Packets that links delivered.
-    pub packets_delivered: u64,
-    /// Packets for which the host had no link, or no source address of the right family.
-    pub unroutable: u64,
-    /// Packets from an address that the host does not have, or no longer.
-    pub without_source: u64,
-    /// Packets larger than an interface or a link takes, reported or not.
-    pub too_big: u64,
-    /// Packets that [`LinkRules`](crate::LinkRules) dropped.
-    pub blocked: u64,
-    /// Packets that arrived at a host that does not have the address.
-    pub not_accepted: u64,
-    /// Packets that arrived at a host that was down.
-    pub lost_at_dead_hosts: u64,
-}
-
-impl SimulationStats {
-    /// Events and packets in total, also those packets that could not be sent: what
-    /// [`Simulation::set_event_limit`] limits.
-    pub const fn work(&self) -> u64 {
-        let unsent = self.unroutable + self.without_source + self.too_big;
-        self.events + self.packets_sent + unsent
-    }
 }
 
 /// A network of simulated hosts. See the crate documentation for an example.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use ipnet::IpNet;
 use tresse_netem::{ConfigError, LinkConfig};
 
+use super::change::Change;
 use super::{HostId, LinkId, Simulation};
-use crate::change::Change;
 use crate::host::{IpStack, Kind};
 use crate::packet::Packet;
 use crate::route::Route;

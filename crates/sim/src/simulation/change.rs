@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use tresse_netem::LinkConfig;
 
+use crate::ids::{HostId, LinkId};
 use crate::rules::LinkRules;
-use crate::simulation::{HostId, LinkId, Simulation};
+use crate::simulation::Simulation;
 
 /// Something that happens to the network or a host, see [`Simulation::at`].
 #[non_exhaustive]
