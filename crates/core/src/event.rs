@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
-use crate::path::{PathId, PathState};
+pub use crate::ids::LossCause;
+use crate::ids::{PathId, PathState};
 use crate::time::Time;
 
 /// A user message, as sent or as delivered.
@@ -155,78 +156,6 @@ pub enum CloseReason {
     OutOfMemory,
     /// The peer broke the protocol and was sent ABORT; says how.
     ProtocolViolation(&'static str),
-}
-
-/// Why a chunk was declared lost and is sent again, or why the sender probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LossCause {
-    /// Enough miss indications (RFC 9260 §7.2.4).
-    FastRetransmit,
-    /// Byte-based Early Retransmit (RFC 5827 §3.1).
-    EarlyRetransmitBytes,
-    /// Packet-based Early Retransmit (RFC 5827 §3.2; Hurtig & Brunstrom §2.3).
-    EarlyRetransmitPackets,
-    /// The T3-rtx timer expired (RFC 9260 §6.3.3).
-    Timeout,
-    /// Its path failed, was removed, or became too narrow for it.
-    PathFailure,
-    /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
-    ZeroWindowProbe,
-    /// One miss indication in a thin stream (Pedersen 2006 §4.2.1).
-    ThinFastRetransmit,
-    /// A chunk sent later was acknowledged and the reordering window has passed (RFC 8985 §6).
-    Rack,
-    /// Not lost: the last chunk is sent again to elicit a SACK (RFC 8985 §7).
-    TailLossProbe,
-    /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
-    Bundled,
-    /// Not known to be lost: it holds up the buffers (Sarnow 2017 §6.2.3), or its path is silent, and
-    /// it leaves again over another one.
-    Rescheduled,
-    /// Not lost: a thin stream goes over all paths at once.
-    Redundant,
-}
-
-impl LossCause {
-    /// All causes, in the order in which statistics count them.
-    pub const ALL: [LossCause; 12] = [
-        LossCause::FastRetransmit,
-        LossCause::EarlyRetransmitBytes,
-        LossCause::EarlyRetransmitPackets,
-        LossCause::Timeout,
-        LossCause::PathFailure,
-        LossCause::ZeroWindowProbe,
-        LossCause::ThinFastRetransmit,
-        LossCause::Rack,
-        LossCause::TailLossProbe,
-        LossCause::Bundled,
-        LossCause::Rescheduled,
-        LossCause::Redundant,
-    ];
-
-    /// Where statistics count it: its place in [`ALL`](Self::ALL).
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// A short name for tables, such as `fast-retransmit`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LossCause::FastRetransmit => "fast-retransmit",
-            LossCause::EarlyRetransmitBytes => "early-retransmit-bytes",
-            LossCause::EarlyRetransmitPackets => "early-retransmit-packets",
-            LossCause::Timeout => "timeout",
-            LossCause::PathFailure => "path-failure",
-            LossCause::ZeroWindowProbe => "zero-window-probe",
-            LossCause::ThinFastRetransmit => "thin-fast-retransmit",
-            LossCause::Rack => "rack",
-            LossCause::TailLossProbe => "tail-loss-probe",
-            LossCause::Bundled => "bundled",
-            LossCause::Rescheduled => "rescheduled",
-            LossCause::Redundant => "redundant",
-        }
-    }
 }
 
 /// A decision or a fact of loss recovery, for analysers and plots. Off unless

@@ -13,6 +13,7 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 mod handshake;
+mod ids;
 pub mod path;
 pub mod profile;
 mod ranges;
@@ -29,10 +30,11 @@ pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig};
 pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, PartKey, Transmit};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
-    CloseReason, Event, LossCause, Message, ReceivedMessage, SendFailure, SendOptions,
-    SpuriousCause, TraceEvent, WindowCause,
+    CloseReason, Event, Message, ReceivedMessage, SendFailure, SendOptions, SpuriousCause,
+    TraceEvent, WindowCause,
 };
-pub use path::{PathId, PathSettings, PathState};
+pub use ids::{LossCause, PathId, PathState};
+pub use path::PathSettings;
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
 pub use stats::{

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tresse_wire::VerificationTag;
 
-use crate::event::LossCause;
-use crate::path::{PathId, PathSettings, PathState};
+use crate::ids::{LossCause, PathId, PathState};
+use crate::path::PathSettings;
 
 /// Counters and gauges of one association.
 #[derive(Clone, Debug, Default, PartialEq)]

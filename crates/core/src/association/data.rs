@@ -8,7 +8,7 @@ use crate::ack::received::Arrival;
 use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::profile::NrSackMode;
 use crate::streams::charge;
-use crate::streams::inbound::{InChunk, InboundError};
+use crate::streams::chunk::{InChunk, InboundError};
 use crate::time::Time;
 
 /// Memory never exceeds so many times the receive buffer, whatever the peer was promised: a

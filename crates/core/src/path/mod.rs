@@ -20,6 +20,7 @@ use tresse_wire::COMMON_HEADER_LEN;
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
+pub use crate::ids::{PathId, PathState};
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use calm::Calm;
@@ -29,45 +30,6 @@ use queue_limit::QueueLimit;
 pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
 pub use settings::PathSettings;
 pub(crate) use windowed::Windowed;
-
-/// Number of a path within its association: the index of the peer's address, 0 for the first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct PathId(pub u8);
-
-/// Reachability of a path.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum PathState {
-    /// Not yet verified by a heartbeat with a nonce; carries no data (RFC 9260 §5.4).
-    Unconfirmed,
-    /// Usable.
-    Active,
-    /// More than PotentiallyFailed.Max.Retrans consecutive errors: probed, and without data as long
-    /// as another path is active (RFC 7829).
-    PotentiallyFailed,
-    /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).
-    Inactive,
-}
-
-impl PathState {
-    /// All states.
-    pub const ALL: [PathState; 4] = [
-        PathState::Unconfirmed,
-        PathState::Active,
-        PathState::PotentiallyFailed,
-        PathState::Inactive,
-    ];
-
-    /// Its name in lower case, such as `potentially-failed`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PathState::Unconfirmed => "unconfirmed",
-            PathState::Active => "active",
-            PathState::PotentiallyFailed => "potentially-failed",
-            PathState::Inactive => "inactive",
-        }
-    }
-}
 
 /// A chunk whose acknowledgement will be a round-trip time sample.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,26 @@
 //! read. Both sides are compared modulo 2^16, in which a block's offset plus the Cumulative TSN Ack
 //! is its TSN whatever the Cumulative TSN Ack of the SACK before.
 
+use thiserror::Error;
 use tresse_wire::{GapAckBlock, GapAckBlocks};
 
-use super::{SackFault, Scoreboard};
+use super::Scoreboard;
 use crate::ranges::Range;
+
+/// Why a SACK was not applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SackFault {
+    /// Its Cumulative TSN Ack is behind the Cumulative TSN Ack Point: it came late.
+    #[error("out of order")]
+    Stale,
+    /// Its Cumulative TSN Ack, or what a Gap Ack Block covers, was never sent.
+    #[error("acknowledges TSNs that were not sent")]
+    Unsent,
+    /// A Gap Ack Block is reversed or begins at the Cumulative TSN Ack.
+    #[error("malformed gap ack block")]
+    MalformedGap,
+}
 
 /// Which of the known runs the `new_runs` of a SACK replace.
 #[derive(Clone, Copy, Debug)]

@@ -22,9 +22,10 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
 
+pub use changed::SackFault;
 pub use loss::Eligibility;
 pub use missing::MissingRange;
-pub use sack::{AckOutcome, LatestAck, PathAck, SackFault};
+pub use sack::{AckOutcome, LatestAck, PathAck};
 
 use crate::event::LossCause;
 use crate::path::PathId;

@@ -1,29 +1,13 @@
 //! Processing one SACK (RFC 9260 §6.2.1).
 
 use smallvec::SmallVec;
-use thiserror::Error;
 use tresse_wire::{GapAckBlocks, Tsn};
 
-use super::changed::{Changed, edges};
+use super::changed::{Changed, SackFault, edges};
 use super::{ChunkState, Outstanding, Scoreboard};
 use crate::path::PathId;
 use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
-
-/// Why a SACK was not applied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum SackFault {
-    /// Its Cumulative TSN Ack is behind the Cumulative TSN Ack Point: it came late.
-    #[error("out of order")]
-    Stale,
-    /// Its Cumulative TSN Ack, or what a Gap Ack Block covers, was never sent.
-    #[error("acknowledges TSNs that were not sent")]
-    Unsent,
-    /// A Gap Ack Block is reversed or begins at the Cumulative TSN Ack.
-    #[error("malformed gap ack block")]
-    MalformedGap,
-}
 
 /// The chunk that was sent last, of those that a SACK acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

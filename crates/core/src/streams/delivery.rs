@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tresse_wire::{Ssn, StreamId};
 
-use super::inbound::InboundError;
+use super::chunk::InboundError;
 use super::ring::EntryId;
 use super::table::StreamTable;
 use super::{PIECE, charge};

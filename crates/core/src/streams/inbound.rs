@@ -1,8 +1,6 @@
 //! From DATA chunks to messages for the application.
 
-use bytes::Bytes;
-use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
-
+use super::chunk::{InChunk, InboundError};
 use super::delivery::{Delivery, Turn};
 use super::reassembly::{Completed, Reassembly};
 use super::ring::Stored;
@@ -13,28 +11,6 @@ use crate::time::Time;
 /// With so many messages waiting for the application, small ones are copied out of their packets:
 /// a slow reader must not keep much more memory alive than the window counts.
 const BACKLOG: usize = 256;
-
-/// A DATA chunk that arrived for the first time.
-#[derive(Clone, Debug)]
-pub(crate) struct InChunk {
-    /// Its TSN, unwrapped.
-    pub(crate) seq: u64,
-    pub(crate) tsn: Tsn,
-    pub(crate) stream: StreamId,
-    pub(crate) ssn: Ssn,
-    pub(crate) ppid: Ppid,
-    pub(crate) flags: DataFlags,
-    pub(crate) payload: Bytes,
-}
-
-/// Why the association must be aborted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InboundError {
-    /// A message exceeds `max_message_size`: Out of Resource (RFC 9260 §3.3.10.4).
-    MessageTooLarge,
-    /// Chunks contradict each other: Protocol Violation (RFC 9260 §3.3.10.13), and how.
-    Inconsistent(&'static str),
-}
 
 /// Reassembly, ordering and the queue of messages for the application.
 #[derive(Debug)]

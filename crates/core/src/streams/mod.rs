@@ -2,6 +2,7 @@
 //!
 //! Inside, TSNs are unwrapped to `u64` ("seq"), so that their order is plain.
 
+pub(crate) mod chunk;
 mod delivery;
 mod fragmentation;
 pub(crate) mod inbound;

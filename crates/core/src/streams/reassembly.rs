@@ -6,7 +6,7 @@
 use bytes::Bytes;
 
 use super::charge;
-use super::inbound::{InChunk, InboundError};
+use super::chunk::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
 use crate::event::ReceivedMessage;
 use crate::ranges::RangeSet;

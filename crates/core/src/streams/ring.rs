@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
-use super::inbound::{InChunk, InboundError};
+use super::chunk::{InChunk, InboundError};
 use super::slots::{DONE, MISSING, Slots};
 use super::{PIECE, charge};
 use crate::event::{Message, ReceivedMessage};

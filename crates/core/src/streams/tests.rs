@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
 
 use super::MIN_CHARGE;
-use super::inbound::{InChunk, Inbound};
+use super::chunk::InChunk;
+use super::inbound::Inbound;
 use super::send_queue::SendQueue;
 use crate::event::{Message, SendOptions};
 use crate::time::Time;

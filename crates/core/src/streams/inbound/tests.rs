@@ -1,5 +1,8 @@
 //! RFC 9260 §6.5, §6.6 and §6.9 for the receiver, and what a faulty or hostile peer may send.
 
+use bytes::Bytes;
+use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
+
 use super::*;
 use crate::event::Message;
 

@@ -1,0 +1,112 @@
+//! What all rooms may name: paths, their states, and why chunks are sent again.
+
+/// Number of a path within its association: the index of the peer's address, 0 for the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct PathId(pub u8);
+
+/// Reachability of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum PathState {
+    /// Not yet verified by a heartbeat with a nonce; carries no data (RFC 9260 §5.4).
+    Unconfirmed,
+    /// Usable.
+    Active,
+    /// More than PotentiallyFailed.Max.Retrans consecutive errors: probed, and without data as long
+    /// as another path is active (RFC 7829).
+    PotentiallyFailed,
+    /// More than Path.Max.Retrans consecutive errors (RFC 9260 §8.2).
+    Inactive,
+}
+
+impl PathState {
+    /// All states.
+    pub const ALL: [PathState; 4] = [
+        PathState::Unconfirmed,
+        PathState::Active,
+        PathState::PotentiallyFailed,
+        PathState::Inactive,
+    ];
+
+    /// Its name in lower case, such as `potentially-failed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PathState::Unconfirmed => "unconfirmed",
+            PathState::Active => "active",
+            PathState::PotentiallyFailed => "potentially-failed",
+            PathState::Inactive => "inactive",
+        }
+    }
+}
+
+/// Why a chunk was declared lost and is sent again, or why the sender probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// Enough miss indications (RFC 9260 §7.2.4).
+    FastRetransmit,
+    /// Byte-based Early Retransmit (RFC 5827 §3.1).
+    EarlyRetransmitBytes,
+    /// Packet-based Early Retransmit (RFC 5827 §3.2; Hurtig & Brunstrom §2.3).
+    EarlyRetransmitPackets,
+    /// The T3-rtx timer expired (RFC 9260 §6.3.3).
+    Timeout,
+    /// Its path failed, was removed, or became too narrow for it.
+    PathFailure,
+    /// It was a probe of a closed window, which has opened since (RFC 9260 §6.1 A).
+    ZeroWindowProbe,
+    /// One miss indication in a thin stream (Pedersen 2006 §4.2.1).
+    ThinFastRetransmit,
+    /// A chunk sent later was acknowledged and the reordering window has passed (RFC 8985 §6).
+    Rack,
+    /// Not lost: the last chunk is sent again to elicit a SACK (RFC 8985 §7).
+    TailLossProbe,
+    /// Not lost: it fills up a packet that leaves anyway (Pedersen 2006 §4.2.2, §4.4).
+    Bundled,
+    /// Not known to be lost: it holds up the buffers (Sarnow 2017 §6.2.3), or its path is silent, and
+    /// it leaves again over another one.
+    Rescheduled,
+    /// Not lost: a thin stream goes over all paths at once.
+    Redundant,
+}
+
+impl LossCause {
+    /// All causes, in the order in which statistics count them.
+    pub const ALL: [LossCause; 12] = [
+        LossCause::FastRetransmit,
+        LossCause::EarlyRetransmitBytes,
+        LossCause::EarlyRetransmitPackets,
+        LossCause::Timeout,
+        LossCause::PathFailure,
+        LossCause::ZeroWindowProbe,
+        LossCause::ThinFastRetransmit,
+        LossCause::Rack,
+        LossCause::TailLossProbe,
+        LossCause::Bundled,
+        LossCause::Rescheduled,
+        LossCause::Redundant,
+    ];
+
+    /// Where statistics count it: its place in [`ALL`](Self::ALL).
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// A short name for tables, such as `fast-retransmit`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LossCause::FastRetransmit => "fast-retransmit",
+            LossCause::EarlyRetransmitBytes => "early-retransmit-bytes",
+            LossCause::EarlyRetransmitPackets => "early-retransmit-packets",
+            LossCause::Timeout => "timeout",
+            LossCause::PathFailure => "path-failure",
+            LossCause::ZeroWindowProbe => "zero-window-probe",
+            LossCause::ThinFastRetransmit => "thin-fast-retransmit",
+            LossCause::Rack => "rack",
+            LossCause::TailLossProbe => "tail-loss-probe",
+            LossCause::Bundled => "bundled",
+            LossCause::Rescheduled => "rescheduled",
+            LossCause::Redundant => "redundant",
+        }
+    }
+}
