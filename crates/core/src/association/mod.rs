@@ -300,7 +300,11 @@ impl Association {
             //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
             // RFC 9260 §5.1: these MUST be the first chunk in the packet.
             Control::CookieEcho | Control::CookieAck(_) => self.outbox.push_front((path, control)),
-            _ => self.outbox.push_back((path, control)),
+            _ if control.is_search() => self.outbox.push_back((path, control)),
+            _ => {
+                let before = self.outbox.iter().position(|(_, c)| c.is_search());
+                self.outbox.insert(before.unwrap_or(self.outbox.len()), (path, control));
+            }
         }
         true
     }

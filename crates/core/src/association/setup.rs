@@ -133,7 +133,8 @@ impl Association {
         // it, whatever else waits.
         if !self.paths[path].confirmed {
             self.send_heartbeat(now, path);
-            if let Some(heartbeat) = self.outbox.pop_back() {
+            let last = self.outbox.iter().rposition(|(_, c)| !c.is_search());
+            if let Some(heartbeat) = last.and_then(|at| self.outbox.remove(at)) {
                 self.outbox.push_front(heartbeat);
             }
         }

@@ -62,7 +62,8 @@ impl Association {
         let path = self
             .write_control_packet(now, buffer)
             .or_else(|| self.write_data_packet(now, buffer))
-            .or_else(|| self.write_sack_packet(now, buffer));
+            .or_else(|| self.write_sack_packet(now, buffer))
+            .or_else(|| self.write_outbox(now, buffer));
         let Some(path) = path else {
             // The opportunity is over: what Max.Burst left is not saved up (§6.1 D).
             self.note_blocking();

@@ -14,12 +14,21 @@ use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
 
 impl Association {
-    //= RFC 9260 6-10 6.10-3
+    /// Control chunks, but for heartbeats that look for another source. Several of them leave at once when
+    /// T3-rtx expires, and a short queue on the way has room for one or two packets: the first of them is what
+    /// is sent again (RFC 9260 §6.3.3 E3).
     pub(super) fn write_control_packet(
         &mut self,
         now: Time,
         buffer: &mut Vec<u8>,
     ) -> Option<PathId> {
+        self.outbox.front().filter(|(_, first)| !first.is_search())?;
+        self.write_outbox(now, buffer)
+    }
+
+    //= RFC 9260 6-10 6.10-3
+    /// A packet that begins with the first control chunk that waits.
+    pub(super) fn write_outbox(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
         let (path, first) = self.outbox.pop_front()?;
         if let Control::Init = first {
             //= RFC 9260 3.1-4 8.5.1-1 12.3-1
@@ -184,6 +193,11 @@ impl Association {
 }
 
 impl Control {
+    /// A heartbeat that looks for another source of its path.
+    pub(in crate::association) fn is_search(&self) -> bool {
+        matches!(self, Control::Heartbeat(_, Some(_)))
+    }
+
     /// The source that it must leave from.
     fn source(&self) -> Option<IpAddr> {
         match self {

@@ -1,6 +1,7 @@
 //! Which of our addresses a path is used from, and when it is left for another.
 
 use super::*;
+use sent::types;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -157,6 +158,17 @@ fn only_what_left_from_a_source_proves_it() {
     assert!(proven(&script));
 }
 
+/// A short queue on the way has no room for several packets: what is sent again must not be behind those that
+/// ask for another source.
+#[test]
+fn what_is_sent_again_leaves_before_other_sources_are_asked_for() {
+    let mut script = with_sources(&standard(), &["10.0.0.1", "10.0.1.1", "10.0.2.1"]);
+    script.send(10);
+    let sent = script.wait_for_data();
+    let (data, asks) = ([ChunkType::DATA], [ChunkType::HEARTBEAT]);
+    assert_eq!(types(&sent), [data, asks, asks]);
+}
+
 //= RFC 7829 3.2-13
 #[test]
 fn without_heartbeats_no_source_is_searched_but_the_next_one_is_taken() {
@@ -212,13 +224,13 @@ fn what_ends_an_association_leaves_from_where_the_peer_has_reached_us() {
         let mut script = with_two_sources(&standard());
         let cumulative = script.first.wrapping_sub(1);
         let sent = give_at(&mut script, at, |w| w.shutdown(cumulative));
-        assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+        assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
         assert_eq!(sent[0].to.source, Some(ip(at)));
 
         let mut script = with_two_sources(&standard());
         script.shutdown();
         let sent = give_at(&mut script, at, |w| w.shutdown_ack());
-        assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_COMPLETE]]);
+        assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_COMPLETE]]);
         assert_eq!(sent[0].to.source, Some(ip(at)));
     }
 }
@@ -230,7 +242,7 @@ fn a_shutdown_ack_that_had_to_wait_leaves_from_there_too() {
     script.send(10);
     assert!(give_at(&mut script, "10.0.1.1", |w| w.shutdown(cumulative)).is_empty());
     let sent = script.sack(1, &[]);
-    assert_eq!(sent::types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
+    assert_eq!(types(&sent), [[ChunkType::SHUTDOWN_ACK]]);
     assert_eq!(sent[0].to.source, Some(ip("10.0.1.1")));
 }
 
@@ -299,7 +311,7 @@ fn a_cookie_echo_without_answer_leaves_from_another_source() {
     script.connect(&standard(), &addresses(Side::Z, 1));
     let mut sent = script.init_ack();
     sent.extend(script.wait(secs(20)));
-    assert_eq!(sent::types(&sent), [[ChunkType::COOKIE_ECHO]; 5]);
+    assert_eq!(types(&sent), [[ChunkType::COOKIE_ECHO]; 5]);
     let from: Vec<IpAddr> = sent.iter().map(|p| p.to.source.unwrap()).collect();
     let turns = [0, 0, 1, 0, 1].map(|i: usize| sources[i]);
     assert_eq!(from, turns, "one packet can be lost; then they take turns");
