@@ -262,6 +262,14 @@ impl Association {
         let last = self.shutdown.path;
         let rto = self.paths[last].rto();
         self.shutdown.t2 = Some(now + self.restart_patience(now, last, rto));
+        // Nothing acknowledges a SHUTDOWN, but what a repeated one brings out comes the way that it went: that
+        // works. Of what comes again and again that is not sure: the peer may hear nothing.
+        let p = &mut self.paths[incoming.path];
+        let answered = incoming.facts.new_data || !incoming.has_data;
+        let way = incoming.is_from_confirmed() && p.local.is_none_or(|l| l == incoming.local);
+        if answered && way && p.clear_errors(now) {
+            self.path_changed(incoming.path);
+        }
         if incoming.facts.new_data {
             // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
             self.shutdown.t5 = Some(now + self.guard());

@@ -169,6 +169,37 @@ fn what_is_sent_again_leaves_before_other_sources_are_asked_for() {
     assert_eq!(types(&sent), [data, asks, asks]);
 }
 
+//= RFC 9260 9.2-6
+#[test]
+fn a_shutdown_keeps_the_source_from_where_it_brings_something_out() {
+    let shut = || {
+        let mut script = with_two_sources(&standard());
+        script.send(10);
+        script.sack(1, &[]);
+        assert_eq!(types(&script.shutdown()), [[ChunkType::SHUTDOWN]]);
+        script
+    };
+    let mut script = shut();
+    for _ in 0..5 {
+        let sent = script.wait(script.path(0).rto);
+        assert_eq!(
+            (types(&sent), sent[0].to.source),
+            (vec![vec![ChunkType::SHUTDOWN]], Some(ip("10.0.0.1")))
+        );
+        hear_at(&mut script, "10.0.0.1");
+    }
+    assert_eq!((script.path(0).errors, script.path(0).local), (0, Some(ip("10.0.0.1"))));
+    // What is sent again and again may come from a peer that hears nothing.
+    let mut script = shut();
+    let tsn = script.next;
+    hear_at(&mut script, "10.0.0.1");
+    for _ in 0..2 {
+        script.wait(script.path(0).rto);
+        give_at(&mut script, "10.0.0.1", |w| script::write_data(w, tsn, 5));
+    }
+    assert_eq!((script.path(0).errors, script.path(0).local), (2, Some(ip("10.0.1.1"))));
+}
+
 //= RFC 7829 3.2-13
 #[test]
 fn without_heartbeats_no_source_is_searched_but_the_next_one_is_taken() {
