@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::errors::Errors;
 use super::{Association, Control, State};
 use crate::path::{HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, heartbeat_interval};
 use crate::recovery::timer::thin_rto_min;
@@ -203,7 +204,8 @@ impl Association {
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: probes of unconfirmed addresses never do.
         if confirmed && error && !early && path == self.paths.data_path() {
-            self.count_error();
+            self.errors.heartbeats += 1;
+            self.judge_errors();
         }
     }
 
@@ -243,9 +245,11 @@ impl Association {
         }
         //= RFC 9260 8.1-6 8.3-11
         // §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data
-        // is outstanding, so that a path which drops only large packets is noticed.
+        // is outstanding, so that a path which drops only large packets is noticed. Of heartbeats it counts
+        // consecutive ones: those before one that is answered are not.
+        self.errors.heartbeats = 0;
         if self.sender.board.is_empty() {
-            self.errors = 0;
+            self.errors = Errors::default();
         }
         self.plan_heartbeat(now, path);
     }

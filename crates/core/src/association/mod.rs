@@ -7,6 +7,7 @@ mod addresses;
 mod api;
 mod coupling;
 mod data;
+mod errors;
 mod heartbeat;
 mod icmp;
 mod input;
@@ -41,6 +42,7 @@ use crate::profile::Profile;
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
+use errors::Errors;
 pub(crate) use memory::Budget;
 use memory::{Throughput, event_bytes};
 pub(crate) use paths::{MAX_PATHS, Paths};
@@ -198,8 +200,7 @@ pub(crate) struct Association {
     retained: VecDeque<ReceivedMessage>,
     outbox: VecDeque<(PathId, Control)>,
     pub(crate) journal: Journal,
-    /// Consecutive errors on the whole association (RFC 9260 §8.1).
-    errors: u32,
+    errors: Errors,
     patience: Patience,
     probes: Probes,
     /// How much of our data the peer takes, and of its data the application.
@@ -264,7 +265,7 @@ impl Association {
             retained: VecDeque::new(),
             outbox: VecDeque::new(),
             journal: Journal { tracing: config.trace, ..Journal::default() },
-            errors: 0,
+            errors: Errors::default(),
             patience: Patience::default(),
             probes: Probes::default(),
             taken: Throughput::default(),
@@ -361,12 +362,11 @@ impl Association {
     }
 
     //= RFC 9260 8.1-1 8.1-3 8.1-4
-    /// One more consecutive error on the association; ends it when there were too many.
+    /// Ends the association when there were too many consecutive errors.
     ///
     /// RFC 9260 §8.1: if the counter exceeds Association.Max.Retrans, the peer is unreachable.
-    fn count_error(&mut self) {
-        self.errors += 1;
-        if self.errors > self.profile().limits.association_max_retrans {
+    fn judge_errors(&mut self) {
+        if self.errors.all() > self.profile().limits.association_max_retrans {
             self.abort_with(Vec::new(), CloseReason::Unreachable);
         }
     }

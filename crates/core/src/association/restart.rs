@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use tresse_wire::CauseWriter;
 
+use super::errors::Errors;
 use super::sender::Sender;
 use super::setup::{AcceptedCookie, Setup};
 use super::{Association, Control, Identity, State};
@@ -56,7 +57,7 @@ impl Association {
         }
         self.paths.reset(&self.config);
         self.state = State::Established;
-        self.errors = 0;
+        self.errors = Errors::default();
         //= RFC 9260 5.2.4-4
         self.journal.event(Event::Restarted);
         // It may have called an address that it was not told of in its first life.

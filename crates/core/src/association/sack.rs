@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
+use super::errors::Errors;
 use super::{Association, State};
 use crate::congestion::AckFacts;
 use crate::event::{Event, LossCause, TraceEvent, WindowCause};
@@ -150,7 +151,7 @@ impl Association {
         if outcome.newly_acked > 0 {
             //= RFC 9260 8.1-5
             // §8.1: the counter MUST be reset each time a DATA chunk is acknowledged.
-            self.errors = 0;
+            self.errors = Errors::default();
             self.renew_patience(now);
             self.note_progress();
             // The probe was taken, so there is room for the next one: what fills the window are chunks

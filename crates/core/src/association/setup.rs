@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
 use super::addresses::{PATIENCE, source_beside};
+use super::errors::Errors;
 use super::input::Incoming;
 use super::receiver::Receiver;
 use super::{Abort, Association, Blueprint, Control, Paths, State};
@@ -373,7 +374,7 @@ impl Association {
         self.setup.t1 = None;
         self.patience.stop();
         self.setup.cookie = None;
-        self.errors = 0;
+        self.errors = Errors::default();
         let inbound = self.receiver.as_ref().map_or(0, |r| r.streams);
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.queue.streams(),

@@ -160,7 +160,8 @@ impl Association {
             self.paths[path].unanswered += 1;
             self.doubt_source(now, path, sent);
             if error {
-                self.count_error();
+                self.errors.timeouts += 1;
+                self.judge_errors();
             }
             if self.is_closed() {
                 return;

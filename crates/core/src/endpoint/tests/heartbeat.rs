@@ -156,6 +156,35 @@ fn a_dead_idle_association_ends() {
     assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
+//= RFC 9260 8.1-2 8.1-6
+#[test]
+fn heartbeats_without_an_answer_count_in_a_row() {
+    // §8.1: the counter is of "consecutive retransmissions [...], including the number of unacknowledged
+    // HEARTBEAT chunks". While data is outstanding an answer does not clear it, but of heartbeats in a row.
+    let mut script = Script::connected(&standard());
+    script.send(10);
+    let ask = |script: &mut Script| {
+        let (now, id) = (script.now, script.id);
+        script.end.request_heartbeat(now, id, PathId(0)).unwrap();
+        script.poll()
+    };
+    let timeouts = loop {
+        let timeouts = script.stats().timeouts;
+        ask(&mut script);
+        script.wait(script.path(0).rto);
+        if script.closed().is_some() {
+            break timeouts;
+        }
+        let sent = ask(&mut script);
+        let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("a heartbeat");
+        let info = info(asked);
+        script.give(|w| w.heartbeat_ack(&info));
+    };
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+    // Those before the last two errors, of which one may be a heartbeat.
+    assert!(timeouts >= 9, "{timeouts}");
+}
+
 //= RFC 9260 5.4-2
 #[test]
 fn an_address_that_never_answers_stays_unconfirmed_and_costs_only_heartbeats() {
