@@ -200,6 +200,7 @@ impl Scenario {
             profiles::draw(&mut draw, calm, shared.as_ref(), &mut hosts[host], &mut features);
             if steady {
                 profiles::be_patient(&mut hosts[host], &mut features);
+                profiles::look_for_sources(&mut hosts[host]);
             }
             if mild {
                 profiles::back_off(&mut hosts[host]);

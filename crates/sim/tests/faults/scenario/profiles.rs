@@ -79,6 +79,17 @@ pub(super) fn be_patient(host: &mut HostPlan, features: &mut BTreeSet<&'static s
     }
 }
 
+/// Who keeps the source of each path, as ns-2 does, never learns of another one that works: its association
+/// lives as long as the pairs of addresses that it began with, and sets up nothing from others (RFC 9260 §6.4
+/// leaves that to the sender). No pair beyond those is promised to it.
+pub(super) fn look_for_sources(host: &mut HostPlan) {
+    let profile = &host.config.profile;
+    if !profile.heartbeat.other_sources {
+        let looks = profile.with_overrides("[heartbeat]\nother_sources = true\n");
+        host.config.profile = Arc::new(looks.expect("it is a parameter"));
+    }
+}
+
 /// Who never backs off (RFC 9260 §6.3.3 E2) fills a link that is slower than RTO, and gives up: that is
 /// nothing mild.
 pub(super) fn back_off(host: &mut HostPlan) {
