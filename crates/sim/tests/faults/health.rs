@@ -85,11 +85,18 @@ impl Health {
     }
 
     /// The shortest time for which some pair of these did not work, of those that lose so little that
-    /// `tries` will do.
-    fn least_dead(&self, pairs: &[Pair], tries: i32, from: Time, to: Time) -> Option<Duration> {
+    /// `tries` will do. Until both ends have verified it, it does not work either.
+    fn least_dead(
+        &self,
+        scenario: &Scenario,
+        pairs: &[Pair],
+        tries: i32,
+        from: Time,
+        to: Time,
+    ) -> Option<Duration> {
         let dead = |pair: &Pair| {
             let broken = self.between(from, to).filter(|(m, _)| !m.pairs.contains_key(pair));
-            broken.map(|(_, time)| time).sum()
+            broken.map(|(_, time)| time).sum::<Duration>() + verified_after(scenario, *pair)
         };
         let lucky = |pair: &&Pair| {
             let losses = self.between(from, to).filter_map(|(m, _)| m.pairs.get(*pair));
@@ -133,6 +140,20 @@ impl Health {
         let calls = [end.host, 1 - end.host];
         let calls = calls.into_iter().filter(|host| scenario.hosts[*host].connect_at.is_some());
         calls.into_iter().all(|host| self.gets_through(scenario, host, end))
+    }
+
+    /// How long one end waited for the other one, where the setup is not promised: an end that waits for
+    /// COOKIE ACK discards DATA (RFC 9260 §6), so nothing was acknowledged meanwhile, whatever path it took, and
+    /// T1-cookie may be backed off as far as the timers that the waiting end bridges.
+    fn apart(&self, scenario: &Scenario, ends: &[End]) -> Duration {
+        let late = |end: &&End| !self.setup_is_healthy(scenario, end);
+        let waited = |end: &End| {
+            let up = end.connected?;
+            let others = ends.iter().filter(|other| other.host != end.host);
+            let before = others.filter_map(|other| other.connected).filter(|at| *at <= up);
+            Some(up.since(before.max()?))
+        };
+        ends.iter().filter(late).filter_map(waited).max().unwrap_or_default()
     }
 
     /// One of the addresses that `host` calls, which are tried in turn, is reached from every address that
@@ -214,13 +235,16 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
     let half = |end: &End| end.connected.is_none() && calls(end);
     let both_up =
         !ledger.ends.iter().any(|end| half(end) && !health.setup_is_healthy(scenario, end));
+    let apart = health.apart(scenario, &ledger.ends);
     for end in &ledger.ends {
         let mut healthy = !calls(end) || health.setup_is_healthy(scenario, end);
         let mut dead = None;
         if end.connected.is_some() {
             let over = end.closed.as_ref().map_or(Time::FAR_FUTURE, |(at, _)| *at);
             let least = |told, tries| {
-                health.least_dead(&health.known(told, first, last), tries, first, over)
+                let known = health.known(told, first, last);
+                let dead = health.least_dead(scenario, &known, tries, first, over)?;
+                Some(dead + apart)
             };
             dead = least(told, tries);
             let lives = |dead: Option<Duration>| dead.is_some_and(|dead| dead <= budget);
@@ -295,6 +319,19 @@ fn bridged(scenario: &Scenario, host: usize) -> Duration {
     };
     let turns = if together { turns / paths } else { turns };
     (0..turns).map(turn).sum::<Duration>().min(BUDGET)
+}
+
+/// How long it takes until both ends may send to the other address of this pair, if the first heartbeat to it
+/// is lost: until then not even a SACK may (RFC 9260 §5.4), and it is asked once in an RTO. An address that the
+/// application has named needs none, nor does that of an INIT, which is sure only of a single one.
+fn verified_after(scenario: &Scenario, (a, b): Pair) -> Duration {
+    let verifies = |host: usize, other: IpAddr| {
+        let plan = &scenario.hosts[host];
+        let named = plan.connect_at.is_some() && plan.remotes.contains(&other);
+        let single = scenario.hosts[1 - host].addresses.len() == 1;
+        if named || single { Duration::ZERO } else { plan.config.profile.rto.initial() }
+    };
+    verifies(0, b).max(verifies(1, a))
 }
 
 /// Some link lets small packets pass, and does not tell of the large ones that it drops.

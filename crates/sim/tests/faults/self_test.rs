@@ -74,7 +74,7 @@ fn abortion_under_mild_conditions_is_caught() {
 
 /// Worlds in which addresses and links fail, and nothing else.
 fn steady() -> impl Iterator<Item = Scenario> {
-    (0..600).map(Scenario::draw).filter(|scenario| scenario.steady)
+    (0..700).map(Scenario::draw).filter(|scenario| scenario.steady)
 }
 
 /// In how many of them a healthy association is found to have ended after a change, and in how many some
@@ -95,7 +95,7 @@ fn unhealthy(change: impl Fn(&mut Scenario)) -> [usize; 2] {
 fn giving_up_too_early_is_caught() {
     let [found, _] = unhealthy(|scenario| {
         for host in &mut scenario.hosts {
-            let profile = host.config.profile.with_overrides("limits.association_max_retrans = 1");
+            let profile = host.config.profile.with_overrides("limits.association_max_retrans = 0");
             host.config.profile = Arc::new(profile.expect("it is a parameter"));
         }
     });
