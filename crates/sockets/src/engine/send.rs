@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tresse::{Message, Ppid, SendFailure, SendOptions, SendRefusal, StreamId};
+use tresse::{
+    AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendOptions, SendRefusal,
+    StreamId,
+};
 
 use super::bind::is_for_many;
 use super::notification::Notification;
-use super::socket::{Ending, Received};
+use super::socket::{Ending, Received, Socket};
 use super::{Engine, Fallible, unspecified_is_local};
 use crate::abi::{canonical, errno, sinfo};
 use crate::protocol::{HEADER, TxHeader, kind};
@@ -76,6 +79,22 @@ impl Engine {
     /// The connection has ended although its frames are not read: what they are is of no interest.
     pub(crate) fn hang_up(&mut self, id: u64) {
         self.close(id, false);
+    }
+
+    /// The connection has ended although a message waits for room. What the program has written goes into the
+    /// send buffers all the same, and the associations are shut down behind it: so T5-shutdown-guard is there
+    /// for a peer that never reads again. As in Linux, SO_LINGER with 0 throws it away.
+    pub(crate) fn leave(&mut self, id: u64) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        if socket.options.linger == Some(0) {
+            return self.close(id, false);
+        }
+        socket.gone = true;
+        self.resume(id);
+        // Memory is short, and no program is there that could wait for more.
+        if self.sockets.get(&id).is_some_and(Socket::is_held_up) {
+            self.close(id, false);
+        }
     }
 
     /// There may be room in a send buffer.
@@ -328,9 +347,12 @@ impl Engine {
                     .then(|| Duration::from_millis(u64::from(header.lifetime))),
             };
             let stream = StreamId(header.stream);
-            let offered = payload.clone();
-            let result =
-                self.raw.act(|endpoint, now| endpoint.send(now, core, stream, offered, options));
+            let gone = self.sockets.get(&id).is_some_and(|socket| socket.gone);
+            let mut result = self.offer(core, stream, &payload, options);
+            if gone && result == Err(SendRefusal::WouldBlock) {
+                self.make_room(core, payload.len());
+                result = self.offer(core, stream, &payload, options);
+            }
             // Also when the association has ended and that was not told yet.
             let refused = result.as_ref().is_err_and(|error| *error != SendRefusal::WouldBlock);
             if refused {
@@ -350,6 +372,28 @@ impl Engine {
         }
         self.end_if_asked(number, header);
         Taken::Done
+    }
+
+    fn offer(
+        &self,
+        core: AssociationId,
+        stream: StreamId,
+        payload: &Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendRefusal> {
+        self.raw.act(|endpoint, now| endpoint.send(now, core, stream, payload.clone(), options))
+    }
+
+    /// Has the send buffer of an association take so many bytes more than it holds.
+    fn make_room(&self, core: AssociationId, bytes: usize) {
+        self.raw.act(|endpoint, now| {
+            let (Some(config), Some(stats)) = (endpoint.config(core), endpoint.stats(core)) else {
+                return;
+            };
+            let send_buffer = stats.send_buffered + bytes;
+            let config = AssociationConfig { send_buffer, ..config.clone() };
+            let _ = endpoint.reconfigure(now, core, config);
+        });
     }
 
     /// SCTP_EOF: the association is shut down, and takes nothing more.

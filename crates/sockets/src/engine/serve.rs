@@ -421,10 +421,16 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
             Some(s) => (s.reads(), !s.out.is_empty(), s.is_held_up(), s.drained),
             None => return,
         };
-        let shut = over && conn.is_shut();
-        if shut && conn.is_hung_up() {
-            return engine.borrow_mut().hang_up(id);
+        // Nothing is read, so that the descriptor is readable says nothing, and reading does not tell of the end.
+        let deaf = over || held_up;
+        if deaf && conn.is_hung_up() {
+            if over {
+                return engine.borrow_mut().hang_up(id);
+            }
+            engine.borrow_mut().leave(id);
+            continue;
         }
+        let shut = deaf && conn.is_shut();
         tokio::select! {
             () = conn.changed.notified() => {}
             // Of reading and writing the kernel says that they are at their end.
@@ -432,8 +438,7 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 guard.clear_ready();
             }
-            // While a message waits, what is there stays there, even the end of the connection.
-            guard = conn.fd.readable(), if !over && !held_up => {
+            guard = conn.fd.readable(), if !deaf => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
                 if reads {
                     if engine.borrow_mut().readable(id) {
@@ -446,13 +451,10 @@ async fn serve_socket(engine: &Shared, id: u64, conn: &Conn) {
                     guard.clear_ready();
                 }
             }
-            // Nothing is read any more, and that the descriptor is readable says nothing.
-            guard = conn.fd.writable(), if (writes || over) && !shut => {
+            // That the program has closed its end makes it writable, too.
+            guard = conn.fd.writable(), if (writes || deaf) && !shut => {
                 let Ok(mut guard) = guard else { return engine.borrow_mut().hang_up(id) };
-                if over && conn.is_hung_up() {
-                    return engine.borrow_mut().hang_up(id);
-                }
-                if !engine.borrow_mut().writable(id) || over {
+                if !engine.borrow_mut().writable(id) || deaf {
                     guard.clear_ready();
                 }
             }

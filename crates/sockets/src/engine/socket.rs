@@ -37,6 +37,8 @@ pub(crate) struct Conn {
     pub(crate) changed: Notify,
     /// Which directions the engine has shut: reading, writing.
     shut: Cell<(bool, bool)>,
+    /// The program has left frames of ours unread. The kernel says so once, before what it wrote last.
+    unread: Cell<bool>,
 }
 
 /// What came of reading from a connection.
@@ -49,20 +51,20 @@ pub(crate) enum Received {
 
 impl Conn {
     pub(crate) fn new(fd: OwnedFd) -> std::io::Result<Conn> {
-        Ok(Conn { fd: watch(fd)?, changed: Notify::new(), shut: Cell::default() })
+        let (shut, unread) = (Cell::default(), Cell::default());
+        Ok(Conn { fd: watch(fd)?, changed: Notify::new(), shut, unread })
     }
 
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Received {
-        let mut unread = false;
         loop {
+            let unread = self.unread.get();
             match recv(self.fd.get_ref(), &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Received::End(unread),
                 Ok((n, _)) => return Received::Frame(n.min(buffer.len())),
                 Err(Errno::AGAIN) if unread => return Received::End(true),
                 Err(Errno::AGAIN) => return Received::Nothing,
                 Err(Errno::INTR) => {}
-                // Told once; what was written before can still be read.
-                Err(Errno::CONNRESET) if !unread => unread = true,
+                Err(Errno::CONNRESET) if !unread => self.unread.set(true),
                 Err(_) => return Received::End(unread),
             }
         }
@@ -75,7 +77,10 @@ impl Conn {
                 Ok(_) => return Ok(true),
                 Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => return Ok(false),
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.unread.set(self.unread.get() || error == Errno::CONNRESET);
+                    return Err(error);
+                }
             }
         }
     }
@@ -121,7 +126,9 @@ impl Conn {
         let told_by = if self.is_shut() { PollFlags::ERR } else { PollFlags::HUP };
         let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::empty())];
         let now = Timespec::default();
-        poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(told_by)
+        let mut told = || poll(&mut fds, Some(&now)).is_ok() && fds[0].revents().contains(told_by);
+        // Who has read of the error has taken it away.
+        self.unread.get() || told()
     }
 }
 
@@ -184,6 +191,8 @@ pub(crate) struct Socket {
     pub(crate) deaf: bool,
     /// What it wrote before that is taken.
     pub(crate) drained: bool,
+    /// The program has closed it, so nobody waits for room: what was written is taken without.
+    pub(crate) gone: bool,
 }
 
 impl Socket {
@@ -213,6 +222,7 @@ impl Socket {
             read_shut: false,
             deaf: false,
             drained: false,
+            gone: false,
         }
     }
 

@@ -397,8 +397,13 @@ fn whoever_leaves_notifications_unread_shuts_down() {
 }
 
 /// Writes numbered messages, beginning with `from`, until there is no room.
+/// Writes numbered messages until there is no room, from that number on; the number of the next one.
 fn write_until_full(to: &Client, from: u32) -> u32 {
-    let header = TxHeader { kind: kind::DATA, ..TxHeader::default() };
+    write_to_until_full(to, TxHeader::default(), from)
+}
+
+fn write_to_until_full(to: &Client, header: TxHeader, from: u32) -> u32 {
+    let header = TxHeader { kind: kind::DATA, ..header };
     let mut n = from;
     loop {
         let frame = [&header.encode()[..], &n.to_be_bytes(), &[0; 10_000]].concat();

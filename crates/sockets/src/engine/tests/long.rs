@@ -12,8 +12,12 @@ use super::*;
 
 /// Begins a message of several frames: its connection.
 fn begin(client: &Client, len: usize) -> Result<OwnedFd, i32> {
+    begin_with(client, TxHeader::default(), len)
+}
+
+pub(super) fn begin_with(client: &Client, header: TxHeader, len: usize) -> Result<OwnedFd, i32> {
     let conn = dial(&client.path);
-    let payload = TxHeader { kind: kind::DATA, ..TxHeader::default() }.encode().to_vec();
+    let payload = TxHeader { kind: kind::DATA, ..header }.encode().to_vec();
     let request = Request { op: Op::Long, socket: client.id, a: len as i64, b: 0, payload };
     exchange(&conn, &request).map(|_| conn)
 }
@@ -111,12 +115,7 @@ fn a_one_to_one_socket_has_no_others_to_send_to() {
     with_engine(|path| {
         let (listener, client, server) = pair(path);
         let to_all = TxHeader { kind: kind::DATA, sinfo_flags: 0x40, ..TxHeader::default() };
-        let begin_for_all = |client: &Client| {
-            let payload = to_all.encode().to_vec();
-            let request = Request { op: Op::Long, socket: client.id, a: 3, b: 0, payload };
-            let conn = dial(&client.path);
-            exchange(&conn, &request).map(|_| conn)
-        };
+        let begin_for_all = |client: &Client| begin_with(client, to_all, 3);
         let conn = begin_for_all(&client).unwrap();
         send(&conn, b"abc", SendFlags::NOSIGNAL).unwrap();
         assert_eq!(read_reply(&receive(&conn)).unwrap().0, 0);
