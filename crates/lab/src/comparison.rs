@@ -81,6 +81,10 @@ pub struct Claim {
     /// The experiment that tested the reason: with what it changes, its own row of the same words agrees.
     #[serde(default)]
     pub tested: Option<String>,
+    /// The experiment that tried what the paper leaves open and found no setting that agrees: all its rows of
+    /// the same words (`what`) differ.
+    #[serde(default)]
+    pub not_reproducible: Option<String>,
     /// The experiment that counts the same number already.
     #[serde(default)]
     pub repeats: Option<String>,
@@ -150,6 +154,21 @@ impl Claim {
         }
     }
 
+    /// How far ours is from agreeing.
+    fn distance(&self, ours: Estimate) -> f64 {
+        let [low, high] = ours.interval();
+        let distance = match self.relation {
+            _ if self.agrees(ours) => return 0.0,
+            Relation::Equal => ours.value - self.value,
+            Relation::Below => high - self.value,
+            Relation::Above => self.value - low,
+            Relation::AtMost => ours.value - self.value - self.tolerance,
+            Relation::AtLeast => self.value - self.tolerance - ours.value,
+        };
+        // What differs is farther than what agrees, even by a hair.
+        distance.abs().max(f64::MIN_POSITIVE)
+    }
+
     fn agrees(&self, ours: Estimate) -> bool {
         let difference = ours.value - self.value;
         let [low, high] = ours.interval();
@@ -203,6 +222,10 @@ pub struct Published<M> {
     /// agrees. Without one, a difference is unexplained.
     #[serde(default)]
     pub tested: Option<String>,
+    /// The experiment that tried what the paper leaves open: in none of its settings does the row of the same
+    /// words agree (`measure.over = "nearest"`). Not together with `tested`.
+    #[serde(default)]
+    pub not_reproducible: Option<String>,
     /// The experiment that counts the same number already: it is not counted twice.
     #[serde(default)]
     pub repeats: Option<String>,
@@ -225,13 +248,16 @@ impl<M> Published<M> {
             relation: self.relation,
             why: self.why.clone(),
             tested: self.tested.clone(),
+            not_reproducible: self.not_reproducible.clone(),
             repeats: self.repeats.clone(),
         }
     }
 
-    /// Checks the tolerance, which stands under `key`.
+    /// Checks the tolerance, which stands under `key`, and that a difference has one kind of evidence.
     pub(crate) fn check(&self, key: &str) -> Checked {
-        require(self.tolerance.unwrap_or(0.0) >= 0.0, key, "must not be negative")
+        require(self.tolerance.unwrap_or(0.0) >= 0.0, key, "must not be negative")?;
+        let both = self.tested.is_some() && self.not_reproducible.is_some();
+        require(!both, key, "either tested or not reproducible")
     }
 }
 
@@ -252,9 +278,23 @@ pub struct Comparison {
     pub difference: Option<f64>,
     /// Whether they agree.
     pub verdict: Verdict,
+    /// Of how many settings ours is the nearest. 1: there was no choice.
+    #[serde(default = "one")]
+    pub settings: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Comparison {
+    /// Compares with the one of ours that agrees, or else is nearest to it.
+    pub fn nearest(claim: Claim, ours: &[Estimate]) -> Comparison {
+        let distance = |o: &&Estimate| claim.distance(**o);
+        let nearest = ours.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied();
+        Comparison { settings: ours.len(), ..Comparison::new(claim, nearest) }
+    }
+
     /// Compares.
     pub fn new(claim: Claim, ours: Option<Estimate>) -> Comparison {
         let difference = ours.map(|o| o.value - claim.value);
@@ -263,7 +303,7 @@ impl Comparison {
             Some(ours) if claim.agrees(ours) => Verdict::Agrees,
             Some(_) => Verdict::Differs,
         };
-        Comparison { claim, ours, difference, verdict }
+        Comparison { claim, ours, difference, verdict, settings: 1 }
     }
 }
 
@@ -307,6 +347,7 @@ mod tests {
             relation,
             why: None,
             tested: None,
+            not_reproducible: None,
             repeats: None,
         }
     }
@@ -343,6 +384,24 @@ mod tests {
         let of = |range| Comparison::new(none.clone(), Some(median(range))).verdict;
         assert_eq!(of([0.0, 15.0]), Verdict::Differs);
         assert_eq!(of([6.6, 6.6]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn of_several_settings_the_nearest_counts() {
+        let exact = |value| Estimate { value, ci95: Some(1.0), range: [value; 2], runs: 9 };
+        let of = |relation, ours: &[f64]| {
+            let ours: Vec<Estimate> = ours.iter().copied().map(exact).collect();
+            let c = Comparison::nearest(claim(relation), &ours);
+            (c.ours.map(|o| o.value), c.verdict, c.settings)
+        };
+        let differs = |value, n| (Some(value), Verdict::Differs, n);
+        assert_eq!(of(Relation::Equal, &[50.0, 115.0, 300.0]), differs(115.0, 3));
+        assert_eq!(of(Relation::Equal, &[50.0, 91.0]), (Some(91.0), Verdict::Agrees, 2));
+        assert_eq!(of(Relation::Above, &[50.0, 100.5, 99.0]), differs(100.5, 3));
+        assert_eq!(of(Relation::Below, &[150.0, 98.0]), (Some(98.0), Verdict::Agrees, 2));
+        assert_eq!(of(Relation::AtMost, &[150.0, 120.0]), differs(120.0, 2));
+        assert_eq!(of(Relation::AtLeast, &[50.0, 20.0]), differs(50.0, 2));
+        assert_eq!(of(Relation::Equal, &[]), (None, Verdict::Missing, 0));
     }
 
     #[test]

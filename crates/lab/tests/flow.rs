@@ -174,7 +174,7 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let profile = campaign::default_profile(&reports, &["tresse/x"]);
     let all = campaign::all_profiles(&reports, &["tresse/x"]);
     // One value, a bound, and an effect that two runs are too few for; none of ns-2, no aim.
-    let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 1 |";
+    let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 0 | 1 |";
     assert!(short.contains(&format!("| [test](reproduction/test.md) {counts}")), "{short}");
     assert!(short.contains(&format!("| each count over all {counts}")), "{short}");
     let papers = campaign::papers(&[stored]);
@@ -215,16 +215,35 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
         (campaign::reproduction(&reports, &[]), rows)
     };
     let guessed = pages(&outside, &reason);
-    assert!(guessed.0.contains(&format!("| 0 | {n} |")), "{}", guessed.0);
+    assert!(guessed.0.contains(&format!("| 0 | 0 | {n} |")), "{}", guessed.0);
     assert!(guessed.1.contains("| unexplained |"), "{}", guessed.1);
     outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
     let tested = pages(&outside, &reason);
-    assert!(tested.0.contains(&format!("| {n} | 0 |")), "{}", tested.0);
-    assert!(tested.1.contains("| Slow hosts. Tested by `test/reason`. |"), "{}", tested.1);
+    assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
+    assert!(
+        tested.1.contains("| Slow hosts. Tested by `test/reason`, where it is "),
+        "{}",
+        tested.1
+    );
     reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Differs);
     let refuted = pages(&outside, &reason);
-    assert!(refuted.0.contains(&format!("| 0 | {n} |")), "{}", refuted.0);
+    assert!(refuted.0.contains(&format!("| 0 | 0 | {n} |")), "{}", refuted.0);
     assert!(refuted.1.contains("unexplained: `test/reason` does not remove it"), "{}", refuted.1);
+    // The same experiment as a scan: of one setting it says nothing, of several that none agrees.
+    for c in &mut outside.comparisons {
+        c.claim.not_reproducible = c.claim.tested.take();
+    }
+    assert!(pages(&outside, &reason).0.contains(&format!("| 0 | 0 | {n} |")));
+    reason.comparisons.iter_mut().for_each(|c| c.settings = 6);
+    let scanned = pages(&outside, &reason);
+    assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
+    assert!(
+        scanned.1.contains("Not reproducible. Slow hosts. None of 6 settings in `test/reason`")
+    );
+    reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Agrees);
+    let found = pages(&outside, &reason);
+    assert!(found.0.contains(&format!("| 0 | 0 | {n} |")), "{}", found.0);
+    assert!(found.1.contains("unexplained: `test/reason` does not rule it out"), "{}", found.1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tresse_report::{Estimate, Statistic};
 
 use super::effect::{self, Shown};
 use super::record::{FlowRecord, Traces};
-use super::{Cell, Flow, Measure, Over};
+use super::{Cell, Flow, Measure, Over, Published};
 use crate::comparison::Comparison;
 
 /// The records of an experiment, by profile, cell and replication.
@@ -95,11 +95,8 @@ pub struct Row {
 
 /// Computes every number.
 pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
-    let comparisons = experiment
-        .published
-        .iter()
-        .map(|p| Comparison::new(p.claim(), ours(experiment, measurements, &p.measure)))
-        .collect();
+    let comparisons =
+        experiment.published.iter().map(|p| compared(experiment, measurements, p)).collect();
     let mut estimates = Vec::new();
     for cell in experiment.cells() {
         for entry in &experiment.profiles {
@@ -123,23 +120,30 @@ pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
     Analysis { comparisons, effects: effect::shown(experiment, measurements), estimates }
 }
 
-/// The number of ours that a published one is compared with.
-fn ours(experiment: &Flow, m: &Measurements<'_>, measure: &Measure) -> Option<Estimate> {
+/// A published number beside ours.
+fn compared(experiment: &Flow, m: &Measurements<'_>, published: &Published) -> Comparison {
+    let (claim, measure) = (published.claim(), &published.measure);
     let Some(over) = measure.over else {
-        return in_cell(experiment, m, measure, &experiment.cell_at(&measure.at)?);
+        let cell = experiment.cell_at(&measure.at);
+        let ours = cell.and_then(|cell| in_cell(experiment, m, measure, &cell));
+        return Comparison::new(claim, ours);
     };
     let cells = experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &measure.at));
-    let values = cells.map(|cell| in_cell(experiment, m, measure, &cell));
-    // One that is missing could be the one that counts.
-    let values = values.collect::<Option<Vec<Estimate>>>()?.into_iter();
+    let values: Vec<Option<Estimate>> =
+        cells.map(|cell| in_cell(experiment, m, measure, &cell)).collect();
     let order = |a: &Estimate, b: &Estimate| a.value.total_cmp(&b.value);
+    // Of the extremes, one that is missing could be the one that counts.
+    let whole = || values.iter().copied().collect::<Option<Vec<Estimate>>>();
     match over {
-        Over::Smallest => values.min_by(order),
-        Over::Largest => values.max_by(order),
+        Over::Smallest => Comparison::new(claim, whole().and_then(|v| v.into_iter().min_by(order))),
+        Over::Largest => Comparison::new(claim, whole().and_then(|v| v.into_iter().max_by(order))),
+        Over::Nearest => {
+            Comparison::nearest(claim, &values.into_iter().flatten().collect::<Vec<_>>())
+        }
     }
 }
 
-/// The same in one cell.
+/// The number of ours in one cell.
 fn in_cell(
     experiment: &Flow,
     m: &Measurements<'_>,
@@ -151,8 +155,8 @@ fn in_cell(
     let (Some(series), other) = (match (&baseline, &measure.relative_at) {
         (None, None) => (None, cell.clone()),
         (Some(series), None) => (Some(series.as_str()), cell.clone()),
-        (Some(series), Some(at)) => (Some(series.as_str()), experiment.cell_at(at)?),
-        (None, Some(at)) => (Some(measure.series.as_str()), experiment.cell_at(at)?),
+        (Some(series), Some(at)) => (Some(series.as_str()), experiment.moved(cell, at)),
+        (None, Some(at)) => (Some(measure.series.as_str()), experiment.moved(cell, at)),
     }) else {
         return m.statistic.estimate(&own.into_values().collect::<Vec<_>>());
     };

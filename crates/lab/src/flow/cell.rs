@@ -106,6 +106,14 @@ impl Flow {
         indices.collect::<Option<Vec<usize>>>().map(Cell)
     }
 
+    /// `cell` with the values that `at` names.
+    pub(crate) fn moved(&self, cell: &Cell, at: &toml::Table) -> Cell {
+        let value = |(axis, index): (&Axis, &usize)| {
+            at.get(&axis.name).and_then(|value| axis.find(value)).unwrap_or(*index)
+        };
+        Cell(self.axes.iter().zip(&cell.0).map(value).collect())
+    }
+
     /// Whether `cell` has the values that `at` names; axes that it does not name may have any.
     pub(crate) fn fits(&self, cell: &Cell, at: &toml::Table) -> bool {
         self.axes.iter().zip(&cell.0).all(|(axis, index)| {

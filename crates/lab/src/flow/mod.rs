@@ -301,8 +301,8 @@ pub struct Measure {
     /// By how many percent it is above that of this profile in the same cell.
     #[serde(default)]
     pub relative_to: Option<String>,
-    /// In which cell `relative_to` is taken. Default: the same one. Without `relative_to` the
-    /// other cell of the same profile.
+    /// In which cell `relative_to` is taken; with `over`, axes that it does not name have the values of the
+    /// cell itself. Default: the same one. Without `relative_to` the other cell of the same profile.
     #[serde(default)]
     pub relative_at: Option<toml::Table>,
     /// By how much it is above that of this profile in the same cell.
@@ -318,6 +318,9 @@ pub enum Over {
     Smallest,
     /// The largest.
     Largest,
+    /// One that agrees with the published number, or else the nearest to it; cells that have none are left
+    /// out. So a number that differs here differs in every cell: a scan of what the paper leaves open.
+    Nearest,
 }
 
 /// How profiles are ranked in the matrix of workloads and profiles.

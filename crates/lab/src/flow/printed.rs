@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tresse_report::Unit;
 
-use super::{Measure, Published};
+use super::{Measure, Over, Published};
 use crate::comparison::Relation;
 
 /// Such a table, or a part of it.
@@ -22,6 +22,9 @@ pub struct Printed {
     /// Which cell of the experiment, by the names of the axes.
     #[serde(default)]
     pub at: toml::Table,
+    /// Which of the cells that `at` leaves open. Default: `at` leaves none open.
+    #[serde(default)]
+    pub over: Option<Over>,
     /// The lines.
     pub rows: Vec<Line>,
 }
@@ -54,6 +57,9 @@ pub struct Line {
     /// The experiment that tested it.
     #[serde(default)]
     pub tested: Option<String>,
+    /// The experiment in which no setting agrees.
+    #[serde(default)]
+    pub not_reproducible: Option<String>,
     /// The experiment that counts the same line already.
     #[serde(default)]
     pub repeats: Option<String>,
@@ -87,6 +93,7 @@ impl Printed {
                 relation: Relation::Equal,
                 why: line.why.clone(),
                 tested: line.tested.clone(),
+                not_reproducible: line.not_reproducible.clone(),
                 repeats: line.repeats.clone(),
                 measure: Measure {
                     metric: format!(
@@ -95,7 +102,7 @@ impl Printed {
                     ),
                     series: self.series.clone(),
                     at: self.at.clone(),
-                    over: None,
+                    over: self.over,
                     relative_to: None,
                     relative_at: None,
                     above: None,

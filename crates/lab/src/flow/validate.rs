@@ -260,7 +260,7 @@ pub(super) fn measure(e: &Flow, key: &str, m: &Measure) -> Checked {
         let Some(at) = at else { continue };
         let key = format!("{key}.{field}");
         known_places(e, &key, at)?;
-        let whole = e.cell_at(at).is_some() || field == "at" && m.over.is_some();
+        let whole = e.cell_at(at).is_some() || m.over.is_some();
         require(whole, key, "must name a value of every axis")?;
     }
     Ok(())

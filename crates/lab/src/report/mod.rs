@@ -167,7 +167,10 @@ impl Report {
         match serde_json::from_str::<Report>(&text) {
             Ok(mut report) if report.format == FORMAT => {
                 // By today's rules.
-                let judged = |c: Comparison| Comparison::new(c.claim, c.ours);
+                let judged = |c: Comparison| Comparison {
+                    settings: c.settings,
+                    ..Comparison::new(c.claim, c.ours)
+                };
                 report.comparisons = report.comparisons.into_iter().map(judged).collect();
                 Ok(report)
             }

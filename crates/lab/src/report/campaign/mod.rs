@@ -7,6 +7,7 @@ mod reasons;
 mod reproduction;
 mod standing;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Report;
@@ -38,8 +39,8 @@ fn papers_of(reports: &[Report]) -> Vec<&str> {
 
 /// Which program made the results, and what is not among them.
 fn made_by(out: &mut String, reports: &[Report], absent: &[&str]) {
-    let mut versions: Vec<&str> = reports.iter().map(|r| r.version.as_str()).collect();
-    versions.dedup();
+    let versions: BTreeSet<&str> = reports.iter().map(|r| r.version.as_str()).collect();
+    let versions: Vec<&str> = versions.into_iter().collect();
     let _ = writeln!(out, "Made by {}.\n", versions.join(", "));
     if !absent.is_empty() {
         let _ = writeln!(out, "Not run for this page, being slow: {}.\n", absent.join(", "));

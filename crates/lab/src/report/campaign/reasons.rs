@@ -6,24 +6,78 @@ use crate::report::Report;
 /// All results, among which the evidence is looked for.
 pub(super) struct Evidence<'a>(pub(super) &'a [Report]);
 
-impl Evidence<'_> {
-    /// Whether the experiment that is said to test the reason has done so: its row of the same words agrees.
-    pub(super) fn explains(&self, c: &Comparison) -> bool {
-        let (Some(_), Some(tested)) = (&c.claim.why, &c.claim.tested) else { return false };
-        let rows = self.0.iter().filter(|r| r.about.id == *tested).flat_map(|r| &r.comparisons);
-        rows.filter(|row| row.claim.what == c.claim.what).any(|row| row.verdict == Verdict::Agrees)
+/// What the results say of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// An experiment that changes what is thought to make the difference agrees.
+    Tested,
+    /// An experiment that tries what the paper leaves open agrees nowhere.
+    NotReproducible,
+    /// Nothing.
+    Unexplained,
+}
+
+impl<'a> Evidence<'a> {
+    /// The rows of the same words in the experiment `id`.
+    fn rows(&self, id: &str, c: &Comparison) -> Vec<&'a Comparison> {
+        let of = self.0.iter().filter(|r| r.about.id == id).flat_map(|r| &r.comparisons);
+        of.filter(|row| row.claim.what == c.claim.what && row.claim.value == c.claim.value)
+            .collect()
+    }
+
+    /// The row of the experiment that tests the reason, if it agrees.
+    fn test(&self, c: &Comparison) -> Option<&'a Comparison> {
+        let (Some(_), Some(tested)) = (&c.claim.why, &c.claim.tested) else { return None };
+        self.rows(tested, c).into_iter().find(|row| row.verdict == Verdict::Agrees)
+    }
+
+    /// In how many settings the experiment that tries them has a number, and the nearest; none if one agrees,
+    /// if it tried only one, or if runs of it failed.
+    fn scan(&self, c: &Comparison) -> Option<(usize, &'a Comparison)> {
+        let (Some(_), Some(id)) = (&c.claim.why, &c.claim.not_reproducible) else { return None };
+        let failed = self.0.iter().any(|r| r.about.id == *id && !r.failures.is_empty());
+        let rows = self.rows(id, c);
+        let differs = !failed && rows.iter().all(|row| row.verdict == Verdict::Differs);
+        let settings = rows.iter().map(|row| row.settings).sum();
+        let away = |row: &&&Comparison| row.difference.map_or(f64::INFINITY, f64::abs);
+        let nearest = rows.iter().min_by(|a, b| away(a).total_cmp(&away(b)))?;
+        (differs && settings > 1).then_some((settings, *nearest))
+    }
+
+    /// What is known of the difference.
+    pub(super) fn standing(&self, c: &Comparison) -> Standing {
+        match () {
+            () if self.test(c).is_some() => Standing::Tested,
+            () if self.scan(c).is_some() => Standing::NotReproducible,
+            () => Standing::Unexplained,
+        }
     }
 
     /// The reason in words; nothing if there is no difference.
     pub(super) fn text(&self, c: &Comparison) -> String {
-        match (c.verdict, &c.claim.why, &c.claim.tested) {
-            (Verdict::Agrees, ..) => String::new(),
-            (Verdict::Missing, ..) => "its runs failed or were not made".into(),
-            (_, Some(why), Some(tested)) if self.explains(c) => {
-                format!("{why} Tested by `{tested}`.")
+        if c.verdict == Verdict::Agrees {
+            return String::new();
+        }
+        let why = c.claim.why.as_deref().unwrap_or_default();
+        let tested = c.claim.tested.as_deref();
+        let scanned = c.claim.not_reproducible.as_deref();
+        match (self.test(c), self.scan(c), tested, scanned) {
+            (Some(row), _, Some(id), _) => {
+                format!("{why} Tested by `{id}`, where it is {}.", ours(row))
             }
-            (_, _, Some(tested)) => format!("unexplained: `{tested}` does not remove it"),
+            (_, Some((settings, row)), _, Some(id)) => format!(
+                "Not reproducible. {why} None of {settings} settings in `{id}` agrees; the nearest has {}.",
+                ours(row)
+            ),
+            (_, _, Some(id), _) => format!("unexplained: `{id}` does not remove it"),
+            (_, _, _, Some(id)) => format!("unexplained: `{id}` does not rule it out"),
+            _ if c.verdict == Verdict::Missing => "unexplained: no run of ours has it".into(),
             _ => "unexplained".into(),
         }
     }
+}
+
+/// Our number of a row.
+fn ours(row: &Comparison) -> String {
+    row.ours.map_or_else(|| "–".into(), |o| row.claim.unit.format_estimate(o))
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::reasons::Evidence;
+use super::reasons::{Evidence, Standing};
 use super::{cell, made_by, paper_of, papers_of};
 use crate::comparison::{Comparison, Kind, Verdict};
+use crate::experiment::Inferred;
 use crate::report::Report;
 
 /// The folder, beside the short page, of one page for each paper.
@@ -58,19 +59,26 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          - *An effect* is within if all of the interval of ours (95 % confidence; the extremes of a \
          median; the value of a single run) is on its side: a difference of nothing is none. `≥` and `≤` \
          are bounds that ours may touch.\n\
-         - *Outside* has a reason only if an experiment has tested it: with what that one changes, the \
-         same row is within. Else it is unexplained.\n\n",
+         - *Not within* has a reason only if an experiment has tested it: with what that one changes, the \
+         same row is within. It is *not reproducible* if an experiment has tried what the paper leaves open and \
+         no setting is within. Else it is unexplained. None of the three counts as within.\n\n",
     );
     made_by(&mut out, reports, absent);
     let kinds = Kind::ALL.map(Kind::words).join(" | ");
-    let _ = writeln!(out, "| paper | {kinds} | outside: tested reason | outside: unexplained |");
-    out.push_str("|---|---:|---:|---:|---:|---:|---:|\n");
+    let _ = writeln!(
+        out,
+        "| paper | {kinds} | not within: tested reason | not within: not reproducible | not within: unexplained |"
+    );
+    out.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
     let row = |out: &mut String, name: &str, paper: &str| {
         let of = Kind::ALL.map(|kind| counted(reports, paper, kind));
-        let outside = || of.iter().flatten().filter(|c| c.verdict == Verdict::Differs);
-        let tested = outside().filter(|c| Evidence(reports).explains(c)).count();
+        let outside = of.iter().flatten().filter(|c| c.verdict != Verdict::Agrees);
+        let standings: Vec<Standing> = outside.map(|c| Evidence(reports).standing(c)).collect();
+        let number = |of| standings.iter().filter(|standing| **standing == of).count();
+        let [tested, not, unexplained] =
+            [Standing::Tested, Standing::NotReproducible, Standing::Unexplained].map(number);
         let shares = of.each_ref().map(|of| share(of)).join(" | ");
-        let _ = writeln!(out, "| {name} | {shares} | {tested} | {} |", outside().count() - tested);
+        let _ = writeln!(out, "| {name} | {shares} | {tested} | {not} | {unexplained} |");
     };
     let named = papers_of(reports)
         .into_iter()
@@ -116,9 +124,9 @@ fn is_fitted_on(report: &Report) -> bool {
     report.about.inferred.iter().any(|i| i.from.contains(&report.about.id))
 }
 
-/// Rows of an experiment that its section shows in any case. Of more only those that are not within: all of
-/// them are on the experiment's own page.
-const SHOWN: usize = 12;
+/// Rows that the page of a paper shows in any case. Of more only those that are not within, and count: all of
+/// them are on the experiments' own pages.
+const SHOWN: usize = 40;
 
 /// `docs/reproduction/PAPER.md`, by the name of the paper: what each experiment compares.
 pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
@@ -128,31 +136,27 @@ pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
         let about = &of.first()?.about.paper;
         let mut out = format!("# {paper}: {}, *{}*\n\n", about.authors, about.title);
         out.push_str("Generated, see [the summary](../reproduction.md).\n");
+        let all = of.iter().map(|r| r.comparisons.len()).sum::<usize>() <= SHOWN;
         for report in &of {
-            section(&mut out, report, &Evidence(reports));
+            section(&mut out, report, &Evidence(reports), all);
         }
+        inferred(&mut out, &of);
         notes(&mut out, &of);
         Some((format!("{FOLDER}/{paper}.md"), out))
     };
     papers_of(reports).into_iter().filter_map(page).collect()
 }
 
-fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>) {
+fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>, all: bool) {
     let about = &report.about;
     let _ = writeln!(out, "\n## `{}`: {}\n", about.id, cell(&about.title));
     for change in &report.changes {
         let _ = writeln!(out, "Changed: `{change}`.\n");
     }
-    for inferred in &about.inferred {
-        let role = if inferred.from.contains(&about.id) { "Fitted here" } else { "Predicted" };
-        let (key, how) = (&inferred.key, cell(&inferred.how));
-        let from = inferred.from.join("`, `");
-        let _ = writeln!(out, "{role}: `{key}` is inferred from `{from}`. {how}\n");
-    }
-    let all = &report.comparisons;
-    let (shown, hidden): (Vec<_>, Vec<_>) = all.iter().partition(|c| {
-        all.len() <= SHOWN || (c.claim.repeats.is_none() && c.verdict != Verdict::Agrees)
-    });
+    let (shown, hidden): (Vec<_>, Vec<_>) = report
+        .comparisons
+        .iter()
+        .partition(|c| all || (c.claim.repeats.is_none() && c.verdict != Verdict::Agrees));
     if !shown.is_empty() {
         rows(out, &shown, evidence);
     }
@@ -199,6 +203,27 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>) 
     }
 }
 
+/// What was inferred: each once, with where it was fitted and how many experiments it predicts.
+fn inferred(out: &mut String, reports: &[&Report]) {
+    let mut seen: Vec<&Inferred> = Vec::new();
+    for one in reports.iter().flat_map(|r| &r.about.inferred) {
+        if seen.contains(&one) {
+            continue;
+        }
+        if seen.is_empty() {
+            out.push_str("\n## What was inferred\n\n");
+        }
+        seen.push(one);
+        let using = reports.iter().filter(|r| r.about.inferred.contains(one)).map(|r| &r.about.id);
+        let predicted = using.filter(|id| !one.from.contains(id)).count();
+        let (key, from, how) = (&one.key, one.from.join("`, `"), cell(&one.how));
+        let _ = writeln!(
+            out,
+            "- `{key}` is fitted on `{from}`; {predicted} more experiments have it, which are predicted. {how}"
+        );
+    }
+}
+
 /// What the paper leaves open and how it was read: each note once, with the experiments that it holds
 /// for.
 fn notes(out: &mut String, reports: &[&Report]) {
@@ -217,7 +242,15 @@ fn notes(out: &mut String, reports: &[&Report]) {
     }
     out.push_str("\n## Notes\n\n");
     for (note, of) in all {
-        let whose = if of.len() == reports.len() { "all".to_owned() } else { of.join(", ") };
+        let whose = match () {
+            () if of.len() == reports.len() => "all".to_owned(),
+            () if 2 * of.len() > reports.len() => {
+                let names = reports.iter().filter_map(|r| r.about.id.split('/').next_back());
+                let others: Vec<&str> = names.filter(|name| !of.contains(name)).collect();
+                format!("all but {}", others.join(", "))
+            }
+            () => of.join(", "),
+        };
         let _ = writeln!(out, "- *{whose}:* {note}");
     }
 }
