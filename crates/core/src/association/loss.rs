@@ -444,9 +444,10 @@ impl Association {
         if !self.paths[path].calm.is_calm() || !recovery.budget.affords() {
             return None;
         }
-        let rtt = &self.paths[path].rtt;
-        let late =
-            recovery.overdue.longest(path)?.max(rtt.srtt()?) + self.profile().rto.granularity();
+        let Path { rtt, calm, .. } = &self.paths[path];
+        let behind_repair = calm.behind_repair(recovery.budget.knows_repairs())?;
+        let longest = recovery.overdue.longest(path)?.max(rtt.srtt()?).max(behind_repair);
+        let late = longest + self.profile().rto.granularity();
         let pending = recovery.budget.answer_due(now, seq, late + 4 * rtt.rttvar());
         Some(pending.unwrap_or(now).max(chunk.last_sent + late))
     }

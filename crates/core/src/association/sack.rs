@@ -222,11 +222,12 @@ impl Association {
                 self.paths[path].rtt.spare_delay(delay);
             }
             let delay = if probe.asked { Duration::ZERO } else { delay };
-            // A SACK that was lost makes the round trip of the timed chunk long, and not that of the
-            // latest one.
-            let once = latest.filter(|latest| latest.transmissions == 1);
-            let sent = once.map_or(probe.sent, |latest| latest.sent.max(probe.sent));
-            self.paths[path].calm.sample(now, now.since(sent), delay);
+            // A SACK that was lost makes the round trip of the timed chunk long, and not that of the latest one.
+            // If that was sent again, nothing is known.
+            if let Some(latest) = latest.filter(|latest| latest.transmissions == 1) {
+                let sent = latest.sent.max(probe.sent);
+                self.paths[path].calm.sample(now, now.since(sent), delay);
+            }
             self.sample_rtt(now, path, probe.sent);
             // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
             if let Some(adaption) = self.sender.timer_adaption.filter(|a| probe.seq >= a.from) {

@@ -6,7 +6,10 @@
 //! there a needless packet lengthens the queue, which makes more chunks look lost. So a guess needs
 //! - a **calm** path, whose round trip is what it is without a queue (`path/calm.rs`);
 //! - a chunk that is **late**: it waits longer than any SACK has taken in the last minutes, of at least four
-//!   (`bundling/overdue.rs`), and no repair of another chunk, which would explain it, is unanswered;
+//!   (`bundling/overdue.rs`), and than a repair in front of it would explain (`path/calm.rs`); and no repair of
+//!   another chunk is unanswered. A repair is a packet more than the stream has by itself. On a slow link that is
+//!   nearly full the queue that it makes lasts, and chunk after chunk would look lost behind it. What one adds
+//!   is known after four;
 //! - **credit**, which needless guesses use up, and proven losses and new data earn.
 //!
 //! A retransmission after one SACK needs credit alone: the SACK is its evidence. Timers whose data would go to
@@ -72,6 +75,8 @@ const SHARE: f64 = 1.0 / 128.0;
 /// The ceiling at first and at most, and what new data adds to it.
 const CEILING: f64 = 16.0;
 const CEILING_SHARE: f64 = 1.0 / 12.0;
+/// After so many repairs it is known what one adds to the round trip.
+const KNOWN: u32 = 4;
 /// Guesses that are judged at a time; of more the oldest count as in vain.
 const OPEN: usize = 64;
 
@@ -112,6 +117,8 @@ pub(crate) struct Budget {
     new_chunks: u64,
     /// In the order of sending.
     open: VecDeque<Repair>,
+    /// Losses that were repaired on a calm path.
+    repaired: u32,
     /// Chunks that a timer declared lost before that of RFC 9260 would have.
     early: RangeSet,
     /// Chunks that asked for a SACK at once when they were new.
@@ -128,6 +135,7 @@ impl Budget {
             new_bytes: 0,
             new_chunks: 0,
             open: VecDeque::new(),
+            repaired: 0,
             early: RangeSet::default(),
             asked: RangeSet::default(),
         }
@@ -149,6 +157,11 @@ impl Budget {
     /// Whether there is credit for a guess.
     pub(crate) fn affords(&self) -> bool {
         !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
+    }
+
+    /// Enough was repaired to know what a repair adds to the round trip.
+    pub(crate) fn knows_repairs(&self) -> bool {
+        self.repaired >= KNOWN
     }
 
     /// When a repair of another chunk should have been answered that is under way: its packet lengthens
@@ -265,7 +278,9 @@ impl Budget {
         // Of several repairs of one chunk one was it.
         let last = self.open.iter().all(|other| other.seq != repair.seq);
         let paid = if guess { cost } else { 0.0 };
-        let reward = if last && repair.calm { REWARD } else { 0.0 };
+        let repaired = last && repair.calm;
+        self.repaired = self.repaired.saturating_add(u32::from(repaired));
+        let reward = if repaired { REWARD } else { 0.0 };
         self.earn(paid + reward, paid, paid);
     }
 }
@@ -337,6 +352,17 @@ mod tests {
         assert_eq!(budget.credit, 1.5);
         budget.settle(0, Outcome::InVain);
         assert_eq!((budget.credit, budget.ceiling), (0.5, CEILING));
+    }
+
+    #[test]
+    fn what_a_repair_adds_is_known_after_four() {
+        let mut budget = Budget::new(true);
+        for seq in 1..=u64::from(KNOWN) {
+            assert!(!budget.knows_repairs());
+            send(&mut budget, seq, Some(LossCause::Rack));
+            budget.settle(0, Outcome::Useful);
+        }
+        assert!(budget.knows_repairs());
     }
 
     #[test]

@@ -32,6 +32,7 @@ use world::{Kind, World};
 const DEFAULT: Range<u64> = 0..100;
 /// Those of the first 500 that are harmed, and why (`docs/harm.md`): played and told, but no failure.
 const STILL_HARMED: [u64; 1] = [257];
+
 fn tested() -> Profiles {
     let name = env::var("TRESSE_PROFILE").unwrap_or_else(|_| "tresse".into());
     Profiles::against_rfc9260(&name, &env::var("TRESSE_PARAMETERS").unwrap_or_default())
@@ -157,6 +158,19 @@ fn a_window_that_was_lowered_twice_is_soon_back_at_its_floor() {
     let verdict = judge(&world, &Profiles::against_rfc9260("tresse", parameters));
     tell(&world, &verdict);
     assert_eq!(verdict.harms(), Vec::<&str>::new(), "{world}");
+}
+
+/// Links of 7 to 8 kbit/s that are 84 to 98 % full: a repair is a packet more than they have room for, and behind
+/// the queue that it made chunk after chunk looked lost.
+#[test]
+fn a_repair_on_a_nearly_full_link_makes_no_other_chunk_look_lost() {
+    let profiles = Profiles::against_rfc9260("tresse", "");
+    for seed in [1164, 1638, 2124] {
+        let world = World::draw(seed);
+        let verdict = judge(&world, &profiles);
+        tell(&world, &verdict);
+        assert_eq!(verdict.harms(), Vec::<&str>::new(), "{world}");
+    }
 }
 
 /// The links on which the default profile collapsed: every copy lengthened the queue, the queue made more
