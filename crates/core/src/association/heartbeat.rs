@@ -187,9 +187,7 @@ impl Association {
         let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
         let confirmed = p.confirmed;
-        if !confirmed {
-            p.heartbeat.keep_probe(lost);
-        }
+        p.heartbeat.keep_late(lost);
         p.rtt.back_off(&profile);
         if error {
             for pace in Pace::BOTH {
@@ -220,19 +218,18 @@ impl Association {
             self.found_source(now, path, local);
             return;
         }
-        // One that comes too late, as after an outage, is nothing to count.
-        let Some(p) = self.paths.get(path) else { return };
-        // But §5.4 has no time limit for the nonce: where the round trip takes longer than the RTO of a path
-        // that has not been measured yet, no answer would ever come in time.
-        let probe = !p.confirmed && p.heartbeat.is_probe(info);
-        if p.heartbeat.outstanding != Some(info) && !probe {
+        //= RFC 9260 8.3-7 8.3-9
+        // §8.3: "Whenever a HEARTBEAT ACK chunk arrives"; nor has §5.4 a time limit for the nonce. Where the
+        // round trip takes longer than RTO, no answer would ever come in time.
+        if self.paths.get(path).is_none() {
             return;
         }
         let p = &mut self.paths[path];
-        p.heartbeat.outstanding = None;
-        p.heartbeat.probes.clear();
-        p.heartbeat.acked += 1;
-        if p.silent {
+        let in_time = p.heartbeat.outstanding == Some(info);
+        if !p.heartbeat.take_answer(info) {
+            return;
+        }
+        if p.silent && in_time {
             p.rtt.begin_anew(); // It may well be another path than it was.
             p.calm = Default::default();
         }
@@ -251,7 +248,10 @@ impl Association {
         if self.sender.board.is_empty() {
             self.errors = Errors::default();
         }
-        self.plan_heartbeat(now, path);
+        // One that was sent since is still to be answered within its RTO.
+        if self.paths[path].heartbeat.outstanding.is_none() {
+            self.plan_heartbeat(now, path);
+        }
     }
 
     /// Takes a round-trip time sample.

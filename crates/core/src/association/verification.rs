@@ -87,7 +87,7 @@ impl Association {
             self.doubt_source(now, path, now);
         }
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        self.paths[path].heartbeat.keep_probe(info);
+        self.paths[path].heartbeat.keep_late(info);
         self.paths[path].heartbeat.sent += 1;
         let info = Bytes::copy_from_slice(&info.encode());
         self.outbox.push_front((path, Control::Heartbeat(info, None)));

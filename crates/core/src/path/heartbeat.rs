@@ -7,9 +7,9 @@ use super::PathId;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// So many probes of an unconfirmed address are remembered. Their intervals double, so the first of them
-/// waits for fifteen times the RTO that it was sent with.
-const MAX_PROBES: usize = 4;
+/// So many heartbeats that were not answered in time are remembered. To an unconfirmed address their intervals
+/// double, so the first of them waits for fifteen times the RTO that it was sent with.
+const MAX_LATE: usize = 4;
 
 /// Length of the Heartbeat Info that we send: path, time, nonce.
 /// Bytes of the Heartbeat Information.
@@ -52,8 +52,8 @@ impl HeartbeatInfo {
 pub(crate) struct HeartbeatState {
     /// The heartbeat that waits for its answer.
     pub(crate) outstanding: Option<HeartbeatInfo>,
-    /// Those that were not answered in time while the address was not confirmed: the last few.
-    pub(crate) probes: Vec<HeartbeatInfo>,
+    /// Those that were not answered in time, and may be yet: the last few.
+    late: Vec<HeartbeatInfo>,
     /// The same as `outstanding`, of those that were sent from other sources than that of the path.
     pub(crate) search: Option<HeartbeatInfo>,
     /// Where an answer to those has come since.
@@ -69,17 +69,27 @@ pub(crate) struct HeartbeatState {
 }
 
 impl HeartbeatState {
-    /// A probe of an unconfirmed address (§5.4) was not answered in time. It may be yet.
-    pub(crate) fn keep_probe(&mut self, lost: HeartbeatInfo) {
-        if self.probes.len() == MAX_PROBES {
-            self.probes.remove(0);
+    /// It was not answered in time. It may be yet.
+    pub(crate) fn keep_late(&mut self, lost: HeartbeatInfo) {
+        if self.late.len() == MAX_LATE {
+            self.late.remove(0);
         }
-        self.probes.push(lost);
+        self.late.push(lost);
     }
 
-    /// Whether it is one of these.
-    pub(crate) fn is_probe(&self, info: HeartbeatInfo) -> bool {
-        self.probes.contains(&info)
+    /// Takes the answer to `info`, in time or not, once; `false` if none is awaited. Then one to what was sent
+    /// earlier says nothing more.
+    pub(crate) fn take_answer(&mut self, info: HeartbeatInfo) -> bool {
+        let in_time = self.outstanding == Some(info);
+        if !in_time && !self.late.contains(&info) {
+            return false;
+        }
+        if in_time {
+            self.outstanding = None;
+        }
+        self.late.retain(|other| other.sent > info.sent);
+        self.acked += 1;
+        true
     }
 
     /// Nothing was heard since it was asked whether the peer is still there.

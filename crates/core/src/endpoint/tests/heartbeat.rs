@@ -109,18 +109,72 @@ fn an_unanswered_heartbeat_counts_an_error_after_one_rto_and_waits_for_the_next_
     assert!(gap >= secs(31) && gap <= secs(33), "HB.interval and 2 s +- 50 %: {gap:?}");
 }
 
+//= RFC 9260 8.3-7 8.3-9 8.3-12
+//= RFC 7829 3.2-14
 #[test]
-fn an_answer_that_comes_too_late_is_not_malformed() {
-    // As after an outage, where the system held the question back.
+fn an_answer_that_comes_after_the_rto_clears_the_counter_and_is_measured() {
+    // §8.3: "Whenever a HEARTBEAT ACK chunk arrives", late as it may be.
     let mut script = Script::connected(&standard());
     let sent = script.wait(secs(33));
     let asked = sent.iter().find(|p| p.carries(ChunkType::HEARTBEAT)).expect("a probe");
-    let info = info(asked);
+    let (info, at) = (info(asked), asked.at);
     script.wait(secs(3));
+    assert_eq!(script.path(0).errors, 1);
     script.give(|w| w.heartbeat_ack(&info));
-    assert_eq!((script.path(0).errors, script.stats().malformed_chunks), (1, 0));
+    assert_eq!((script.path(0).errors, script.stats().malformed_chunks), (0, 0));
+    assert_eq!(script.path(0).last_rtt, Some(script.now.since(at)));
+    // It counts once.
+    script.now += ms(700);
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!(script.path(0).last_rtt, Some(script.now.since(at) - ms(700)));
     script.give(|w| w.heartbeat_ack(&[0, 1, 0, 4]));
     assert_eq!(script.stats().malformed_chunks, 1);
+}
+
+//= RFC 9260 8.3-7 8.3-9
+#[test]
+fn a_path_whose_answers_are_late_stays_active_and_is_measured() {
+    let mut script = Script::multihomed(&standard(), 2);
+    let mut under_way: Vec<(Time, PathId, Vec<u8>)> = Vec::new();
+    for _ in 0..6000 {
+        for packet in script.wait(ms(100)).iter().filter(|p| p.carries(ChunkType::HEARTBEAT)) {
+            let path = packet.to.path.unwrap();
+            // Path 1 answers 300 ms after RTO, whatever that is.
+            let wait = if path.0 == 0 { ms(20) } else { script.path(1).rto + ms(300) };
+            under_way.push((packet.at + wait, path, info(packet)));
+        }
+        let (due, rest): (Vec<_>, Vec<_>) =
+            under_way.into_iter().partition(|(at, ..)| *at <= script.now);
+        under_way = rest;
+        for (_, path, info) in due {
+            script.give(|w| w.heartbeat_ack(&info));
+            assert_eq!(script.path(path.0).errors, 0);
+        }
+        assert!(script.path(1).errors <= 1);
+    }
+    assert_eq!(script.path(1).state, PathState::Active);
+    assert!(script.path(1).srtt.is_some());
+}
+
+#[test]
+fn the_answers_that_may_yet_come_are_few() {
+    let mut script = Script::multihomed(&standard(), 2);
+    let mut infos = Vec::new();
+    for _ in 0..1000 {
+        for packet in script.wait(secs(1)).iter().filter(|p| p.carries(ChunkType::HEARTBEAT)) {
+            let info = info(packet);
+            match packet.to.path {
+                Some(PathId(0)) => drop(script.give(|w| w.heartbeat_ack(&info))),
+                _ => infos.push(info),
+            }
+        }
+    }
+    assert_eq!(script.path(1).state, PathState::Inactive);
+    script.give(|w| w.heartbeat_ack(&infos[0]));
+    assert_eq!(script.path(1).state, PathState::Inactive, "forgotten");
+    let recent = &infos[infos.len() - 2];
+    script.give(|w| w.heartbeat_ack(recent));
+    assert_eq!((script.path(1).state, script.path(1).errors), (PathState::Active, 0));
 }
 
 //= RFC 9260 8.1-2 8.2-2 8.3-4 8.3-5
