@@ -164,6 +164,7 @@ impl Endpoint {
                     a.journal.stats.wrong_tag += 1;
                 }
             }
+            //= RFC 9260 8.4-10
             // The association is known, but the address is none of the peer's. An ABORT that reflects the
             // tag would end it, although nothing is wrong with it: a host has sent from an address
             // that it did not list.
@@ -181,6 +182,8 @@ impl Endpoint {
                 self.replies.abort(datagram, header, init.initiate_tag, false, &[]);
             }
             Some(_) => self.stats.invalid_packets += 1,
+            // §8.4 rule 4, §5.1.5: a cookie of ours is for a port that we have, so this is none.
+            None if survey.cookie.is_some() => self.stats.bad_cookies += 1,
             None => self.out_of_the_blue(datagram, header, survey),
         }
     }

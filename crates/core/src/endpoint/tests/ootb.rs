@@ -75,6 +75,30 @@ fn rule_3_init() {
     assert!(stranger(|w| w.init(&peer_fields(), &[])).is_empty());
 }
 
+//= RFC 9260 4-1 5.1.5-2 8.4-5
+#[test]
+fn a_cookie_echo_to_a_port_that_nobody_has_gets_no_answer() {
+    // §8.4 rule 4 comes before rule 8: no cookie of ours is for such a port.
+    let mut script = Script::listening(&standard());
+    script.encapsulation = Some(9899);
+    let to_nobody = |write: fn(&mut PacketWriter<'_>)| {
+        let header = CommonHeader {
+            source_port: PORT,
+            destination_port: PORT + 7,
+            verification_tag: STRANGE,
+        };
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, header);
+        write(&mut writer);
+        writer.finish();
+        bytes
+    };
+    assert!(script.give_bytes(to_nobody(|w| w.cookie_echo(b"forged"))).is_empty());
+    assert_eq!(script.end.endpoint_stats().bad_cookies, 1);
+    let sent = script.give_bytes(to_nobody(|w| w.heartbeat(b"x")));
+    assert_eq!(types(&sent), [[ChunkType::ABORT]], "rule 8");
+}
+
 //= RFC 9260 8.4-5
 #[test]
 fn rule_4_cookie_echo_as_the_first_chunk() {
@@ -144,6 +168,24 @@ fn rule_8_everything_else() {
         assert_eq!(abort.bytes.len(), 16, "no larger than it must be");
         assert_eq!(abort.to.destination, addresses(Side::Z, 1)[0]);
     }
+}
+
+//= RFC 9260 8.4-12
+#[test]
+fn after_an_abort_nothing_else_comes_of_a_packet_out_of_the_blue() {
+    let mut script = Script::listening(&standard());
+    let ack = script.give_bytes(init_packet(&peer_fields(), &[]));
+    let (tag, cookie) = (only(&ack).init().0.initiate_tag, only(&ack).cookie());
+    // A cookie that would open an association, and chunks that ask for answers.
+    let sent = script.give_bytes(packet(tag, |w| {
+        w.heartbeat(b"x");
+        w.cookie_echo(&cookie);
+        script::write_data(w, Tsn(1), 1);
+        w.shutdown(Tsn(1));
+    }));
+    assert_eq!(types(&sent), [[ChunkType::ABORT]]);
+    assert!(script.end.associations().is_empty() && script.events.is_empty());
+    assert_eq!(script.end.poll_timeout(), None);
 }
 
 //= RFC 9260 6.8-3 6.8-4

@@ -223,7 +223,7 @@ fn a_forged_cookie_changes_nothing_in_any_state() {
     }
 }
 
-//= RFC 9260 8.4-12
+//= RFC 9260 8.4-10
 #[test]
 fn a_known_tag_from_a_foreign_address_is_passed_over() {
     // Addresses are part of an association. But the packet is not out of the blue (RFC 9260 §8.4): the
