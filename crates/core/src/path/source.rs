@@ -318,7 +318,7 @@ mod tests {
         assert!(private.into_iter().all(is) && !global.into_iter().any(is));
     }
 
-    //= RFC 6951 3.2-3 5.7-1
+    //= RFC 6951 3.2-1 3.2-3 5.7-1
     #[test]
     fn what_needs_translation_is_not_told_unless_it_was_bound() {
         let host = Arc::new(host());

@@ -262,6 +262,24 @@ fn a_full_buffer_drops_new_data_and_says_so_at_once() {
     assert_eq!(script.stats().data_chunks_dropped, 2);
 }
 
+//= RFC 9260 6.2-2
+#[test]
+fn what_an_earlier_window_promised_is_taken_though_it_is_0_by_now() {
+    // Small messages take more memory than their bytes, so the window closes faster than it is used.
+    // What the peer sent meanwhile is taken, within bounds.
+    let config = AssociationConfig { receive_buffer: 4096, ..standard() };
+    let mut script = Script::connected(&config);
+    let (mut closed, mut after) = (false, 0);
+    for n in 0..400 {
+        let before = script.stats().data_chunks_received;
+        let sent = script.data_at(nth(n), 1);
+        after += u64::from(closed) * (script.stats().data_chunks_received - before);
+        closed |= sent.iter().filter_map(Sent::sack).any(|sack| sack.a_rwnd == 0);
+    }
+    assert!(closed && after > 0, "{after}");
+    assert!(script.stats().data_chunks_dropped > 0, "nor more than twice the buffer");
+}
+
 //= RFC 9260 6.2-3 6.2-27 6.2-28
 #[test]
 fn with_a_full_buffer_a_lower_tsn_displaces_the_highest() {

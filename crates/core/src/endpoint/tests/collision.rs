@@ -219,6 +219,18 @@ enum Tag {
 
 /// Gives the association a cookie with such tags, made by its own endpoint some time ago.
 fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Duration) -> Vec<Sent> {
+    give_cookie_with(script, PEER_TSN, local, peer, ties, age)
+}
+
+/// The same with another Initial TSN of the peer.
+fn give_cookie_with(
+    script: &mut Script,
+    initial_tsn: Tsn,
+    local: Tag,
+    peer: Tag,
+    ties: Tag,
+    age: Duration,
+) -> Vec<Sent> {
     let identity = script.end.associations[script.id].identity;
     let pick = |tag: Tag, own: u32| match tag {
         Tag::Matches => own,
@@ -236,7 +248,7 @@ fn give_cookie(script: &mut Script, local: Tag, peer: Tag, ties: Tag, age: Durat
         peer: PeerParameters {
             omitted: false,
             tag: VerificationTag(pick(peer, identity.peer_tag.0)),
-            initial_tsn: PEER_TSN,
+            initial_tsn,
             a_rwnd: 100_000,
             outbound_streams: 3,
             inbound_streams: 3,
@@ -289,6 +301,9 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
                                 state
                             };
                             assert_eq!(a.state, next, "{what}");
+                            let later = script.wait(secs(10));
+                            let echoes = |p: &Sent| p.carries(ChunkType::COOKIE_ECHO);
+                            assert!(!later.iter().any(echoes), "T1-cookie runs: {what}");
                         }
                         // C and what is not shown
                         _ => {
@@ -300,6 +315,21 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
             }
         }
     }
+}
+
+//= RFC 9260 5.2.4-7
+#[test]
+fn a_cookie_with_another_initial_tsn_is_that_of_a_restart() {
+    let mut script = Script::connected(&standard());
+    let (ours, theirs) = (Tag::Matches, Tag::Differs);
+    let tsn = PEER_TSN.wrapping_add(5);
+    let sent = give_cookie_with(&mut script, tsn, ours, theirs, Tag::Differs, secs(1));
+    assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK]);
+    assert!(script.events.contains(&Event::Restarted));
+    let mut sent = script.data_at(tsn, 10);
+    sent.extend(script.wait(ms(200)));
+    let sack = sent.iter().find_map(Sent::sack);
+    assert_eq!(sack.unwrap().cumulative_tsn_ack, tsn, "its TSNs begin anew");
 }
 
 //= RFC 9260 5.2.4-11 6-10 6.10-3

@@ -29,6 +29,7 @@ fn is_answered(script: &mut Script) -> Vec<Sent> {
     script.give_from(ways()[1], ack)
 }
 
+//= RFC 9260 1.3-1
 #[test]
 fn a_call_ends_when_the_peer_turns_out_to_have_called() {
     // The peer has one association: an ABORT for the call, with its tag, would end that.
@@ -70,7 +71,7 @@ fn a_call_that_is_answered_first_is_the_only_one() {
     assert_eq!(script.end.associations(), [script.id]);
 }
 
-//= RFC 9260 5.2.1-7
+//= RFC 9260 5.2.1-7 5.2.2-3
 #[test]
 fn an_init_with_the_tag_of_the_peer_is_one_of_a_collision_wherever_it_comes_from() {
     let mut script = calling();

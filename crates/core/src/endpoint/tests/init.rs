@@ -165,6 +165,8 @@ fn unknown_parameters_of_an_init_are_treated_as_their_high_bits_say() {
     assert_eq!(reports(&[SKIP_AND_REPORT]), (vec![SKIP_AND_REPORT], true));
     let all = [SKIP_AND_REPORT, SKIP, ParameterType(0xfff1), STOP, SKIP_AND_REPORT];
     assert_eq!(reports(&all), (vec![SKIP_AND_REPORT, ParameterType(0xfff1)], false));
+    // 8 bytes each, of which 256 are reported.
+    assert_eq!(reports(&[SKIP_AND_REPORT; 64]).0.len(), 32);
 }
 
 //= RFC 9260 3.2.2-2 3.2.2-3 3.3.11-1 5.1-7
@@ -231,6 +233,7 @@ fn nothing_may_be_bundled_with_init_init_ack_or_shutdown_complete() {
     assert_eq!(script.state(), State::ShutdownAckSent);
 }
 
+//= RFC 9260 5.1.2-4
 #[test]
 fn useless_addresses_are_not_taken_and_their_number_is_bounded() {
     // RFC 9260 §5.1.2; RFC 5062 §3: each address costs heartbeats to hosts that may not be the

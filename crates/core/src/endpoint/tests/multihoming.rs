@@ -6,9 +6,13 @@ use sent::only;
 
 /// Two confirmed paths, without heartbeats.
 fn two_paths(limits: &str) -> Script {
+    several_paths(limits, 2)
+}
+
+fn several_paths(limits: &str, count: u8) -> Script {
     let overrides = format!("[heartbeat]\nenabled = false\n[limits]\n{limits}");
     let config = AssociationConfig { no_delay: true, ..profile("rfc9260", &overrides) };
-    Script::multihomed(&config, 2)
+    Script::multihomed(&config, count)
 }
 
 fn paths(sent: &[Sent]) -> Vec<u8> {
@@ -89,7 +93,21 @@ fn each_path_has_its_own_window() {
     assert_eq!(script.path(1).cwnd, cwnd);
 }
 
-//= RFC 9260 6.4.1-1 8.2-2 8.2-3 8.2-4 8.3-4 8.3-9 8.3-10
+//= RFC 9260 8.2-4
+#[test]
+fn of_several_alternates_one_is_used() {
+    let mut script = several_paths("path_max_retrans = 0", 4);
+    script.send(100);
+    script.wait(script.path(0).rto);
+    script.sack(1, &[]);
+    assert_eq!(changes(&script, 0), [PathState::Inactive]);
+    for n in 2..10 {
+        assert_eq!(paths(&script.send(100)), [1]);
+        script.sack(n, &[]);
+    }
+}
+
+//= RFC 9260 6.4.1-1 8.2-2 8.2-3 8.3-4 8.3-9 8.3-10
 //= RFC 7829 3.2-17
 #[test]
 fn a_path_with_too_many_errors_is_inactive_and_the_other_takes_over() {

@@ -92,6 +92,7 @@ fn an_abort_is_the_last_chunk() {
     });
     let abort = sent.iter().find(|p| p.carries(ChunkType::ABORT)).unwrap();
     assert_eq!(abort.types().last(), Some(&ChunkType::ABORT));
+    assert_eq!((abort.tag(), abort.reflected()), (PEER_TAG, false));
     assert!(!abort.carries(ChunkType::DATA));
     assert!(sent.last().unwrap().carries(ChunkType::ABORT), "nothing follows");
 }
@@ -158,7 +159,30 @@ fn a_full_chunk_and_a_sack_need_two_packets() {
     assert_eq!(script.numbers(&sent), [[0], [1]]);
 }
 
-//= RFC 9260 6.10-1 6.10-2
+//= RFC 9260 6.10-2
+#[test]
+fn a_packet_is_as_large_as_its_own_path_takes() {
+    let mut script = Script::multihomed(&standard(), 2);
+    let icmp = crate::endpoint::Icmp {
+        destination: addresses(Side::Z, 1)[0],
+        kind: crate::endpoint::IcmpKind::TooBig { mtu: 1000 },
+        quoted: Some(packet(PEER_TAG, |w| w.cookie_ack()).into()),
+    };
+    script.end.handle_icmp(script.now, &icmp);
+    assert_eq!([0, 1].map(|path| script.path(path).mtu), [1000, 1500]);
+    for _ in 0..20 {
+        script.try_send(0, 100, SendOptions::default()).unwrap();
+    }
+    let mut sent = script.poll();
+    sent.extend(script.wait(secs(1)));
+    let largest = |path| {
+        let on_it = sent.iter().filter(|p| p.to.path == Some(PathId(path)));
+        20 + on_it.map(|p| p.bytes.len()).max().unwrap()
+    };
+    assert!(largest(0) <= 1000 && (1001..=1500).contains(&largest(1)), "{}", largest(1));
+}
+
+//= RFC 9260 6.10-1
 #[test]
 fn no_packet_is_larger_than_the_pmtu() {
     for multihomed in [1, 2] {

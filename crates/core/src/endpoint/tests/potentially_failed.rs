@@ -64,9 +64,35 @@ fn heartbeats_follow_once_per_rto_and_confirm_the_failure() {
     script.wait(ms(1));
     assert_eq!(states(&script, 0), [PotentiallyFailed, Inactive]);
     assert_eq!(script.state(), State::Established);
+    // Rule 8 ii: "at a lower HB.Interval frequency", which is 30 s, and 8 s +- 50 %.
+    let on_it = |sent: &[Sent]| seen(sent).iter().any(|(path, _)| *path == 0);
+    assert!(!on_it(&script.wait(secs(33))));
+    for _ in 0..3 {
+        assert!(on_it(&script.wait(secs(100))), "for ever");
+    }
 }
 
-//= RFC 7829 3.2-8 3.2-9
+//= RFC 7829 3.2-5
+#[test]
+fn what_timed_out_goes_to_an_active_alternate() {
+    // Rule 3 ii; the next one in turn has potentially failed.
+    let mut script = paths(3);
+    let data = |sent: &[Sent]| {
+        let data = sent.iter().filter(|p| p.carries(DATA));
+        data.map(|p| p.to.path.unwrap().0).collect::<Vec<_>>()
+    };
+    script.end.set_primary(script.now, script.id, PathId(1)).unwrap();
+    assert_eq!(data(&script.send(100)), [1]);
+    script.wait(secs(1));
+    script.sack(1, &[]);
+    script.end.set_primary(script.now, script.id, PathId(0)).unwrap();
+    assert_eq!(data(&script.send(100)), [0]);
+    let sent = script.wait(secs(1));
+    assert_eq!(script.path(1).state, PotentiallyFailed);
+    assert_eq!(data(&sent), [2]);
+}
+
+//= RFC 7829 3.2-8 3.2-9 3.2-11
 #[test]
 fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
     let mut script = paths(2);
@@ -83,7 +109,7 @@ fn of_several_the_one_with_the_fewest_errors_carries_data_and_is_not_probed() {
     assert_eq!(seen(&script.send(100)), [(0, vec![DATA])]);
 }
 
-//= RFC 7829 3.2-18
+//= RFC 7829 3.2-11 3.2-18
 #[test]
 fn a_single_path_has_nothing_to_fail_over_to() {
     let mut script = paths(1);

@@ -122,7 +122,17 @@ fn the_application_is_told_that_the_peer_shuts_down() {
     assert_eq!(script.state(), State::ShutdownReceived);
 }
 
-//= RFC 9260 9.2-2 9.2-3 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
+//= RFC 9260 9.2-4 9.2-5
+#[test]
+fn t2_gives_up_before_t5_where_fewer_retransmissions_are_allowed() {
+    let mut script = Script::in_state(State::ShutdownSent);
+    let few = profile("rfc9260", "[limits]\nassociation_max_retrans = 3");
+    script.end.reconfigure(script.now, script.id, few).unwrap();
+    assert_eq!(types(&script.wait(secs(15))), [[ChunkType::SHUTDOWN]; 3]);
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
+}
+
+//= RFC 9260 9.2-2 9.2-3 9.2-14 9.2-15 9.2-16
 #[test]
 fn t2_repeats_shutdown_with_the_current_tsn_and_then_gives_up() {
     // "If the timer expires, the endpoint MUST resend the SHUTDOWN chunk with the updated last

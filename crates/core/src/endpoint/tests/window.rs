@@ -227,6 +227,24 @@ fn chunks_are_not_cut_to_fit_a_small_window() {
     assert_eq!(only(&sent).data()[0].payload.len(), 1452);
 }
 
+//= RFC 9260 6.1-7
+#[test]
+fn half_a_buffer_that_is_too_small_for_the_next_chunk_is_tried_at_once() {
+    let buffer = 2000;
+    let mut script = Script::connecting(&standard());
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(b"cookie");
+    let fields = InitFields { a_rwnd: buffer, ..script::peer_fields() };
+    script.init_ack_with(&fields, &mut parameters);
+    script.cookie_ack();
+    script.send(1200);
+    assert!(script.send(1200).is_empty());
+    let sent = script.sack_with(1, &[], buffer / 2);
+    assert_eq!(script.numbers(&sent), [[1]]);
+    assert!(script.send(1200).is_empty());
+    assert!(script.sack_with(2, &[], buffer / 2 - 1).is_empty(), "this window may yet open");
+}
+
 /// Chunks behind gaps can fill a window: then each chunk that fills a gap is a probe, and it is taken. The
 /// loss of one is no reason to wait longer and longer, up to a minute each.
 #[test]
