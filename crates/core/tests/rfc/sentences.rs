@@ -15,12 +15,30 @@ pub(crate) struct Sentence {
     pub outside: Option<String>,
     /// Why it is deliberately not done.
     pub not: Option<String>,
+    /// What is deliberately done otherwise, and why.
+    pub deviates: Option<String>,
+    /// What the profile `tresse` does otherwise, and why; `rfc9260` does as the sentence says.
+    pub tresse: Option<String>,
 }
+
+/// The words that make a sentence one of these.
+const KEYWORDS: [&str; 6] = ["MUST", "SHALL", "REQUIRED", "SHOULD", "RECOMMENDED", "RECOMMENDS"];
 
 impl Sentence {
     /// SHOULD and RECOMMENDED else.
     pub(crate) fn is_must(&self) -> bool {
-        ["MUST", "SHALL", "REQUIRED"].iter().any(|word| self.text.contains(word))
+        KEYWORDS[..3].iter().any(|word| self.text.contains(word))
+    }
+
+    /// Keywords in it.
+    pub(crate) fn keywords(&self) -> usize {
+        let words = self.text.split(|c: char| !c.is_ascii_alphanumeric());
+        words.filter(|word| KEYWORDS.contains(word)).count()
+    }
+
+    /// Verdicts other than that it is done.
+    pub(crate) fn verdicts(&self) -> usize {
+        [&self.outside, &self.not, &self.deviates].into_iter().flatten().count()
     }
 }
 
@@ -28,6 +46,8 @@ impl Sentence {
 pub(crate) enum Status {
     /// A place in the code and a test claim it.
     Claimed,
+    /// The same, for what is done instead.
+    Deviates,
     Outside,
     Not,
     Open,
@@ -51,6 +71,11 @@ impl Id {
         };
         let section = section.split('.').map(part).collect::<Option<Vec<u32>>>()?;
         Some(Id { section, number: number.parse().ok()?, text: text.into() })
+    }
+
+    /// The section, as the RFC writes it.
+    pub(crate) fn section(&self) -> &str {
+        self.text.split_once('-').map_or("", |(section, _)| section)
     }
 
     /// The number of the chapter, for the appendices some high one.
@@ -78,4 +103,10 @@ pub(crate) fn read(root: &Path, rfc: u16) -> BTreeMap<Id, Sentence> {
     let all: BTreeMap<String, Sentence> = toml::from_str(&text).unwrap();
     let id = |text: String| Id::new(&text).unwrap_or_else(|| panic!("RFC {rfc}: id {text:?}"));
     all.into_iter().map(|(text, sentence)| (id(text), sentence)).collect()
+}
+
+/// How many keywords each section of each RFC has.
+pub(crate) fn keywords(root: &Path) -> BTreeMap<String, BTreeMap<String, usize>> {
+    let text = std::fs::read_to_string(root.join("conformance/rfc/keywords.toml")).unwrap();
+    toml::from_str(&text).unwrap()
 }
