@@ -116,6 +116,21 @@ fn a_restart_resets_congestion_control_and_timers() {
     assert!(script.wait(secs(10)).is_empty(), "no timer of the first life runs on");
 }
 
+//= RFC 9260 5.2.4-5
+#[test]
+fn a_restart_resets_the_default_profile_too() {
+    let mut script = Script::connected(&profile("tresse", ""));
+    let fresh = (script.path(0).cwnd, script.path(0).ssthresh);
+    script.send(1000);
+    script.wait(secs(30));
+    let before = script.path(0);
+    assert!(before.cwnd < fresh.0 && before.ssthresh < fresh.1 && before.rto > secs(1));
+    restart(&mut script);
+    let after = script.path(0);
+    assert_eq!((after.cwnd, after.ssthresh), fresh);
+    assert_eq!((after.errors, after.rto), (0, secs(1)));
+}
+
 #[test]
 fn who_waits_for_room_in_the_send_buffer_is_woken_by_a_restart() {
     let config = AssociationConfig { send_buffer: 1000, ..standard() };

@@ -172,6 +172,23 @@ fn karn_retransmitted_chunks_are_not_measured() {
     assert_eq!(script.path(0).rto, secs(1));
 }
 
+//= RFC 9260 6.3.1-4
+#[test]
+fn karn_holds_for_probes_and_early_timeouts_too() {
+    let mut script = Script::connected(&profile("tresse", ""));
+    let before = (script.path(0).srtt, script.path(0).last_rtt);
+    script.send(100);
+    let again = script.wait(secs(3));
+    assert!(again.iter().any(|p| p.carries(ChunkType::DATA)));
+    script.now += ms(300);
+    script.sack(1, &[]);
+    assert_eq!((script.path(0).srtt, script.path(0).last_rtt), before);
+    script.send(100);
+    script.now += ms(40);
+    script.sack(2, &[]);
+    assert_eq!(script.path(0).last_rtt, Some(ms(40)));
+}
+
 //= RFC 9260 6.3.1-5
 #[test]
 fn chunks_behind_a_retransmitted_one_are_not_measured_either() {
