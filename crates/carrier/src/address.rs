@@ -17,6 +17,16 @@ const MAX_ZONES: usize = 256;
 pub(crate) struct AddressMap {
     ipv6_socket: bool,
     zones: BTreeMap<Ipv6Addr, u32>,
+    /// The interfaces of our own link-local addresses, as packets arrived there.
+    links: BTreeMap<Ipv6Addr, u32>,
+}
+
+/// A link-local IPv6 address.
+fn link_local(address: IpAddr) -> Option<Ipv6Addr> {
+    match address {
+        IpAddr::V6(v6) => Some(v6).filter(Ipv6Addr::is_unicast_link_local),
+        IpAddr::V4(_) => None,
+    }
 }
 
 /// The interface that the name of a peer holds; 0 if none.
@@ -32,7 +42,7 @@ fn with_zone(address: Ipv6Addr, zone: u32) -> Ipv6Addr {
 
 impl AddressMap {
     pub(crate) fn new(local: SocketAddr) -> AddressMap {
-        AddressMap { ipv6_socket: local.is_ipv6(), zones: BTreeMap::new() }
+        AddressMap { ipv6_socket: local.is_ipv6(), zones: BTreeMap::new(), links: BTreeMap::new() }
     }
 
     /// The address SCTP sees: IPv4 stays IPv4 also on a dual-stack socket.
@@ -64,6 +74,22 @@ impl AddressMap {
             }
             _ => AddressMap::plain(peer.ip()),
         }
+    }
+
+    /// A datagram arrived at `local`, an address of this host, through that interface.
+    pub(crate) fn arrived(&mut self, local: IpAddr, interface: Option<u32>) {
+        if let (Some(local), Some(interface)) = (link_local(local), interface)
+            && (self.links.len() < MAX_ZONES || self.links.contains_key(&local))
+        {
+            self.links.insert(local, interface);
+        }
+    }
+
+    /// The interface to name to the system, 0 for none: it takes a link-local source only with one, and
+    /// knows it from the destination if that is link-local as well.
+    pub(crate) fn interface(&self, source: Option<IpAddr>, destination: IpAddr) -> u32 {
+        let source = source.and_then(link_local).filter(|_| link_local(destination).is_none());
+        source.and_then(|source| self.links.get(&source)).copied().unwrap_or(0)
     }
 
     /// The address to give to the socket; `None` if the socket cannot reach it: the other address
@@ -118,6 +144,22 @@ mod tests {
         assert_eq!(map.zones.len(), MAX_ZONES);
         map.learn(SocketAddrV6::new(peer, 7, 0, 4).into());
         assert_eq!(map.zones[&peer], 4, "the application may say where a known peer is now");
+    }
+
+    #[test]
+    fn a_link_local_source_has_the_interface_at_which_it_was_called() {
+        let mut map = AddressMap::new("[::]:9899".parse().unwrap());
+        let [ours, global, peer] =
+            ["fe80::1", "2001:db8::1", "2001:db8::2"].map(|a| a.parse().unwrap());
+        assert_eq!(map.interface(Some(ours), peer), 0, "nobody has called there");
+        map.arrived(ours, Some(3));
+        map.arrived(global, Some(4));
+        assert_eq!(map.interface(Some(ours), peer), 3);
+        assert_eq!(map.interface(Some(ours), "fe80::2".parse().unwrap()), 0, "that of the peer");
+        assert_eq!((map.interface(Some(global), peer), map.interface(None, peer)), (0, 0));
+        // The interface may have been made anew.
+        map.arrived(ours, Some(5));
+        assert_eq!(map.interface(Some(ours), peer), 5);
     }
 
     #[test]

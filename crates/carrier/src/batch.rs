@@ -17,6 +17,8 @@ const HIGH_WATER: usize = 512 * 1024;
 pub(crate) struct Target {
     pub(crate) destination: SocketAddr,
     pub(crate) source: Option<IpAddr>,
+    /// The interface to leave by; 0 leaves it to the system.
+    pub(crate) interface: u32,
     pub(crate) ecn: Ecn,
     /// IP may fragment it. Such a datagram is a batch of its own.
     pub(crate) fragment: bool,
@@ -123,6 +125,7 @@ mod tests {
         Target {
             destination: SocketAddr::from(([127, 0, 0, 1], port)),
             source: None,
+            interface: 0,
             ecn: Ecn::NotEct,
             fragment: false,
         }

@@ -147,7 +147,8 @@ impl RawCarrier {
         };
         let bound = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
         let source = bound.or(to.source.filter(|s| s.is_ipv4() == to.destination.is_ipv4()));
-        let target = Target { destination, source, ecn: to.ecn, fragment: to.fragment };
+        let interface = self.addresses.interface(source, to.destination);
+        let target = Target { destination, source, interface, ecn: to.ecn, fragment: to.fragment };
         self.queue.push(target, packet, 1);
     }
 
@@ -186,10 +187,7 @@ impl RawCarrier {
     /// Sends the packets at the front that differ in their destination only; false if the system's
     /// buffer is full.
     fn send_front(&mut self, target: Target) -> bool {
-        let alike = |other: &Target| {
-            let Target { source, ecn, fragment, .. } = *other;
-            (source, ecn, fragment) == (target.source, target.ecn, target.fragment)
-        };
+        let alike = |other: &Target| Target { destination: target.destination, ..*other } == target;
         let (mut slices, mut destinations) = (Vec::new(), Vec::new());
         for (batch, bytes) in self.queue.iter().take(SEND_BATCH) {
             if !alike(&batch.target) {
@@ -238,7 +236,7 @@ impl RawCarrier {
         destinations: &[Option<SockaddrStorage>],
     ) -> Result<Vec<usize>, Errno> {
         let bits = target.ecn.bits();
-        let (v4, v6) = packet_info(target.source);
+        let (v4, v6) = packet_info(target.source, target.interface);
         let class = i32::from(bits);
         let (controls, space) = if self.local.is_ipv4() {
             (
@@ -266,8 +264,9 @@ impl RawCarrier {
     }
 }
 
-/// Packet information that asks for a source address; the unspecified one leaves it to the system.
-fn packet_info(source: Option<IpAddr>) -> (libc::in_pktinfo, libc::in6_pktinfo) {
+/// Packet information that asks for a source address, and for an interface for that of IPv6; the unspecified
+/// address and 0 leave it to the system.
+fn packet_info(source: Option<IpAddr>, interface: u32) -> (libc::in_pktinfo, libc::in6_pktinfo) {
     let v4 = match source {
         Some(IpAddr::V4(v4)) => v4.octets(),
         _ => [0; 4],
@@ -282,7 +281,7 @@ fn packet_info(source: Option<IpAddr>) -> (libc::in_pktinfo, libc::in6_pktinfo) 
             ipi_spec_dst: libc::in_addr { s_addr: u32::from_ne_bytes(v4) },
             ipi_addr: libc::in_addr { s_addr: 0 },
         },
-        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6 }, ipi6_ifindex: 0 },
+        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6 }, ipi6_ifindex: interface },
     )
 }
 
@@ -318,9 +317,11 @@ fn take(
     }
     stats.datagrams_received += 1;
     stats.bytes_received += packet.len() as u64;
+    let destination = meta.dst_ip.unwrap_or(local);
+    addresses.arrived(destination, meta.interface_index);
     out.push(Incoming {
         source: addresses.heard(meta.addr),
-        destination: meta.dst_ip.unwrap_or(local),
+        destination,
         encapsulation: None,
         ecn: ecn_of(meta),
         packet: Bytes::copy_from_slice(packet),

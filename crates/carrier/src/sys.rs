@@ -38,10 +38,19 @@ pub(crate) fn allow_fragmentation(socket: &impl AsFd, ipv6: bool, allowed: bool)
     }
 }
 
+/// Has what an IPv6 socket sends from now on leave by that interface; 0 leaves it to the system.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn leave_by(socket: &impl AsFd, interface: u32) -> io::Result<()> {
+    let ipi6_addr = libc::in6_addr { s6_addr: [0; 16] };
+    let info = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: interface };
+    set(socket, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
+}
+
 #[allow(unsafe_code)]
-fn set(socket: &impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the descriptor is open, and the value is an int that outlives the call, of the length
-    // that is given.
+fn set<T: Copy>(socket: &impl AsFd, level: i32, name: i32, value: T) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the value outlives the call and has the length that is given.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

@@ -171,7 +171,8 @@ impl UdpCarrier {
                 && !source.is_unspecified()
                 && source.is_ipv4() == to.destination.is_ipv4()
         });
-        let target = Target { destination, source, ecn: to.ecn, fragment: to.fragment };
+        let interface = self.addresses.interface(source, to.destination);
+        let target = Target { destination, source, interface, ecn: to.ecn, fragment: to.fragment };
         self.queue.push(target, packet, self.state.max_gso_segments());
     }
 
@@ -264,7 +265,7 @@ impl UdpCarrier {
         };
         let len = bytes.len();
         let segmented_before = self.state.max_gso_segments() > 1;
-        let result = self.send_now(&transmit, batch.target.fragment);
+        let result = self.send_now(&transmit, &batch.target);
         match result {
             Ok(()) => {
                 self.segmentation_in_doubt = false;
@@ -300,16 +301,23 @@ impl UdpCarrier {
 
     /// One system call, or two.
     #[cfg(target_os = "linux")]
-    fn send_now(&self, transmit: &Transmit<'_>, fragment: bool) -> io::Result<()> {
+    fn send_now(&self, transmit: &Transmit<'_>, target: &Target) -> io::Result<()> {
+        let Target { fragment, interface, .. } = *target;
+        // The socket has these settings, not the datagram.
         if fragment {
-            // The socket has the setting, not the datagram.
             let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), true);
+        }
+        if interface != 0 {
+            let _ = sys::leave_by(&self.io, interface);
         }
         let mut result = self.state.try_send((&self.io).into(), transmit);
         // An ICMP message makes one call fail, whatever is in it: that datagram was not sent.
         let icmp = |e: &io::Error| may_be_icmp(e.raw_os_error().unwrap_or(0));
         if result.as_ref().is_err_and(icmp) {
             result = self.state.try_send((&self.io).into(), transmit);
+        }
+        if interface != 0 {
+            let _ = sys::leave_by(&self.io, 0);
         }
         if fragment {
             let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), false);
@@ -319,7 +327,7 @@ impl UdpCarrier {
 
     /// One system call.
     #[cfg(not(target_os = "linux"))]
-    fn send_now(&self, transmit: &Transmit<'_>, _fragment: bool) -> io::Result<()> {
+    fn send_now(&self, transmit: &Transmit<'_>, _target: &Target) -> io::Result<()> {
         self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), transmit))
     }
 
@@ -349,6 +357,7 @@ fn split(
     }
     let source = addresses.heard(meta.addr);
     let destination: IpAddr = AddressMap::plain(meta.dst_ip.unwrap_or(local.ip()));
+    addresses.arrived(destination, meta.interface_index);
     let ecn = ecn_of(meta);
     for datagram in data.chunks(if meta.stride == 0 { data.len() } else { meta.stride }) {
         stats.datagrams_received += 1;

@@ -9,7 +9,8 @@ use std::process::{Child, Stdio};
 use tresse_emulator::{Error, Namespace};
 
 /// Two hosts with two networks between them: the first has 10.N.0.1 and fd10:N::1, the other one
-/// 10.N.0.2 and fd10:N::2. `None` where that is not permitted.
+/// 10.N.0.2 and fd10:N::2; their link-local addresses are
+/// fe80::N:1 and fe80::N:2. `None` where that is not permitted.
 fn hosts() -> Option<[Namespace; 2]> {
     let made = || -> Result<_, Error> {
         let [client, server] = [Namespace::new()?, Namespace::new()?];
@@ -22,6 +23,7 @@ fn hosts() -> Option<[Namespace; 2]> {
                     format!("link set to{net} up"),
                     format!("addr add 10.{net}.0.{last}/24 dev to{net}"),
                     format!("addr add fd10:{net}::{last}/64 dev to{net} nodad"),
+                    format!("addr add fe80::{net}:{last}/64 dev to{net} nodad"),
                 ])?;
             }
         }
@@ -53,7 +55,13 @@ fn clients_of_every_kind_meet_a_default_server() {
         ("fd10:1::2 --local fd10:2::1 --local fd10:1::1", ""),
         ("10.1.0.2 --local fd10:1::1 --local 10.1.0.1", ""),
         ("10.1.0.2 --local 0.0.0.0", ""),
+        ("fe80::2:2%to2", ""),
+        // The system knows the source of that link; and a link-local address answers a global one.
+        ("fe80::2:2%to2 --local ::", ""),
+        ("fe80::2:2%to2 --local fd10:2::1", ""),
         ("10.2.0.2 --local 10.1.0.1 --local 10.2.0.1", "--carrier raw"),
+        ("fe80::2:2%to2 --local ::", "--carrier raw"),
+        ("fe80::2:2%to2 --local fd10:2::1", "--carrier raw"),
     ] {
         let mut serving = perf(&server, &format!("server --once {carrier}"));
         let mut line = String::new();
@@ -80,5 +88,23 @@ fn clients_of_every_kind_meet_a_default_server() {
             serving.wait().unwrap().success() && rest.contains("every byte verified"),
             "{rest}"
         );
+    }
+}
+
+/// What cannot leave this host is no fault of the server.
+#[test]
+fn a_client_without_a_route_says_so_at_once() {
+    let Some([client, _server]) = hosts() else { return };
+    client.ip(&["link set lo down".into()]).unwrap();
+    for address in ["127.0.0.1", "192.0.2.1", "2001:db8::1"] {
+        let begin = std::time::Instant::now();
+        let output = perf(&client, &format!("client {address}")).wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains("no packet can leave this host") && !error.contains("server"),
+            "{error}"
+        );
+        assert!(begin.elapsed() < std::time::Duration::from_secs(3), "{:?}", begin.elapsed());
     }
 }

@@ -98,6 +98,9 @@ async fn connect(
             };
             Err(Failure::Failed(format!("{place}: {text}")))
         }
+        Ok(Err(error @ ConnectError::NoRoute(_))) => {
+            Err(Failure::Failed(format!("{place}: {error}")))
+        }
         Ok(Err(refused)) => Err(Failure::Usage(refused.to_string())),
         Err(_) => Err(Failure::Failed(format!(
             "{place}: no answer within {} (--connect-timeout): {NOBODY}",

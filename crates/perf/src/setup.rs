@@ -96,6 +96,9 @@ pub(crate) fn check_peer(carrier: &Carrier, peer: SocketAddr) -> Result<(), Fail
     if ip.is_unspecified() || ip.is_multicast() {
         return wrong("that is the address of no host");
     }
+    if matches!(carrier, Carrier::Udp { .. }) && peer.port() == 0 {
+        return wrong("UDP port 0: nobody can be reached there");
+    }
     if let SocketAddr::V6(v6) = peer
         && v6.ip().is_unicast_link_local()
         && v6.scope_id() == 0
@@ -263,7 +266,9 @@ mod tests {
     fn peers_are_hosts_that_can_be_reached() {
         let udp = |text: &str| Carrier::Udp { local: vec![text.parse().unwrap()] };
         let check = |carrier: &Carrier, peer: &str| check_peer(carrier, peer.parse().unwrap());
-        for wrong in ["0.0.0.0:1", "224.0.0.1:1", "[::]:1", "[ff02::1]:1", "[fe80::1]:1"] {
+        for wrong in
+            ["0.0.0.0:1", "224.0.0.1:1", "[::]:1", "[ff02::1]:1", "[fe80::1]:1", "10.0.0.1:0"]
+        {
             assert!(check(&udp("[::]:0"), wrong).is_err(), "{wrong}");
         }
         assert_eq!(check(&udp("[::]:0"), "10.0.0.1:1"), Ok(()));

@@ -118,6 +118,7 @@ impl Endpoint {
     ) -> Result<Association, ConnectError> {
         let mut config = self.inner.association.clone();
         config.encapsulation = Some(peer.port());
+        host::check_routes(&self.inner.shared.local, &[peer])?;
         self.learn_zone(peer);
         self.connect_with(&[peer.ip()], sctp_port, config).await
     }
@@ -135,6 +136,12 @@ impl Endpoint {
         mut config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
         let shared = &self.inner.shared;
+        // Of link-local addresses the interface is not known here.
+        let link_local = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
+        if !peer.iter().any(link_local) {
+            let peers: Vec<SocketAddr> = peer.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
+            host::check_routes(&shared.local, &peers)?;
+        }
         config.encapsulation =
             shared.encapsulated.then(|| config.encapsulation.unwrap_or(DEFAULT_UDP_PORT));
         let association = shared.act(|state, now| {

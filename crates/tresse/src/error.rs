@@ -1,6 +1,8 @@
 //! Errors and endings. Each reads as one line.
 
 use std::fmt;
+use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -85,6 +87,25 @@ fn printable(value: &[u8]) -> String {
     tresse_wire::printable(&words).into_owned()
 }
 
+/// This host has no way to a peer: no route, no address of that family, or a link-local address without its
+/// interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoRoute {
+    /// The peer's address, the first one if it has several.
+    pub address: IpAddr,
+    /// The error number of the system, such as that of `ENETUNREACH`.
+    pub errno: i32,
+}
+
+impl fmt::Display for NoRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = io::Error::from_raw_os_error(self.errno);
+        write!(f, "no packet can leave this host for {}: {error}", self.address)
+    }
+}
+
+impl std::error::Error for NoRoute {}
+
 /// Why [`connect`](crate::Endpoint::connect) failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -92,6 +113,9 @@ pub enum ConnectError {
     /// The request was refused before anything was sent.
     #[error(transparent)]
     Refused(#[from] tresse_core::ConnectError),
+    /// Nothing can leave this host for the peer now.
+    #[error(transparent)]
+    NoRoute(#[from] NoRoute),
     /// The association ended before it was established.
     #[error(transparent)]
     Closed(Closed),

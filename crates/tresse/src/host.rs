@@ -1,8 +1,10 @@
 //! The addresses of this host, as interfaces come and go.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
+
+use crate::error::NoRoute;
 
 /// How often they are looked at. Changes are rare, and paths whose source has vanished notice that by
 /// themselves, only later.
@@ -19,6 +21,50 @@ pub(crate) fn addresses(local: &[SocketAddr]) -> io::Result<Vec<IpAddr>> {
     // Without its interface a link-local IPv6 address names nothing.
     let named = |a: &IpAddr| !matches!(a, IpAddr::V6(v6) if v6.is_unicast_link_local());
     Ok(all.filter(|a| named(a) && is_served(*a, local)).collect())
+}
+
+/// Looks up the routes to a peer's addresses, as the kernel does for `connect`, and sends nothing. One of
+/// them is enough, from any address that the sockets `local` send from.
+///
+/// # Errors
+///
+/// Nothing can leave for any of them now; why not for the first.
+pub(crate) fn check_routes(local: &[SocketAddr], peers: &[SocketAddr]) -> Result<(), NoRoute> {
+    let mut first = Ok(());
+    for peer in peers {
+        let Err(error) = look_up(*peer, None) else { return Ok(()) };
+        let named = !matches!(peer, SocketAddr::V6(v6)
+            if v6.ip().is_unicast_link_local() && v6.scope_id() == 0);
+        // Rules may have routes for some sources only.
+        let own = addresses(local).unwrap_or_default();
+        if !is_lasting(&error) || (named && own.iter().any(|l| look_up(*peer, Some(*l)).is_ok())) {
+            return Ok(());
+        }
+        let errno = error.raw_os_error().unwrap_or(0);
+        first = first.and(Err(NoRoute { address: peer.ip(), errno }));
+    }
+    first
+}
+
+/// Whether packets leave for `peer`, from that source if there is one.
+fn look_up(peer: SocketAddr, source: Option<IpAddr>) -> io::Result<()> {
+    let any: IpAddr =
+        if peer.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((source.unwrap_or(any), 0))?;
+    // Any port will do: nothing is sent.
+    let mut peer = peer;
+    peer.set_port(9);
+    socket.connect(peer)
+}
+
+/// Whether the error means that the host has no way there, and not that it lacks something for the question.
+fn is_lasting(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        AddrNotAvailable, HostUnreachable, InvalidInput, NetworkUnreachable, PermissionDenied,
+    };
+    let lasting =
+        [NetworkUnreachable, HostUnreachable, AddrNotAvailable, InvalidInput, PermissionDenied];
+    error.raw_os_error().is_some() && lasting.contains(&error.kind())
 }
 
 /// Whether one of the sockets sends from `address`.
@@ -46,6 +92,21 @@ mod tests {
         assert!(!served("10.0.0.1", &["[::]:0"]), "raw IP");
         assert!(served("::1", &["0.0.0.0:1", "[::1]:1"]));
         assert!(!served("::2", &["0.0.0.0:1", "[::1]:1"]));
+    }
+
+    #[test]
+    fn a_peer_without_a_route_is_known_before_anything_is_sent() {
+        let local: [SocketAddr; 1] = ["[::]:1".parse().unwrap()];
+        let check = |peers: &[&str]| {
+            let peers: Vec<SocketAddr> = peers.iter().map(|p| p.parse().unwrap()).collect();
+            check_routes(&local, &peers)
+        };
+        assert_eq!(check(&["127.0.0.1:0"]), Ok(()));
+        // Without its interface.
+        let error = check(&["[fe80::1]:5"]).unwrap_err();
+        assert_eq!(error.address, "fe80::1".parse::<IpAddr>().unwrap());
+        assert!(error.to_string().starts_with("no packet can leave this host for fe80::1: "));
+        assert_eq!(check(&["[fe80::1]:5", "127.0.0.1:5"]), Ok(()), "one will do");
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub use association::Association;
 pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
-pub use error::{Closed, ConnectError, SendError};
+pub use error::{Closed, ConnectError, NoRoute, SendError};
 pub use metrics::{AssociationMetrics, EndpointMetrics, Monitor, association_name};
 pub use raw::{Events, RawEndpoint};
 pub use sharded::ShardedEndpoint;

@@ -11,6 +11,8 @@ use tresse_core::{AssociationId, Event, Time};
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::endpoint::open;
+use crate::error::NoRoute;
+use crate::host;
 use crate::metrics::Monitor;
 use crate::shared::Shared;
 
@@ -65,6 +67,15 @@ impl RawEndpoint {
     /// Tells the carrier the interface of a link-local IPv6 peer, before the first packet to it.
     pub fn learn_zone(&self, peer: SocketAddr) {
         self.shared.act(|state, _| state.zones.push(peer));
+    }
+
+    /// Whether packets can leave for one of a peer's addresses, as the kernel's `connect` finds out: routes
+    /// are looked up, nothing is sent. What vanishes later is not seen here.
+    ///
+    /// # Errors
+    /// [`NoRoute`], with the error number for the first of them.
+    pub fn check_routes(&self, peers: &[SocketAddr]) -> Result<(), NoRoute> {
+        host::check_routes(&self.shared.local, peers)
     }
 
     /// A view of this endpoint's figures that can be handed to others.

@@ -28,6 +28,7 @@ fn wrong_requests_do_nothing() {
         (&["client", "fe80::1"], "fe80::1%INTERFACE"),
         (&["client", "0.0.0.0"], "of no host"),
         (&["client", "224.0.0.1"], "of no host"),
+        (&["client", "127.0.0.1:0"], "UDP port 0"),
     ] {
         let error = failure(&Process::start(arguments).end(), 2);
         assert!(error.contains(word), "{word}: {error}");

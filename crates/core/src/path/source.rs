@@ -174,7 +174,9 @@ impl Sources {
         let told: Vec<IpAddr> =
             self.known.iter().take(self.listed).chain(learned).copied().collect();
         match told[..] {
-            [only] if from.map_or(reaches(only, remote), |from| from == only) => Vec::new(),
+            [only] if from.map_or(self.ranked(remote).contains(&only), |from| from == only) => {
+                Vec::new()
+            }
             _ => told,
         }
     }
@@ -207,7 +209,15 @@ impl Sources {
     /// Whether the system can choose a source for `remote` that cannot be listed: the peer will see another
     /// one instead, that of a NAT.
     pub(crate) fn reach_unseen(&self, remote: IpAddr) -> bool {
-        self.wildcard && self.host.present.iter().any(|l| reaches(*l, remote))
+        let present = || self.host.present.iter().any(|l| reaches(*l, remote));
+        self.is_for_system(remote) || (self.wildcard && present())
+    }
+
+    /// Whether only the system can choose well: RFC 6724 §5 rule 2 has a link-local address call a
+    /// link-local one, and which one belongs to that link nobody knows here until the peer has answered.
+    fn is_for_system(&self, remote: IpAddr) -> bool {
+        let is = |a: &IpAddr| matches!(a, IpAddr::V6(a) if a.is_unicast_link_local());
+        self.wildcard && is(&remote) && !self.known.iter().any(is)
     }
 
     /// Whether `remote` is an address of our own host, where a peer elsewhere cannot be: it listed one
@@ -222,6 +232,9 @@ impl Sources {
     /// Where none of them may be listed the peer sees the source of our INIT, or that of a NAT: any will do,
     /// and one that no packet gets away from is left for the next like any other.
     fn ranked(&self, remote: IpAddr) -> SmallVec<[IpAddr; 4]> {
+        if self.is_for_system(remote) {
+            return SmallVec::new();
+        }
         let unseen = self.wildcard && !self.known.iter().any(|l| reaches(*l, remote));
         let from = if unseen { &self.host.present } else { &self.known };
         let all = || from.iter().copied().filter(|l| reaches(*l, remote));
@@ -233,7 +246,8 @@ impl Sources {
         here
     }
 
-    /// The source to begin with: of those that are equally near, the one that `used` counts least.
+    /// The source to begin with: of those that are equally near, the one that `used` counts least. `None`
+    /// if there is no other than what the system chooses.
     pub(crate) fn best(&self, remote: IpAddr, used: impl Fn(IpAddr) -> usize) -> Option<IpAddr> {
         let ranked = self.ranked(remote);
         let nearest = common_prefix(*ranked.first()?, remote);
@@ -424,6 +438,27 @@ mod tests {
         assert!(s.reach(to) && !s.reach("127.0.0.1".parse().unwrap()));
     }
 
+    #[test]
+    fn a_link_local_peer_is_called_from_what_the_system_knows_of_that_link() {
+        let host = Arc::new(Host::default().changed(&ips(["fd99::1", "fd99:1::1"])));
+        let peer = "fe80::9".parse().unwrap();
+        let mut sources = Sources::of(&host, &[], &[peer]);
+        assert_eq!((sources.best(peer, |_| 0), sources.next(peer, None)), (None, None));
+        assert_eq!(sources.told(peer, None), ips(["fd99::1", "fd99:1::1"]));
+        // It answers, so it knows that address.
+        let ours = "fe80::1".parse().unwrap();
+        sources.learn(ours);
+        assert_eq!(sources.best(peer, |_| 0), Some(ours));
+        // Its source does not show the only address that can be listed.
+        let one = Arc::new(Host::default().changed(&ips(["fd99::1"])));
+        assert_eq!(Sources::of(&one, &[], &[peer]).told(peer, None), ips(["fd99::1"]));
+        // A host without any address to list can call, too; whoever is bound has no other source.
+        let none = Arc::new(Host::default().changed(&ips(["10.0.0.1"])));
+        assert!(Sources::of(&none, &[], &[peer]).reach_unseen(peer));
+        let bound = Sources::of(&host, &ips(["fd99::1"]), &[peer]);
+        assert_eq!(bound.best(peer, |_| 0), Some("fd99::1".parse().unwrap()));
+    }
+
     proptest! {
         /// Whatever a peer is told it can reach, and whatever is chosen it was told, unless nothing that it
         /// could be told reaches it.
@@ -444,6 +479,10 @@ mod tests {
                 let unseen = !listed.iter().any(|l| reaches(*l, remote));
                 let from = if unseen { &now.present } else { &listed };
                 let first = s.best(remote, |_| 0);
+                if s.is_for_system(remote) {
+                    prop_assert_eq!(first, None);
+                    continue;
+                }
                 prop_assert_eq!(first.is_some(), from.iter().any(|l| reaches(*l, remote)));
                 // All are tried before one is tried again.
                 let mut tried = Vec::new();

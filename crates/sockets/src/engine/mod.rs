@@ -325,6 +325,9 @@ impl Engine {
         }
         let port = socket.port.ok_or(errno::EINVAL)?;
         let mut config: AssociationConfig = socket.options.association();
+        let named: Vec<SocketAddr> =
+            peers.iter().map(|peer| with_ip(*peer, unspecified_is_local(peer.ip()))).collect();
+        self.raw.check_routes(&named).map_err(|no_route| no_route.errno)?;
         if !peers.iter().any(|peer| self.families.include(peer.ip())) {
             return Err(errno::ENETUNREACH);
         }
@@ -332,8 +335,8 @@ impl Engine {
         if !self.ports.contains(&port) {
             self.refresh_port(port)?;
         }
-        self.raw.learn_zone(first);
-        let ips: Vec<IpAddr> = peers.iter().map(|peer| unspecified_is_local(peer.ip())).collect();
+        named.iter().for_each(|peer| self.raw.learn_zone(*peer));
+        let ips: Vec<IpAddr> = named.iter().map(SocketAddr::ip).collect();
         let streams = (config.outbound_streams, 0);
         let core = self
             .raw
@@ -351,6 +354,12 @@ impl Engine {
         self.enter_names(number);
         Ok(number)
     }
+}
+
+/// The same with another address.
+fn with_ip(mut address: SocketAddr, ip: IpAddr) -> SocketAddr {
+    address.set_ip(ip);
+    address
 }
 
 /// As the kernel does: the unspecified address as a destination means this host.

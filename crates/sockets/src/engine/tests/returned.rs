@@ -59,6 +59,10 @@ fn who_waits_for_a_connection_hears_how_it_ended() {
         let peer = encode_addresses(&["[::1]:7000".parse().unwrap()]);
         let refused = six.call(Op::Connect, 1, 0, &peer).map(|_| ());
         assert_eq!(refused, Err(errno::ENETUNREACH));
+        // Nothing could ever leave for a link-local address without its interface.
+        let peer = encode_addresses(&["[fe80::1]:7000".parse().unwrap()]);
+        let refused = six.call(Op::Connect, 1, 0, &peer).map(|_| ());
+        assert_eq!(refused, Err(errno::EINVAL));
     });
 }
 
