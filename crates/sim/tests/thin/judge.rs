@@ -15,10 +15,13 @@ const AT_MOST: f64 = 1.05;
 const NEEDLESS: f64 = 0.01;
 /// Of fewer messages nothing can be said: a world of a second may lose its INIT.
 const ENOUGH: usize = 500;
-/// Replications so far, at which a world is judged. Only one that seems to be harmed is played on, with
+/// Replications so far, at which a world is judged. One that seems to be harmed is played on, with
 /// further seeds, and then all of them count: nothing that harms passes for want of messages, and none is
-/// blamed for bad luck.
+/// blamed for bad luck. One that is fine after the first stage, but slower than RFC 9260 in its mean or its
+/// 99th percentile, is judged at the second: none passes by luck.
 const STAGES: [u64; 4] = [2, 8, 32, 128];
+/// A world whose messages are due later than it ends is played for so many times as long.
+const LONGER: f64 = 2.0;
 /// So many standard errors above what is allowed need no further replications.
 const SURE: f64 = 3.0;
 
@@ -67,6 +70,13 @@ impl Verdict {
         let times = self.excess.iter().any(beyond);
         self.replications >= STAGES[1]
             && (times || self.tested.needless as f64 > 1.5 * self.allowed() as f64)
+    }
+
+    /// Whether it is clear that nobody is harmed.
+    fn is_fine(&self) -> bool {
+        let (mean, p99) = self.ratios();
+        let clear = mean <= 1.0 && p99 <= 1.0;
+        self.harms().is_empty() && (clear || self.replications >= STAGES[1])
     }
 
     /// How many times as long as with RFC 9260 it takes: on average, and the slowest hundredth.
@@ -142,6 +152,11 @@ impl Profiles {
 /// Plays a world until it is clear whether it is harmed, or as often as `TRESSE_REPLICATIONS` says.
 pub(crate) fn judge(world: &World, profiles: &Profiles) -> Verdict {
     let mut verdict = Verdict::default();
+    let mut world = world.clone();
+    while world.messages() == 0 {
+        world.seconds *= LONGER;
+    }
+    let world = &world;
     if let Some(n) = env::var("TRESSE_REPLICATIONS").ok().and_then(|n| n.parse().ok()) {
         verdict.go_on(world, profiles, n);
         return verdict;
@@ -149,7 +164,7 @@ pub(crate) fn judge(world: &World, profiles: &Profiles) -> Verdict {
     for until in STAGES {
         verdict.go_on(world, profiles, until);
         let enough = verdict.reference.times.len() >= ENOUGH;
-        if enough && (verdict.harms().is_empty() || verdict.is_sure()) {
+        if enough && (verdict.is_fine() || verdict.is_sure()) {
             break;
         }
     }
