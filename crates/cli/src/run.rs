@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -19,6 +19,7 @@ use tresse_console::profile::profile;
 use tresse_console::say::complain;
 
 mod loader;
+mod local;
 
 /// File name of the library that is preloaded.
 const LIBRARY: &str = "libtresse_preload.so";
@@ -54,9 +55,10 @@ pub(crate) struct Args {
     #[arg(long)]
     udp_port: Option<u16>,
     /// Local address to send from and to receive on; several make every association of a socket
-    /// that is bound to none of them multihomed. Default: all addresses
+    /// that is bound to none of them multihomed. A link-local one needs its interface: fe80::1%eth0.
+    /// Default: all addresses
     #[arg(long, value_name = "ADDR")]
-    local: Vec<IpAddr>,
+    local: Vec<String>,
     /// UDP port of the peers that the program opens associations to
     #[arg(long, default_value_t = DEFAULT_UDP_PORT)]
     encap_port: u16,
@@ -117,9 +119,10 @@ fn prepare(args: &Args) -> Result<(Settings, PathBuf), String> {
     if args.carrier == CarrierKind::Raw && args.udp_port.is_some() {
         return Err("--udp-port: there are no UDP ports with --carrier raw".into());
     }
+    let addresses = local::addresses(&args.local, args.carrier == CarrierKind::Udp)?;
     let carrier = match args.carrier {
-        CarrierKind::Udp => Settings::over_udp(&args.local, args.udp_port),
-        CarrierKind::Raw => Settings::over_ip(args.local.clone()),
+        CarrierKind::Udp => Settings::over_udp_at(&addresses, args.udp_port),
+        CarrierKind::Raw => Settings::over_ip(addresses.iter().map(SocketAddr::ip).collect()),
     };
     let settings = Settings { peer_udp_port: args.encap_port, profile, ..carrier };
     Ok((settings, find_library(args.preload.as_deref())?))
@@ -152,7 +155,10 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
     settings.trace = observing.trace;
     let folder = Folder::new().map_err(|error| error.to_string())?;
     let path = folder.engine();
-    let mut server = Server::bind(&path, &settings).map_err(|error| error.to_string())?;
+    let mut server = Server::bind(&path, &settings).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrNotAvailable => format!("{error}: this host has no such address"),
+        _ => error.to_string(),
+    })?;
     if let Some(observer) = observing.observer() {
         server.observe(observer);
     }
@@ -170,11 +176,20 @@ async fn host(args: &Args, mut settings: Settings, library: &Path) -> Result<Exi
         let _ = ended.send(child.wait());
     });
     let mut status = None;
+    let (mut displaced, port) = (server.is_displaced(), server.udp_addr().port());
+    let mut listener = std::pin::pin!(server.first_listener());
     let stop = async {
         let mut last_signal = None;
         loop {
             tokio::select! {
                 biased;
+                () = &mut listener, if displaced => {
+                    displaced = false;
+                    complain(format_args!(
+                        "UDP port {DEFAULT_UDP_PORT} is taken, this program listens behind {port}: \
+                         peers must use --encap-port {port}"
+                    ));
+                }
                 (signal, passed_on) = signals.next() => {
                     if passed_on {
                         let _ = kill_process(pid, signal);

@@ -131,3 +131,17 @@ fn a_wrong_option_is_no_program() {
         assert!(error.contains(word) && error.contains("is no option"), "{error}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_engine_that_cannot_be_bound_runs_nothing() {
+    for (address, word) in
+        [("224.0.0.1", "of no host"), ("192.0.2.9", "this host has no such address")]
+    {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tresse"));
+        // Any file will do for the library: the address is looked at before.
+        command.args(["run", "--preload", "/dev/null", "--local", address, "--", "true"]);
+        let error = failure(&command.output().unwrap(), 2);
+        assert!(error.contains(word), "{error}");
+    }
+}

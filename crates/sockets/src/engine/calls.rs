@@ -268,8 +268,12 @@ impl Engine {
         self.auto_bind(id)?;
         let socket = self.socket(id)?;
         socket.conn.changed.notify_one();
-        let port = socket.port.ok_or(errno::EINVAL)?;
-        self.refresh_port(port)
+        let (port, listens) = (socket.port.ok_or(errno::EINVAL)?, socket.backlog.is_some());
+        self.refresh_port(port)?;
+        if listens {
+            self.listens.notify_one();
+        }
+        Ok(())
     }
 
     /// `shutdown`: 0 reading, 1 writing, 2 both.

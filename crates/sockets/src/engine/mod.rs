@@ -163,6 +163,8 @@ pub(crate) struct Engine {
     sweep_at: usize,
     /// Notified whenever an association has ended.
     ended: Rc<Notify>,
+    /// Notified when a socket listens.
+    listens: Rc<Notify>,
     /// Notified when SCTP_AUTOCLOSE may have something else to wait for.
     idle: Rc<Notify>,
     /// Where frames are received.
@@ -196,6 +198,7 @@ impl Engine {
             last_association: 0,
             sweep_at: events::LEAST_SWEEP,
             ended: Rc::default(),
+            listens: Rc::default(),
             idle: Rc::default(),
             buffer: vec![0; crate::protocol::SOCKET_BUFFER * 2],
         }

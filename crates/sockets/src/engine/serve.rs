@@ -62,12 +62,23 @@ impl Settings {
     /// that is in use, unless one is named (0: a free one).
     #[must_use]
     pub fn over_udp(local: &[IpAddr], port: Option<u16>) -> Settings {
+        let local: Vec<SocketAddr> = local.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
+        Settings::over_udp_at(&local, port)
+    }
+
+    /// As [`over_udp`](Self::over_udp), from addresses with the interface (scope) that link-local ones
+    /// need; their ports have no meaning.
+    #[must_use]
+    pub fn over_udp_at(local: &[SocketAddr], port: Option<u16>) -> Settings {
         // `::` is all addresses of both families, on a host that has IPv6.
         let all =
             if has_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-        let local = if local.is_empty() { &[all] } else { local };
-        let address = |ip: &IpAddr| SocketAddr::new(*ip, port.unwrap_or(DEFAULT_UDP_PORT));
-        let carrier = Carrier::Udp { local: local.iter().map(address).collect() };
+        let mut local = local.to_vec();
+        if local.is_empty() {
+            local.push(SocketAddr::new(all, 0));
+        }
+        local.iter_mut().for_each(|address| address.set_port(port.unwrap_or(DEFAULT_UDP_PORT)));
+        let carrier = Carrier::Udp { local };
         Settings { carrier, any_port: port.is_none(), ..Settings::default() }
     }
 
@@ -109,6 +120,7 @@ pub struct Server {
     driver: tresse::Driver,
     path: PathBuf,
     udp: SocketAddr,
+    displaced: bool,
 }
 
 impl std::fmt::Debug for Server {
@@ -134,12 +146,15 @@ impl Server {
             config.sctp.local_port = 0;
             RawEndpoint::open(config)
         };
+        let mut displaced = false;
         let (raw, events, driver) = match (open(settings.carrier.clone()), &settings.carrier) {
             (Err(error), Carrier::Udp { local })
                 if settings.any_port && error.kind() == io::ErrorKind::AddrInUse =>
             {
-                let local = local.iter().map(|local| SocketAddr::new(local.ip(), 0)).collect();
-                open(Carrier::Udp { local })?
+                let mut free = local.clone();
+                free.iter_mut().for_each(|address| address.set_port(0));
+                displaced = true;
+                open(Carrier::Udp { local: free })?
             }
             (result, _) => result?,
         };
@@ -161,7 +176,21 @@ impl Server {
             driver,
             path: path.to_owned(),
             udp,
+            displaced,
         })
+    }
+
+    /// The wanted UDP port was in use, and [`udp_addr`](Self::udp_addr) has a free one: peers find its
+    /// listeners only if they are told.
+    #[must_use]
+    pub fn is_displaced(&self) -> bool {
+        self.displaced
+    }
+
+    /// Waits until a program listens for the first time.
+    pub fn first_listener(&self) -> impl Future<Output = ()> + use<> {
+        let listens = Rc::clone(&self.engine.borrow().listens);
+        async move { listens.notified().await }
     }
 
     /// The address and UDP port of the carrier.
