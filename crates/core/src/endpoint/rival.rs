@@ -10,8 +10,11 @@ use super::{AssociationId, Datagram, Endpoint};
 use crate::time::Time;
 use tresse_wire::CommonHeader;
 
-/// So many associations are asked for one INIT; where more hosts share an address, all are strangers.
+/// Where more associations than this could be meant, all are taken for strangers'.
 const MAX_ASKED: usize = 4;
+/// So many are asked at the same time: what an INIT draws stays below three times its bytes. It comes
+/// again, and asks the others.
+const ASKED_AT_ONCE: usize = 2;
 
 /// Who an INIT may be from, besides a stranger.
 pub(super) enum Rival {
@@ -30,20 +33,23 @@ impl Endpoint {
         if ids.len() > MAX_ASKED {
             return Rival::Nobody;
         }
-        let mut rival = Rival::Nobody;
+        let mut asked = 0;
         for id in ids {
+            if asked == ASKED_AT_ONCE {
+                break;
+            }
             let Some(a) = self.associations.get_mut(id) else { continue };
             let Some(path) = a.paths.find(datagram.source) else { continue };
             match a.is_present(now, path) {
                 Some(true) => {}
                 Some(false) => return Rival::Restarted(id),
                 None => {
-                    rival = Rival::Unknown;
+                    asked += 1;
                     self.settle(now, id);
                 }
             }
         }
-        rival
+        if asked > 0 { Rival::Unknown } else { Rival::Nobody }
     }
 
     /// The association that a cookie for such a restart names, unless its peer has answered meanwhile.

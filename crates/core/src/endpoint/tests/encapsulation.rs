@@ -157,3 +157,47 @@ fn a_peer_that_answers_after_all_is_not_replaced() {
     assert_eq!(script.end.associations().len(), 2);
     assert!(!script.events.contains(&Event::Restarted));
 }
+
+/// The association of a host with the peer's SCTP port behind UDP port `port`: our tag. The `others` say
+/// that they are still there when they are asked.
+fn one_more(script: &mut Script, port: u16, others: &[(u16, VerificationTag)]) -> VerificationTag {
+    let fields = InitFields { initiate_tag: VerificationTag(u32::from(port)), ..peer_fields() };
+    for _ in 0..3 {
+        script.encapsulation = Some(port);
+        for answer in script.give_bytes(init_packet(&fields, &[])) {
+            script.encapsulation = answer.to.encapsulation;
+            if let Some(beat) = answer.find(ChunkType::HEARTBEAT) {
+                let at = others.iter().find(|other| Some(other.0) == answer.to.encapsulation);
+                let info = beat.value.to_vec();
+                script.now += ms(1);
+                script.give_bytes(packet(at.unwrap().1, |w| w.heartbeat_ack(&info)));
+            } else {
+                let tag = answer.init().0.initiate_tag;
+                script.give_bytes(packet(tag, |w| w.cookie_echo(&answer.cookie())));
+                return tag;
+            }
+        }
+    }
+    panic!("no INIT ACK");
+}
+
+#[test]
+fn an_init_asks_few_of_those_that_it_could_be_from() {
+    // As all that has no valid cookie (RFC 9000 §8.1): not three times its bytes, IP and UDP counted.
+    let mut script = Script::listening(&profile("rfc9260", "[heartbeat]\nenabled = false"));
+    let mut hosts = Vec::new();
+    for port in 1001..=1004 {
+        let tag = one_more(&mut script, port, &hosts);
+        hosts.push((port, tag));
+    }
+    assert_eq!(script.end.associations().len(), 4);
+    // It is long ago that they were asked.
+    script.wait(secs(120));
+    script.encapsulation = Some(4500);
+    let init = init_packet(&other_life(), &[]);
+    let received = init.len() + 28;
+    let sent = script.give_bytes(init);
+    assert!(sent.iter().all(|p| p.types() == [ChunkType::HEARTBEAT]));
+    let drawn: usize = sent.iter().map(|p| p.bytes.len() + 28).sum();
+    assert!(0 < drawn && drawn < 3 * received, "{drawn} bytes for {received}");
+}
