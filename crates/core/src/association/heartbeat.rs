@@ -90,10 +90,16 @@ impl Association {
     }
 
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
-        let probing = self.is_probing(path);
+        let probing = self.is_probing(path) || self.has_potentially_failed(path);
         let rto = self.heartbeat_rto(path);
         let interval = self.paths[path].settings.heartbeat_interval;
         heartbeat_interval(interval, rto, probing, &mut self.rng)
+    }
+
+    /// RFC 7829 §3.2 rule 6: it is asked once per RTO, rather than per HB.interval; where data is in flight, as
+    /// soon as it no longer is. With one path there is no such state.
+    fn has_potentially_failed(&self, path: PathId) -> bool {
+        self.paths.len() > 1 && self.paths[path].state() == PathState::PotentiallyFailed
     }
 
     //= RFC 7829 3.2-11 3.2-12
@@ -103,7 +109,7 @@ impl Association {
         match self.paths[path].state() {
             PathState::Unconfirmed => true,
             PathState::PotentiallyFailed => {
-                self.paths.len() > 1 && self.sender.board.flight(path) == 0
+                self.has_potentially_failed(path) && self.sender.board.flight(path) == 0
             }
             PathState::Active => self.paths[path].silent,
             PathState::Inactive => false,
@@ -161,7 +167,10 @@ impl Association {
     /// Sends a heartbeat; the timer then waits one RTO for the answer.
     pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        let rto = self.heartbeat_rto(path);
+        let mut rto = self.heartbeat_rto(path);
+        if self.is_probing(path) {
+            rto = self.probe_wait(now, path, rto);
+        }
         if !self.paths[path].confirmed {
             self.note_probe(now, path);
         }
@@ -183,6 +192,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         let patient = profile.limits.patience;
         let error = !patient || waited >= self.error_rto(path);
+        let path_error = !patient || self.is_heartbeat_error(now, path, lost.sent);
         // RFC 9260 would not have sent this one yet.
         let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
@@ -190,11 +200,9 @@ impl Association {
         p.heartbeat.keep_late(lost);
         p.rtt.back_off(&profile);
         if error {
-            for pace in Pace::BOTH {
-                p.lose_patience(pace);
-            }
+            p.lose_patience(Pace::Error);
         }
-        if p.count_failure(error) {
+        if p.count_failure(path_error) {
             self.path_changed(path);
         }
         self.doubt_source(now, path, lost.sent);

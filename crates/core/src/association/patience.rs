@@ -92,6 +92,30 @@ impl Association {
         }
     }
 
+    /// A heartbeat on a path that is probed more often than by RFC 9260: how long it waits for its answer, which
+    /// is not delayed as a SACK may be. No longer than until it is an error of the path.
+    pub(super) fn probe_wait(&self, now: Time, path: PathId, rto: Duration) -> Duration {
+        if !self.is_patient() {
+            return rto;
+        }
+        let p = &self.paths[path];
+        let due = p.owes_since.unwrap_or(now) + self.patience_with(path, Pace::Try);
+        rto.min(due.since(now).max(2 * p.rtt.srtt().unwrap_or(rto)))
+    }
+
+    /// A heartbeat that was sent at `sent` is not answered: whether that is an error of the path. It is one
+    /// once the path has owed an answer for as long as RFC 9260 would have waited.
+    pub(super) fn is_heartbeat_error(&mut self, now: Time, path: PathId, sent: Time) -> bool {
+        let rto = self.patience_with(path, Pace::Try);
+        let p = &mut self.paths[path];
+        let overdue = now.since(*p.owes_since.get_or_insert(sent)) >= rto;
+        if overdue {
+            p.lose_patience(Pace::Try);
+            p.owes_since = None;
+        }
+        overdue
+    }
+
     fn patience_with(&self, path: PathId, pace: Pace) -> Duration {
         self.paths[path].rtt.patience(self.profile(), pace)
     }

@@ -34,6 +34,7 @@ mod nr_sack;
 mod ootb;
 mod outage;
 mod packets;
+mod path_failure;
 mod patience;
 mod ports;
 mod potentially_failed;
