@@ -98,6 +98,9 @@ pub enum Event {
         path: PathId,
         /// The peer's address.
         address: IpAddr,
+        /// Its state when it was last told of, [`Unconfirmed`](PathState::Unconfirmed) as long as it was not
+        /// confirmed then (RFC 9260 §5.4).
+        before: PathState,
         /// Its new state.
         state: PathState,
     },

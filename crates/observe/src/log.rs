@@ -78,7 +78,7 @@ impl Observer for LogObserver {
             Event::Closed(reason) => {
                 info!(target: "tresse::association", association, reason = ?reason, "closed");
             }
-            Event::PathChanged { path, address, state } => info!(
+            Event::PathChanged { path, address, state, .. } => info!(
                 target: "tresse::path",
                 association, path = path.0, address = %address, state = state.name(), "path"
             ),

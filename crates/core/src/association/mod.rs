@@ -373,8 +373,9 @@ impl Association {
 
     //= RFC 7829 3.2-16
     fn path_changed(&mut self, path: PathId) {
-        let p = &self.paths[path];
-        let event = Event::PathChanged { path, address: p.remote, state: p.state() };
+        let p = &mut self.paths[path];
+        let (before, state) = p.tell();
+        let event = Event::PathChanged { path, address: p.remote, before, state };
         self.journal.peer_event(event);
     }
 

@@ -58,6 +58,8 @@ pub(crate) struct Path {
     pub(crate) confirmed: bool,
     /// Not beyond Path.Max.Retrans.
     pub(crate) active: bool,
+    /// Its state when that was last told.
+    pub(crate) told: Option<PathState>,
     pub(crate) errors: u32,
     /// Consecutive expirations, errors or not: those that came too early for that, and those of an
     /// inactive path (RFC 7829 §4.1 rule 3).
@@ -157,6 +159,7 @@ impl Path {
             confirmed: false,
             active: true,
             errors: 0,
+            told: None,
             failures: 0,
             missed: [0; 2],
             owes_since: None,
@@ -297,6 +300,18 @@ impl Path {
             (true, true) if self.potentially_failed() => PathState::PotentiallyFailed,
             (true, true) => PathState::Active,
         }
+    }
+
+    /// The state before, as it was told last, and the one that is told now.
+    pub(crate) fn tell(&mut self) -> (PathState, PathState) {
+        let state = self.state();
+        // That it is active is news of an address only once it was not.
+        let begun = match (self.confirmed, state) {
+            (true, PathState::PotentiallyFailed | PathState::Inactive) => PathState::Active,
+            _ => PathState::Unconfirmed,
+        };
+        let told = if self.confirmed { state } else { PathState::Unconfirmed };
+        (self.told.replace(told).unwrap_or(begun), state)
     }
 
     //= RFC 9260 8.2-1 8.2-2 8.3-4

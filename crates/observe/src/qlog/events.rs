@@ -138,7 +138,7 @@ impl<'a> Record<'a> {
                 let (trigger, cause) = closed(reason);
                 (STATE, None, state("closed", Some(trigger), cause))
             }
-            Event::PathChanged { path, address, state } => {
+            Event::PathChanged { path, address, state, .. } => {
                 let data = Data::Path { remote: *address, new: state.name() };
                 ("sctp:path_state_updated", Some(*path), data)
             }
