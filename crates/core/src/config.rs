@@ -67,6 +67,10 @@ pub struct PortConfig {
     /// From addresses of which families they may; an INIT from another one is answered as if nobody
     /// listened. Default: both.
     pub families: Families,
+    /// Whether an association that a peer opens has addresses only of the family that its INIT came in, as
+    /// where the families have listeners of their own. Otherwise `association.families` says it. Default
+    /// `false`.
+    pub one_family: bool,
     /// Settings for associations that peers open to this port.
     pub association: AssociationConfig,
 }
@@ -111,6 +115,14 @@ impl PortConfig {
         self.accept && self.families.include(peer)
     }
 
+    /// Addresses of which families an association has that a peer at that address opens.
+    pub(crate) fn families_for(&self, peer: IpAddr) -> Families {
+        match self.one_family {
+            true => Families::of(peer.is_ipv4(), peer.is_ipv6()),
+            false => self.association.families,
+        }
+    }
+
     /// Valid.Cookie.Life with the longest extension that is granted (RFC 9260 §5.2.6).
     pub(crate) fn longest_cookie_life(&self) -> Duration {
         // A longer life makes replay easier: it is at most doubled.
@@ -143,6 +155,10 @@ pub struct AssociationConfig {
     /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
     /// 9899 is the registered one. Default `None`.
     pub encapsulation: Option<u16>,
+    /// Addresses of which families the association has, ours and the peer's. Others are not told, and
+    /// ignored where the peer lists them (RFC 9260 §5.1.2). It is settled when the association begins.
+    /// Default: both.
+    pub families: Families,
     /// `true` sends over all usable addresses of the peer at once (concurrent multipath transfer);
     /// how is in `profile.multipath`. `false` uses one address, and others when it fails
     /// (RFC 9260 §6.4). Default `false`. With a single address it changes nothing.
@@ -183,6 +199,7 @@ impl Default for AssociationConfig {
             max_message_size: 16 << 20,
             mtu: 1500,
             encapsulation: None,
+            families: Families::Both,
             concurrent_transfer: false,
             no_delay: false,
             fragmentation: true,

@@ -10,7 +10,7 @@ use super::reply::room;
 use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey, State};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, Families};
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::source::Sources;
 use crate::time::Time;
@@ -163,9 +163,10 @@ impl Endpoint {
             self.replies.abort(datagram, header, init.peer.tag, false, &causes);
             return None;
         };
-        let config = port.association.clone();
+        let families = port.families_for(datagram.source);
+        let config = AssociationConfig { families, ..port.association.clone() };
         let bound = port.local_addresses.clone();
-        let sources = self.sources(&bound, &init.peer.addresses, datagram.destination);
+        let sources = self.sources(&bound, &init.peer.addresses, datagram.destination, families);
         let usable = sources.usable_peers(&init.peer.addresses);
         init.peer.omitted |= usable.len() < init.peer.addresses.len();
         init.peer.addresses = usable;
@@ -183,8 +184,14 @@ impl Endpoint {
     }
 
     /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
-    fn sources(&self, bound: &[IpAddr], remotes: &[IpAddr], local: IpAddr) -> Sources {
-        let mut sources = Sources::of(&self.host, bound, remotes);
+    fn sources(
+        &self,
+        bound: &[IpAddr],
+        remotes: &[IpAddr],
+        local: IpAddr,
+        families: Families,
+    ) -> Sources {
+        let mut sources = Sources::of(&self.host, bound, remotes, families);
         sources.learn(local);
         sources
     }
@@ -445,14 +452,16 @@ impl Endpoint {
             self.replies.abort(datagram, header, cookie.peer.tag, false, &causes);
             return None;
         };
+        let families = port.families_for(confirmed);
         let config = AssociationConfig {
             encapsulation: datagram.encapsulation,
+            families,
             outbound_streams: cookie.outbound_streams,
             inbound_streams: cookie.inbound_streams,
             ..port.association.clone()
         };
         let bound = port.local_addresses.clone();
-        let sources = self.sources(&bound, &cookie.peer.addresses, datagram.destination);
+        let sources = self.sources(&bound, &cookie.peer.addresses, datagram.destination, families);
         let blueprint = Blueprint {
             local_port: cookie.local_port,
             remote_port: cookie.remote_port,

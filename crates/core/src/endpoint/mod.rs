@@ -145,7 +145,9 @@ impl Endpoint {
         let mut ports = BTreeMap::new();
         if local_port != 0 {
             let families = Families::default();
-            ports.insert(local_port, PortConfig { local_addresses, accept, families, association });
+            let port =
+                PortConfig { local_addresses, accept, families, one_family: false, association };
+            ports.insert(local_port, port);
         }
         Endpoint {
             ports,
@@ -210,7 +212,7 @@ impl Endpoint {
             return Err(ConnectError::ZeroPort);
         }
         let Some(port) = self.ports.get(&local_port) else { return Err(ConnectError::ZeroPort) };
-        let sources = Sources::of(&self.host, &port.local_addresses, remotes);
+        let sources = Sources::of(&self.host, &port.local_addresses, remotes, config.families);
         let encapsulation = config.encapsulation;
         let key = |address| PeerKey { local_port, address, remote_port, encapsulation };
         if remotes.iter().any(|address| self.is_taken(&key(*address))) {

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::config::Families;
+
 /// So many of our addresses are listed at most: others believe no more of them either (RFC 5062 §3).
 const MAX_LISTED: usize = 16;
 
@@ -116,12 +118,13 @@ impl Host {
     /// What a peer at `remotes` is to be told by a socket that is bound to `bound`; if that is empty, to
     /// a wildcard, which means every address of the host (§5.1.2) that needs no translation on the way to
     /// the first of `remotes`.
-    fn listed(&self, bound: &[IpAddr], remotes: &[IpAddr]) -> Vec<IpAddr> {
+    fn listed(&self, bound: &[IpAddr], remotes: &[IpAddr], families: Families) -> Vec<IpAddr> {
         let wildcard = bound.is_empty();
         let all = if wildcard { &self.present } else { bound };
         let mut listed: Vec<IpAddr> = Vec::new();
         for address in all {
-            let fits = !self.has_lost(*address)
+            let fits = families.include(*address)
+                && !self.has_lost(*address)
                 && is_in_scope(*address, remotes)
                 && !(wildcard && needs_translation(*address, remotes.first()));
             if fits && !listed.contains(address) {
@@ -147,16 +150,23 @@ pub(crate) struct Sources {
     listed: usize,
     /// Bound to a wildcard.
     wildcard: bool,
+    /// Those of addresses that the association has, on either side.
+    families: Families,
     host: Arc<Host>,
 }
 
 impl Sources {
     /// Those of a socket that is bound to `bound`, or to a wildcard if that is empty, for a peer at
     /// `remotes`; the first of them is where it is called, or has called from.
-    pub(crate) fn of(host: &Arc<Host>, bound: &[IpAddr], remotes: &[IpAddr]) -> Sources {
-        let known = host.listed(bound, remotes);
+    pub(crate) fn of(
+        host: &Arc<Host>,
+        bound: &[IpAddr],
+        remotes: &[IpAddr],
+        families: Families,
+    ) -> Sources {
+        let known = host.listed(bound, remotes, families);
         let (listed, wildcard) = (known.len(), bound.is_empty());
-        Sources { known, listed, wildcard, host: Arc::clone(host) }
+        Sources { known, listed, wildcard, families, host: Arc::clone(host) }
     }
 
     /// The addresses that the peer knows of; empty as long as the system chooses one unseen.
@@ -203,14 +213,16 @@ impl Sources {
 
     /// Whether there is a source for `remote`, now or when our host gets an address back.
     pub(crate) fn reach(&self, remote: IpAddr) -> bool {
-        self.known.is_empty() || self.known.iter().any(|l| reaches(*l, remote))
+        self.families.include(remote)
+            && (self.known.is_empty() || self.known.iter().any(|l| reaches(*l, remote)))
     }
 
     /// Whether the system can choose a source for `remote` that cannot be listed: the peer will see another
     /// one instead, that of a NAT.
     pub(crate) fn reach_unseen(&self, remote: IpAddr) -> bool {
         let present = || self.host.present.iter().any(|l| reaches(*l, remote));
-        self.is_for_system(remote) || (self.wildcard && present())
+        self.families.include(remote)
+            && (self.is_for_system(remote) || (self.wildcard && present()))
     }
 
     /// Whether only the system can choose well: RFC 6724 §5 rule 2 has a link-local address call a
@@ -307,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_wildcard_means_the_addresses_that_the_peer_can_reach() {
-        let listed = |to| host().listed(&[], &ips([to]));
+        let listed = |to| host().listed(&[], &ips([to]), Families::Both);
         assert_eq!(listed("10.0.0.9"), ips(["192.168.1.1", "2001:db8::1"]));
         assert_eq!(listed("fd00::9"), ips(["2001:db8::1", "192.168.1.1"]));
         assert_eq!(
@@ -338,7 +350,7 @@ mod tests {
         let host = Arc::new(host());
         let told = |bound: &[IpAddr], remote: &str, at: &str| {
             let remote = remote.parse().unwrap();
-            let mut sources = Sources::of(&host, bound, &[remote]);
+            let mut sources = Sources::of(&host, bound, &[remote], Families::Both);
             let at = at.parse().unwrap();
             sources.learn(at);
             assert!(sources.knows(at), "it can be answered from there");
@@ -353,14 +365,14 @@ mod tests {
         assert_eq!(told(&bound, "192.0.2.9", "10.9.0.1"), ips([]));
         assert_eq!(told(&bound, "192.0.2.9", "192.168.1.1"), bound, "the source is another one");
         // A NAT will do where the system has a source that no one may be told of.
-        let sources = Sources::of(&host, &[], &ips(["192.0.2.9"]));
+        let sources = Sources::of(&host, &[], &ips(["192.0.2.9"]), Families::Both);
         let v4 = "192.0.2.9".parse().unwrap();
         assert!(!sources.reach(v4) && sources.reach_unseen(v4));
         // The source of a packet is no address in it, and one that reaches nobody is left like any other.
         let source = sources.best(v4, |_| 0);
         assert_eq!(source, Some("192.168.1.1".parse().unwrap()), "not a link-local one");
         let two = Arc::new(host.changed(&ips(["192.168.1.1", "10.0.0.1", "127.0.0.1"])));
-        let sources = Sources::of(&two, &[], &ips(["192.0.2.9", "10.0.0.9"]));
+        let sources = Sources::of(&two, &[], &ips(["192.0.2.9", "10.0.0.9"]), Families::Both);
         assert!(sources.told(v4, None).is_empty());
         let private = "10.0.0.9".parse().unwrap();
         assert_eq!(sources.best(private, |_| 0), Some("10.0.0.1".parse().unwrap()));
@@ -373,11 +385,18 @@ mod tests {
     #[test]
     fn a_bound_address_is_listed_unless_the_host_has_lost_it() {
         let (bound, to) = (ips(["10.1.0.1", "192.168.1.1", "::1"]), ips(["10.1.0.2"]));
-        assert_eq!(Host::default().listed(&bound, &to), ips(["10.1.0.1", "192.168.1.1"]));
+        assert_eq!(
+            Host::default().listed(&bound, &to, Families::Both),
+            ips(["10.1.0.1", "192.168.1.1"])
+        );
         let without = host().changed(&ips(["127.0.0.1"]));
-        assert_eq!(without.listed(&bound, &to), ips(["10.1.0.1"]), "it was never told of");
+        assert_eq!(
+            without.listed(&bound, &to, Families::Both),
+            ips(["10.1.0.1"]),
+            "it was never told of"
+        );
         let back = without.changed(&ips(["192.168.1.1"]));
-        assert_eq!(back.listed(&bound, &to), ips(["10.1.0.1", "192.168.1.1"]));
+        assert_eq!(back.listed(&bound, &to, Families::Both), ips(["10.1.0.1", "192.168.1.1"]));
     }
 
     #[test]
@@ -403,7 +422,13 @@ mod tests {
 
     fn sources(known: &[&str]) -> Sources {
         let known: Vec<IpAddr> = known.iter().map(|a| a.parse().unwrap()).collect();
-        Sources { listed: known.len(), known, wildcard: true, host: Arc::default() }
+        Sources {
+            listed: known.len(),
+            known,
+            wildcard: true,
+            families: Families::Both,
+            host: Arc::default(),
+        }
     }
 
     #[test]
@@ -442,7 +467,7 @@ mod tests {
     fn a_link_local_peer_is_called_from_what_the_system_knows_of_that_link() {
         let host = Arc::new(Host::default().changed(&ips(["fd99::1", "fd99:1::1"])));
         let peer = "fe80::9".parse().unwrap();
-        let mut sources = Sources::of(&host, &[], &[peer]);
+        let mut sources = Sources::of(&host, &[], &[peer], Families::Both);
         assert_eq!((sources.best(peer, |_| 0), sources.next(peer, None)), (None, None));
         assert_eq!(sources.told(peer, None), ips(["fd99::1", "fd99:1::1"]));
         // It answers, so it knows that address.
@@ -451,11 +476,14 @@ mod tests {
         assert_eq!(sources.best(peer, |_| 0), Some(ours));
         // Its source does not show the only address that can be listed.
         let one = Arc::new(Host::default().changed(&ips(["fd99::1"])));
-        assert_eq!(Sources::of(&one, &[], &[peer]).told(peer, None), ips(["fd99::1"]));
+        assert_eq!(
+            Sources::of(&one, &[], &[peer], Families::Both).told(peer, None),
+            ips(["fd99::1"])
+        );
         // A host without any address to list can call, too; whoever is bound has no other source.
         let none = Arc::new(Host::default().changed(&ips(["10.0.0.1"])));
-        assert!(Sources::of(&none, &[], &[peer]).reach_unseen(peer));
-        let bound = Sources::of(&host, &ips(["fd99::1"]), &[peer]);
+        assert!(Sources::of(&none, &[], &[peer], Families::Both).reach_unseen(peer));
+        let bound = Sources::of(&host, &ips(["fd99::1"]), &[peer], Families::Both);
         assert_eq!(bound.best(peer, |_| 0), Some("fd99::1".parse().unwrap()));
     }
 
@@ -469,11 +497,11 @@ mod tests {
             remotes in prop::collection::vec(any::<IpAddr>(), 1..6),
         ) {
             let all = Host::default().changed(&host);
-            let listed = all.listed(&[], &remotes);
+            let listed = all.listed(&[], &remotes, Families::Both);
             prop_assert!(listed.len() <= MAX_LISTED);
             let left = host.iter().zip(lost).filter(|(_, lost)| !lost).map(|(a, _)| *a);
             let now = all.changed(&left.collect::<Vec<_>>());
-            let mut s = Sources::of(&Arc::new(all), &[], &remotes);
+            let mut s = Sources::of(&Arc::new(all), &[], &remotes, Families::Both);
             s.set_host(Arc::new(now.clone()));
             for remote in remotes {
                 let unseen = !listed.iter().any(|l| reaches(*l, remote));

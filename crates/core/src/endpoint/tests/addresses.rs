@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::{PathState, PathStats};
+use crate::{Families, PathState, PathStats, PortConfig};
 
 /// Whether a packet gets from one address to the other.
 type Routes = Box<dyn Fn(IpAddr, IpAddr) -> bool>;
@@ -104,8 +104,16 @@ impl Net {
     }
 
     fn connect(&mut self, remotes: &[&str]) -> (AssociationId, AssociationId) {
+        self.connect_as(remotes, &standard())
+    }
+
+    fn connect_as(
+        &mut self,
+        remotes: &[&str],
+        config: &AssociationConfig,
+    ) -> (AssociationId, AssociationId) {
         let now = self.now;
-        let a = self.end(Side::A).connect(now, &ips(remotes), PORT, standard()).unwrap();
+        let a = self.end(Side::A).connect(now, &ips(remotes), PORT, config.clone()).unwrap();
         self.run(secs(2));
         let z = self.end(Side::Z).associations().first().copied();
         (a, z.expect("the association is set up"))
@@ -219,6 +227,26 @@ fn ends_of_two_families_and_of_one_get_along() {
     assert_eq!(net.pairs(Side::Z, z), [pair("127.0.0.1", "127.0.0.1")]);
     net.exchange(a, z, 5, secs(100));
     assert!(!net.ended());
+}
+
+/// RFC 9260 §5.1.2: "The other addresses MAY be ignored."
+#[test]
+fn an_association_of_one_family_knows_none_of_the_other() {
+    let of_one = AssociationConfig { families: Families::V4, ..standard() };
+    let port = |one_family| PortConfig { accept: true, one_family, ..PortConfig::default() };
+    let (a4, z4) = (pair("10.1.0.1", "10.1.0.2"), pair("10.1.0.2", "10.1.0.1"));
+    let both = standard();
+    for (config, one_family) in [(&of_one, false), (&both, true), (&of_one, true)] {
+        let a = host(1, &["10.1.0.1", "fd00::1"], &[], config);
+        let z = host(2, &["10.1.0.2", "fd00::2"], &[], &standard());
+        let mut net = Net::new(a, z, ["10.1.0.1", "10.1.0.2"]);
+        net.end(Side::Z).open_port(PORT, port(one_family)).unwrap();
+        let (a, z) = net.connect_as(&["10.1.0.2"], config);
+        net.exchange(a, z, 20, secs(60));
+        assert_eq!(net.pairs(Side::A, a), std::slice::from_ref(&a4), "{one_family}");
+        assert_eq!(net.pairs(Side::Z, z), std::slice::from_ref(&z4), "{one_family}");
+        assert!(!net.ended() && net.log.iter().all(|(_, from, to)| from.is_ipv4() && to.is_ipv4()));
+    }
 }
 
 #[test]
