@@ -58,6 +58,7 @@ pub const SCTP_EVENT: i32 = 127;
 pub const SCTP_ASCONF_SUPPORTED: i32 = 128;
 pub const SCTP_AUTH_SUPPORTED: i32 = 129;
 pub const SCTP_ECN_SUPPORTED: i32 = 130;
+pub const SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: i32 = 131;
 pub const SCTP_REMOTE_UDP_ENCAPS_PORT: i32 = 132;
 
 /// `msg_flags` of a notification (RFC 6458 §6).

@@ -51,9 +51,10 @@ impl Engine {
                 self.notify(id, number, &Notification::SendFailed(&failure));
                 self.notify(id, number, &Notification::OldSendFailed(&failure));
             }
-            (Event::PathChanged { address, state, .. }, Some(id)) => {
-                let port = self.associations[&number].peer.port();
-                let address = SocketAddr::new(address, port);
+            (Event::PathChanged { address, before, state, .. }, Some(id)) => {
+                let association = &self.associations[&number];
+                let Some(state) = association.exposure.tells(before, state) else { return };
+                let address = SocketAddr::new(address, association.peer.port());
                 let address = self.sockets.get(&id).map_or(address, |s| s.for_program(address));
                 self.notify(id, number, &Notification::PathChanged { address, state });
             }

@@ -9,6 +9,7 @@ mod deliver;
 mod door;
 mod encapsulation;
 mod events;
+mod exposure;
 mod folder;
 mod idle;
 mod long;
@@ -36,12 +37,11 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use tresse::{
-    AssociationConfig, AssociationId, Carrier, Families, PortConfig, Profile, RawEndpoint,
-};
+use tresse::{AssociationId, Carrier, Families, PortConfig, Profile, RawEndpoint};
 
 use crate::abi::errno;
 use crate::protocol::TxHeader;
+use exposure::Exposure;
 use peers::{Name, Peers};
 use socket::Socket;
 use waiting::Waiting;
@@ -69,6 +69,8 @@ struct Association {
     defaults: TxHeader,
     /// SCTP_CONTEXT.
     context: u32,
+    /// SCTP_EXPOSE_POTENTIALLY_FAILED_STATE.
+    exposure: Exposure,
     /// There may be messages, as far as what the core has told was heard: what it tells of before a message
     /// comes before that.
     readable: bool,
@@ -112,6 +114,7 @@ impl Association {
             last_words: Waiting::default(),
             defaults: socket.options.defaults,
             context: socket.options.context,
+            exposure: socket.options.exposure,
             readable: false,
             in_line: false,
             peer_is_done: false,
@@ -238,6 +241,13 @@ impl Engine {
         Families::of(serves(Ipv4Addr::LOCALHOST.into()), serves(Ipv6Addr::LOCALHOST.into()))
     }
 
+    /// Whether an association that a peer opens to a port may have addresses of both families: whoever would
+    /// get it serves both.
+    fn mixes_families(&self, port: u16) -> bool {
+        let mut listeners = self.sockets.values().filter(|s| s.port == Some(port) && s.has_room());
+        listeners.all(|socket| socket.families() == Families::Both)
+    }
+
     /// What the core is to do with a port, as its listeners say.
     fn refresh_port(&mut self, port: u16) -> Fallible<()> {
         let mut listeners = self
@@ -255,7 +265,8 @@ impl Engine {
                     .specific_addresses()
                     .unwrap_or_else(|| self.offered.clone()),
                 accept: listener.is_some_and(Socket::has_room),
-                association: socket.options.association(),
+                one_family: !self.mixes_families(port),
+                association: socket.association(),
             },
             None if self.is_in_use(port) => PortConfig::default(),
             None => {
@@ -322,12 +333,13 @@ impl Engine {
         }
         let encapsulation = self.peer_port_of(id)?;
         let socket = self.socket(id)?;
-        let v6_only = socket.v6 && socket.options.v6_only;
-        if peers.iter().any(|p| p.is_ipv6() && !socket.v6) || (v6_only && first.is_ipv4()) {
+        let families = socket.families();
+        let beside = peers.iter().any(|p| p.is_ipv6() && !families.include(p.ip()));
+        if beside || !families.include(first.ip()) {
             return Err(errno::EINVAL);
         }
         let port = socket.port.ok_or(errno::EINVAL)?;
-        let mut config: AssociationConfig = socket.options.association();
+        let mut config = socket.association();
         let named: Vec<SocketAddr> =
             peers.iter().map(|peer| with_ip(*peer, unspecified_is_local(peer.ip()))).collect();
         self.raw.check_routes(&named).map_err(|no_route| no_route.errno)?;

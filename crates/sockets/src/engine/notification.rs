@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use tresse::{PathState, SendFailure};
+use tresse::SendFailure;
 
+use super::exposure::AddressState;
 use crate::abi::{Struct, sinfo};
 
 /// Types of notifications; their distance from the first is their bit in a subscription.
@@ -42,7 +43,7 @@ pub(crate) enum Notification<'a> {
     /// its cause; 0 if none.
     Ended { change: Change, cause: u16, value: &'a [u8] },
     /// SCTP_PEER_ADDR_CHANGE.
-    PathChanged { address: SocketAddr, state: PathState },
+    PathChanged { address: SocketAddr, state: AddressState },
     /// SCTP_SEND_FAILED_EVENT.
     SendFailed(&'a SendFailure),
     /// SCTP_SEND_FAILED, its deprecated form.
@@ -117,12 +118,7 @@ impl Notification<'_> {
                 }
             }
             Notification::PathChanged { address, state } => {
-                let state = match state {
-                    PathState::Active => 0,
-                    PathState::PotentiallyFailed => 6,
-                    _ => 1,
-                };
-                s.storage(*address).u32(state).u32(0).u32(association);
+                s.storage(*address).u32(*state as u32).u32(0).u32(association);
             }
             // The cause is left 0: RFC 6458 §6.1.11 names none, and Linux has 0 too.
             Notification::SendFailed(SendFailure { message, context, .. }) => {
@@ -170,7 +166,8 @@ mod tests {
         assert_eq!((lost.len(), Fields(&lost).u16(10)), (27, 12u16.to_be()));
         assert_eq!(lost[20..], *b"\0\x0c\0\x07bye");
         let address = "192.0.2.1:5".parse().unwrap();
-        let path = Notification::PathChanged { address, state: PathState::Inactive }.encode(9);
+        let path =
+            Notification::PathChanged { address, state: AddressState::Unreachable }.encode(9);
         assert_eq!((path.len(), Fields(&path).u32(136), Fields(&path).u32(144)), (148, 1, 9));
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
         let f = Notification::Adaptation(7).encode(9);

@@ -61,6 +61,7 @@ pub(super) mod name {
     pub(crate) const ASCONF_SUPPORTED: i32 = 128;
     pub(crate) const AUTH_SUPPORTED: i32 = 129;
     pub(crate) const ECN_SUPPORTED: i32 = 130;
+    pub(crate) const EXPOSE_POTENTIALLY_FAILED: i32 = 131;
     pub(crate) const REMOTE_UDP_ENCAPS_PORT: i32 = 132;
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tresse::{AssociationConfig, PathId, Profile};
 
+use super::exposure::Exposure;
 use super::notification::event;
 use super::option_names::name;
 use super::option_sizes::{cannot_set, check_size};
@@ -28,6 +29,7 @@ pub(crate) struct Options {
     pub(super) receive_info: bool,
     pub(super) next_info: bool,
     pub(super) context: u32,
+    pub(super) exposure: Exposure,
     /// What a send without header information means.
     pub(super) defaults: TxHeader,
     pub(super) autoclose: u32,
@@ -70,6 +72,7 @@ impl Options {
             receive_info: false,
             next_info: false,
             context: 0,
+            exposure: Exposure::Unset,
             defaults: TxHeader::default(),
             autoclose: 0,
             auto_asconf: false,
@@ -243,6 +246,7 @@ impl Engine {
             name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
+            name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
             name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
                 return self.set_profile(id, option, value);
             }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tresse::{AssociationState, PathState, PathStats};
 
 use super::calls::Answer;
+use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::option_sizes::cannot_get;
 use super::{Association, Engine, Fallible};
@@ -70,6 +71,7 @@ impl Engine {
             }
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
+            name::EXPOSE_POTENTIALLY_FAILED => return self.exposure(id, given),
             name::EVENTS
             | name::EVENT
             | name::CONTEXT
@@ -265,6 +267,10 @@ impl Engine {
         let (info, paths) = self.raw.act(|e, _| (e.info(core), e.path_stats(core)));
         let mtu = info.map_or(0, |info| info.fragmentation_point as u32 + 56);
         let path = paths.iter().find(|path| path.id == path_id).ok_or(errno::EINVAL)?;
+        let exposure = self.associations.get(&number).map(|association| association.exposure);
+        if path.state == PathState::PotentiallyFailed && exposure == Some(Exposure::Disabled) {
+            return Err(errno::EACCES);
+        }
         self.path_info(id, number, path, mtu)
     }
 

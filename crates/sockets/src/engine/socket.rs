@@ -13,6 +13,7 @@ use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
+use tresse::{AssociationConfig, Families};
 
 use super::notification::event;
 use super::options::Options;
@@ -298,6 +299,17 @@ impl Socket {
 
     /// Whether an association with a peer of that address can be this listener's.
     pub(crate) fn serves(&self, peer: IpAddr) -> bool {
-        if peer.is_ipv4() { !self.v6 || !self.options.v6_only } else { self.v6 }
+        self.families().include(peer)
+    }
+
+    /// The families of addresses that its associations have, on either side. As in the kernel an AF_INET
+    /// socket has IPv4 only, and an AF_INET6 socket both unless IPV6_V6ONLY is set.
+    pub(crate) fn families(&self) -> Families {
+        Families::of(!self.v6 || !self.options.v6_only, self.v6)
+    }
+
+    /// Settings for a new association.
+    pub(crate) fn association(&self) -> AssociationConfig {
+        AssociationConfig { families: self.families(), ..self.options.association() }
     }
 }

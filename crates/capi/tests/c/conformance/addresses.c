@@ -415,6 +415,110 @@ CASE(v6only_after_bind)
 	FAILS(set_int(bound(ONE), IPPROTO_IPV6, IPV6_V6ONLY, 1), EINVAL);
 }
 
+/* Bound to all addresses of the host, of that family. */
+static int bound_to_any(enum kind kind, bool v6_only)
+{
+	struct sockaddr_storage at;
+	int fd = new_socket(kind);
+	socklen_t len = address(&at, family == AF_INET ? "0.0.0.0" : "::", 0);
+	if (v6_only)
+		WORKS(set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1));
+	WORKS(bind(fd, (struct sockaddr *)&at, len));
+	return fd;
+}
+
+/* Which families the addresses of an association have: AF_INET as 1, AF_INET6 as 2, a mapped one as 4. */
+static int families_of(int fd, sctp_assoc_t id, bool peer)
+{
+	struct sockaddr *list;
+	int seen = 0, count = peer ? sctp_getpaddrs(fd, id, &list) : sctp_getladdrs(fd, id, &list);
+	CHECK(count > 0);
+	char *at = (char *)list;
+	while (count--) {
+		struct sockaddr_in6 *v6 = (void *)at;
+		bool mapped = v6->sin6_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+		seen |= v6->sin6_family == AF_INET ? 1 : mapped ? 4 : 2;
+		at += v6->sin6_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof *v6;
+	}
+	peer ? sctp_freepaddrs(list) : sctp_freeladdrs(list);
+	return seen;
+}
+
+static const struct mixture {
+	const char *label;
+	int family;
+	bool v6_only;
+	int seen;
+} mixtures[] = {
+	{ "v4", AF_INET, false, 1 },
+	{ "v6", AF_INET6, false, 2 | 4 },
+	{ "v6only", AF_INET6, true, 2 },
+};
+
+/* A socket of IPv4 has peers and paths of IPv4 only; one of IPv6 both, unless it says otherwise. */
+EACH(families_of_an_association, mixtures)
+{
+	family = row->family;
+	int server = bound_to_any(MANY, row->v6_only), client = bound_to_any(MANY, row->v6_only);
+	WORKS(listen(server, 5));
+	WORKS(subscribe(client, SCTP_ASSOC_CHANGE, true));
+	WORKS(subscribe(server, SCTP_ASSOC_CHANGE, true));
+	WORKS(dial(client, port(server)));
+	sctp_assoc_t here = CHANGED(client, SCTP_COMM_UP)->sac_assoc_id;
+	sctp_assoc_t there = CHANGED(server, SCTP_COMM_UP)->sac_assoc_id;
+	SAME(families_of(client, here, true), row->seen);
+	SAME(families_of(server, there, true), row->seen);
+	SAME(families_of(client, here, false), row->seen);
+	SAME(families_of(server, there, false), row->seen);
+}
+
+/* An address that the peer has listed is told of when it has answered. */
+CASE(address_of_the_peer_is_confirmed)
+{
+	struct sctp_rtoinfo rto = { .srto_initial = 100, .srto_min = 100, .srto_max = 1000 };
+	int listener = bound_twice(ONE), fd = new_socket(ONE);
+	WORKS(listen(listener, 5));
+	WORKS(setsockopt(fd, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof rto));
+	WORKS(subscribe(fd, SCTP_PEER_ADDR_CHANGE, true));
+	WORKS(dial(fd, port(listener)));
+	struct sctp_paddr_change *change = &TOLD(fd, SCTP_PEER_ADDR_CHANGE)->sn_paddr_change;
+	SAME(change->spc_state, SCTP_ADDR_CONFIRMED);
+	SAME(((struct sockaddr_in *)&change->spc_aaddr)->sin_addr.s_addr, inet_addr("127.0.0.2"));
+}
+
+static const struct exposure {
+	const char *label;
+	unsigned value;
+	int number;
+} exposures[] = { { "disabled", 1, 0 }, { "enabled", 2, 0 }, { "beyond", 3, EINVAL } };
+
+/* RFC 7829 §7.3, with the kernel's values: 0 says nothing, 1 disables, 2 enables. */
+EACH(expose_potentially_failed, exposures)
+{
+	struct pair pair = paired(MANY);
+	struct sctp_assoc_value value = { .assoc_id = 0 };
+	socklen_t len = sizeof value;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 131, &value, &len));
+	SAME(value.assoc_value, 0);
+	value = (struct sctp_assoc_value){ pair.client_id, row->value };
+	FAILS(setsockopt(pair.client, IPPROTO_SCTP, 131, &value, sizeof value), row->number);
+	value.assoc_value = 77;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 131, &value, &len));
+	SAME(value.assoc_value, row->number == 0 ? row->value : 0);
+	/* That of associations to come is as it was. */
+	value.assoc_id = 0;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 131, &value, &len));
+	SAME(value.assoc_value, 0);
+}
+
+CASE(bindx_with_an_association)
+{
+	struct pair pair = paired(ONE);
+	struct sockaddr_in at;
+	address(&at, "127.0.0.2", port(pair.client));
+	WORKS(sctp_bindx(pair.client, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR));
+}
+
 EACH(reuse_address, both_kinds)
 {
 	struct sockaddr_in at;

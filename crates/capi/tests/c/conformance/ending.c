@@ -303,6 +303,7 @@ enum place {
 	CLOSED_THERE,
 	CLOSED_UNREAD,
 	ABORTED,
+	ABORTED_WITH_DATA,
 	REFUSED,
 };
 
@@ -328,6 +329,7 @@ static const struct readiness {
 	{ "closed_there", CLOSED_THERE, POLLIN | POLLOUT | POLLRDHUP },
 	{ "closed_unread", CLOSED_UNREAD, POLLIN | POLLOUT | POLLRDHUP },
 	{ "aborted", ABORTED, POLLOUT | POLLERR },
+	{ "aborted_with_data", ABORTED_WITH_DATA, POLLIN | POLLOUT | POLLERR },
 	{ "refused", REFUSED, POLLERR },
 };
 
@@ -392,6 +394,10 @@ static int in_place(enum place place)
 	case CLOSED_THERE:
 		close(pair.server);
 		break;
+	case ABORTED_WITH_DATA:
+		SENDS(pair.server, "x");
+		CHECK(wait_for(pair.client, POLLIN) & POLLIN);
+		__attribute__((fallthrough));
 	case ABORTED:
 		abort_at_close(pair.server);
 		break;

@@ -386,6 +386,7 @@ static const struct wrong_value {
 	const char *label;
 	int option, value, number;
 } wrong_values[] = {
+	{ "interleave_2_uninformed", SCTP_FRAGMENT_INTERLEAVE, 2, 0 },
 	{ "interleave_3", SCTP_FRAGMENT_INTERLEAVE, 3, 0 },
 	{ "interleave_1", SCTP_FRAGMENT_INTERLEAVE, 1, 0 },
 	{ "partial_delivery_large", SCTP_PARTIAL_DELIVERY_POINT, 1 << 30, EINVAL },

@@ -432,6 +432,17 @@ EACH(maxseg_of_an_association, all_kinds)
 	CHECK(value.assoc_value > 500 && value.assoc_value <= 65535);
 }
 
+/* Asked of an association that is there, it is where messages are cut from then on. */
+EACH(maxseg_changes_an_association, all_kinds)
+{
+	struct pair pair = paired(row->kind);
+	struct sctp_assoc_value value = { .assoc_id = pair.client_id, .assoc_value = 1000 };
+	socklen_t len = sizeof value;
+	WORKS(setsockopt(pair.client, IPPROTO_SCTP, SCTP_MAXSEG, &value, sizeof value));
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_MAXSEG, &value, &len));
+	SAME(value.assoc_value, 1000);
+}
+
 EACH(pmtud_is_reported, all_kinds)
 {
 	struct pair pair = paired(row->kind);
