@@ -3,10 +3,6 @@
 
 use tresse::PathState;
 
-use super::options::at_least;
-use super::{Engine, Fallible};
-use crate::abi::{Fields, Struct, errno};
-
 /// Whether the program hears of addresses that have potentially failed; the option's values.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Exposure {
@@ -41,43 +37,6 @@ impl Exposure {
             (PathState::Unconfirmed, _) => None,
             _ => Some(AddressState::Unreachable),
         }
-    }
-}
-
-impl Engine {
-    /// `setsockopt`: of an association, or of those to come.
-    pub(super) fn set_exposure(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
-        let f = at_least(value, 8)?;
-        let number = f.u32(0);
-        let exposure = match f.u32(4) {
-            0 => Exposure::Unset,
-            1 => Exposure::Disabled,
-            2 => Exposure::Enabled,
-            _ => return Err(errno::EINVAL),
-        };
-        let one = self.association_of(id, number).map(|(number, _)| number);
-        let socket = self.socket(id)?;
-        match one {
-            None if socket.many && number != 0 => return Err(errno::EINVAL),
-            None => socket.options.exposure = exposure,
-            Some(one) => {
-                let association = self.associations.get_mut(&one).ok_or(errno::EINVAL)?;
-                association.exposure = exposure;
-            }
-        }
-        Ok(())
-    }
-
-    /// `getsockopt`.
-    pub(super) fn exposure(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
-        let number = Fields(at_least(given, 8)?.0).u32(0);
-        let one = self.association_of(id, number).map(|(_, association)| association.exposure);
-        let socket = self.socket(id)?;
-        if one.is_none() && socket.many && number != 0 {
-            return Err(errno::EINVAL);
-        }
-        let exposure = one.unwrap_or(socket.options.exposure);
-        Ok(Struct::default().u32(number).u32(exposure as u32).0.clone())
     }
 }
 

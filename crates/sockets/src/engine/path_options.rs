@@ -1,5 +1,5 @@
 //! SCTP_PEER_ADDR_PARAMS: heartbeats and limits of one address of the peer, or of all of them
-//! (RFC 6458 §8.1.12).
+//! (RFC 6458 §8.1.12). SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: what is told of them (RFC 7829 §7.3).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tresse::{AssociationConfig, PathSettings};
 
+use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::options::at_least;
 use super::{Engine, Fallible};
-use crate::abi::{Fields, errno};
+use crate::abi::{Fields, Struct, errno};
 
 /// Where the fields of `sctp_paddrparams` begin, which is packed.
 const ADDRESS: usize = 4;
@@ -169,5 +170,40 @@ impl Engine {
         put(MAX_RETRANS, &(settings.max_retrans as u16).to_ne_bytes());
         put(FLAGS, &flags.to_ne_bytes());
         Ok(value)
+    }
+
+    /// Sets SCTP_EXPOSE_POTENTIALLY_FAILED_STATE of an association, or of those to come.
+    pub(super) fn set_exposure(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 8)?;
+        let number = f.u32(0);
+        let exposure = match f.u32(4) {
+            0 => Exposure::Unset,
+            1 => Exposure::Disabled,
+            2 => Exposure::Enabled,
+            _ => return Err(errno::EINVAL),
+        };
+        let one = self.association_of(id, number).map(|(number, _)| number);
+        let socket = self.socket(id)?;
+        match one {
+            None if socket.many && number != 0 => return Err(errno::EINVAL),
+            None => socket.options.exposure = exposure,
+            Some(one) => {
+                let association = self.associations.get_mut(&one).ok_or(errno::EINVAL)?;
+                association.exposure = exposure;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads it.
+    pub(super) fn exposure(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
+        let number = Fields(at_least(given, 8)?.0).u32(0);
+        let one = self.association_of(id, number).map(|(_, association)| association.exposure);
+        let socket = self.socket(id)?;
+        if one.is_none() && socket.many && number != 0 {
+            return Err(errno::EINVAL);
+        }
+        let exposure = one.unwrap_or(socket.options.exposure);
+        Ok(Struct::default().u32(number).u32(exposure as u32).0.clone())
     }
 }
