@@ -63,7 +63,9 @@ fn clients_of_every_kind_meet_a_default_server() {
         ("fe80::2:2%to2 --local ::", "--carrier raw"),
         ("fe80::2:2%to2 --local fd10:2::1", "--carrier raw"),
     ] {
-        let mut serving = perf(&server, &format!("server --once {carrier}"));
+        // On raw IP each family has its own wildcard.
+        let all = if carrier.is_empty() { "" } else { "--local 0.0.0.0 --local ::" };
+        let mut serving = perf(&server, &format!("server --once {carrier} {all}"));
         let mut line = String::new();
         let mut said = BufReader::new(serving.stdout.take().unwrap());
         said.read_line(&mut line).unwrap();
