@@ -160,11 +160,12 @@ fn the_pages_of_a_campaign_need_every_result() {
     for expected in ["# Reproduction", "[hurtig](reproduction/hurtig.md)", "ns-2 validation"] {
         assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
     }
+    // With so many rows a page shows those that are not within, and counts the others.
     for (paper, expected) in
-        [("hurtig", "`hurtig/fig2`"), ("ladha", "`ladha/fig2`"), ("hurtig", "| within |")]
+        [("hurtig", "`hurtig/fig2`"), ("ladha", "`ladha/fig2`"), ("hurtig", "Within: 6 more")]
     {
         let rows = page(&format!("reproduction/{paper}.md"));
-        assert!(rows.contains(expected) && rows.contains("41.0 %"), "{expected}:\n{rows}");
+        assert!(rows.contains(expected) && !rows.contains("| within |"), "{expected}:\n{rows}");
     }
     assert!(!reproduction.contains("mechanisms"), "no paper has numbers for them");
     assert!(page("default-profile.md").starts_with("# The default profile"));

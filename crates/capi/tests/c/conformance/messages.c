@@ -82,6 +82,8 @@ EACH(not_sent_after_shutdown_by, senders)
 	struct pair pair = paired(ONE);
 	signal(SIGPIPE, SIG_IGN);
 	WORKS(shutdown(pair.client, SHUT_WR));
+	/* Until the association is down, the kernel says ESHUTDOWN. */
+	SAME(receive(pair.server, 0)->len, 0);
 	FAILS(send_by(row->call, pair.client), EPIPE);
 }
 
