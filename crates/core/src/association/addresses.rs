@@ -11,13 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Association, Control, MAX_PATHS, State};
-use crate::path::source::{Host, Sources, reaches};
+use crate::path::source::{Host, Sources};
 use crate::path::{HeartbeatInfo, Path, PathId};
 use crate::time::Time;
-
-/// Errors in a row after which a source that has worked is left for another. One that never has is left
-/// at the first.
-pub(super) const PATIENCE: u32 = 2;
 
 /// So many other sources are asked for at each error; then it is the turn of others.
 const SEARCHED: usize = 4;
@@ -36,12 +32,7 @@ impl Sources {
 
 /// The source to begin with on a path to `remote`: paths share those that are equally near.
 pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) -> Option<IpAddr> {
-    sources.best(remote, |l| others.iter().filter(|p| p.local == Some(l)).count())
-}
-
-/// Whether the source of the path is to be left for another.
-fn is_doubtful(path: &Path) -> bool {
-    !path.proven || path.failures.max(path.unanswered) >= PATIENCE
+    sources.best(remote, |l| others.iter().filter(|p| p.address.local() == Some(l)).count())
 }
 
 impl Association {
@@ -59,9 +50,8 @@ impl Association {
     /// knows it. Of the path to another one of them that says nothing: it may be of the other family.
     pub(super) fn learn_source(&mut self, path: PathId, from: IpAddr, local: IpAddr) {
         self.sources.learn(local);
-        if self.sources.knows(local) && self.paths[path].remote == from {
-            self.paths[path].local = Some(local);
-            self.paths[path].proven = true;
+        if self.sources.knows(local) && self.paths[path].address.remote() == from {
+            self.paths[path].address.on_answer_at(local);
         }
     }
 
@@ -74,13 +64,13 @@ impl Association {
         let usable = self.sources.usable_peers(addresses);
         self.omits_addresses |= usable.len() < addresses.len();
         let Association { sources, paths, config, setup, .. } = self;
-        let encapsulation = paths[PathId(0)].encapsulation;
+        let encapsulation = paths[PathId(0)].address.encapsulation();
         // What is outstanding names its path. It was sent after the first answer of the peer, which has
         // settled the addresses.
         if !self.sender.board.is_empty() {
             return;
         }
-        let target = paths[setup.path].remote;
+        let target = paths[setup.path].address.remote();
         paths.become_those_to(&usable, |id, remote, others| {
             Path::new(id, remote, source_beside(sources, remote, others), encapsulation, config)
         });
@@ -98,8 +88,8 @@ impl Association {
         let monitored = self.is_monitored();
         let Association { sources, paths, config, .. } = self;
         let before = paths.len();
-        let encapsulation = paths[PathId(0)].encapsulation;
-        let both: Vec<IpAddr> = paths.iter().map(|p| p.remote).chain(usable).collect();
+        let encapsulation = paths[PathId(0)].address.encapsulation();
+        let both: Vec<IpAddr> = paths.iter().map(|p| p.address.remote()).chain(usable).collect();
         paths.become_those_to(&both, |id, remote, others| {
             let local = source_beside(sources, remote, others);
             let mut path = Path::new(id, remote, local, encapsulation, config);
@@ -115,10 +105,10 @@ impl Association {
     /// Gives every path a source that the peer knows of, if there is any.
     pub(super) fn pin_sources(&mut self) {
         for i in 0..self.paths.len() {
-            let p = &self.paths[PathId(i as u8)];
-            if p.local.is_none_or(|l| !self.sources.knows(l)) {
-                let local = source_beside(&self.sources, p.remote, self.paths.all());
-                self.paths[PathId(i as u8)].local = local;
+            let address = &self.paths[PathId(i as u8)].address;
+            if address.local().is_none_or(|l| !self.sources.knows(l)) {
+                let local = source_beside(&self.sources, address.remote(), self.paths.all());
+                self.paths[PathId(i as u8)].address.begin_from(local);
             }
         }
     }
@@ -127,19 +117,16 @@ impl Association {
     /// source that was taken just now has one RTO to show that it does.
     pub(super) fn heard_at(&mut self, now: Time, path: PathId, local: IpAddr) {
         let p = &self.paths[path];
-        let tried = p.source_since == Time::ZERO || now >= p.source_since + p.rto();
-        if tried && is_doubtful(p) {
+        let tried = p.address.taken_at().is_none_or(|at| now >= at + p.rto());
+        if tried && p.doubts_source() {
             self.take_source(now, path, local);
         }
     }
 
     fn take_source(&mut self, now: Time, path: PathId, local: IpAddr) {
-        let p = &self.paths[path];
-        if p.shunned != Some(local)
-            && p.local != Some(local)
-            && reaches(local, p.remote)
-            && self.may_leave_from(local)
-        {
+        let address = &self.paths[path].address;
+        let other = !address.shuns(local) && address.could_leave_from(local);
+        if other && self.may_leave_from(local) {
             self.change_source(now, path, local);
         }
     }
@@ -152,7 +139,8 @@ impl Association {
     /// The source of an answer on `path` to what arrived at `local`: that address, so that the peer learns
     /// of the pair of addresses that it has tried; `None` for the path's own source.
     pub(super) fn reply_source(&self, path: PathId, local: IpAddr) -> Option<IpAddr> {
-        Some(local).filter(|l| self.may_leave_from(*l) && self.paths[path].local != Some(*l))
+        Some(local)
+            .filter(|l| self.may_leave_from(*l) && self.paths[path].address.local() != Some(*l))
     }
 
     /// Something that was sent on `path` at `sent` was not answered. If it left from an earlier source, of
@@ -162,14 +150,15 @@ impl Association {
             return;
         }
         let p = &self.paths[path];
-        let other = |l: &IpAddr| p.local != Some(*l) && reaches(*l, p.remote);
-        let found = p.heartbeat.found.filter(|l| other(l) && self.may_leave_from(*l));
-        if is_doubtful(p)
-            && sent >= p.source_since
-            && let Some(next) = found.or_else(|| self.sources.next(p.remote, p.local))
+        let Path { address, heartbeat, .. } = p;
+        let other = |l: &IpAddr| address.could_leave_from(*l) && self.may_leave_from(*l);
+        let found = heartbeat.found.filter(other);
+        let next = || self.sources.next(address.remote(), address.local());
+        if p.doubts_source()
+            && address.is_since(sent)
+            && let Some(next) = found.or_else(next)
         {
-            let p = &mut self.paths[path];
-            p.shunned = p.local.filter(|_| p.unanswered >= PATIENCE && p.failures < PATIENCE);
+            self.paths[path].shun_source();
             self.change_source(now, path, next);
         }
         // §8.3: no heartbeats before the association is established, or after SHUTDOWN.
@@ -188,7 +177,7 @@ impl Association {
         if !p.confirmed || !p.settings.heartbeats {
             return;
         }
-        let mut others = self.sources.others(p.remote, p.local);
+        let mut others = self.sources.others(p.address.remote(), p.address.local());
         others.truncate(SEARCHED);
         if others.is_empty() {
             return;
@@ -207,11 +196,11 @@ impl Association {
     /// packets do not get away from must not look healthy for ever. One that has worked and has lost a
     /// single packet is kept; if it loses another one, this is the next.
     pub(super) fn found_source(&mut self, now: Time, path: PathId, local: IpAddr) {
-        if self.paths[path].shunned == Some(local) {
+        if self.paths[path].address.shuns(local) {
             return;
         }
         self.paths[path].heartbeat.search = None;
-        if is_doubtful(&self.paths[path]) {
+        if self.paths[path].doubts_source() {
             self.take_source(now, path, local);
         } else {
             self.paths[path].heartbeat.found = Some(local);
@@ -238,17 +227,21 @@ impl Association {
         let mut asked: u32 = 0;
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            let p = &self.paths[path];
-            let lost = p.local.is_some_and(|l| self.sources.has_lost(l));
+            let address = &self.paths[path].address;
+            let lost = address.local().is_some_and(|l| self.sources.has_lost(l));
             // If all are lost, it may be the first that is back.
-            let next = self.sources.next(p.remote, p.local).filter(|l| !self.sources.has_lost(*l));
+            let next = self.sources.next(address.remote(), address.local());
+            let next = next.filter(|l| !self.sources.has_lost(*l));
             if lost && let Some(next) = next {
                 self.change_source(now, path, next);
             }
             // What works now is known soon, and not a heartbeat interval later; but not all is asked at once.
             let p = &mut self.paths[path];
             let monitored = self.state == State::Established && p.settings.heartbeats;
-            if monitored && !(p.proven && p.usable()) && p.heartbeat.outstanding.is_none() {
+            if monitored
+                && !(p.address.is_proven() && p.usable())
+                && p.heartbeat.outstanding.is_none()
+            {
                 let at = now + apart * (asked / burst);
                 p.heartbeat.next = Some(p.heartbeat.next.map_or(at, |next| next.min(at)));
                 asked += 1;

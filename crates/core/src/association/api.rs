@@ -88,7 +88,7 @@ impl Association {
             remote_port: self.identity.remote_port,
             local_tag: self.identity.local_tag,
             remote_tag: self.identity.peer_tag,
-            encapsulation: self.paths[self.paths.primary()].encapsulation,
+            encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
             local_addresses: self.sources.known().to_vec(),
             outbound_streams: self.sender.queue.streams(),
             inbound_streams: self.receiver.as_ref().map_or(0, |r| r.streams),

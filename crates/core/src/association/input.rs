@@ -78,8 +78,7 @@ impl Association {
             //= RFC 6951 5.4-1 5.4-2
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT, or it leaves UDP; only
             // now, with the tag checked.
-            if path.encapsulation != encapsulation {
-                path.encapsulate(encapsulation);
+            if path.encapsulate(encapsulation) {
                 self.moved = true;
             }
         }

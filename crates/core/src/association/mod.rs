@@ -375,7 +375,7 @@ impl Association {
     fn path_changed(&mut self, path: PathId) {
         let p = &mut self.paths[path];
         let (before, state) = p.tell();
-        let event = Event::PathChanged { path, address: p.remote, before, state };
+        let event = Event::PathChanged { path, address: p.address.remote(), before, state };
         self.journal.peer_event(event);
     }
 
@@ -407,6 +407,6 @@ impl Association {
 impl Paths {
     /// Looks a path up by the peer's address.
     pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
-        self.iter().find(|p| p.remote == remote).map(|p: &Path| p.id)
+        self.iter().find(|p| p.address.remote() == remote).map(|p: &Path| p.id)
     }
 }

@@ -29,8 +29,8 @@ impl Paths {
         remotes: &[IpAddr],
         mut make: impl FnMut(PathId, IpAddr, &[Path]) -> Path,
     ) {
-        let primary = self[self.primary].remote;
-        self.list.retain(|p| remotes.contains(&p.remote));
+        let primary = self[self.primary].address.remote();
+        self.list.retain(|p| remotes.contains(&p.address.remote()));
         for remote in remotes {
             if self.list.len() < MAX_PATHS && self.find(*remote).is_none() {
                 let path = make(PathId(self.list.len() as u8), *remote, &self.list);
@@ -140,9 +140,7 @@ impl Paths {
     /// stay.
     pub(crate) fn reset(&mut self, config: &AssociationConfig) {
         for path in &mut self.list {
-            let fresh = Path::new(path.id, path.remote, path.local, path.encapsulation, config);
-            let Path { confirmed, proven, settings, .. } = *path;
-            *path = Path { confirmed, proven, settings, ..fresh };
+            *path = path.restarted(config);
         }
     }
 

@@ -176,7 +176,7 @@ impl Association {
                 // destination address only MUST clear the error counter".
                 if let Some(sent) = ack.unambiguous {
                     self.path_answered(path, sent);
-                    self.paths[path].source_answered(sent);
+                    self.paths[path].address.on_ack(sent);
                 }
                 self.take_rtt_sample(now, path, ack.latest);
             }
@@ -251,7 +251,7 @@ impl Association {
         let p = &mut self.paths[path];
         if let Some(prr) = &mut p.prr {
             let ssthresh = p.control.get().ssthresh();
-            let cwnd = prr.on_ack(bytes, flight, ssthresh, p.max_packet);
+            let cwnd = prr.on_ack(bytes, flight, ssthresh, p.mtu.max_packet());
             p.control.get_mut().set_window(cwnd, ssthresh);
             self.trace_window(now, path, WindowCause::RateReduction);
             return;

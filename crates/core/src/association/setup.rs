@@ -7,14 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
-use super::addresses::{PATIENCE, source_beside};
+use super::addresses::source_beside;
 use super::errors::Errors;
 use super::input::Incoming;
 use super::receiver::Receiver;
 use super::{Abort, Association, Blueprint, Control, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
-use crate::path::{Path, PathId};
+use crate::path::{PATIENCE, Path, PathId};
 use crate::streams::charge;
 use crate::time::Time;
 
@@ -144,7 +144,7 @@ impl Association {
 
     /// The peer's address that our INIT goes to at present.
     pub(crate) fn calls(&self) -> IpAddr {
-        self.paths[self.setup.path].remote
+        self.paths[self.setup.path].address.remote()
     }
 
     fn send_init(&mut self, now: Time) {
@@ -172,7 +172,7 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        let told = self.sources.told(self.paths[PathId(0)].remote, None);
+        let told = self.sources.told(self.paths[PathId(0)].address.remote(), None);
         PeerParameters::write_ours(&told, &self.config, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
@@ -220,7 +220,9 @@ impl Association {
         //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
         // What has answered our INIT may be gone: one packet can be lost, two are a reason to try others.
-        self.paths[path].proven &= self.setup.attempts < PATIENCE;
+        if self.setup.attempts >= PATIENCE {
+            self.paths[path].address.doubt();
+        }
         self.doubt_source(now, path, now);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
@@ -472,7 +474,7 @@ impl Association {
         // D: the peer that answered our INIT is the one that sent this.
         if self.identity.peer_tag == peer.tag && !self.is_closed() {
             self.join_addresses(now, &peer.addresses);
-            peer.addresses = self.paths.iter().map(|p| p.remote).collect();
+            peer.addresses = self.paths.iter().map(|p| p.address.remote()).collect();
         }
         if in_setup {
             self.outbox.clear();

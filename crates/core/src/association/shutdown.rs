@@ -266,7 +266,8 @@ impl Association {
         // works. Of what comes again and again that is not sure: the peer may hear nothing.
         let p = &mut self.paths[incoming.path];
         let answered = incoming.facts.new_data || !incoming.has_data;
-        let way = incoming.is_from_confirmed() && p.local.is_none_or(|l| l == incoming.local);
+        let way =
+            incoming.is_from_confirmed() && p.address.local().is_none_or(|l| l == incoming.local);
         if answered && way && p.clear_errors(now) {
             self.path_changed(incoming.path);
         }

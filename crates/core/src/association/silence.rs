@@ -24,7 +24,7 @@ impl Association {
             srtt: p.rtt.srtt(),
             rttvar: p.rtt.rttvar(),
             in_flight: flight > 0,
-            one_packet: flight <= p.max_packet,
+            one_packet: flight <= p.mtu.max_packet(),
             answered: p.answered,
         }
     }

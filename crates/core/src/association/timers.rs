@@ -31,7 +31,7 @@ impl Association {
         for path in self.paths.iter() {
             consider(path.t3);
             consider(path.heartbeat.next);
-            consider(path.raise_mtu_at.filter(|_| !self.is_closed()));
+            consider(path.mtu.raise_at().filter(|_| !self.is_closed()));
         }
         next
     }
@@ -75,8 +75,8 @@ impl Association {
         }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            if due(self.paths[path].raise_mtu_at) {
-                self.raise_path_mtu(path);
+            if due(self.paths[path].mtu.raise_at()) {
+                self.paths[path].raise_mtu(self.config.mtu);
             }
             if due(self.paths[path].t3) {
                 self.paths[path].t3 = None;
@@ -157,7 +157,7 @@ impl Association {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
-            self.paths[path].unanswered += 1;
+            self.paths[path].address.on_timeout();
             self.doubt_source(now, path, sent);
             if error {
                 self.errors.timeouts += 1;

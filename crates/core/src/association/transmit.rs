@@ -186,7 +186,7 @@ impl Association {
 
     /// Writes lost chunks, the one numbered `from` first.
     fn write_lost(&mut self, packet: &mut DataPacket<'_>, from: u64) {
-        let max = self.paths[packet.path].max_packet;
+        let max = self.paths[packet.path].mtu.max_packet();
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = self.may_send_data();
         let views = self.retransmission_views(packet.now);
@@ -276,7 +276,7 @@ impl Association {
     fn write_new(&mut self, packet: &mut DataPacket<'_>) {
         let DataPacket { now, path, writer, carried } = packet;
         let (now, path) = (*now, *path);
-        let max = self.paths[path].max_packet.max(padded(writer.len()));
+        let max = self.paths[path].mtu.max_packet().max(padded(writer.len()));
         let max_payload = self.max_payload();
         while let Some(len) = self.sender.queue.next_len(max_payload) {
             let allowed = if carried.new > 0 {

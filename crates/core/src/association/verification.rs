@@ -78,8 +78,8 @@ impl Association {
         let unconfirmed = self.paths.iter().filter(|p| !p.confirmed && self.setup.attempts > 1);
         let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent).map(|p| p.id) else { return };
         let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
-        let cost = len + headers(self.paths[path].remote, self.paths[path].encapsulation);
-        if len > self.paths[path].max_packet || cost > self.probes.credit {
+        let cost = len - PROBE_LEN + self.probe_len(path);
+        if len > self.paths[path].mtu.max_packet() || cost > self.probes.credit {
             return;
         }
         self.probes.credit -= cost;
@@ -96,8 +96,8 @@ impl Association {
 
     /// Bytes of a probe, IP and UDP headers included.
     fn probe_len(&self, path: PathId) -> usize {
-        let Path { remote, encapsulation, .. } = self.paths[path];
-        PROBE_LEN + headers(remote, encapsulation)
+        let address = &self.paths[path].address;
+        PROBE_LEN + headers(address.remote(), address.encapsulation())
     }
 
     /// The peer has sent so many bytes, IP and UDP headers included.

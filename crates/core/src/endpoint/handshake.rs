@@ -245,7 +245,7 @@ impl Endpoint {
                 // To another address than the INIT came from it leaves from where our own INIT does, whose
                 // turn that is, too: the address at which the INIT arrived may have no way there, or be of
                 // another family. §5.1.2: what the INIT ACK does not list is what its own addresses show.
-                let ours = a.paths.find(to).and_then(|path| a.paths[path].local);
+                let ours = a.paths.find(to).and_then(|path| a.paths[path].address.local());
                 let from = ours.filter(|_| to != datagram.source).unwrap_or(answer.from);
                 let addresses = sources.told(to, Some(from));
                 return Some(Answer { tie_tags: (0, 0), addresses, to, from, ..answer });

@@ -104,9 +104,9 @@ impl Index {
         let identity = association.identity;
         association.indexed.extend(association.paths.iter().map(|path| PeerKey {
             local_port: identity.local_port,
-            address: path.remote,
+            address: path.address.remote(),
             remote_port: identity.remote_port,
-            encapsulation: path.encapsulation,
+            encapsulation: path.address.encapsulation(),
         }));
         for key in &association.indexed {
             // An address that another association has is not taken from it (RFC 5062 §2).

@@ -1,7 +1,9 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
+mod address;
 mod calm;
 mod heartbeat;
+mod mtu;
 pub(crate) mod pacing;
 pub(crate) mod queue_limit;
 mod rtt;
@@ -15,16 +17,17 @@ mod windowed;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_wire::COMMON_HEADER_LEN;
-
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
 use crate::congestion::prr::Prr;
 pub use crate::ids::{PathId, PathState};
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
+use address::Address;
+pub(crate) use address::PATIENCE;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
+use mtu::{Headers, Mtu};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
 pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
@@ -44,16 +47,7 @@ pub(crate) struct RttProbe {
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) id: PathId,
-    pub(crate) remote: IpAddr,
-    /// Our source address towards it, one that the peer knows of; `None` leaves it to the carrier.
-    pub(crate) local: Option<IpAddr>,
-    /// Since when.
-    pub(crate) source_since: Time,
-    /// The peer has answered what left from there.
-    pub(crate) proven: bool,
-    //= RFC 6951 5.1-1
-    /// The peer's UDP port (RFC 6951).
-    pub(crate) encapsulation: Option<u16>,
+    pub(crate) address: Address,
     /// Verified to belong to the peer (RFC 9260 §5.4).
     pub(crate) confirmed: bool,
     /// Not beyond Path.Max.Retrans.
@@ -73,16 +67,9 @@ pub(crate) struct Path {
     pub(crate) rtt: RttEstimator,
     pub(crate) calm: Calm,
     pub(crate) control: Controller,
-    /// Path MTU: bytes of the largest IP packet.
-    pub(crate) mtu: usize,
-    /// It is even smaller than what packets are made for: routers fragment them.
-    pub(crate) beneath_mtu: bool,
-    /// When a larger one may be tried, after ICMP has lowered it.
-    pub(crate) raise_mtu_at: Option<Time>,
+    pub(crate) mtu: Mtu,
     /// When ICMP last said that the destination is unreachable, and was believed.
     pub(crate) unreachable_at: Option<Time>,
-    /// Bytes of the largest SCTP packet that fits the path MTU.
-    pub(crate) max_packet: usize,
     pub(crate) rtt_probe: Option<RttProbe>,
     /// When the RTT was measured last.
     pub(crate) measured_at: Time,
@@ -103,12 +90,6 @@ pub(crate) struct Path {
     pub(crate) timeouts: u64,
     /// T3-rtx expirations since data sent here was last acknowledged.
     pub(crate) timeouts_in_a_row: u32,
-    /// The same since what left from `local` was acknowledged for sure. Heartbeats do not count: where they get
-    /// through, what is larger need not.
-    pub(crate) unanswered: u32,
-    /// A source that was left because of that, though heartbeats from there were answered: they do not bring it
-    /// back.
-    pub(crate) shunned: Option<IpAddr>,
     /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
     pub(crate) spared_backoff: Option<u64>,
     /// Such expirations that were too early, since the RTT was measured.
@@ -146,16 +127,12 @@ impl Path {
         encapsulation: Option<u16>,
         config: &AssociationConfig,
     ) -> Path {
-        let max_packet = max_packet(config.mtu, remote, encapsulation.is_some());
-        let pmdcs = max_packet - COMMON_HEADER_LEN;
+        let mtu = Mtu::new(config.mtu, Headers::new(remote, encapsulation));
+        let pmdcs = mtu.pmdcs();
         let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
         Path {
             id,
-            remote,
-            local,
-            source_since: Time::ZERO,
-            proven: false,
-            encapsulation,
+            address: Address::new(remote, local, encapsulation),
             confirmed: false,
             active: true,
             errors: 0,
@@ -168,11 +145,8 @@ impl Path {
             calm: Calm::default(),
             //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
-            mtu: config.mtu,
-            beneath_mtu: false,
-            raise_mtu_at: None,
+            mtu,
             unreachable_at: None,
-            max_packet,
             rtt_probe: None,
             measured_at: Time::ZERO,
             t3: None,
@@ -184,8 +158,6 @@ impl Path {
             heartbeat: HeartbeatState::default(),
             timeouts: 0,
             timeouts_in_a_row: 0,
-            unanswered: 0,
-            shunned: None,
             spared_backoff: None,
             early_timeouts: 0,
             prr: None,
@@ -204,19 +176,46 @@ impl Path {
         }
     }
 
-    /// Sends to another UDP port of the peer, or on raw IP, from now on.
-    pub(crate) fn encapsulate(&mut self, port: Option<u16>) {
-        if self.encapsulation != port {
-            self.encapsulation = port;
-            self.set_mtu(self.mtu);
+    /// The peer has restarted: what was measured is forgotten. Confirmation and settings stay.
+    pub(crate) fn restarted(&self, config: &AssociationConfig) -> Path {
+        let Path { id, confirmed, settings, .. } = *self;
+        let address = self.address.restarted();
+        let (remote, local) = (address.remote(), address.local());
+        let fresh = Path::new(id, remote, local, address.encapsulation(), config);
+        Path { address, confirmed, settings, ..fresh }
+    }
+
+    const fn headers(&self) -> Headers {
+        Headers::new(self.address.remote(), self.address.encapsulation())
+    }
+
+    /// Sends to another UDP port of the peer, or on raw IP, from now on; `true` if that is news.
+    pub(crate) fn encapsulate(&mut self, port: Option<u16>) -> bool {
+        let is_news = self.address.encapsulate(port);
+        if is_news {
+            self.mtu.on_headers(self.headers());
+            self.follow_mtu();
         }
+        is_news
+    }
+
+    /// A router reports that no more than `mtu` bytes get through, 0 if it does not say how many. Returns the
+    /// bytes for chunks in the largest packet that does; `None` if that is no news.
+    pub(crate) fn lower_mtu(&mut self, now: Time, mtu: usize) -> Option<usize> {
+        let room = self.mtu.lower(now, mtu, self.headers())?;
+        self.follow_mtu();
+        Some(room)
+    }
+
+    /// Tries the configured MTU again: it is time.
+    pub(crate) fn raise_mtu(&mut self, mtu: usize) {
+        self.mtu.raise(mtu, self.headers());
+        self.follow_mtu();
     }
 
     //= RFC 9260 7.2-3
-    /// The path MTU changes, and with it what a packet holds (PMDCS), also for congestion control.
-    pub(crate) fn set_mtu(&mut self, mtu: usize) {
-        self.mtu = mtu;
-        self.max_packet = max_packet(mtu, self.remote, self.encapsulation.is_some());
+    /// The path MTU has changed, and with it what a packet holds (PMDCS), also for congestion control.
+    fn follow_mtu(&mut self) {
         let pmdcs = self.pmdcs();
         self.control.get_mut().set_pmdcs(pmdcs);
         if let Some(limit) = &mut self.queue_limit {
@@ -259,13 +258,20 @@ impl Path {
     /// Packets leave from `local` from now on: another way, whose capacity is unknown. RTO stays until it
     /// is measured.
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
-        self.local = Some(local);
-        self.source_since = now;
-        let (pmdcs, ipv6) = (self.pmdcs(), self.remote.is_ipv6());
+        self.address.leave_from(now, local);
+        let (pmdcs, ipv6) = (self.pmdcs(), self.address.remote().is_ipv6());
         self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
         self.prr = None;
-        self.proven = false;
-        self.unanswered = 0;
+    }
+
+    /// Whether the source is to be left for another.
+    pub(crate) fn doubts_source(&self) -> bool {
+        self.address.is_doubtful(self.failures)
+    }
+
+    /// The source is left because data from there is not answered: heartbeats do not bring it back.
+    pub(crate) fn shun_source(&mut self) {
+        self.address.shun(self.failures);
     }
 
     /// Losses for each chunk that left here for the first time.
@@ -274,8 +280,9 @@ impl Path {
     }
 
     /// Path MTU Data Chunk Size: bytes for chunks in one packet.
+    #[inline]
     pub(crate) fn pmdcs(&self) -> usize {
-        self.max_packet - COMMON_HEADER_LEN
+        self.mtu.pmdcs()
     }
 
     pub(crate) fn rto(&self) -> Duration {
@@ -350,8 +357,7 @@ impl Path {
     /// The peer answered over this path what was first sent at `sent`; `true` if that changed the state.
     pub(crate) fn clear_errors(&mut self, sent: Time) -> bool {
         let before = self.state();
-        // Earlier it left from another source, of which alone the answer tells.
-        self.proven |= sent >= self.source_since;
+        self.address.on_answer(sent);
         self.errors = 0;
         self.failures = 0;
         self.missed = [0; 2];
@@ -361,20 +367,13 @@ impl Path {
         before != self.state()
     }
 
-    /// Data that was first sent at `sent`, and on this path alone, is acknowledged.
-    pub(crate) fn source_answered(&mut self, sent: Time) {
-        if sent >= self.source_since {
-            self.unanswered = 0;
-        }
-    }
-
     pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {
         let control = self.control.get();
         PathStats {
             id: self.id,
-            remote: self.remote,
-            local: self.local,
-            encapsulation: self.encapsulation,
+            remote: self.address.remote(),
+            local: self.address.local(),
+            encapsulation: self.address.encapsulation(),
             state: self.state(),
             primary,
             cwnd: control.cwnd(),
@@ -387,21 +386,13 @@ impl Path {
             min_rtt: self.rtt.least(),
             errors: self.errors,
             settings: self.settings,
-            mtu: self.mtu,
+            mtu: self.mtu.bytes(),
             timeouts: self.timeouts,
             heartbeats_sent: self.heartbeat.sent,
             heartbeats_acked: self.heartbeat.acked,
             counters: self.counters,
         }
     }
-}
-
-//= RFC 6951 5.6-1 5.6-2
-/// Bytes left for an SCTP packet in an IP packet of `mtu` bytes, a multiple of 4.
-pub(crate) fn max_packet(mtu: usize, remote: IpAddr, encapsulated: bool) -> usize {
-    let ip = if remote.is_ipv6() { 40 } else { 20 };
-    let udp = if encapsulated { 8 } else { 0 };
-    (mtu - ip - udp) & !3
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ impl Association {
         if all_sent && bundling::fast_retransmit::fills(self.profile(), thin, cause) {
             let copies = Copies {
                 end: self.sender.board.next_seq(),
-                room: self.paths[packet.path].max_packet.saturating_sub(packet.writer.len()),
+                room: self.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
                 overdue: self.profile().bundle_fast_retransmit.overdue(),
             };
             self.write_copies(packet, &copies);
@@ -43,7 +43,7 @@ impl Association {
         let queue = &self.sender.queue;
         // An upper bound: headers and padding of every message.
         let new = queue.bytes() + queue.messages() * (DATA_HEADER_LEN + 3);
-        let left = self.paths[packet.path].max_packet.saturating_sub(packet.writer.len());
+        let left = self.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
         let room = bundling::new_data::room(self.profile(), thin, left, new);
         if room > 0 && !self.sender.board.is_empty() {
             let overdue = self.profile().bundle_new.overdue();
@@ -60,7 +60,7 @@ impl Association {
         let mut packet = self.begin_data(now, path, buffer);
         // While thin the probe carries all that fits: the losses need not be asked about.
         let bundle = &self.profile().bundle_fast_retransmit;
-        let left = self.paths[path].max_packet.saturating_sub(packet.writer.len());
+        let left = self.paths[path].mtu.max_packet().saturating_sub(packet.writer.len());
         if bundle.enabled && self.sender.is_thin() && left > reserved {
             let overdue = bundle.overdue();
             let room = left - reserved;
@@ -82,7 +82,7 @@ impl Association {
                 continue;
             }
             let mut packet = self.begin_data(now, path, buffer);
-            let max = self.paths[path].max_packet;
+            let max = self.paths[path].mtu.max_packet();
             for seq in seqs {
                 let size = self.sender.board.get(seq).map_or(0, Outstanding::size);
                 let fits = packet.writer.len() + size <= max || packet.carried.is_empty();

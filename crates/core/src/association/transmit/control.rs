@@ -59,7 +59,7 @@ impl Association {
             writer.finish();
             return Some(path);
         }
-        let max = self.paths[path].max_packet;
+        let max = self.paths[path].mtu.max_packet();
         while let Some((next_path, next)) = self.outbox.front() {
             let fits = writer.len() + next.len_bound() <= max;
             let bundles =
@@ -130,7 +130,7 @@ impl Association {
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
     pub(super) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, path: PathId) {
-        let max = self.paths[path].max_packet;
+        let max = self.paths[path].mtu.max_packet();
         let multipath = &self.profile().multipath;
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
         let Some(receiver) = &mut self.receiver else { return };
@@ -166,7 +166,7 @@ impl Association {
 
     /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
     pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
-        let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].max_packet;
+        let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
         if self.sender.extensions.timestamp
             && fits
             && let Some(receiver) = &self.receiver
