@@ -109,7 +109,7 @@ impl Association {
             let p = &mut self.paths[path];
             p.rtt.reconfigure(&config.profile.rto, min);
             let latest = now + p.rto();
-            p.t3 = p.t3.map(|at| at.min(latest));
+            p.t3.hasten(latest);
             let own = self.paths[path].settings;
             self.configure_path(now, path, own.follow(self.profile(), &config.profile));
         }

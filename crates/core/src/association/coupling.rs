@@ -22,7 +22,7 @@ impl Association {
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
         if self.paths[path].control.get().is_coupled() {
             let in_use = |p: &&Path| {
-                let sent = p.last_measurable;
+                let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
                 p.usable() && (recently || self.sender.board.flight(p.id) > 0)
             };

@@ -151,7 +151,7 @@ impl Association {
         let p = &self.paths[path];
         // §8.3: idle is a path over which nothing that can measure the RTT was sent within the
         // heartbeat period; a heartbeat can, answered or not.
-        let last = p.last_measurable.max(lost.map_or(Time::ZERO, |info| info.sent));
+        let last = p.timed.measurable_at().max(lost.map_or(Time::ZERO, |info| info.sent));
         let wait = self.heartbeat_wait(path);
         let idle = now.since(last);
         if !probing && last != Time::ZERO && idle < wait {
@@ -269,9 +269,8 @@ impl Association {
         let rtt = &mut self.paths[path].rtt;
         let sample = rtt.elapsed(sent, now);
         rtt.sample(sample);
-        self.paths[path].spared_backoff = None;
-        self.paths[path].early_timeouts = 0;
-        self.paths[path].measured_at = now;
+        self.paths[path].t3.on_rtt();
+        self.paths[path].timed.on_rtt(now);
         let rtt = &mut self.paths[path].rtt;
         if let Some(probe) = &mut self.sender.recovery.probe {
             probe.on_rtt();

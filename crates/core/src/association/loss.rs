@@ -92,12 +92,8 @@ impl Association {
         }
         for path in self.paths.iter_mut() {
             let early = |until: u64| self.sender.duplicates.iter().any(|seq| *seq <= until);
-            if path.spared_backoff.is_some_and(early) {
-                path.spared_backoff = None;
-                path.early_timeouts += 1;
-                if path.early_timeouts > 1 {
-                    path.rtt.back_off(&profile);
-                }
+            if path.t3.was_early(early) {
+                path.rtt.back_off(&profile);
             }
         }
     }
@@ -321,7 +317,7 @@ impl Association {
 
     /// T3-rtx of `path` is about to cut its window.
     pub(super) fn note_timeout(&mut self, path: PathId) {
-        let timeouts = self.paths[path].timeouts_in_a_row;
+        let timeouts = self.paths[path].t3.in_a_row();
         let cut = self.cut(path, timeouts);
         let board = &self.sender.board;
         let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
@@ -400,7 +396,7 @@ impl Association {
         let probe_due = self.probe_deadline().is_some_and(|at| at <= now);
         let earliest = self.sender.board.earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(now, path, seq));
-        let t3_due = self.paths[path].t3.is_some_and(|t3| t3 <= now);
+        let t3_due = self.paths[path].t3.is_due(now);
         let sender = &mut self.sender;
         let mut decisions = std::mem::take(&mut sender.decisions);
         decisions.clear();
@@ -419,7 +415,7 @@ impl Association {
             }
             if decisions.probe.is_some() || decisions.probes_new {
                 let (thin, p) = (self.sender.is_thin(), &mut self.paths[path]);
-                let in_a_row = p.timeouts_in_a_row.saturating_add(1);
+                let in_a_row = p.t3.in_a_row().saturating_add(1);
                 if t3_due && !thin_no_backoff::keeps_rto(&self.config.profile, thin, in_a_row) {
                     // RFC 9260 §6.3.3 E2: the probe stands for this expiration.
                     p.rtt.back_off(&self.config.profile);
@@ -460,7 +456,7 @@ impl Association {
     /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2).
     pub(super) fn probe_deadline(&self) -> Option<Time> {
         let at = self.sender.recovery.probe.as_ref()?.deadline()?;
-        let t3 = self.paths[self.paths.data_path()].t3;
+        let t3 = self.paths[self.paths.data_path()].t3.deadline();
         Some(t3.map_or(at, |t3| t3.min(at)))
     }
 }

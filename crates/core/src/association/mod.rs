@@ -349,7 +349,7 @@ impl Association {
         self.sender.zero_window.probe_at = None;
         self.patience.stop();
         for path in self.paths.iter_mut() {
-            path.t3 = None;
+            path.t3.stop();
             path.heartbeat.next = None;
         }
     }

@@ -240,7 +240,7 @@ impl Association {
     /// The policies of the papers compare paths that work. Of one that does not, a good round-trip time
     /// or window is a memory: it would be chosen for ever, while another one works.
     fn promising(&self, paths: &[PathView]) -> PathViews {
-        let comes_through = |p: &&PathView| self.paths[p.id].timeouts_in_a_row <= 1;
+        let comes_through = |p: &&PathView| self.paths[p.id].t3.in_a_row() <= 1;
         let found: PathViews = paths.iter().filter(comes_through).copied().collect();
         if found.is_empty() { paths.into() } else { found }
     }
@@ -250,7 +250,7 @@ impl Association {
     /// path. Then it goes round the paths, whatever the policy, as with one path at a time (RFC 9260
     /// §6.4.1).
     fn is_in_vain(&self, chunk: &Outstanding) -> bool {
-        chunk.transmissions > 1 || self.paths[chunk.path].timeouts_in_a_row > 1
+        chunk.transmissions > 1 || self.paths[chunk.path].t3.in_a_row() > 1
     }
 
     /// Whether chunks that leave again can be struck again.

@@ -169,7 +169,7 @@ impl Association {
             if ack.chunks > 0 {
                 self.paths[path].answered = now;
                 self.paths[path].one_packet = false;
-                self.paths[path].timeouts_in_a_row = 0;
+                self.paths[path].t3.on_ack();
                 //= RFC 7829 3.2-17 3.2-18
                 // §8.2: the ack of what was sent again on another path may belong to either: it
                 // does not count. RFC 7829 §3.2 rule 10: chunks "that have been transmitted to one
@@ -214,9 +214,8 @@ impl Association {
     //= RFC 9260 6.3.1-4
     /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.
     fn take_rtt_sample(&mut self, now: Time, path: PathId, latest: Option<LatestAck>) {
-        let Some(probe) = self.paths[path].rtt_probe else { return };
-        if self.sender.board.is_acked(probe.seq) {
-            self.paths[path].rtt_probe = None;
+        let board = &self.sender.board;
+        if let Some(probe) = self.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
             let delay = self.profile().tail_loss_probe.max_sack_delay();
             if probe.asked {
                 self.paths[path].rtt.spare_delay(delay);
@@ -293,9 +292,9 @@ impl Association {
             let path = PathId(i as u8);
             let outstanding = self.sender.board.earliest(path).is_some();
             let earliest = outcome.paths.get(i).is_some_and(|p| p.earliest);
-            match t3_rtx::after_sack(outstanding, earliest, self.paths[path].t3.is_some()) {
+            match t3_rtx::after_sack(outstanding, earliest, self.paths[path].t3.is_running()) {
                 TimerAction::Keep => {}
-                TimerAction::Stop => self.paths[path].t3 = None,
+                TimerAction::Stop => self.paths[path].t3.stop(),
                 TimerAction::Restart => self.restart_t3(now, path),
             }
         }
@@ -316,14 +315,14 @@ impl Association {
         let rto = self.paths[path].rto();
         let wait = rto_restart::wait(parameters, rto, age, packets, granularity);
         let at = self.paths[path].rtt.expiry(now, now + wait);
-        self.paths[path].t3 = Some(at);
+        self.paths[path].t3.start(at);
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 
     //= RFC 9260 6.1-21 6.3.3-1
     pub(super) fn arm_t3(&mut self, now: Time, path: PathId) {
-        let undoubled = self.paths[path].undoubled.take().filter(|(when, _)| *when == now);
-        let rto = undoubled.map_or(self.paths[path].rto(), |(_, rto)| rto);
+        let undoubled = self.paths[path].t3.take_undoubled(now);
+        let rto = undoubled.unwrap_or(self.paths[path].rto());
         // A probe of a closed window is owed an answer like anything else.
         let mut wait = self.start_patience(now, path, rto);
         if self.sender.zero_window.probing {
@@ -332,7 +331,7 @@ impl Association {
             wait = (rto * (1 << doublings)).min(self.profile().rto.max());
         }
         let at = self.paths[path].rtt.expiry(now, now + wait);
-        self.paths[path].t3 = Some(at);
+        self.paths[path].t3.start(at);
         self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
     }
 

@@ -29,7 +29,7 @@ impl Association {
             consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
         }
         for path in self.paths.iter() {
-            consider(path.t3);
+            consider(path.t3.deadline());
             consider(path.heartbeat.next);
             consider(path.mtu.raise_at().filter(|_| !self.is_closed()));
         }
@@ -78,8 +78,8 @@ impl Association {
             if due(self.paths[path].mtu.raise_at()) {
                 self.paths[path].raise_mtu(self.config.mtu);
             }
-            if due(self.paths[path].t3) {
-                self.paths[path].t3 = None;
+            if self.paths[path].t3.is_due(now) {
+                self.paths[path].t3.stop();
                 self.on_t3(now, path);
             }
             if due(self.paths[path].heartbeat.next) {
@@ -104,13 +104,13 @@ impl Association {
         if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
             && at > now
         {
-            self.paths[path].t3 = Some(at);
+            self.paths[path].t3.start(at);
             self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
             return;
         }
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
-        self.paths[path].timeouts += 1;
+        self.paths[path].t3.on_expired();
         //= RFC 9260 6.1-6
         // §6.1 A: a peer that answers and keeps its window closed lives: that is no error. What is
         // sent again before the window opens is a probe like any other.
@@ -122,16 +122,15 @@ impl Association {
         if !probe_answered {
             let thin = self.sender.is_thin();
             let p = &mut self.paths[path];
-            p.timeouts_in_a_row = p.timeouts_in_a_row.saturating_add(1);
+            p.t3.on_unanswered();
             p.prr = None;
             self.note_timeout(path);
             let p = &mut self.paths[path];
-            if guess_at.is_some() && thin_no_backoff::keeps_rto(&profile, thin, p.timeouts_in_a_row)
-            {
-                p.spared_backoff = Some(self.sender.board.next_seq() - 1);
+            if guess_at.is_some() && thin_no_backoff::keeps_rto(&profile, thin, p.t3.in_a_row()) {
+                p.t3.on_spared(self.sender.board.next_seq() - 1);
             } else {
                 // E2
-                p.undoubled = profile.t3_rtx.backs_off_late.then(|| (now, p.rto()));
+                p.t3.on_doubled(now, profile.t3_rtx.backs_off_late.then(|| p.rtt.rto()));
                 p.rtt.back_off(&profile);
             }
         }
@@ -143,7 +142,7 @@ impl Association {
             self.sender.zero_window.probes += 1;
         } else {
             // E1
-            let again = self.paths[path].timeouts_in_a_row > 1;
+            let again = self.paths[path].t3.in_a_row() > 1;
             self.tell_control(now, path, |control, coupled| control.on_timeout(again, &coupled));
             self.paths[path].one_packet = profile.congestion.one_packet_after_timeout;
             self.trace_window(now, path, WindowCause::Timeout);
@@ -172,7 +171,7 @@ impl Association {
         for p in self.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
             p.fast_recovery_exit = None;
         }
-        self.paths[path].rtt_probe = None;
+        self.paths[path].timed.cancel();
         //= RFC 9260 6.3.3-2
         // E3: everything outstanding on the path is lost; one packet of it leaves at once.
         let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
@@ -203,7 +202,7 @@ impl Association {
             for seq in in_flight {
                 self.lose(now, seq, cause);
             }
-            self.paths[path].rtt_probe = None;
+            self.paths[path].timed.cancel();
         }
     }
 }

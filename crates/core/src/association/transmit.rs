@@ -12,7 +12,7 @@ use tresse_wire::{CommonHeader, DataFlags, PacketWriter, data_chunk_len, padded}
 use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
-use crate::path::{PathId, RttProbe};
+use crate::path::PathId;
 use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::timer::tail_loss_probe::NewData;
@@ -219,10 +219,10 @@ impl Association {
             let concurrent = self.is_concurrent();
             for p in self.paths.iter_mut() {
                 let spoilt = |probe: u64| if concurrent { probe == seq } else { probe >= seq };
-                p.rtt_probe = p.rtt_probe.filter(|probe| !spoilt(probe.seq));
+                p.timed.spoil(spoilt);
             }
             let earliest = self.sender.board.earliest(path) == Some(seq);
-            let running = self.paths[path].t3.is_some();
+            let running = self.paths[path].t3.is_running();
             let action = t3_rtx::after_transmission(&self.config.profile, cause, earliest, running);
             packet.carried.restart_t3 |= action == TimerAction::Restart;
             packet.carried.retransmitted += 1;
@@ -359,12 +359,8 @@ impl Association {
         let sent = Sent { now, path, seq, again: None, bytes: size, end, calm, asks };
         self.sender.recovery.on_sent(&sent);
         self.journal.stats.data_chunks_sent += 1;
-        //= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3
-        // §6.3.1 C4: one measurement per round trip.
-        let asked = carried.asks_for_sack;
-        self.paths[path].rtt_probe.get_or_insert(RttProbe { seq, sent: now, asked });
-        self.paths[path].last_measurable = now;
-        let running = self.paths[path].t3.is_some();
+        self.paths[path].timed.on_sent(now, seq, carried.asks_for_sack);
+        let running = self.paths[path].t3.is_running();
         let action = t3_rtx::after_transmission(&self.config.profile, None, false, running);
         carried.restart_t3 |= action == TimerAction::Restart;
         self.journal.trace(now, || TraceEvent::Sent {

@@ -11,7 +11,9 @@ pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
 mod settings;
 pub(crate) mod source;
+mod t3;
 mod ticks;
+mod timed;
 mod windowed;
 
 use std::net::IpAddr;
@@ -32,16 +34,9 @@ use pacing::Pacer;
 use queue_limit::QueueLimit;
 pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
 pub use settings::PathSettings;
+use t3::T3;
+use timed::Timed;
 pub(crate) use windowed::Windowed;
-
-/// A chunk whose acknowledgement will be a round-trip time sample.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RttProbe {
-    pub(crate) seq: u64,
-    pub(crate) sent: Time,
-    /// Its SACK was asked for at once (RFC 7053).
-    pub(crate) asked: bool,
-}
 
 /// A destination address with its timers, estimates and congestion state.
 #[derive(Debug)]
@@ -70,30 +65,15 @@ pub(crate) struct Path {
     pub(crate) mtu: Mtu,
     /// When ICMP last said that the destination is unreachable, and was believed.
     pub(crate) unreachable_at: Option<Time>,
-    pub(crate) rtt_probe: Option<RttProbe>,
-    /// When the RTT was measured last.
-    pub(crate) measured_at: Time,
-    /// When T3-rtx expires, if it runs.
-    pub(crate) t3: Option<Time>,
-    /// RTO before the expiration of this moment doubled it: what is sent again at the same moment arms the
-    /// timer with it (`t3_rtx.backs_off_late`).
-    pub(crate) undoubled: Option<(Time, Duration)>,
+    pub(crate) timed: Timed,
+    pub(crate) t3: T3,
     /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
     /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
     pub(crate) flight_at_send: usize,
     pub(crate) last_data_sent: Time,
-    /// When a chunk that can measure the RTT was sent last: then the path is not idle.
-    pub(crate) last_measurable: Time,
     /// T3-rtx expired, and nothing that was sent here has been acknowledged since.
     pub(crate) one_packet: bool,
     pub(crate) heartbeat: HeartbeatState,
-    pub(crate) timeouts: u64,
-    /// T3-rtx expirations since data sent here was last acknowledged.
-    pub(crate) timeouts_in_a_row: u32,
-    /// RTO was not doubled at the last expiration; the highest sequence number sent by then.
-    pub(crate) spared_backoff: Option<u64>,
-    /// Such expirations that were too early, since the RTT was measured.
-    pub(crate) early_timeouts: u32,
     /// Proportional Rate Reduction, during fast recovery (RFC 6937).
     pub(crate) prr: Option<Prr>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
@@ -147,19 +127,12 @@ impl Path {
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             mtu,
             unreachable_at: None,
-            rtt_probe: None,
-            measured_at: Time::ZERO,
-            t3: None,
-            undoubled: None,
+            timed: Timed::default(),
+            t3: T3::default(),
             flight_at_send: 0,
             last_data_sent: Time::ZERO,
-            last_measurable: Time::ZERO,
             one_packet: false,
             heartbeat: HeartbeatState::default(),
-            timeouts: 0,
-            timeouts_in_a_row: 0,
-            spared_backoff: None,
-            early_timeouts: 0,
             prr: None,
             fast_recovery_exit: None,
             burst_credit: 0,
@@ -231,7 +204,7 @@ impl Path {
 
     /// Smoothed RTT; or how long the measurement under way has taken, once that is more than RTO.
     pub(crate) fn round_trip(&self, now: Time) -> Option<Duration> {
-        let pending = self.rtt_probe.as_ref().map(|probe| now.since(probe.sent));
+        let pending = self.timed.age(now);
         self.rtt.srtt().max(pending.filter(|age| *age > self.rto()))
     }
 
@@ -387,7 +360,7 @@ impl Path {
             errors: self.errors,
             settings: self.settings,
             mtu: self.mtu.bytes(),
-            timeouts: self.timeouts,
+            timeouts: self.t3.expirations(),
             heartbeats_sent: self.heartbeat.sent,
             heartbeats_acked: self.heartbeat.acked,
             counters: self.counters,
@@ -406,7 +379,7 @@ mod tests {
         assert_eq!(path.round_trip(Time::ZERO), None);
         path.rtt.sample(Duration::from_millis(50));
         let sent = Time::from_millis(1000);
-        path.rtt_probe = Some(RttProbe { seq: 1, sent, asked: false });
+        path.timed.on_sent(sent, 1, false);
         let after = |waited| path.round_trip(sent + waited).unwrap();
         assert_eq!(after(path.rto()), Duration::from_millis(50));
         let late = path.rto() + Duration::from_millis(1);

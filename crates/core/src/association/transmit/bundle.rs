@@ -102,7 +102,7 @@ impl Association {
         let Copies { end, mut room, overdue } = *copies;
         let (now, path) = (packet.now, packet.path);
         let p = &self.paths[path];
-        let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.measured_at);
+        let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
         let overdue_age = overdue.map(|n| self.sender.recovery.overdue.age(path, srtt, rttvar, n));
         for seq in self.sender.board.cumulative() + 1..end {
             let Some(chunk) = self.sender.board.get(seq) else { break };
@@ -116,7 +116,7 @@ impl Association {
             // A chunk that is sent again spoils its measurement (Karn, §6.3.1 C5). When none has
             // come for a while the one being timed is left alone.
             let starving = srtt.is_none_or(|srtt| now.since(measured_at) > 8 * srtt);
-            let timed = self.paths[path].rtt_probe.is_some_and(|probe| probe.seq == seq);
+            let timed = self.paths[path].timed.is(seq);
             if timed && starving && overdue.is_none() && packet.carried.retransmitted == 0 {
                 continue;
             }
@@ -140,12 +140,12 @@ impl Association {
         // does that: on a dead path a stream of new data would put the expiration off for ever.
         let first = self.sender.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);
         let earliest = first && self.sender.board.earliest(path) == Some(seq);
-        let running = self.paths[path].t3.is_some();
+        let running = self.paths[path].t3.is_running();
         let profile = &self.config.profile;
         let action = t3_rtx::after_transmission(profile, Some(cause), earliest, running);
         packet.carried.restart_t3 |= action == TimerAction::Restart;
         for p in self.paths.iter_mut() {
-            p.rtt_probe = p.rtt_probe.filter(|probe| probe.seq != seq);
+            p.timed.spoil(|timed| timed == seq);
         }
         packet.carried.copies += 1;
     }
