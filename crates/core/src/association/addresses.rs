@@ -94,7 +94,9 @@ impl Association {
             let local = source_beside(sources, remote, others);
             let mut path = Path::new(id, remote, local, encapsulation, config);
             // §5.4 rule 2: who brings the cookie has received it there.
-            path.confirmed = Some(&remote) == addresses.first();
+            if Some(&remote) == addresses.first() {
+                path.reachability.confirm();
+            }
             path.heartbeat.next = monitored.then_some(now);
             path
         });
@@ -174,7 +176,7 @@ impl Association {
         // RFC 7829 §3.2 rule 5: "if the Path Heartbeat function is disabled for the destination address in
         // question, HEARTBEATs MUST NOT be sent."
         // RFC 9260 §5.4: what probes an unconfirmed address is limited by HB.Max.Burst.
-        if !p.confirmed || !p.settings.heartbeats {
+        if !p.is_confirmed() || !p.settings.heartbeats {
             return;
         }
         let mut others = self.sources.others(p.address.remote(), p.address.local());

@@ -140,7 +140,7 @@ impl Association {
     /// SET PRIMARY.
     pub(crate) fn set_primary(&mut self, path: PathId) -> Result<(), AssociationError> {
         let p = self.paths.get(path).ok_or(AssociationError::NoPath)?;
-        if !p.confirmed {
+        if !p.is_confirmed() {
             return Err(AssociationError::WrongState("the address is not confirmed yet"));
         }
         self.paths.set_primary(path);

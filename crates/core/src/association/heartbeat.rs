@@ -20,7 +20,7 @@ impl Association {
     pub(super) fn start_heartbeats(&mut self, now: Time) {
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            self.paths[path].heartbeat.next = if self.paths[path].confirmed {
+            self.paths[path].heartbeat.next = if self.paths[path].is_confirmed() {
                 self.paths[path].settings.heartbeats.then(|| now + self.heartbeat_wait(path))
             } else {
                 Some(now)
@@ -38,9 +38,7 @@ impl Association {
     pub(crate) fn configure_path(&mut self, now: Time, path: PathId, settings: PathSettings) {
         let p = &mut self.paths[path];
         let state = p.state();
-        let before = std::mem::replace(&mut p.settings, settings);
-        // A lower threshold holds for the errors that there are.
-        p.active &= p.errors <= settings.max_retrans;
+        let before = p.configure(settings);
         if p.state() != state {
             self.path_changed(path);
             self.probe_failed(now, path);
@@ -48,7 +46,7 @@ impl Association {
         let p = &self.paths[path];
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
         // The answer to a heartbeat is waited for in any case, and so is a confirmation.
-        let waits = !p.confirmed || p.heartbeat.outstanding.is_some();
+        let waits = !p.is_confirmed() || p.heartbeat.outstanding.is_some();
         if self.is_monitored() && !waits && beats(before) != beats(settings) {
             self.plan_heartbeat(now, path);
         }
@@ -60,10 +58,10 @@ impl Association {
         if !self.is_monitored() {
             return Some(true);
         }
-        let Path { heartbeat, failures, .. } = &mut self.paths[path];
+        let Path { heartbeat, reachability, .. } = &mut self.paths[path];
         match heartbeat.asked {
             Some(_) if heartbeat.is_unanswered() => {
-                if *failures >= 2 {
+                if reachability.failures() >= 2 {
                     return Some(false);
                 }
             }
@@ -111,7 +109,7 @@ impl Association {
             PathState::PotentiallyFailed => {
                 self.has_potentially_failed(path) && self.sender.board.flight(path) == 0
             }
-            PathState::Active => self.paths[path].silent,
+            PathState::Active => self.paths[path].reachability.is_silent(),
             PathState::Inactive => false,
         }
     }
@@ -130,7 +128,7 @@ impl Association {
     //= RFC 9260 3.3.5-1 8.3-1 8.3-14
     /// The heartbeat timer of `path`: an answer is overdue, or a heartbeat is.
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
-        let confirmed = self.paths[path].confirmed;
+        let confirmed = self.paths[path].is_confirmed();
         let monitored = if confirmed { self.is_monitored() } else { self.verifies() };
         self.paths[path].heartbeat.next = None;
         if !monitored {
@@ -143,7 +141,7 @@ impl Association {
                 return;
             }
         }
-        if self.paths[path].confirmed && !self.paths[path].settings.heartbeats {
+        if self.paths[path].is_confirmed() && !self.paths[path].settings.heartbeats {
             return;
         }
         // §5.4: an active unconfirmed address is probed once per RTO, which has passed.
@@ -156,7 +154,7 @@ impl Association {
         let idle = now.since(last);
         if !probing && last != Time::ZERO && idle < wait {
             self.paths[path].heartbeat.next = Some(now + (wait - idle));
-        } else if self.paths[path].confirmed {
+        } else if self.paths[path].is_confirmed() {
             self.send_heartbeat(now, path);
         } else {
             // Its turn comes in `probe_unconfirmed`.
@@ -171,7 +169,7 @@ impl Association {
         if self.is_probing(path) {
             rto = self.probe_wait(now, path, rto);
         }
-        if !self.paths[path].confirmed {
+        if !self.paths[path].is_confirmed() {
             self.note_probe(now, path);
         }
         let bytes = Bytes::copy_from_slice(&info.encode());
@@ -196,7 +194,7 @@ impl Association {
         // RFC 9260 would not have sent this one yet.
         let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
-        let confirmed = p.confirmed;
+        let confirmed = p.is_confirmed();
         p.heartbeat.keep_late(lost);
         p.rtt.back_off(&profile);
         if error {
@@ -237,11 +235,11 @@ impl Association {
         if !p.heartbeat.take_answer(info) {
             return;
         }
-        if p.silent && in_time {
+        if p.reachability.is_silent() && in_time {
             p.rtt.begin_anew(); // It may well be another path than it was.
             p.calm = Default::default();
         }
-        let newly_confirmed = !std::mem::replace(&mut p.confirmed, true);
+        let newly_confirmed = p.reachability.confirm();
         //= RFC 9260 8.3-12
         self.sample_rtt(now, path, info.sent);
         let reactivated = self.paths[path].clear_errors(info.sent);

@@ -43,9 +43,9 @@ impl Association {
             IcmpKind::Unreachable => {
                 let rto = self.error_rto(path);
                 let p = &mut self.paths[path];
-                let recent = p.unreachable_at.is_some_and(|at| now.since(at) < rto);
-                if !recent && !matches!(self.state, State::CookieWait | State::CookieEchoed) {
-                    p.unreachable_at = Some(now);
+                if !matches!(self.state, State::CookieWait | State::CookieEchoed)
+                    && p.reachability.believes_unreachable(now, rto)
+                {
                     if p.count_failure(true) {
                         self.path_changed(path);
                         self.probe_failed(now, path);

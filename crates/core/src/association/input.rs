@@ -86,7 +86,7 @@ impl Association {
         let arrival = known.unwrap_or_else(|| self.paths.data_path());
         //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
-        let confirmed = self.paths[arrival].confirmed;
+        let confirmed = self.paths[arrival].is_confirmed();
         let mut incoming = Incoming {
             bytes,
             source,

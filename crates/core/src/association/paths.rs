@@ -86,10 +86,10 @@ impl Paths {
         let preferred = self.list.iter().find(|p| p.preferred());
         let fewest = |of: fn(&&Path) -> bool| {
             let of = self.list.iter().filter(of);
-            of.min_by_key(|p| (p.failures, p.id != self.primary))
+            of.min_by_key(|p| (p.reachability.failures(), p.id != self.primary))
         };
         let found =
-            preferred.or_else(|| fewest(|p| p.usable())).or_else(|| fewest(|p| p.confirmed));
+            preferred.or_else(|| fewest(|p| p.usable())).or_else(|| fewest(|p| p.is_confirmed()));
         found.map_or(self.primary, |p| p.id)
     }
 
@@ -104,18 +104,18 @@ impl Paths {
         let start = usize::from(last.0);
         let others = || (1..n).map(|i| &self.list[(start + i) % n]);
         let preferred = others().find(|p| p.preferred());
-        let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.failures);
+        let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.reachability.failures());
         //= RFC 7829 4.1-4
         // RFC 7829 §4.1: where all are inactive, "the sender MUST choose one", of those with the "fewest
         // consecutive timeouts" the next in turn.
         let dormant = || {
-            let inactive = others().filter(|p| p.confirmed && !self[last].usable());
-            inactive.min_by_key(|p| p.failures)
+            let inactive = others().filter(|p| p.is_confirmed() && !self[last].usable());
+            inactive.min_by_key(|p| p.reachability.failures())
         };
-        preferred
-            .or_else(fewest)
-            .or_else(dormant)
-            .map_or_else(|| if self[last].confirmed { last } else { self.data_path() }, |p| p.id)
+        preferred.or_else(fewest).or_else(dormant).map_or_else(
+            || if self[last].is_confirmed() { last } else { self.data_path() },
+            |p| p.id,
+        )
     }
 
     /// The same for the timer that RFC 9260 would have (`association/patience.rs`). Timers that expire earlier
@@ -123,8 +123,8 @@ impl Paths {
     /// everything behind it.
     pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {
         let (n, start) = (self.list.len(), usize::from(last.0));
-        let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| p.confirmed);
-        let missed = |p: &Path| p.missed[pace as usize];
+        let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| p.is_confirmed());
+        let missed = |p: &Path| p.reachability.missed(pace);
         let fails = |p: &Path| missed(p) > p.settings.max_retrans;
         let active = others().find(|p| !fails(p));
         let dormant = || others().filter(|_| fails(&self[last])).min_by_key(|p| missed(p));

@@ -99,7 +99,7 @@ impl Association {
             return rto;
         }
         let p = &self.paths[path];
-        let due = p.owes_since.unwrap_or(now) + self.patience_with(path, Pace::Try);
+        let due = p.reachability.owes_since().unwrap_or(now) + self.patience_with(path, Pace::Try);
         rto.min(due.since(now).max(2 * p.rtt.srtt().unwrap_or(rto)))
     }
 
@@ -108,10 +108,10 @@ impl Association {
     pub(super) fn is_heartbeat_error(&mut self, now: Time, path: PathId, sent: Time) -> bool {
         let rto = self.patience_with(path, Pace::Try);
         let p = &mut self.paths[path];
-        let overdue = now.since(*p.owes_since.get_or_insert(sent)) >= rto;
+        let overdue = p.reachability.owe(now, sent) >= rto;
         if overdue {
             p.lose_patience(Pace::Try);
-            p.owes_since = None;
+            p.reachability.settle();
         }
         overdue
     }
@@ -212,17 +212,16 @@ impl Association {
         let on_time = self.patience.on_time;
         let p = &mut self.paths[path];
         if error || !profile.limits.patience {
-            p.owes_since = None;
+            p.reachability.settle();
             return true;
         }
-        let since = *p.owes_since.get_or_insert(sent);
-        let overdue = now.since(since) >= p.rtt.patience(&profile, Pace::Error);
+        let overdue = p.reachability.owe(now, sent) >= p.rtt.patience(&profile, Pace::Error);
         if overdue {
             p.lose_patience(Pace::Error);
             if !on_time {
                 p.lose_patience(Pace::Try);
             }
-            p.owes_since = None;
+            p.reachability.settle();
         }
         overdue
     }

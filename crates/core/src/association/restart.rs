@@ -79,7 +79,7 @@ impl Association {
     /// rule 2: who brings the cookie has received it there.
     fn confirm_offered(&mut self, cookie: &AcceptedCookie) -> Option<PathId> {
         let path = self.paths.find(*cookie.peer.addresses.first()?)?;
-        self.paths[path].confirmed = true;
+        self.paths[path].reachability.confirm();
         Some(path)
     }
 
@@ -88,7 +88,7 @@ impl Association {
     /// the `source` of its cookie, if that is confirmed to be its own.
     pub(crate) fn refuse_restart(&mut self, cookie: &AcceptedCookie, source: IpAddr) {
         let offered = self.confirm_offered(cookie);
-        let from = self.paths.find(source).filter(|p| self.paths[*p].confirmed);
+        let from = self.paths.find(source).filter(|p| self.paths[*p].is_confirmed());
         let path = from.or(offered).unwrap_or_else(|| self.paths.data_path());
         self.push_control(path, Control::ShutdownAck(None));
         let causes = CauseWriter::new().cookie_received_while_shutting_down().finish();

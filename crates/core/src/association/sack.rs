@@ -167,7 +167,7 @@ impl Association {
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
-                self.paths[path].answered = now;
+                self.paths[path].reachability.owes_from(now);
                 self.paths[path].one_packet = false;
                 self.paths[path].t3.on_ack();
                 //= RFC 7829 3.2-17 3.2-18

@@ -85,7 +85,7 @@ impl Association {
             let local = source_beside(sources, remote, others);
             let mut path = Path::new(id, remote, local, config.encapsulation, &config);
             // §5.4 rule 1: addresses given by the upper layer are confirmed.
-            path.confirmed = true;
+            path.reachability.confirm();
             path
         };
         // Where no packet of ours could go there is no path, unless there would be none at all.
@@ -113,7 +113,7 @@ impl Association {
         // §5.4 rule 2: confirmed is only the address that the INIT ACK was sent to.
         let confirmed = cookie.peer.addresses.first().copied().unwrap_or(source);
         let mut first = Path::new(PathId(0), confirmed, None, config.encapsulation, &config);
-        first.confirmed = true;
+        first.reachability.confirm();
         let mut association = Association::new(blueprint, Paths::new(first));
         association.setup.accepted = true;
         association.setup.brought = Some(cookie.created);
@@ -132,7 +132,7 @@ impl Association {
         //= RFC 9260 5.4-3
         // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk": that stands next to
         // it, whatever else waits.
-        if !self.paths[path].confirmed {
+        if !self.paths[path].is_confirmed() {
             self.send_heartbeat(now, path);
             let last = self.outbox.iter().rposition(|(_, c)| !c.is_search());
             if let Some(heartbeat) = last.and_then(|at| self.outbox.remove(at)) {
@@ -285,9 +285,11 @@ impl Association {
         //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source) {
             // An uncalled address may answer, for one that is none of the peer's: then it must do.
-            let alone = self.paths.iter().all(|p| !p.confirmed);
-            self.paths[path].confirmed |= alone;
-            if self.paths[path].confirmed {
+            let alone = self.paths.iter().all(|p| !p.is_confirmed());
+            if alone {
+                self.paths[path].reachability.confirm();
+            }
+            if self.paths[path].is_confirmed() {
                 self.setup.path = path;
                 self.learn_source(path, source, incoming.local);
             }
@@ -451,7 +453,8 @@ impl Association {
             return;
         }
         self.join_addresses(now, &cookie.peer.addresses);
-        if let Some(path) = self.paths.find(source).filter(|path| self.paths[*path].confirmed) {
+        if let Some(path) = self.paths.find(source).filter(|path| self.paths[*path].is_confirmed())
+        {
             self.learn_source(path, source, local);
             self.setup.sent_once = None;
             self.setup.path = path;
@@ -492,7 +495,7 @@ impl Association {
                 // The one before was lost on that way. The peer takes it at any of its addresses, in turn.
                 let other = self.paths.alternate(self.setup.path);
                 self.setup.path = other;
-                if other != path && self.paths[other].confirmed {
+                if other != path && self.paths[other].is_confirmed() {
                     self.push_control(other, Control::CookieAck(None));
                 }
             }

@@ -25,7 +25,7 @@ impl Association {
             rttvar: p.rtt.rttvar(),
             in_flight: flight > 0,
             one_packet: flight <= p.mtu.max_packet(),
-            answered: p.answered,
+            answered: p.reachability.answered(),
         }
     }
 
@@ -33,7 +33,7 @@ impl Association {
         let delay = self.profile().tail_loss_probe.max_sack_delay();
         // Only its HEARTBEAT can bring it back.
         let p = &self.paths[path];
-        if p.silent || !p.settings.heartbeats {
+        if p.reachability.is_silent() || !p.settings.heartbeats {
             None
         } else {
             self.silence_facts(path).deadline(delay)
@@ -55,7 +55,7 @@ impl Association {
             if self.silence_deadline_of(path).is_none_or(|at| at > now) {
                 continue;
             }
-            let since = self.paths[path].answered;
+            let since = self.paths[path].reachability.answered();
             let vouches = |id: PathId| {
                 id != path && self.paths[id].preferred() && self.silence_facts(id).vouches(since)
             };
@@ -64,13 +64,13 @@ impl Association {
                 self.leave_silent_path(now, path);
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
-                self.paths[path].answered = now;
+                self.paths[path].reachability.owes_from(now);
             }
         }
     }
 
     fn leave_silent_path(&mut self, now: Time, path: PathId) {
-        self.paths[path].silent = true;
+        self.paths[path].reachability.fall_silent();
         let mut in_flight: SmallVec<[u64; 64]> = SmallVec::new();
         self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
         for seq in in_flight {

@@ -392,7 +392,7 @@ impl Association {
         let p = &mut self.paths[path];
         p.last_data_sent = now;
         if flight <= carried.bytes {
-            p.answered = now; // The first packet of a flight: no answer was owed before.
+            p.reachability.owes_from(now); // The first packet of a flight: no answer was owed before.
         }
         // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
         let full = p.one_packet && waits;

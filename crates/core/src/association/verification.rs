@@ -48,7 +48,7 @@ impl Association {
         }
         let due = |p: &&Path| {
             let beat = &p.heartbeat;
-            !p.confirmed && beat.outstanding.is_none() && beat.next.is_some_and(|at| at <= now)
+            !p.is_confirmed() && beat.outstanding.is_none() && beat.next.is_some_and(|at| at <= now)
         };
         let mut waiting: SmallVec<[PathId; 4]> =
             self.paths.iter().filter(due).map(|p| p.id).collect();
@@ -75,7 +75,8 @@ impl Association {
     /// RFC 9260 §5.4: "it MUST be bundled with a HEARTBEAT chunk including a nonce, and the size of the SCTP
     /// packet MUST NOT exceed the PMTU".
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
-        let unconfirmed = self.paths.iter().filter(|p| !p.confirmed && self.setup.attempts > 1);
+        let unconfirmed =
+            self.paths.iter().filter(|p| !p.is_confirmed() && self.setup.attempts > 1);
         let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent).map(|p| p.id) else { return };
         let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
         let cost = len - PROBE_LEN + self.probe_len(path);
@@ -104,7 +105,7 @@ impl Association {
     pub(super) fn pay_for_probes(&mut self, now: Time, bytes: usize) {
         self.probes.credit = self.probes.credit.saturating_add(MOST_DRAWN * bytes);
         if std::mem::take(&mut self.probes.starved) {
-            for path in self.paths.iter_mut().filter(|p| !p.confirmed) {
+            for path in self.paths.iter_mut().filter(|p| !p.is_confirmed()) {
                 if path.heartbeat.outstanding.is_none() {
                     path.heartbeat.next = Some(now);
                 }
@@ -124,7 +125,7 @@ impl Association {
         let len = self.probe_len(path);
         let interval = self.profile().heartbeat.interval();
         if now >= self.probes.until {
-            let unconfirmed = self.paths.iter().filter(|p| !p.confirmed);
+            let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed());
             let rto = unconfirmed.map(Path::rto).min().unwrap_or_default();
             (self.probes.until, self.probes.sent) = (now + rto, 0);
         }

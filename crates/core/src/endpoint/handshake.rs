@@ -141,7 +141,7 @@ impl Endpoint {
     /// Whether an address was confirmed to be one of the association's peer (§5.4).
     fn has_confirmed(&self, id: AssociationId, address: IpAddr) -> bool {
         let Some(Association { paths, .. }) = self.associations.get(id) else { return false };
-        paths.find(address).is_some_and(|path| paths[path].confirmed)
+        paths.find(address).is_some_and(|path| paths[path].is_confirmed())
     }
 
     //= RFC 9260 5.2.2-10

@@ -6,6 +6,7 @@ mod heartbeat;
 mod mtu;
 pub(crate) mod pacing;
 pub(crate) mod queue_limit;
+mod reachability;
 mod rtt;
 pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
@@ -32,6 +33,7 @@ pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, he
 use mtu::{Headers, Mtu};
 use pacing::Pacer;
 use queue_limit::QueueLimit;
+use reachability::Reachability;
 pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
 pub use settings::PathSettings;
 use t3::T3;
@@ -43,28 +45,12 @@ pub(crate) use windowed::Windowed;
 pub(crate) struct Path {
     pub(crate) id: PathId,
     pub(crate) address: Address,
-    /// Verified to belong to the peer (RFC 9260 §5.4).
-    pub(crate) confirmed: bool,
-    /// Not beyond Path.Max.Retrans.
-    pub(crate) active: bool,
-    /// Its state when that was last told.
-    pub(crate) told: Option<PathState>,
-    pub(crate) errors: u32,
-    /// Consecutive expirations, errors or not: those that came too early for that, and those of an
-    /// inactive path (RFC 7829 §4.1 rule 3).
-    pub(crate) failures: u32,
-    /// Consecutive expirations here of the timer that RFC 9260 would have, for each [`Pace`].
-    pub(crate) missed: [u32; 2],
-    /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
-    /// have counted an error.
-    pub(crate) owes_since: Option<Time>,
+    pub(crate) reachability: Reachability,
     pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
     pub(crate) calm: Calm,
     pub(crate) control: Controller,
     pub(crate) mtu: Mtu,
-    /// When ICMP last said that the destination is unreachable, and was believed.
-    pub(crate) unreachable_at: Option<Time>,
     pub(crate) timed: Timed,
     pub(crate) t3: T3,
     /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
@@ -88,10 +74,6 @@ pub(crate) struct Path {
     /// When there is something to do about that.
     pub(crate) paced_until: Option<Time>,
     pub(crate) queue_limit: Option<QueueLimit>,
-    /// When something was last acknowledged here, or the first packet of the flight left.
-    pub(crate) answered: Time,
-    /// It owes an answer for too long ([`silent_path`](crate::recovery::silent_path)).
-    pub(crate) silent: bool,
     /// Congestion window before the last cut by a loss.
     pub(crate) cwnd_at_loss: usize,
     /// When a loss that SACKs showed last lowered it.
@@ -113,20 +95,13 @@ impl Path {
         Path {
             id,
             address: Address::new(remote, local, encapsulation),
-            confirmed: false,
-            active: true,
-            errors: 0,
-            told: None,
-            failures: 0,
-            missed: [0; 2],
-            owes_since: None,
+            reachability: Reachability::new(false),
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
             //= RFC 9260 7.2-3
             control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
             mtu,
-            unreachable_at: None,
             timed: Timed::default(),
             t3: T3::default(),
             flight_at_send: 0,
@@ -141,8 +116,6 @@ impl Path {
             paced_until: None,
             queue_limit: (concurrent && multipath.queue_limit_packets > 0)
                 .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs)),
-            answered: Time::ZERO,
-            silent: false,
             cwnd_at_loss: 0,
             lowered_at: Time::ZERO,
             counters: PathCounters::default(),
@@ -151,11 +124,12 @@ impl Path {
 
     /// The peer has restarted: what was measured is forgotten. Confirmation and settings stay.
     pub(crate) fn restarted(&self, config: &AssociationConfig) -> Path {
-        let Path { id, confirmed, settings, .. } = *self;
+        let Path { id, settings, .. } = *self;
         let address = self.address.restarted();
         let (remote, local) = (address.remote(), address.local());
         let fresh = Path::new(id, remote, local, address.encapsulation(), config);
-        Path { address, confirmed, settings, ..fresh }
+        let reachability = Reachability::new(self.is_confirmed());
+        Path { address, reachability, settings, ..fresh }
     }
 
     const fn headers(&self) -> Headers {
@@ -239,12 +213,12 @@ impl Path {
 
     /// Whether the source is to be left for another.
     pub(crate) fn doubts_source(&self) -> bool {
-        self.address.is_doubtful(self.failures)
+        self.address.is_doubtful(self.reachability.failures())
     }
 
     /// The source is left because data from there is not answered: heartbeats do not bring it back.
     pub(crate) fn shun_source(&mut self) {
-        self.address.shun(self.failures);
+        self.address.shun(self.reachability.failures());
     }
 
     /// Losses for each chunk that left here for the first time.
@@ -262,81 +236,57 @@ impl Path {
         self.rtt.rto()
     }
 
-    pub(crate) fn usable(&self) -> bool {
-        self.confirmed && self.active
+    /// Verified to belong to the peer (RFC 9260 §5.4).
+    #[inline]
+    pub(crate) const fn is_confirmed(&self) -> bool {
+        self.reachability.is_confirmed()
+    }
+
+    #[inline]
+    pub(crate) const fn usable(&self) -> bool {
+        self.reachability.is_usable()
     }
 
     /// Usable, and nothing speaks against it.
+    #[inline]
     pub(crate) fn preferred(&self) -> bool {
-        self.state() == PathState::Active && !self.silent
+        self.state() == PathState::Active && !self.reachability.is_silent()
     }
 
-    //= RFC 7829 3.2-19
-    pub(crate) fn state(&self) -> PathState {
-        match (self.active, self.confirmed) {
-            (false, _) => PathState::Inactive,
-            (true, false) => PathState::Unconfirmed,
-            //= RFC 7829 3.2-2
-            (true, true) if self.potentially_failed() => PathState::PotentiallyFailed,
-            (true, true) => PathState::Active,
-        }
+    #[inline]
+    pub(crate) const fn state(&self) -> PathState {
+        self.reachability.state(&self.settings)
     }
 
     /// The state before, as it was told last, and the one that is told now.
     pub(crate) fn tell(&mut self) -> (PathState, PathState) {
-        let state = self.state();
-        // That it is active is news of an address only once it was not.
-        let begun = match (self.confirmed, state) {
-            (true, PathState::PotentiallyFailed | PathState::Inactive) => PathState::Active,
-            _ => PathState::Unconfirmed,
-        };
-        let told = if self.confirmed { state } else { PathState::Unconfirmed };
-        (self.told.replace(told).unwrap_or(begun), state)
+        self.reachability.tell(&self.settings)
     }
 
-    //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
-    fn potentially_failed(&self) -> bool {
-        let PathSettings { max_retrans, pf_max_retrans, .. } = self.settings;
-        pf_max_retrans < max_retrans && self.failures > pf_max_retrans
+    /// Takes other settings, and returns those before. They hold at once, also for errors that there are.
+    pub(crate) fn configure(&mut self, settings: PathSettings) -> PathSettings {
+        self.reachability.on_settings(&settings);
+        std::mem::replace(&mut self.settings, settings)
     }
 
     /// Something was not answered; `true` if that changed the state. Only an error makes it inactive.
-    ///
-    /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
     pub(crate) fn count_failure(&mut self, error: bool) -> bool {
         let before = self.state();
-        self.failures = self.failures.saturating_add(1);
-        //= RFC 9260 8.3-5
-        // §8.3: on an inactive address the counter SHOULD stop increasing.
-        if self.active && error {
-            self.errors += 1;
-            if self.errors > self.settings.max_retrans {
-                self.active = false;
-            }
-        }
+        self.reachability.on_failure(error, &self.settings);
         before != self.state()
     }
 
     /// The timer of RFC 9260 has expired here (rule E2).
     pub(crate) fn lose_patience(&mut self, pace: Pace) {
         self.rtt.lose_patience(pace);
-        let missed = &mut self.missed[pace as usize];
-        *missed = missed.saturating_add(1);
+        self.reachability.on_missed(pace);
     }
 
-    //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
-    //= RFC 7829 3.2-14
     /// The peer answered over this path what was first sent at `sent`; `true` if that changed the state.
     pub(crate) fn clear_errors(&mut self, sent: Time) -> bool {
         let before = self.state();
         self.address.on_answer(sent);
-        self.errors = 0;
-        self.failures = 0;
-        self.missed = [0; 2];
-        self.owes_since = None;
-        self.silent = false;
-        self.active = true;
+        self.reachability.on_answer();
         before != self.state()
     }
 
@@ -357,7 +307,7 @@ impl Path {
             rto: self.rto(),
             last_rtt: self.rtt.last(),
             min_rtt: self.rtt.least(),
-            errors: self.errors,
+            errors: self.reachability.errors(),
             settings: self.settings,
             mtu: self.mtu.bytes(),
             timeouts: self.t3.expirations(),

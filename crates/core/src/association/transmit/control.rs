@@ -48,7 +48,7 @@ impl Association {
         let mut writer = PacketWriter::new(buffer, self.header(tag));
         //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
         let alone = matches!(first, Control::ShutdownComplete(_) | Control::Abort(_));
-        let echo = matches!(first, Control::CookieEcho) && self.paths[path].confirmed;
+        let echo = matches!(first, Control::CookieEcho) && self.paths[path].is_confirmed();
         let ends = matches!(first, Control::Shutdown(_) | Control::ShutdownAck(_));
         // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
         if ends {

@@ -1,0 +1,210 @@
+//! Whether a path works (RFC 9260 §5.4, §8.2; RFC 7829): what was answered there, and what was not.
+
+use std::time::Duration;
+
+use super::{Pace, PathSettings, PathState};
+use crate::time::Time;
+
+/// What is known of a path.
+#[derive(Debug)]
+pub(crate) struct Reachability {
+    /// Verified to belong to the peer (RFC 9260 §5.4).
+    confirmed: bool,
+    /// Not beyond Path.Max.Retrans.
+    active: bool,
+    /// Its state when that was last told.
+    told: Option<PathState>,
+    errors: u32,
+    /// Consecutive expirations, errors or not: those that came too early for that, and those of an
+    /// inactive path (RFC 7829 §4.1 rule 3).
+    failures: u32,
+    /// Consecutive expirations here of the timer that RFC 9260 would have, for each [`Pace`].
+    missed: [u32; 2],
+    /// When that was sent which it owes an answer to, and which was taken elsewhere before RFC 9260 would
+    /// have counted an error.
+    owes_since: Option<Time>,
+    /// When ICMP last said that the destination is unreachable, and was believed.
+    unreachable_at: Option<Time>,
+    /// When something was last acknowledged here, or the first packet of the flight left.
+    answered: Time,
+    /// It owes an answer for too long ([`silent_path`](crate::recovery::silent_path)).
+    silent: bool,
+}
+
+impl Reachability {
+    pub(super) const fn new(confirmed: bool) -> Reachability {
+        Reachability {
+            confirmed,
+            active: true,
+            told: None,
+            errors: 0,
+            failures: 0,
+            missed: [0; 2],
+            owes_since: None,
+            unreachable_at: None,
+            answered: Time::ZERO,
+            silent: false,
+        }
+    }
+
+    /// Verified to belong to the peer.
+    #[inline]
+    pub(crate) const fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    /// It belongs to the peer; `true` if that is news.
+    pub(crate) fn confirm(&mut self) -> bool {
+        !std::mem::replace(&mut self.confirmed, true)
+    }
+
+    /// Confirmed, and not beyond Path.Max.Retrans.
+    #[inline]
+    pub(crate) const fn is_usable(&self) -> bool {
+        self.confirmed && self.active
+    }
+
+    /// The error count.
+    pub(crate) const fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// Consecutive expirations, errors or not.
+    #[inline]
+    pub(crate) const fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Consecutive expirations of the timer that RFC 9260 would have.
+    pub(crate) const fn missed(&self, pace: Pace) -> u32 {
+        self.missed[pace as usize]
+    }
+
+    //= RFC 7829 3.2-19
+    #[inline]
+    pub(super) const fn state(&self, settings: &PathSettings) -> PathState {
+        match (self.active, self.confirmed) {
+            (false, _) => PathState::Inactive,
+            (true, false) => PathState::Unconfirmed,
+            //= RFC 7829 3.2-2
+            (true, true) if self.has_potentially_failed(settings) => PathState::PotentiallyFailed,
+            (true, true) => PathState::Active,
+        }
+    }
+
+    //= RFC 9260 8.2-1 8.2-2 8.3-4
+    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
+    #[inline]
+    const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
+        let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
+        pf_max_retrans < max_retrans && self.failures > pf_max_retrans
+    }
+
+    /// The state before, as it was told last, and the one that is told now.
+    pub(super) fn tell(&mut self, settings: &PathSettings) -> (PathState, PathState) {
+        let state = self.state(settings);
+        // That it is active is news of an address only once it was not.
+        let begun = match (self.confirmed, state) {
+            (true, PathState::PotentiallyFailed | PathState::Inactive) => PathState::Active,
+            _ => PathState::Unconfirmed,
+        };
+        let told = if self.confirmed { state } else { PathState::Unconfirmed };
+        (self.told.replace(told).unwrap_or(begun), state)
+    }
+
+    /// Other thresholds: a lower one holds for the errors that there are.
+    pub(super) fn on_settings(&mut self, settings: &PathSettings) {
+        self.active &= self.errors <= settings.max_retrans;
+    }
+
+    /// Something was not answered. Only an error makes it inactive.
+    ///
+    /// RFC 9260 §8.2: inactive once the counter exceeds Path.Max.Retrans.
+    pub(super) fn on_failure(&mut self, error: bool, settings: &PathSettings) {
+        self.failures = self.failures.saturating_add(1);
+        //= RFC 9260 8.3-5
+        // §8.3: on an inactive address the counter SHOULD stop increasing.
+        if self.active && error {
+            self.errors += 1;
+            if self.errors > settings.max_retrans {
+                self.active = false;
+            }
+        }
+    }
+
+    //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
+    //= RFC 7829 3.2-14
+    /// The peer answered over this path.
+    pub(super) fn on_answer(&mut self) {
+        self.errors = 0;
+        self.failures = 0;
+        self.missed = [0; 2];
+        self.owes_since = None;
+        self.silent = false;
+        self.active = true;
+    }
+
+    /// The timer of RFC 9260 has expired here.
+    pub(super) fn on_missed(&mut self, pace: Pace) {
+        let missed = &mut self.missed[pace as usize];
+        *missed = missed.saturating_add(1);
+    }
+
+    /// Since when it owes an answer, if it does.
+    pub(crate) const fn owes_since(&self) -> Option<Time> {
+        self.owes_since
+    }
+
+    /// What was sent at `sent` is not answered: how long it has owed an answer, to that or to something before.
+    pub(crate) fn owe(&mut self, now: Time, sent: Time) -> Duration {
+        now.since(*self.owes_since.get_or_insert(sent))
+    }
+
+    /// What it owed was counted.
+    pub(crate) fn settle(&mut self) {
+        self.owes_since = None;
+    }
+
+    /// ICMP says that the destination is unreachable: whether that is believed, which it is once per RTO.
+    pub(crate) fn believes_unreachable(&mut self, now: Time, rto: Duration) -> bool {
+        let recent = self.unreachable_at.is_some_and(|at| now.since(at) < rto);
+        if !recent {
+            self.unreachable_at = Some(now);
+        }
+        !recent
+    }
+
+    /// When something was last acknowledged here, or the first packet of the flight left.
+    pub(crate) const fn answered(&self) -> Time {
+        self.answered
+    }
+
+    /// From now on an answer is owed.
+    #[inline]
+    pub(crate) fn owes_from(&mut self, now: Time) {
+        self.answered = now;
+    }
+
+    /// It owes an answer for too long.
+    #[inline]
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.silent
+    }
+
+    pub(crate) fn fall_silent(&mut self) {
+        self.silent = true;
+    }
+}
+
+#[cfg(test)]
+impl Reachability {
+    /// So many things in a row were not answered.
+    pub(crate) fn fail(&mut self, errors: u32) {
+        (self.errors, self.failures) = (errors, errors);
+    }
+
+    /// Beyond Path.Max.Retrans.
+    pub(crate) fn deactivate(&mut self) {
+        self.active = false;
+    }
+}
