@@ -59,7 +59,7 @@ impl Association {
         if self.sender.board.is_empty() {
             self.watch_window(now);
         }
-        if self.paths.iter().all(|p| p.burst_credit == 0) {
+        if self.paths.iter().all(|p| !p.bursts.has_credit()) {
             self.opportunity();
         }
         Ok(())

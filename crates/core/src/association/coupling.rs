@@ -20,7 +20,7 @@ impl Association {
     ) {
         let mut own = PathView::default();
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
-        if self.paths[path].control.get().is_coupled() {
+        if self.paths[path].window.control().is_coupled() {
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
@@ -30,13 +30,13 @@ impl Association {
             let siblings = self.paths.iter().filter(|p| p.id != path).filter(in_use);
             others.extend(siblings.map(|p| self.view(p)));
         }
-        tell(self.paths[path].control.get_mut(), Coupled { own, others: &others });
+        tell(self.paths[path].window.control_mut(), Coupled { own, others: &others });
     }
 
     fn view(&self, path: &Path) -> PathView {
-        let control = path.control.get();
+        let control = path.window.control();
         // RFC 6356 §3: while a path recovers, ssthresh is its window.
-        let cwnd = if path.prr.is_some() { control.ssthresh() } else { control.cwnd() };
+        let cwnd = if path.window.is_reducing() { control.ssthresh() } else { control.cwnd() };
         PathView {
             cwnd: cwnd as f64,
             ssthresh: control.ssthresh().min(self.sender.peer_buffer) as f64,

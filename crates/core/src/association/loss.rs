@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::Association;
 use super::sack::SackMarks;
-use crate::congestion::prr::Prr;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{Path, PathId};
 use crate::recovery::spurious::response::{TimerAdaption, windows};
@@ -178,7 +177,7 @@ impl Association {
     fn cut(&self, path: PathId, timeouts: u32) -> Cut {
         let p = &self.paths[path];
         let flight = self.sender.board.flight(path);
-        let pipe_prev = flight.max(p.control.get().ssthresh());
+        let pipe_prev = flight.max(p.window.ssthresh());
         Cut { path, pipe_prev, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
     }
 
@@ -188,7 +187,7 @@ impl Association {
         // Each path has a Fast Recovery of its own with concurrent transfer, otherwise the
         // association has one.
         let concurrent = self.is_concurrent();
-        let recovering = |p: &Path| p.fast_recovery_exit.is_some();
+        let recovering = |p: &Path| p.window.is_recovering();
         let paths = if concurrent {
             let fresh = self.paths.iter().filter(|p| !recovering(p));
             paths & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
@@ -217,8 +216,7 @@ impl Association {
                 let path = PathId(i as u8);
                 self.cut_window(now, path);
                 if profile.prr.enabled && profile.fast_retransmit.fast_recovery {
-                    let p = &mut self.paths[path];
-                    p.prr = Some(Prr::new(p.flight_at_send));
+                    self.paths[path].window.begin_reduction();
                 }
             }
         }
@@ -226,43 +224,28 @@ impl Association {
         self.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
             for p in self.paths.iter_mut().filter(|p| !concurrent || paths & (1 << p.id.0) != 0) {
-                p.fast_recovery_exit = Some(highest);
+                p.window.enter_recovery(highest);
             }
         }
     }
 
     /// A retransmission of this recovery is lost, which nothing but RACK sees.
     fn is_lost_again(&self, chunk: &Outstanding, cause: LossCause) -> bool {
-        let path = &self.paths[chunk.path];
         cause == LossCause::Rack
             && chunk.transmissions > 1
-            && chunk.last_sent >= path.lowered_at
-            && path.fast_recovery_exit.is_some()
+            && self.paths[chunk.path].window.is_lost_again(chunk.last_sent)
     }
 
-    /// RFC 5681 §4.3, RFC 8985 §9.3: "the loss of a retransmission must be taken as two indications of
-    /// congestion and therefore trigger two separate reactions". RFC 9260 finds it by T3-rtx, which takes cwnd
-    /// below the floor of ssthresh; RACK finds it in a round trip. A queue of a few packets does not hold that
-    /// floor, which is there for the SACKs of a fast retransmit: here it is RFC 5681's, of two packets, until
-    /// the recovery ends. Where even that is too much, one packet goes on, as after T3-rtx.
+    /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     fn lower_again(&mut self, now: Time, path: PathId) {
         let p = &mut self.paths[path];
-        p.lowered_at = now;
-        let least = 2 * p.pmdcs();
-        let control = p.control.get_mut();
-        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-        let half = ssthresh / 2;
-        if half < least {
-            p.prr = None;
-        }
-        control.set_window(cwnd.min(half), ssthresh.min(half.max(least)));
+        p.window.lower_again(now, p.mtu.pmdcs());
         self.spare_window(path);
         self.trace_window(now, path, WindowCause::Loss);
     }
 
     fn cut_window(&mut self, now: Time, path: PathId) {
-        self.paths[path].lowered_at = now;
-        self.paths[path].cwnd_at_loss = self.paths[path].control.get().cwnd();
+        self.paths[path].window.on_loss(now);
         self.tell_control(now, path, |control, coupled| control.on_loss(&coupled));
         self.spare_window(path);
         self.trace_window(now, path, WindowCause::Loss);
@@ -282,15 +265,10 @@ impl Association {
                     board.cumulative() >= exit
                 }
             };
-            if !self.paths[path].fast_recovery_exit.is_some_and(reached) {
+            if !self.paths[path].window.leave_recovery(reached) {
                 continue;
             }
-            self.paths[path].fast_recovery_exit = None;
-            if self.paths[path].prr.take().is_some() {
-                // RFC 6937 §3: "cwnd = ssthresh" at the end of recovery.
-                let control = self.paths[path].control.get_mut();
-                let ssthresh = control.ssthresh();
-                control.set_window(ssthresh, ssthresh);
+            if self.paths[path].window.end_reduction() {
                 // By now the path is measured better.
                 self.spare_window(path);
                 self.trace_window(now, path, WindowCause::RateReduction);
@@ -299,8 +277,7 @@ impl Association {
         }
     }
 
-    /// [`lower_again`](Self::lower_again) may have gone below the floor of ssthresh. A path that had held twice
-    /// as much holds the floor, too: slow start leads back to it, as RFC 9260 §7.2.3 has it after T3-rtx.
+    /// [`lower_again`](Self::lower_again) may have gone below the floor of ssthresh.
     fn restore_floor(&mut self, path: PathId) {
         if self.is_concurrent() {
             return; // Coupled controls divide the floor among the paths.
@@ -308,11 +285,7 @@ impl Association {
         let floor = self.profile().congestion.ssthresh_floor;
         let p = &mut self.paths[path];
         let floor = (floor * p.pmdcs() as f64) as usize;
-        let control = p.control.get_mut();
-        if control.ssthresh() < floor && p.cwnd_at_loss >= 2 * floor {
-            let cwnd = control.cwnd();
-            control.set_window(cwnd, floor);
-        }
+        p.window.restore_floor(floor);
     }
 
     /// T3-rtx of `path` is about to cut its window.
@@ -364,7 +337,7 @@ impl Association {
                 self.sender.recovery.on_restored(chunk.path, seq, chunk.last_sent);
             }
             for cut in &episode.cuts {
-                self.paths[cut.path].one_packet = false;
+                self.paths[cut.path].window.allow_more();
             }
             let granularity = profile.rto.granularity();
             let adaption = episode.cuts.first();
@@ -372,14 +345,14 @@ impl Association {
                 adaption.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
         } else {
             for path in self.paths.iter_mut() {
-                path.fast_recovery_exit = None;
+                path.window.abandon_recovery();
             }
         }
         for cut in &episode.cuts {
             let flight = self.sender.board.flight(cut.path);
             let p = &mut self.paths[cut.path];
-            p.prr = None;
-            let control = p.control.get_mut();
+            p.window.abandon_reduction();
+            let control = p.window.control_mut();
             let before = (control.cwnd(), control.ssthresh());
             let (initial, acked) = (control.initial_window(), outcome.newly_acked);
             let response = &profile.spurious_response;

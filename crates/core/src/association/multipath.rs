@@ -5,7 +5,6 @@ use smallvec::SmallVec;
 
 use super::Association;
 use crate::event::LossCause;
-use crate::path::pacing::Pacer;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, rtx_policy};
 use crate::profile::{BufferSplitting, RetransmissionPolicy};
@@ -28,42 +27,26 @@ impl Association {
     /// Bytes that may be in flight on `path`.
     pub(super) fn window(&self, path: PathId) -> usize {
         let p = &self.paths[path];
-        if self.is_concurrent() { p.window() } else { p.control.get().cwnd() }
+        if self.is_concurrent() { p.window.limited() } else { p.window.cwnd() }
     }
 
-    /// After a cut: the window need not fall below what the path holds without a queue
-    /// ([`queue_limit`](crate::path::queue_limit)).
+    /// After a cut: with several paths the window need not fall below what this one holds without a queue.
     pub(super) fn spare_window(&mut self, path: PathId) {
-        if !self.is_concurrent() {
-            return;
-        }
-        let p = &mut self.paths[path];
-        let Some(limit) = &mut p.queue_limit else { return };
-        limit.on_loss();
-        let floor = limit.bdp().min(p.cwnd_at_loss);
-        let control = p.control.get_mut();
-        if floor > control.ssthresh() {
-            control.set_window(floor.max(control.cwnd()), floor);
+        if self.is_concurrent() {
+            self.paths[path].window.spare();
         }
     }
 
-    /// Measures the path by what a SACK acknowledged on it; a window that is used grows while there
-    /// is no queue ([`queue_limit`](crate::path::queue_limit)).
+    /// Measures the path by what a SACK acknowledged on it.
     pub(super) fn watch_queue(&mut self, now: Time, path: PathId, ack: &PathAck, next: u64) {
-        let concurrent = self.is_concurrent();
-        let p = &mut self.paths[path];
-        let Some(limit) = p.queue_limit.as_mut().filter(|_| concurrent) else { return };
-        let more = limit.on_ack(now, ack, next);
-        let control = p.control.get_mut();
-        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-        if more > 0 && p.fast_recovery_exit.is_none() && p.flight_at_send >= cwnd {
-            control.set_window(cwnd + more, ssthresh);
+        if self.is_concurrent() {
+            self.paths[path].window.watch_queue(now, ack, next);
         }
     }
 
     /// Whether pacing holds packets back on `path`.
     pub(super) fn is_held_back(&self, path: PathId) -> bool {
-        self.is_concurrent() && self.paths[path].held_back
+        self.is_concurrent() && self.paths[path].bursts.is_held_back()
     }
 
     /// The paths that carry data: those that can, or the one that RFC 9260 §6.4 names.
@@ -80,14 +63,13 @@ impl Association {
         let fastest = self.paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
         let view = |id: PathId| {
             let p = &self.paths[id];
-            let control = p.control.get();
             PathView {
                 id,
                 open: self.may_send_new(id),
                 srtt: p.round_trip(now).or(fastest).unwrap_or_default(),
                 rttvar: p.rtt.rttvar(),
-                cwnd: p.window(),
-                ssthresh: control.ssthresh(),
+                cwnd: p.window.limited(),
+                ssthresh: p.window.ssthresh(),
                 flight: self.sender.board.flight(id),
                 loss: p.loss_rate(),
             }
@@ -137,7 +119,7 @@ impl Association {
 
     /// When pacing lets the next packet go.
     pub(super) fn pacing_deadline(&self) -> Option<Time> {
-        self.paths.iter().filter_map(|p| p.paced_until).min()
+        self.paths.iter().filter_map(|p| p.bursts.deadline()).min()
     }
 
     /// The opportunity to send is over. Notes what kept data from a path with room.
@@ -157,14 +139,10 @@ impl Association {
         for i in 0..self.paths.len() {
             let flight = self.sender.board.flight(PathId(i as u8));
             let p = &mut self.paths[PathId(i as u8)];
-            let room = flight < p.window();
-            p.paced_until =
-                p.pacer.as_ref().filter(|_| p.held_back && room && waiting).map(Pacer::next);
-            if room
-                && !p.held_back
-                && let Some(limit) = &mut p.queue_limit
-            {
-                limit.on_starved();
+            let room = flight < p.window.limited();
+            p.bursts.wait(room && waiting);
+            if room && !p.bursts.is_held_back() {
+                p.window.on_starved();
             }
         }
     }

@@ -133,7 +133,7 @@ impl Paths {
 
     /// Some path is in Fast Recovery (RFC 9260 §7.2.4 rule 6).
     pub(crate) fn in_fast_recovery(&self) -> bool {
-        self.list.iter().any(|p| p.fast_recovery_exit.is_some())
+        self.list.iter().any(|p| p.window.is_recovering())
     }
 
     /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation and settings

@@ -168,7 +168,7 @@ impl Association {
             let path = PathId(i as u8);
             if ack.chunks > 0 {
                 self.paths[path].reachability.owes_from(now);
-                self.paths[path].one_packet = false;
+                self.paths[path].window.allow_more();
                 self.paths[path].t3.on_ack();
                 //= RFC 7829 3.2-17 3.2-18
                 // §8.2: the ack of what was sent again on another path may belong to either: it
@@ -248,10 +248,7 @@ impl Association {
         let flight = self.sender.board.flight(path);
         let cuc = self.is_concurrent() && self.profile().multipath.cwnd_update;
         let p = &mut self.paths[path];
-        if let Some(prr) = &mut p.prr {
-            let ssthresh = p.control.get().ssthresh();
-            let cwnd = prr.on_ack(bytes, flight, ssthresh, p.mtu.max_packet());
-            p.control.get_mut().set_window(cwnd, ssthresh);
+        if p.window.reduce(bytes, flight, p.mtu.max_packet()) {
             self.trace_window(now, path, WindowCause::RateReduction);
             return;
         }
@@ -261,9 +258,9 @@ impl Association {
         } else {
             outcome.cumulative_advanced
         };
-        let before = p.control.get().cwnd();
-        let flight_before = p.flight_at_send;
-        let in_fast_recovery = p.fast_recovery_exit.is_some();
+        let before = p.window.cwnd();
+        let flight_before = p.window.flight_at_send();
+        let in_fast_recovery = p.window.is_recovering();
         self.tell_control(now, path, |control, coupled| {
             control.on_ack(&AckFacts {
                 bytes,
@@ -274,14 +271,14 @@ impl Association {
                 coupled,
             });
         });
-        if self.paths[path].control.get().cwnd() != before {
+        if self.paths[path].window.cwnd() != before {
             self.trace_window(now, path, WindowCause::Growth);
         }
     }
 
     pub(super) fn trace_window(&mut self, now: Time, path: PathId, cause: WindowCause) {
-        let control = self.paths[path].control.get();
-        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+        let window = &self.paths[path].window;
+        let (cwnd, ssthresh) = (window.cwnd(), window.ssthresh());
         let flight = self.sender.board.flight(path);
         self.journal.trace(now, || TraceEvent::Window { path, cwnd, ssthresh, flight, cause });
     }

@@ -70,7 +70,7 @@ impl Association {
         }
         if due(self.pacing_deadline()) {
             for path in self.paths.iter_mut() {
-                path.paced_until = None;
+                path.bursts.wake();
             }
         }
         for i in 0..self.paths.len() {
@@ -123,7 +123,7 @@ impl Association {
             let thin = self.sender.is_thin();
             let p = &mut self.paths[path];
             p.t3.on_unanswered();
-            p.prr = None;
+            p.window.abandon_reduction();
             self.note_timeout(path);
             let p = &mut self.paths[path];
             if guess_at.is_some() && thin_no_backoff::keeps_rto(&profile, thin, p.t3.in_a_row()) {
@@ -144,7 +144,7 @@ impl Association {
             // E1
             let again = self.paths[path].t3.in_a_row() > 1;
             self.tell_control(now, path, |control, coupled| control.on_timeout(again, &coupled));
-            self.paths[path].one_packet = profile.congestion.one_packet_after_timeout;
+            self.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
             self.trace_window(now, path, WindowCause::Timeout);
         }
         if probe_answered || closed {
@@ -169,7 +169,7 @@ impl Association {
         self.sender.recovery.on_timeout();
         let concurrent = self.is_concurrent();
         for p in self.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
-            p.fast_recovery_exit = None;
+            p.window.abandon_recovery();
         }
         self.paths[path].timed.cancel();
         //= RFC 9260 6.3.3-2

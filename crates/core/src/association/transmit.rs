@@ -57,7 +57,7 @@ impl Association {
         self.expire_messages(now);
         self.other_source = None;
         for path in self.paths.iter_mut() {
-            path.look_at_pacing(now);
+            path.bursts.look(now);
         }
         let path = self
             .write_control_packet(now, buffer)
@@ -68,7 +68,7 @@ impl Association {
             // The opportunity is over: what Max.Burst left is not saved up (§6.1 D).
             self.note_blocking();
             for path in self.paths.iter_mut() {
-                path.burst_credit = 0;
+                path.bursts.expire();
             }
             self.sender.extra_packets = 0;
             return None;
@@ -84,13 +84,10 @@ impl Association {
     /// An opportunity to send came. Credit that is not used is taken back by `poll_transmit`;
     /// several SACKs handled before it add up.
     pub(super) fn opportunity(&mut self) {
-        //= RFC 9260 6.1-14 6.1-15
-        // §6.1 D: if flightsize + Max.Burst * PMDCS < cwnd, that is the limit for now.
         let packets = self.profile().limits.max_burst as usize;
         for path in self.paths.iter_mut() {
             let bytes = packets * path.pmdcs();
-            let credit = path.burst_credit.saturating_add(bytes);
-            path.burst_credit = if packets == 0 { usize::MAX } else { credit };
+            path.bursts.grant(Some(bytes).filter(|_| packets > 0));
         }
     }
 
@@ -161,25 +158,10 @@ impl Association {
         (!empty).then_some(path)
     }
 
-    //= RFC 9260 6.1-8
-    /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address.
+    /// §7.2.1: cwnd decays while nothing is sent on an address.
     pub(super) fn decay_idle(&mut self, now: Time, path: PathId) {
-        if self.sender.board.flight(path) > 0 || self.paths[path].last_data_sent == Time::ZERO {
-            return;
-        }
         let p = &mut self.paths[path];
-        let idle = now.since(p.last_data_sent).as_nanos();
-        let periods = idle / p.rto().as_nanos().max(1);
-        if periods == 0 {
-            return;
-        }
-        let before = p.control.get().cwnd();
-        for _ in 0..periods.min(32) {
-            p.control.get_mut().on_idle();
-        }
-        // The next decay counts from here.
-        p.last_data_sent = now;
-        if p.control.get().cwnd() != before {
+        if self.sender.board.flight(path) == 0 && p.window.decay(now, p.rtt.rto()) {
             self.trace_window(now, path, crate::event::WindowCause::Idle);
         }
     }
@@ -349,7 +331,7 @@ impl Association {
             self.journal.stats.zero_window_probes += 1;
         }
         let p = &mut self.paths[path];
-        p.burst_credit = p.burst_credit.saturating_sub(data_chunk_len(bytes));
+        p.bursts.spend(data_chunk_len(bytes));
         p.counters.data_chunks_sent += 1;
         carried.new += 1;
         carried.bytes += data_chunk_len(bytes);
@@ -390,16 +372,10 @@ impl Association {
         let flight = self.sender.board.flight(path);
         let waits = self.sender.board.first_lost().is_some() || !self.sender.queue.is_empty();
         let p = &mut self.paths[path];
-        p.last_data_sent = now;
         if flight <= carried.bytes {
             p.reachability.owes_from(now); // The first packet of a flight: no answer was owed before.
         }
-        // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
-        let full = p.one_packet && waits;
-        p.flight_at_send = if full { flight.max(p.control.get().cwnd()) } else { flight };
-        if let Some(prr) = &mut p.prr {
-            prr.on_sent(carried.bytes);
-        }
+        p.window.on_sent(now, carried.bytes, flight, waits);
         p.pace(now, carried.bytes, self.config.profile.multipath.pacing);
         let round_trip = p.rtt.round_trip();
         let recovering = self.paths.in_fast_recovery();

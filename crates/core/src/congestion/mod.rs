@@ -7,6 +7,7 @@ mod balia;
 mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
+pub(crate) mod floor;
 mod lia;
 mod olia;
 pub(crate) mod prr;

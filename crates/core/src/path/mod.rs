@@ -1,10 +1,11 @@
 //! One destination address of the peer and everything that belongs to it alone.
 
 mod address;
+mod bursts;
 mod calm;
 mod heartbeat;
 mod mtu;
-pub(crate) mod pacing;
+mod pacing;
 pub(crate) mod queue_limit;
 mod reachability;
 mod rtt;
@@ -15,6 +16,7 @@ pub(crate) mod source;
 mod t3;
 mod ticks;
 mod timed;
+mod window;
 mod windowed;
 
 use std::net::IpAddr;
@@ -22,22 +24,22 @@ use std::time::Duration;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
-use crate::congestion::prr::Prr;
 pub use crate::ids::{PathId, PathState};
 use crate::stats::{PathCounters, PathStats};
 use crate::time::Time;
 use address::Address;
 pub(crate) use address::PATIENCE;
+use bursts::Bursts;
 use calm::Calm;
 pub(crate) use heartbeat::{HEARTBEAT_INFO_LEN, HeartbeatInfo, HeartbeatState, heartbeat_interval};
 use mtu::{Headers, Mtu};
-use pacing::Pacer;
 use queue_limit::QueueLimit;
 use reachability::Reachability;
 pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
 pub use settings::PathSettings;
 use t3::T3;
 use timed::Timed;
+use window::Window;
 pub(crate) use windowed::Windowed;
 
 /// A destination address with its timers, estimates and congestion state.
@@ -49,35 +51,12 @@ pub(crate) struct Path {
     pub(crate) settings: PathSettings,
     pub(crate) rtt: RttEstimator,
     pub(crate) calm: Calm,
-    pub(crate) control: Controller,
+    pub(crate) window: Window,
+    pub(crate) bursts: Bursts,
     pub(crate) mtu: Mtu,
     pub(crate) timed: Timed,
     pub(crate) t3: T3,
-    /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
-    /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
-    pub(crate) flight_at_send: usize,
-    pub(crate) last_data_sent: Time,
-    /// T3-rtx expired, and nothing that was sent here has been acknowledged since.
-    pub(crate) one_packet: bool,
     pub(crate) heartbeat: HeartbeatState,
-    /// Proportional Rate Reduction, during fast recovery (RFC 6937).
-    pub(crate) prr: Option<Prr>,
-    /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
-    pub(crate) fast_recovery_exit: Option<u64>,
-    /// Bytes of new chunks that may leave before the next opportunity to send (Max.Burst,
-    /// RFC 9260 §6.1 D); a packet may begin while any are left.
-    pub(crate) burst_credit: usize,
-    /// Pacing, if the association asks for it.
-    pub(crate) pacer: Option<Pacer>,
-    /// A packet must wait for its turn.
-    pub(crate) held_back: bool,
-    /// When there is something to do about that.
-    pub(crate) paced_until: Option<Time>,
-    pub(crate) queue_limit: Option<QueueLimit>,
-    /// Congestion window before the last cut by a loss.
-    pub(crate) cwnd_at_loss: usize,
-    /// When a loss that SACKs showed last lowered it.
-    pub(crate) lowered_at: Time,
     pub(crate) counters: PathCounters,
 }
 
@@ -92,6 +71,10 @@ impl Path {
         let mtu = Mtu::new(config.mtu, Headers::new(remote, encapsulation));
         let pmdcs = mtu.pmdcs();
         let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
+        //= RFC 9260 7.2-3
+        let control = Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6());
+        let limit = (concurrent && multipath.queue_limit_packets > 0)
+            .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs));
         Path {
             id,
             address: Address::new(remote, local, encapsulation),
@@ -99,25 +82,12 @@ impl Path {
             settings: PathSettings::of(&config.profile),
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
-            //= RFC 9260 7.2-3
-            control: Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6()),
+            window: Window::new(control, limit),
+            bursts: Bursts::new(concurrent && multipath.pacing > 0.0),
             mtu,
             timed: Timed::default(),
             t3: T3::default(),
-            flight_at_send: 0,
-            last_data_sent: Time::ZERO,
-            one_packet: false,
             heartbeat: HeartbeatState::default(),
-            prr: None,
-            fast_recovery_exit: None,
-            burst_credit: 0,
-            pacer: (concurrent && multipath.pacing > 0.0).then(Pacer::default),
-            held_back: false,
-            paced_until: None,
-            queue_limit: (concurrent && multipath.queue_limit_packets > 0)
-                .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs)),
-            cwnd_at_loss: 0,
-            lowered_at: Time::ZERO,
             counters: PathCounters::default(),
         }
     }
@@ -160,20 +130,9 @@ impl Path {
         self.follow_mtu();
     }
 
-    //= RFC 9260 7.2-3
     /// The path MTU has changed, and with it what a packet holds (PMDCS), also for congestion control.
     fn follow_mtu(&mut self) {
-        let pmdcs = self.pmdcs();
-        self.control.get_mut().set_pmdcs(pmdcs);
-        if let Some(limit) = &mut self.queue_limit {
-            limit.set_mss(pmdcs);
-        }
-    }
-
-    /// Bytes that may be in flight: the congestion window, or less to keep the queue short.
-    pub(crate) fn window(&self) -> usize {
-        let limit = self.queue_limit.as_ref().map_or(usize::MAX, QueueLimit::bytes);
-        self.control.get().cwnd().min(limit)
+        self.window.set_pmdcs(self.mtu.pmdcs());
     }
 
     /// Smoothed RTT; or how long the measurement under way has taken, once that is more than RTO.
@@ -182,23 +141,13 @@ impl Path {
         self.rtt.srtt().max(pending.filter(|age| *age > self.rto()))
     }
 
-    /// Looks whether pacing holds the next packet back.
-    pub(crate) fn look_at_pacing(&mut self, now: Time) {
-        self.held_back = self.pacer.as_ref().is_some_and(|pacer| !pacer.is_due(now));
-    }
-
     /// A packet with so many bytes of DATA left.
     pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
-        let window = self.window();
-        let control = self.control.get();
-        let starting = self.queue_limit.as_ref().is_none_or(QueueLimit::is_starting);
-        let slow_start = control.cwnd() < control.ssthresh() && self.fast_recovery_exit.is_none();
-        let gain = if slow_start && starting { 2.0 * gain } else { gain };
         // The first window, before anything was measured, leaves as cwnd allows.
-        if let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) {
-            let rate = gain * window as f64 / srtt.as_secs_f64().max(1e-6);
-            pacer.on_sent(now, bytes, rate);
-            self.held_back = !pacer.is_due(now);
+        if let Some(srtt) = self.rtt.srtt().filter(|_| self.bursts.is_paced()) {
+            let gain = if self.window.is_starting() { 2.0 * gain } else { gain };
+            let rate = gain * self.window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
+            self.bursts.on_sent(now, bytes, rate);
         }
     }
 
@@ -207,8 +156,7 @@ impl Path {
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
         self.address.leave_from(now, local);
         let (pmdcs, ipv6) = (self.pmdcs(), self.address.remote().is_ipv6());
-        self.control = Controller::new(&config.profile.congestion, pmdcs, ipv6);
-        self.prr = None;
+        self.window.begin_anew(Controller::new(&config.profile.congestion, pmdcs, ipv6));
     }
 
     /// Whether the source is to be left for another.
@@ -291,7 +239,6 @@ impl Path {
     }
 
     pub(crate) fn stats(&self, flight: usize, primary: bool) -> PathStats {
-        let control = self.control.get();
         PathStats {
             id: self.id,
             remote: self.address.remote(),
@@ -299,8 +246,8 @@ impl Path {
             encapsulation: self.address.encapsulation(),
             state: self.state(),
             primary,
-            cwnd: control.cwnd(),
-            ssthresh: control.ssthresh(),
+            cwnd: self.window.cwnd(),
+            ssthresh: self.window.ssthresh(),
             flight,
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),

@@ -58,13 +58,14 @@ impl Association {
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
         // address until the endpoint receives acknowledgement".
         let flight = self.sender.board.flight(path);
-        let more = !self.paths[path].one_packet && !self.is_held_back(path);
+        let more = !self.paths[path].window.is_one_packet() && !self.is_held_back(path);
         flight == 0 || (more && flight < self.window(path))
     }
 
     /// After a timeout new chunks fill the one packet up, in packets of their own.
     pub(super) fn fills_lone_packet(&self, path: PathId) -> bool {
-        self.paths[path].one_packet && self.profile().congestion.fill_packet_after_timeout
+        self.paths[path].window.is_one_packet()
+            && self.profile().congestion.fill_packet_after_timeout
     }
 
     /// Whether a chunk with `len` bytes of user data still has room there.
@@ -87,7 +88,7 @@ impl Association {
         let cwnd = (cwnd || sender.extra_packets > 0) && self.share_allows(path);
         let p = &self.paths[path];
         // Pacing does away with bursts by itself.
-        let burst = p.burst_credit > 0 || (p.pacer.is_some() && self.is_concurrent());
+        let burst = p.bursts.has_credit() || (p.bursts.is_paced() && self.is_concurrent());
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(self.state == State::Established && self.nagle_holds())
     }

@@ -1,0 +1,265 @@
+//! How much may be in flight on a path (RFC 9260 §7.2): the congestion window, what reduces it during Fast
+//! Recovery, and with concurrent transfer the limit that keeps its queue short.
+
+use std::time::Duration;
+
+use super::queue_limit::QueueLimit;
+use crate::congestion::prr::Prr;
+use crate::congestion::{CongestionControl, Controller, floor};
+use crate::scoreboard::PathAck;
+use crate::time::Time;
+
+/// The window of one path.
+#[derive(Debug)]
+pub(crate) struct Window {
+    control: Controller,
+    limit: Option<QueueLimit>,
+    /// Proportional Rate Reduction, during fast recovery (RFC 6937).
+    prr: Option<Prr>,
+    /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
+    fast_recovery_exit: Option<u64>,
+    /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
+    /// the arrival of the SACK, even if several SACKs arrive before the next opportunity to send.
+    flight_at_send: usize,
+    /// T3-rtx expired, and nothing that was sent here has been acknowledged since.
+    one_packet: bool,
+    last_data_sent: Time,
+    /// Congestion window before the last cut by a loss.
+    cwnd_at_loss: usize,
+    /// When a loss that SACKs showed last lowered it.
+    lowered_at: Time,
+}
+
+impl Window {
+    pub(super) const fn new(control: Controller, limit: Option<QueueLimit>) -> Window {
+        Window {
+            control,
+            limit,
+            prr: None,
+            fast_recovery_exit: None,
+            flight_at_send: 0,
+            one_packet: false,
+            last_data_sent: Time::ZERO,
+            cwnd_at_loss: 0,
+            lowered_at: Time::ZERO,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn control(&self) -> &dyn CongestionControl {
+        self.control.get()
+    }
+
+    #[inline]
+    pub(crate) fn control_mut(&mut self) -> &mut dyn CongestionControl {
+        self.control.get_mut()
+    }
+
+    #[inline]
+    pub(crate) fn cwnd(&self) -> usize {
+        self.control.get().cwnd()
+    }
+
+    #[inline]
+    pub(crate) fn ssthresh(&self) -> usize {
+        self.control.get().ssthresh()
+    }
+
+    /// Bytes that may be in flight beside other paths: cwnd, or less to keep the queue short.
+    #[inline]
+    pub(crate) fn limited(&self) -> usize {
+        let limit = self.limit.as_ref().map_or(usize::MAX, QueueLimit::bytes);
+        self.cwnd().min(limit)
+    }
+
+    /// In slow start, on a path that was not seen full.
+    pub(super) fn is_starting(&self) -> bool {
+        let starting = self.limit.as_ref().is_none_or(QueueLimit::is_starting);
+        starting && self.cwnd() < self.ssthresh() && !self.is_recovering()
+    }
+
+    /// In Fast Recovery.
+    #[inline]
+    pub(crate) const fn is_recovering(&self) -> bool {
+        self.fast_recovery_exit.is_some()
+    }
+
+    /// Rate reduction is under way.
+    pub(crate) const fn is_reducing(&self) -> bool {
+        self.prr.is_some()
+    }
+
+    /// Only one packet may be in flight: T3-rtx expired, and nothing was acknowledged since.
+    #[inline]
+    pub(crate) const fn is_one_packet(&self) -> bool {
+        self.one_packet
+    }
+
+    /// Flight when the last packet had been sent.
+    #[inline]
+    pub(crate) const fn flight_at_send(&self) -> usize {
+        self.flight_at_send
+    }
+
+    /// The window of another way, whose capacity is unknown.
+    pub(super) fn begin_anew(&mut self, control: Controller) {
+        self.control = control;
+        self.prr = None;
+    }
+
+    //= RFC 9260 7.2-3
+    /// What a packet holds has changed.
+    pub(super) fn set_pmdcs(&mut self, pmdcs: usize) {
+        self.control.get_mut().set_pmdcs(pmdcs);
+        if let Some(limit) = &mut self.limit {
+            limit.set_mss(pmdcs);
+        }
+    }
+
+    /// A packet with so many bytes of DATA left, after which `flight` bytes are in flight; more `waits`.
+    pub(crate) fn on_sent(&mut self, now: Time, bytes: usize, flight: usize, waits: bool) {
+        self.last_data_sent = now;
+        // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
+        let full = self.one_packet && waits;
+        self.flight_at_send = if full { flight.max(self.cwnd()) } else { flight };
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+    }
+
+    /// Something that was sent here is acknowledged, or was not lost: more than one packet may be in flight.
+    #[inline]
+    pub(crate) fn allow_more(&mut self) {
+        self.one_packet = false;
+    }
+
+    /// T3-rtx expired: cwnd was cut, and perhaps one packet is all that may be in flight.
+    pub(crate) fn on_timeout(&mut self, one_packet: bool) {
+        self.one_packet = one_packet;
+    }
+
+    /// What a SACK acknowledged, while the rate is reduced; `false` if it is not.
+    #[inline]
+    pub(crate) fn reduce(&mut self, bytes: usize, flight: usize, mss: usize) -> bool {
+        let Some(prr) = &mut self.prr else { return false };
+        let ssthresh = self.control.get().ssthresh();
+        let cwnd = prr.on_ack(bytes, flight, ssthresh, mss);
+        self.control.get_mut().set_window(cwnd, ssthresh);
+        true
+    }
+
+    /// Measures the path by what a SACK acknowledged on it; a window that is used grows while there
+    /// is no queue ([`queue_limit`](crate::path::queue_limit)).
+    pub(crate) fn watch_queue(&mut self, now: Time, ack: &PathAck, next: u64) {
+        let Some(limit) = &mut self.limit else { return };
+        let more = limit.on_ack(now, ack, next);
+        let control = self.control.get_mut();
+        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+        if more > 0 && self.fast_recovery_exit.is_none() && self.flight_at_send >= cwnd {
+            control.set_window(cwnd + more, ssthresh);
+        }
+    }
+
+    /// The application, or the peer's window, left room unused.
+    pub(crate) fn on_starved(&mut self) {
+        if let Some(limit) = &mut self.limit {
+            limit.on_starved();
+        }
+    }
+
+    //= RFC 9260 6.1-8
+    /// §7.2.1: cwnd decays once per RTO while nothing is sent on an address; `true` if it did.
+    pub(crate) fn decay(&mut self, now: Time, rto: Duration) -> bool {
+        if self.last_data_sent == Time::ZERO {
+            return false;
+        }
+        let periods = now.since(self.last_data_sent).as_nanos() / rto.as_nanos().max(1);
+        if periods == 0 {
+            return false;
+        }
+        let before = self.cwnd();
+        for _ in 0..periods.min(32) {
+            self.control.get_mut().on_idle();
+        }
+        // The next decay counts from here.
+        self.last_data_sent = now;
+        self.cwnd() != before
+    }
+
+    /// A loss is about to cut it.
+    pub(crate) fn on_loss(&mut self, now: Time) {
+        self.lowered_at = now;
+        self.cwnd_at_loss = self.cwnd();
+    }
+
+    /// After a cut, beside other paths: the window need not fall below what the path holds without a queue
+    /// ([`queue_limit`](crate::path::queue_limit)).
+    pub(crate) fn spare(&mut self) {
+        let Some(limit) = &mut self.limit else { return };
+        limit.on_loss();
+        let floor = limit.bdp().min(self.cwnd_at_loss);
+        let control = self.control.get_mut();
+        if floor > control.ssthresh() {
+            control.set_window(floor.max(control.cwnd()), floor);
+        }
+    }
+
+    /// A chunk that was sent at `sent` for the second time is lost: whether that is news of this recovery.
+    pub(crate) fn is_lost_again(&self, sent: Time) -> bool {
+        sent >= self.lowered_at && self.is_recovering()
+    }
+
+    /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
+    pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
+        self.lowered_at = now;
+        if floor::lower(self.control.get_mut(), pmdcs) {
+            self.prr = None;
+        }
+    }
+
+    /// The recovery is over: what the path holds is given back ([`floor`](crate::congestion::floor)).
+    pub(crate) fn restore_floor(&mut self, floor: usize) {
+        floor::restore(self.control.get_mut(), floor, self.cwnd_at_loss);
+    }
+
+    /// Fast Recovery begins, until `exit` is acknowledged.
+    pub(crate) fn enter_recovery(&mut self, exit: u64) {
+        self.fast_recovery_exit = Some(exit);
+    }
+
+    /// Fast Recovery ends if its exit point is `reached`; `true` if it does.
+    #[inline]
+    pub(crate) fn leave_recovery(&mut self, reached: impl FnOnce(u64) -> bool) -> bool {
+        let ends = self.fast_recovery_exit.is_some_and(reached);
+        if ends {
+            self.fast_recovery_exit = None;
+        }
+        ends
+    }
+
+    /// Fast Recovery ends, whatever was acknowledged.
+    pub(crate) fn abandon_recovery(&mut self) {
+        self.fast_recovery_exit = None;
+    }
+
+    /// The rate is reduced from now on.
+    pub(crate) fn begin_reduction(&mut self) {
+        self.prr = Some(Prr::new(self.flight_at_send));
+    }
+
+    /// Rate reduction ends with the recovery; `false` if there was none.
+    pub(crate) fn end_reduction(&mut self) -> bool {
+        if self.prr.take().is_none() {
+            return false;
+        }
+        // RFC 6937 §3: "cwnd = ssthresh" at the end of recovery.
+        let ssthresh = self.ssthresh();
+        self.control.get_mut().set_window(ssthresh, ssthresh);
+        true
+    }
+
+    /// Rate reduction ends: something else has cut the window, or restores it.
+    pub(crate) fn abandon_reduction(&mut self) {
+        self.prr = None;
+    }
+}
