@@ -8,6 +8,7 @@ use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
+use crate::receive::Receiver;
 use crate::recovery::timer::thin_rto_min;
 use crate::stats::{AssociationInfo, AssociationState};
 use crate::time::Time;
@@ -91,7 +92,7 @@ impl Association {
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
             local_addresses: self.sources.known().to_vec(),
             outbound_streams: self.sender.queue.streams(),
-            inbound_streams: self.receiver.as_ref().map_or(0, |r| r.streams),
+            inbound_streams: self.receiver.as_ref().map_or(0, Receiver::streams),
             unacknowledged_chunks: self.sender.board.len(),
             unread_messages: self.readable(),
             fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
@@ -117,7 +118,7 @@ impl Association {
         self.setup.t1 = self.setup.t1.map(|at| at.min(rto(self.setup.path)));
         self.shutdown.t2 = self.shutdown.t2.map(|at| at.min(rto(self.shutdown.path)));
         if let Some(receiver) = &mut self.receiver {
-            receiver.delayed.reconfigure(now, &config.profile.sack);
+            receiver.reconfigure(now, &config.profile.sack);
         }
         self.sender.limit = config.send_buffer;
         self.config = config;

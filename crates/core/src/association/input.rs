@@ -13,6 +13,7 @@ use crate::ack::delayed::PacketFacts;
 use crate::endpoint::headers;
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
+use crate::receive::{ReceivedPacket, Receiver};
 use crate::time::Time;
 
 /// The packet being processed.
@@ -82,7 +83,7 @@ impl Association {
                 self.moved = true;
             }
         }
-        let gap = self.receiver.as_ref().is_some_and(|r| r.received.has_gaps());
+        let gap = self.receiver.as_ref().is_some_and(Receiver::has_gaps);
         let arrival = known.unwrap_or_else(|| self.paths.data_path());
         //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
@@ -103,7 +104,7 @@ impl Association {
             replies: None,
         };
         if let Some(receiver) = &mut self.receiver {
-            receiver.inbound.begin_packet(bytes.len());
+            receiver.begin_packet(bytes.len());
         }
         //= RFC 9260 6.10-6
         for (i, raw) in packet.chunks().enumerate() {
@@ -268,25 +269,26 @@ impl Association {
         if incoming.has_data {
             let source = self.answer_source(incoming);
             let Some(receiver) = &mut self.receiver else { return };
-            receiver.ack_source = source;
             let sack = &self.config.profile.sack;
             let filled = incoming.facts.gap && sack.when_filled;
             let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;
-            let mut gap = filled || receiver.received.has_gaps();
-            if let Some(dac) = &mut receiver.dac {
-                dac.on_packet(incoming.arrival);
-                gap &= !dac.ignores_gaps();
-            }
-            let immediate = incoming.facts.immediate || repeated;
-            receiver.delayed.on_packet(now, PacketFacts { gap, immediate, ..incoming.facts });
-            //= RFC 9260 6.4-3 6.7-2
-            receiver.ack_path = incoming.path;
-            receiver.retransmission |= incoming.retransmission;
+            let packet = ReceivedPacket {
+                path: incoming.path,
+                arrival: incoming.arrival,
+                source,
+                filled,
+                facts: PacketFacts {
+                    immediate: incoming.facts.immediate || repeated,
+                    ..incoming.facts
+                },
+                retransmission: incoming.retransmission,
+            };
+            receiver.on_packet(now, &packet);
         }
         if let Some(timestamp) = incoming.timestamp
             && let Some(receiver) = &mut self.receiver
         {
-            receiver.timestamps.on_packet(timestamp.tsval, incoming.lowest);
+            receiver.on_timestamp(timestamp.tsval, incoming.lowest);
         }
         self.shutdown_after_packet(now, incoming);
     }

@@ -7,26 +7,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
-use super::receiver::Receiver;
 use super::sender::Sender;
 use super::setup::Setup;
 use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendFailure};
+use crate::memory::Budget;
 use crate::path::{Path, PathId};
+use crate::receive::Receiver;
 use crate::streams::charge;
 use crate::time::Time;
 
 /// What the lists of the endpoint have for one association, and for one address of its peer.
 const LISTED: usize = 256;
-
-/// How short memory is, as far as an association must know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget {
-    /// What it may hold of the peer's data; its window is no wider.
-    pub(crate) share: usize,
-    /// Chunks beyond a missing one are not taken from those who hold more than that.
-    pub(crate) scarce: bool,
-}
 
 /// Over so long the throughput of an association is measured.
 const EPOCH: Duration = Duration::from_secs(2);
@@ -59,21 +51,11 @@ impl Throughput {
     }
 }
 
-impl Budget {
-    /// There is plenty.
-    pub(crate) const AMPLE: Budget = Budget { share: usize::MAX, scarce: false };
-
-    /// What INIT ACK tells of a receive buffer of so many bytes.
-    pub(crate) fn window(self, buffer: u32) -> u32 {
-        buffer.min(u32::try_from(self.share).unwrap_or(u32::MAX))
-    }
-}
-
 impl Association {
     /// Bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let receiver = self.receiver.as_ref().map_or(0, Receiver::memory);
-        let retained = self.receiver.as_ref().map_or(0, |r| r.past)
+        let retained = self.receiver.as_ref().map_or(0, Receiver::past)
             + self.retained.capacity() * size_of::<ReceivedMessage>();
         let replies: usize = self.outbox.iter().map(|(_, control)| control.len_bound()).sum();
         size_of::<Association>()
@@ -131,7 +113,7 @@ impl Association {
         self.sender.share = budget.share;
         if let Some(receiver) = &mut self.receiver {
             let share = budget.share.max(self.read.ahead());
-            receiver.budget = Budget { share, ..budget };
+            receiver.obey(Budget { share, ..budget });
         }
         if budget != Budget::AMPLE {
             self.sender.board.shrink_if_idle();
@@ -141,7 +123,7 @@ impl Association {
     /// It has just been set up; its peer was told of no more than its share.
     pub(crate) fn begin_within(&mut self, budget: Budget) {
         if let Some(receiver) = &mut self.receiver {
-            receiver.window.on_sacked(budget.window(self.config.receive_buffer));
+            receiver.begin_with(budget.window(self.config.receive_buffer));
         }
     }
 
@@ -159,29 +141,6 @@ impl Association {
         }
         let causes = CauseWriter::new().out_of_resource().finish();
         self.abort_with(causes, CloseReason::OutOfMemory);
-    }
-}
-
-impl Receiver {
-    /// Bytes of memory, but for messages from before a restart.
-    pub(super) fn memory(&self) -> usize {
-        self.inbound.memory() + self.received.memory() + self.report.memory()
-    }
-
-    /// Whether it holds more than its share while memory is all but used up.
-    pub(super) fn is_over_share(&self) -> bool {
-        self.budget.scarce && self.buffered() > self.budget.share
-    }
-
-    /// The window to advertise now.
-    pub(super) fn advertised(&mut self) -> u32 {
-        self.bound_window();
-        self.window.advertised(self.occupied())
-    }
-
-    /// Keeps the window within the share.
-    pub(super) fn bound_window(&mut self) {
-        self.window.narrow(self.budget.share.saturating_sub(self.buffered()));
     }
 }
 

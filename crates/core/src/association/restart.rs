@@ -19,7 +19,7 @@ impl Association {
     pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
         !matches!(self.state, State::CookieWait | State::CookieEchoed)
             && cookie.peer.tag != self.identity.peer_tag
-            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn != cookie.peer.initial_tsn)
+            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn() != cookie.peer.initial_tsn)
     }
 
     //= RFC 9260 5.2.4-5
@@ -53,7 +53,7 @@ impl Association {
         // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
         // receive buffer, or each restart would cost another one.
         if let Some(mut receiver) = self.receiver.take() {
-            self.retained.extend(std::iter::from_fn(|| receiver.inbound.pop()));
+            self.retained.extend(std::iter::from_fn(|| receiver.pop()));
         }
         self.paths.reset(&self.config);
         self.state = State::Established;

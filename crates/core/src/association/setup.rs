@@ -10,11 +10,11 @@ use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, 
 use super::addresses::source_beside;
 use super::errors::Errors;
 use super::input::Incoming;
-use super::receiver::Receiver;
 use super::{Abort, Association, Blueprint, Control, Paths, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{PATIENCE, Path, PathId};
+use crate::receive::Receiver;
 use crate::streams::charge;
 use crate::time::Time;
 
@@ -379,7 +379,7 @@ impl Association {
         self.patience.stop();
         self.setup.cookie = None;
         self.errors = Errors::default();
-        let inbound = self.receiver.as_ref().map_or(0, |r| r.streams);
+        let inbound = self.receiver.as_ref().map_or(0, Receiver::streams);
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.queue.streams(),
             inbound_streams: inbound,

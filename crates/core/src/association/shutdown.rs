@@ -279,7 +279,7 @@ impl Association {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
             if let Some(receiver) = &mut self.receiver {
-                receiver.delayed.request();
+                receiver.request_sack();
             }
             // They leave from where it arrived: what was tried since T2 expired may not work.
             let source = self.answer_source(incoming);

@@ -3,6 +3,7 @@
 use super::{Association, State};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
+use crate::receive::Receiver;
 use crate::recovery::timer::thin_no_backoff;
 use crate::time::Time;
 
@@ -26,7 +27,7 @@ impl Association {
             consider(self.sender.queue.deadline());
         }
         if !self.is_closed() {
-            consider(self.receiver.as_ref().and_then(|r| r.delayed.deadline()));
+            consider(self.receiver.as_ref().and_then(Receiver::deadline));
         }
         for path in self.paths.iter() {
             consider(path.t3.deadline());
@@ -58,9 +59,9 @@ impl Association {
             self.opportunity();
         }
         if let Some(receiver) = &mut self.receiver
-            && due(receiver.delayed.deadline())
+            && due(receiver.deadline())
         {
-            receiver.delayed.on_timeout(now);
+            receiver.on_timeout(now);
         }
         if due(self.sender.recovery.deadline()) || due(self.probe_deadline()) {
             self.on_recovery_timer(now);

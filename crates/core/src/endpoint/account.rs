@@ -9,7 +9,8 @@
 use std::collections::BTreeSet;
 
 use super::{AssociationId, Endpoint};
-use crate::association::{Association, Budget};
+use crate::association::Association;
+use crate::memory::Budget;
 use crate::time::Time;
 
 /// Every association may offer a window of so many bytes while memory is short.

@@ -2,14 +2,12 @@
 
 use std::net::IpAddr;
 
-use tresse_wire::{PacketWriter, SackFlags, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
+use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
-use super::super::receiver::{MAX_DUPLICATES, Receiver};
 use super::super::{Association, Control, State};
 use super::{Carried, DataPacket};
-use crate::ack::dac::CmtDelayedAck;
 use crate::path::PathId;
-use crate::profile::NrSackMode;
+use crate::receive::SackForm;
 use crate::recovery::spurious::eifel_timestamp;
 use crate::time::Time;
 
@@ -111,7 +109,7 @@ impl Association {
             Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
             Control::Shutdown(_) => {
                 if let Some(receiver) = &self.receiver {
-                    writer.shutdown(receiver.received.cumulative());
+                    writer.shutdown(receiver.cumulative());
                 }
             }
             Control::ShutdownAck(_) => writer.shutdown_ack(),
@@ -123,9 +121,7 @@ impl Association {
 
     /// A SACK may leave, and goes to `path`.
     fn sack_belongs(&self, path: PathId) -> bool {
-        let wanted = |r: &Receiver| r.delayed.pending() || r.delayed.due();
-        self.may_send_data()
-            && self.receiver.as_ref().is_some_and(|r| r.ack_path == path && wanted(r))
+        self.may_send_data() && self.receiver.as_ref().is_some_and(|r| r.owes_sack(path))
     }
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
@@ -133,35 +129,11 @@ impl Association {
         let max = self.paths[path].mtu.max_packet();
         let multipath = &self.profile().multipath;
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
-        let Some(receiver) = &mut self.receiver else { return };
-        let wanted = receiver.delayed.pending() || receiver.delayed.due();
-        if !wanted || receiver.ack_path != path {
-            return;
+        let Some(receiver) = self.receiver.as_mut().filter(|r| r.owes_sack(path)) else { return };
+        let retransmit_bit = self.sender.extensions.retransmit_bit;
+        if receiver.write_sack(writer, SackForm { max, window, retransmit_bit }) {
+            self.journal.stats.sacks_sent += 1;
         }
-        let Some(room) = max.checked_sub(writer.len() + receiver.sack_header()) else { return };
-        //= RFC 9260 6.2-17 6.7-6 6.7-7
-        receiver.fill_report(window, room / 4);
-        let a_rwnd = receiver.advertised();
-        let room = room / 4 - receiver.report.len();
-        let duplicates = receiver.received.duplicates(room.min(MAX_DUPLICATES));
-        //= RFC 9260 6.2-15 6.2-16
-        let cumulative = receiver.received.cumulative();
-        let retransmission = self.sender.extensions.retransmit_bit && receiver.retransmission;
-        let packets = receiver.dac.as_mut().map_or(0, CmtDelayedAck::take);
-        let flags = SackFlags { retransmission, packets };
-        let gaps = receiver.report.gaps.iter().copied();
-        if receiver.nr_sack == NrSackMode::Off {
-            writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
-        } else {
-            let nr_gaps = receiver.report.nr_gaps.iter().copied();
-            writer.nr_sack(flags, cumulative, a_rwnd, gaps, nr_gaps, duplicates);
-        }
-        receiver.retransmission = false;
-        receiver.timestamps.on_sack_sent(receiver.received.cumulative_seq());
-        receiver.note_advertised(a_rwnd);
-        receiver.received.clear_duplicates();
-        receiver.delayed.on_sent();
-        self.journal.stats.sacks_sent += 1;
     }
 
     /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
@@ -171,18 +143,18 @@ impl Association {
             && fits
             && let Some(receiver) = &self.receiver
         {
-            writer.timestamp(eifel_timestamp::ticks(now), receiver.timestamps.echo());
+            writer.timestamp(eifel_timestamp::ticks(now), receiver.timestamp_echo());
         }
     }
 
     pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let receiver = self.receiver.as_ref().filter(|r| r.delayed.due())?;
+        let receiver = self.receiver.as_ref().filter(|r| r.is_sack_due())?;
         let open = self.may_send_data() || self.state == State::ShutdownSent;
         if !open {
             return None;
         }
-        let path = receiver.ack_path;
-        self.other_source = receiver.ack_source;
+        let path = receiver.ack_path();
+        self.other_source = receiver.ack_source();
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);

@@ -1,0 +1,227 @@
+//! The receiving half of an association: what arrived, what is held, and when to acknowledge.
+//!
+//! It never sees the association: chunks and packets are told to it, and it says what became of them.
+
+mod data;
+mod room;
+mod sack;
+
+use std::net::IpAddr;
+
+use tresse_wire::Tsn;
+
+use crate::ack::dac::CmtDelayedAck;
+use crate::ack::delayed::{DelayedAck, PacketFacts};
+use crate::ack::received::ReceivedTsns;
+use crate::ack::report::Report;
+use crate::ack::timestamps::TimestampEcho;
+use crate::config::AssociationConfig;
+use crate::event::ReceivedMessage;
+use crate::handshake::Extensions;
+use crate::ids::PathId;
+use crate::profile::{NrSackMode, SackParameters};
+use crate::streams::inbound::Inbound;
+use crate::time::Time;
+pub(crate) use data::Taken;
+use room::Room;
+pub(crate) use sack::SackForm;
+
+/// What a packet with DATA means as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedPacket {
+    /// Where SACKs for it go.
+    pub(crate) path: PathId,
+    /// Where it came from.
+    pub(crate) arrival: PathId,
+    /// The source of its answer, if not that of the path.
+    pub(crate) source: Option<IpAddr>,
+    /// It came while something was missing, and that is acknowledged at once.
+    pub(crate) filled: bool,
+    /// Gaps aside, which the receiver knows.
+    pub(crate) facts: PacketFacts,
+    /// DATA of it had the R bit.
+    pub(crate) retransmission: bool,
+}
+
+/// The receiving half of an association.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// What the peer said in INIT or INIT ACK.
+    initial_tsn: Tsn,
+    received: ReceivedTsns,
+    inbound: Inbound,
+    delayed: DelayedAck,
+    room: Room,
+    /// Streams that the peer may use.
+    streams: u16,
+    /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
+    ack_path: PathId,
+    /// Where it arrived: that way SACKs go back, whatever our own data's way is.
+    ack_source: Option<IpAddr>,
+    /// Timestamps of the peer (Ladha et al. §4).
+    timestamps: TimestampEcho,
+    /// DATA with the R bit came since the last SACK (Ladha et al., Figure 6, rule b).
+    retransmission: bool,
+    /// Delayed acknowledgement for CMT.
+    dac: Option<CmtDelayedAck>,
+    /// What is promised never to be discarded; `Off` unless NR-SACKs were agreed on.
+    nr_sack: NrSackMode,
+    /// The blocks of the SACK being written.
+    report: Report,
+}
+
+impl Receiver {
+    /// `past` bytes of the receive buffer are taken by messages of the peer's past lives.
+    pub(crate) fn new(
+        peer_initial_tsn: Tsn,
+        streams: u16,
+        extensions: Extensions,
+        past: usize,
+        config: &AssociationConfig,
+    ) -> Receiver {
+        let received = ReceivedTsns::new(peer_initial_tsn);
+        let first = received.cumulative_seq() + 1;
+        let nr_sack =
+            if extensions.nr_sack { config.profile.multipath.nr_sack } else { NrSackMode::Off };
+        let mut inbound = Inbound::new(streams, config.max_message_size, first);
+        if nr_sack == NrSackMode::Delivered {
+            inbound.track_delivered();
+        }
+        Receiver {
+            initial_tsn: peer_initial_tsn,
+            inbound,
+            received,
+            delayed: DelayedAck::new(&config.profile.sack),
+            room: Room::new(config.receive_buffer, past),
+            streams,
+            ack_path: PathId(0),
+            ack_source: None,
+            timestamps: TimestampEcho::new(first - 1),
+            retransmission: false,
+            dac: (config.concurrent_transfer && config.profile.multipath.dac)
+                .then(CmtDelayedAck::default),
+            nr_sack,
+            report: Report::default(),
+        }
+    }
+
+    /// What the peer said in INIT or INIT ACK.
+    pub(crate) const fn initial_tsn(&self) -> Tsn {
+        self.initial_tsn
+    }
+
+    /// Streams that the peer may use.
+    pub(crate) const fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// The Cumulative TSN Ack Point.
+    pub(crate) fn cumulative(&self) -> Tsn {
+        self.received.cumulative()
+    }
+
+    /// Something is missing before what has arrived.
+    #[inline]
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.received.has_gaps()
+    }
+
+    /// A packet of so many bytes begins, of which chunks keep slices.
+    #[inline]
+    pub(crate) fn begin_packet(&mut self, bytes: usize) {
+        self.inbound.begin_packet(bytes);
+    }
+
+    /// Messages that can be read, but for those from before a restart.
+    pub(crate) fn ready(&self) -> usize {
+        self.inbound.ready()
+    }
+
+    /// The next message.
+    pub(crate) fn pop(&mut self) -> Option<ReceivedMessage> {
+        self.inbound.pop()
+    }
+
+    //= RFC 9260 6.2-11 6.2-22
+    /// A message was read.
+    ///
+    /// §6.2: additional SACKs SHOULD be sent when the window opens up.
+    pub(crate) fn on_read(&mut self, pmdcs: usize) {
+        self.bound_window();
+        if self.room.window.update_due(self.occupied(), pmdcs) {
+            self.delayed.request();
+        }
+    }
+
+    /// A message of so many bytes from before a restart was read.
+    pub(crate) fn on_past_read(&mut self, bytes: usize) {
+        self.room.past -= bytes;
+    }
+
+    /// Bytes of messages from before a restart of the peer that the application has not read.
+    pub(crate) const fn past(&self) -> usize {
+        self.room.past
+    }
+
+    /// All chunks of a packet with DATA were processed.
+    pub(crate) fn on_packet(&mut self, now: Time, packet: &ReceivedPacket) {
+        self.ack_source = packet.source;
+        let mut gap = packet.filled || self.received.has_gaps();
+        if let Some(dac) = &mut self.dac {
+            dac.on_packet(packet.arrival);
+            gap &= !dac.ignores_gaps();
+        }
+        self.delayed.on_packet(now, PacketFacts { gap, ..packet.facts });
+        //= RFC 9260 6.4-3 6.7-2
+        self.ack_path = packet.path;
+        self.retransmission |= packet.retransmission;
+    }
+
+    /// The peer's timestamp came with DATA, of which `lowest` was the first that is new.
+    pub(crate) fn on_timestamp(&mut self, tsval: u32, lowest: Option<u64>) {
+        self.timestamps.on_packet(tsval, lowest);
+    }
+
+    /// What a TIMESTAMP chunk echoes.
+    pub(crate) fn timestamp_echo(&self) -> u32 {
+        self.timestamps.echo()
+    }
+
+    /// When a SACK may wait no longer.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.delayed.deadline()
+    }
+
+    /// That time has come.
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        self.delayed.on_timeout(now);
+    }
+
+    /// A SACK must leave now.
+    #[inline]
+    pub(crate) fn is_sack_due(&self) -> bool {
+        self.delayed.due()
+    }
+
+    /// A SACK is to leave now, whatever arrived.
+    pub(crate) fn request_sack(&mut self) {
+        self.delayed.request();
+    }
+
+    /// SACKs are delayed in another way from now on.
+    pub(crate) fn reconfigure(&mut self, now: Time, parameters: &SackParameters) {
+        self.delayed.reconfigure(now, parameters);
+    }
+
+    /// Where SACKs go.
+    #[inline]
+    pub(crate) const fn ack_path(&self) -> PathId {
+        self.ack_path
+    }
+
+    /// The source of a packet that has only a SACK, if not that of its path.
+    pub(crate) const fn ack_source(&self) -> Option<IpAddr> {
+        self.ack_source
+    }
+}

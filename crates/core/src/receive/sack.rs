@@ -1,0 +1,83 @@
+//! SACKs and NR-SACKs that leave (RFC 9260 §6.2, §6.7).
+
+use tresse_wire::{PacketWriter, SackFlags};
+
+use super::Receiver;
+use crate::ack::dac::CmtDelayedAck;
+use crate::ack::report::Kept;
+use crate::ids::PathId;
+use crate::profile::NrSackMode;
+
+/// Duplicate TSNs reported in one SACK at most.
+const MAX_DUPLICATES: usize = 64;
+
+/// What a SACK may look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackForm {
+    /// Bytes of the packet at most.
+    pub(crate) max: usize,
+    /// How many TSNs beyond the Cumulative TSN Ack it reports on, 0 for all.
+    pub(crate) window: u32,
+    /// The R bit was agreed on.
+    pub(crate) retransmit_bit: bool,
+}
+
+impl Receiver {
+    /// A SACK may leave, and goes to `path`.
+    #[inline]
+    pub(crate) fn owes_sack(&self, path: PathId) -> bool {
+        self.ack_path == path && (self.delayed.pending() || self.delayed.due())
+    }
+
+    /// Bytes of a SACK or NR-SACK without blocks.
+    fn sack_header(&self) -> usize {
+        if self.nr_sack == NrSackMode::Off { 16 } else { 20 }
+    }
+
+    /// An upper bound of the bytes of the next SACK, should it have room.
+    pub(crate) fn sack_bound(&self) -> usize {
+        let duplicates = self.received.duplicates(MAX_DUPLICATES).len();
+        // A delivered run can split a block into three.
+        let splits = self.inbound.delivered().map_or(0, |runs| 2 * runs.range_count());
+        self.sack_header() + 4 * (self.received.gap_count() + splits + duplicates)
+    }
+
+    /// Takes up to `limit` blocks for a SACK into `report`.
+    fn fill_report(&mut self, window: u32, limit: usize) {
+        let kept = match (self.nr_sack, self.inbound.delivered()) {
+            (NrSackMode::All, _) => Kept::Everything,
+            (_, Some(delivered)) => Kept::These(delivered),
+            (_, None) => Kept::Nothing,
+        };
+        self.report.fill(&self.received, kept, window, limit);
+    }
+
+    /// Adds a SACK to a packet; `false` if it has no room.
+    pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, form: SackForm) -> bool {
+        let SackForm { max, window, retransmit_bit } = form;
+        let Some(room) = max.checked_sub(writer.len() + self.sack_header()) else { return false };
+        //= RFC 9260 6.2-17 6.7-6 6.7-7
+        self.fill_report(window, room / 4);
+        let a_rwnd = self.advertised();
+        let room = room / 4 - self.report.len();
+        let duplicates = self.received.duplicates(room.min(MAX_DUPLICATES));
+        //= RFC 9260 6.2-15 6.2-16
+        let cumulative = self.received.cumulative();
+        let retransmission = retransmit_bit && self.retransmission;
+        let packets = self.dac.as_mut().map_or(0, CmtDelayedAck::take);
+        let flags = SackFlags { retransmission, packets };
+        let gaps = self.report.gaps.iter().copied();
+        if self.nr_sack == NrSackMode::Off {
+            writer.sack_with_flags(flags, cumulative, a_rwnd, gaps, duplicates);
+        } else {
+            let nr_gaps = self.report.nr_gaps.iter().copied();
+            writer.nr_sack(flags, cumulative, a_rwnd, gaps, nr_gaps, duplicates);
+        }
+        self.retransmission = false;
+        self.timestamps.on_sack_sent(self.received.cumulative_seq());
+        self.note_advertised(a_rwnd);
+        self.received.clear_duplicates();
+        self.delayed.on_sent();
+        true
+    }
+}
