@@ -22,6 +22,7 @@ mod receive;
 mod recovery;
 pub mod rng;
 pub mod scoreboard;
+mod send;
 pub mod stats;
 mod streams;
 pub mod time;

@@ -106,7 +106,7 @@ impl Association {
     /// Carries out what the recovery algorithms decided.
     pub(super) fn act_on_losses(&mut self, now: Time) {
         let mut decisions = std::mem::take(&mut self.sender.decisions);
-        self.sender.extra_packets += decisions.send_new;
+        self.sender.permits.add_extra(decisions.send_new);
         if decisions.probes_new {
             self.journal.stats.tail_loss_probes += 1;
         }

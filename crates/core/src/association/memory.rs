@@ -7,13 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
-use super::sender::Sender;
 use super::setup::Setup;
 use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendFailure};
 use crate::memory::Budget;
 use crate::path::{Path, PathId};
 use crate::receive::Receiver;
+use crate::send::Sender;
 use crate::streams::charge;
 use crate::time::Time;
 

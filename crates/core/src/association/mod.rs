@@ -19,7 +19,6 @@ mod paths;
 mod patience;
 mod restart;
 mod sack;
-mod sender;
 mod setup;
 mod shutdown;
 mod silence;
@@ -40,13 +39,13 @@ use crate::path::{Path, PathId};
 use crate::profile::Profile;
 use crate::receive::Receiver;
 use crate::rng::Rng;
+use crate::send::Sender;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use errors::Errors;
 use memory::{Throughput, event_bytes};
 pub(crate) use paths::{MAX_PATHS, Paths};
 use patience::Patience;
-use sender::Sender;
 pub(crate) use setup::AcceptedCookie;
 use setup::Setup;
 use shutdown::Shutdown;
@@ -344,7 +343,7 @@ impl Association {
     fn stop_timers(&mut self) {
         self.setup.t1 = None;
         self.shutdown = Shutdown::default();
-        self.sender.zero_window.probe_at = None;
+        self.sender.zero_window.stop_timer();
         self.patience.stop();
         for path in self.paths.iter_mut() {
             path.t3.stop();

@@ -149,9 +149,8 @@ impl Association {
 
     /// Whether the path is within its share of the buffers.
     pub(super) fn share_allows(&self, path: PathId) -> bool {
-        let zero_window = &self.sender.zero_window;
         // §6.1 A: "Senders MUST support zero window probing": the shares of no room at all are nothing.
-        let probes = zero_window.probe_now && self.sender.board.total_flight() == 0;
+        let probes = self.sender.zero_window.may_probe(self.sender.board.total_flight());
         if !self.is_concurrent() || probes {
             return true;
         }

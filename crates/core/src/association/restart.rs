@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use tresse_wire::CauseWriter;
 
 use super::errors::Errors;
-use super::sender::Sender;
 use super::setup::{AcceptedCookie, Setup};
 use super::{Association, Control, Identity, State};
 use crate::event::Event;
 use crate::path::PathId;
+use crate::send::Sender;
 use crate::time::Time;
 
 impl Association {

@@ -154,12 +154,10 @@ impl Association {
             self.errors = Errors::default();
             self.renew_patience(now);
             self.note_progress();
-            // The probe was taken, so there is room for the next one: what fills the window are chunks
-            // behind gaps, which this one helps to deliver. Its loss is no reason to wait longer.
-            self.sender.zero_window.probes = 0;
+            self.sender.zero_window.on_progress();
         }
-        self.sender.zero_window.answered = true;
-        self.sender.rest_waits = false;
+        self.sender.zero_window.on_answer();
+        self.sender.permits.on_sack();
         let cumulative = self.sender.board.cumulative();
         let in_recovery = self.paths.in_fast_recovery();
         self.end_fast_recovery(now);
@@ -197,7 +195,9 @@ impl Association {
         self.reschedule(now);
         self.update_timers(now, &outcome);
         self.sender.outcome = outcome;
-        self.sender.zero_window.probing &= !self.sender.board.is_empty();
+        if self.sender.board.is_empty() {
+            self.sender.zero_window.stop_probing();
+        }
         if self.sender.outcome.newly_acked > 0 {
             self.notify_dry();
         }
@@ -302,7 +302,7 @@ impl Association {
         let parameters = &self.config.profile.rto_restart;
         let board = &self.sender.board;
         let earliest = board.earliest(path).and_then(|seq| board.get(seq));
-        if !parameters.enabled || self.sender.zero_window.probing {
+        if !parameters.enabled || self.sender.zero_window.is_probing() {
             self.arm_t3(now, path);
             return;
         }
@@ -322,10 +322,8 @@ impl Association {
         let rto = undoubled.unwrap_or(self.paths[path].rto());
         // A probe of a closed window is owed an answer like anything else.
         let mut wait = self.start_patience(now, path, rto);
-        if self.sender.zero_window.probing {
-            // §6.1 A: the probe interval increases exponentially.
-            let doublings = self.sender.zero_window.probes.saturating_sub(1).min(6);
-            wait = (rto * (1 << doublings)).min(self.profile().rto.max());
+        if self.sender.zero_window.is_probing() {
+            wait = self.sender.zero_window.wait(rto, self.profile().rto.max());
         }
         let at = self.paths[path].rtt.expiry(now, now + wait);
         self.paths[path].t3.start(at);
@@ -350,10 +348,10 @@ impl Association {
         let board = &self.sender.board;
         let first = board.cumulative() + 1;
         let closed = self.is_window_closed() || board.get(first).is_none();
-        if !self.sender.zero_window.probing || closed {
+        if !self.sender.zero_window.is_probing() || closed {
             return;
         }
-        self.sender.zero_window.probing = false;
+        self.sender.zero_window.stop_probing();
         let probe = |seq: &u64| {
             *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
         };
@@ -372,8 +370,7 @@ impl Association {
         first.is_some_and(|c| c.chunk.payload.len() > self.sender.a_rwnd)
     }
 
-    //= RFC 9260 6.1-5 6.1-7
-    /// Notices a closed window: the first probe leaves after one RTO (RFC 9260 §6.1 A).
+    /// Notices a closed window (RFC 9260 §6.1 A).
     pub(super) fn watch_window(&mut self, now: Time) {
         let rto = self.paths[self.paths.data_path()].rto();
         let sender = &mut self.sender;
@@ -383,23 +380,12 @@ impl Association {
         //= RFC 9260 6.1-4
         let idle = sender.board.total_flight() == 0 && sender.board.first_lost().is_none();
         if !closed {
-            sender.zero_window.probe_at = None;
-            sender.zero_window.probe_now = false;
-            if !sender.zero_window.probing {
-                sender.zero_window.probes = 0;
-            }
+            sender.zero_window.on_open();
         } else if idle && sender.a_rwnd > 0 && sender.a_rwnd * 2 >= sender.peer_buffer {
-            // Not closed but too narrow for a chunk larger than half the peer's buffer: it will
-            // hardly open further, so there is nothing to wait an RTO for (§6.1 A: SHOULD).
-            // The last one was taken, or there was none: the interval does not grow.
-            sender.zero_window.probe_at = None;
-            sender.zero_window.probe_now = true;
-            sender.zero_window.probes = 0;
-        } else if idle && sender.zero_window.probe_at.is_none() && !sender.zero_window.probe_now {
-            // The interval grows exponentially, bounded like any timeout.
-            let wait = rto * (1 << sender.zero_window.probes.min(6));
-            let wait = wait.min(self.config.profile.rto.max());
-            sender.zero_window.probe_at = Some(now + wait);
+            // A chunk larger than half the peer's buffer.
+            sender.zero_window.on_narrow();
+        } else if idle {
+            sender.zero_window.on_closed(now, rto, self.config.profile.rto.max());
         }
     }
 }

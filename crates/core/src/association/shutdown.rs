@@ -223,7 +223,7 @@ impl Association {
         let p = &self.paths[path];
         if chunk.is_some_and(overdue) {
             self.lose(now, first, LossCause::Timeout);
-            self.sender.retransmit_now = true;
+            self.sender.permits.retransmit_one();
             self.shutdown.answer = Some(path).filter(|_| incoming.is_from_confirmed());
         } else if p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
             self.send_heartbeat(now, path);

@@ -5,6 +5,7 @@ use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
 use crate::receive::Receiver;
 use crate::recovery::timer::thin_no_backoff;
+use crate::send::Expiry;
 use crate::time::Time;
 
 impl Association {
@@ -18,7 +19,7 @@ impl Association {
         };
         consider(self.shutdown.t2);
         consider(self.shutdown.t5);
-        consider(self.sender.zero_window.probe_at);
+        consider(self.sender.zero_window.deadline());
         if !self.is_closed() {
             consider(self.sender.recovery.deadline());
             consider(self.probe_deadline());
@@ -53,9 +54,8 @@ impl Association {
             self.shutdown.t2 = None;
             self.on_t2(now);
         }
-        if due(self.sender.zero_window.probe_at) {
-            self.sender.zero_window.probe_at = None;
-            self.sender.zero_window.probe_now = true;
+        if due(self.sender.zero_window.deadline()) {
+            self.sender.zero_window.on_timer();
             self.opportunity();
         }
         if let Some(receiver) = &mut self.receiver
@@ -112,14 +112,8 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].t3.on_expired();
-        //= RFC 9260 6.1-6
-        // §6.1 A: a peer that answers and keeps its window closed lives: that is no error. What is
-        // sent again before the window opens is a probe like any other.
-        let closed = self.is_window_closed() && self.sender.zero_window.answered;
-        let zero_window = &mut self.sender.zero_window;
-        let probe_answered = zero_window.probing && zero_window.answered;
-        zero_window.answered = false;
-        zero_window.probing |= closed;
+        let closed = self.is_window_closed();
+        let Expiry { closed, probe_answered } = self.sender.zero_window.on_timeout(closed);
         if !probe_answered {
             let thin = self.sender.is_thin();
             let p = &mut self.paths[path];
@@ -140,7 +134,7 @@ impl Association {
         self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
         if probe_answered {
             // Nor does probing affect cwnd; the probes alone become rarer.
-            self.sender.zero_window.probes += 1;
+            self.sender.zero_window.back_off();
         } else {
             // E1
             let again = self.paths[path].t3.in_a_row() > 1;

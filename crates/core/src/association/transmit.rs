@@ -70,7 +70,7 @@ impl Association {
             for path in self.paths.iter_mut() {
                 path.bursts.expire();
             }
-            self.sender.extra_packets = 0;
+            self.sender.permits.expire();
             return None;
         };
         self.journal.stats.packets_sent += 1;
@@ -108,8 +108,8 @@ impl Association {
         }
         // F-RTO sends new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions();
-        let now_or_never = self.sender.retransmit_now;
-        let waits = (held || self.sender.rest_waits) && !now_or_never;
+        let now_or_never = self.sender.permits.retransmits_now();
+        let waits = (held || self.sender.permits.rest_waits()) && !now_or_never;
         let lost = if waits { None } else { self.next_lost(now, now_or_never) };
         // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
         // more it would take that one alone, and the rest would wait for T3-rtx.
@@ -141,7 +141,7 @@ impl Association {
         let sacks = packet.writer.len() > before_sack;
         if let Some((seq, _)) = lost {
             self.write_lost(&mut packet, seq);
-            self.sender.retransmit_now = false;
+            self.sender.permits.on_retransmitted();
             self.shutdown.answer = None;
             self.fill_retransmission(&mut packet);
         } else {
@@ -316,18 +316,14 @@ impl Association {
         if carried.new == 0 {
             // What the window or pacing would not have let go.
             let beyond = self.sender.board.flight(path) > self.window(path);
-            if self.sender.extra_packets > 0 && (beyond || self.is_held_back(path)) {
-                self.sender.extra_packets -= 1;
+            if self.sender.permits.has_extra() && (beyond || self.is_held_back(path)) {
+                self.sender.permits.use_extra();
                 self.journal.stats.limited_transmits += 1;
                 self.journal.trace(now, || TraceEvent::LimitedTransmit { path });
             }
         }
         if probe {
-            let zero_window = &mut self.sender.zero_window;
-            zero_window.probe_now = false;
-            zero_window.probing = true;
-            zero_window.answered = false;
-            zero_window.probes += 1;
+            self.sender.zero_window.on_probe_sent();
             self.journal.stats.zero_window_probes += 1;
         }
         let p = &mut self.paths[path];

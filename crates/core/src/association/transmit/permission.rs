@@ -19,7 +19,7 @@ impl Association {
     pub(super) fn holds_retransmissions(&self) -> bool {
         self.sender.recovery.spurious.holds_retransmissions()
             && (self.sender.board.total_flight() > 0
-                || self.sender.retransmit_now
+                || self.sender.permits.retransmits_now()
                 || self.may_send_new_somewhere())
     }
 
@@ -82,10 +82,10 @@ impl Association {
         //= RFC 9260 6.1-2 6.1-3
         // §6.1 A: no new data beyond the peer's window, except zero window probes.
         let window = len <= sender.peer_window()
-            || (sender.zero_window.probe_now && sender.board.total_flight() == 0);
+            || sender.zero_window.may_probe(sender.board.total_flight());
         let fills = self.fills_lone_packet(path) && self.fits_lone_packet(path, len);
         let cwnd = fills || self.cwnd_allows(path);
-        let cwnd = (cwnd || sender.extra_packets > 0) && self.share_allows(path);
+        let cwnd = (cwnd || sender.permits.has_extra()) && self.share_allows(path);
         let p = &self.paths[path];
         // Pacing does away with bursts by itself.
         let burst = p.bursts.has_credit() || (p.bursts.is_paced() && self.is_concurrent());

@@ -1,5 +1,8 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
+mod permits;
+mod zero_window;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -8,7 +11,7 @@ use tresse_wire::Tsn;
 use crate::config::AssociationConfig;
 use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::path::scheduler::Scheduler;
 use crate::profile::Profile;
 use crate::recovery::chunk_rescheduling::Rescheduling;
@@ -17,74 +20,55 @@ use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::streams::send_queue::SendQueue;
-use crate::time::Time;
+use permits::Permits;
+pub(crate) use zero_window::Expiry;
+use zero_window::ZeroWindow;
 
 //= RFC 9260 1.6-3 6.1-22
 /// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
 const MAX_TSNS: usize = 65_535;
 
-/// Probing of a closed window (RFC 9260 §6.1 A).
-#[derive(Debug, Default)]
-pub(super) struct ZeroWindow {
-    /// When the next probe may leave.
-    pub(super) probe_at: Option<Time>,
-    /// A probe may leave now.
-    pub(super) probe_now: bool,
-    /// A probe is outstanding.
-    pub(super) probing: bool,
-    /// The peer answered since the last expiration, so it lives and its window is closed.
-    pub(super) answered: bool,
-    /// Probes sent since the window closed; the interval doubles with each.
-    pub(super) probes: u32,
-}
-
 /// The sending half of an association.
 #[derive(Debug)]
-pub(super) struct Sender {
-    pub(super) queue: SendQueue,
-    pub(super) board: Scoreboard,
-    pub(super) recovery: Recovery,
-    pub(super) asking: Asking,
-    pub(super) decisions: Decisions,
-    pub(super) outcome: AckOutcome,
+pub(crate) struct Sender {
+    pub(crate) queue: SendQueue,
+    pub(crate) board: Scoreboard,
+    pub(crate) recovery: Recovery,
+    pub(crate) asking: Asking,
+    pub(crate) decisions: Decisions,
+    pub(crate) outcome: AckOutcome,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
-    pub(super) contradictions: usize,
+    pub(crate) contradictions: usize,
     /// a_rwnd of the last SACK.
-    pub(super) a_rwnd: usize,
+    pub(crate) a_rwnd: usize,
     /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
-    pub(super) peer_buffer: usize,
-    /// New packets that Limited Transmit allows beyond cwnd.
-    pub(super) extra_packets: u32,
-    //= RFC 9260 7.2.4-4
-    /// One packet of lost chunks leaves whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
-    pub(super) retransmit_now: bool,
-    /// The rest of it waits for a SACK (`congestion.one_packet_until_sack`).
-    pub(super) rest_waits: bool,
-    pub(super) zero_window: ZeroWindow,
+    pub(crate) peer_buffer: usize,
+    pub(crate) permits: Permits,
+    pub(crate) zero_window: ZeroWindow,
     /// The application saw WouldBlock and waits for Writable.
-    pub(super) writer_waits: bool,
-    pub(super) limit: usize,
+    pub(crate) writer_waits: bool,
+    pub(crate) limit: usize,
     /// The part of the endpoint's memory that is its own while that is short.
-    pub(super) share: usize,
+    pub(crate) share: usize,
     /// What was agreed with the peer.
-    pub(super) extensions: Extensions,
+    pub(crate) extensions: Extensions,
     /// TSNs that the SACK being processed reported as duplicates, unwrapped.
-    pub(super) duplicates: Vec<u64>,
+    pub(crate) duplicates: Vec<u64>,
     /// A chunk in flight that leaves again as a tail loss probe (RFC 8985 §7.3).
-    pub(super) probe: Option<u64>,
+    pub(crate) probe: Option<u64>,
     /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
-    pub(super) timer_adaption: Option<TimerAdaption>,
+    pub(crate) timer_adaption: Option<TimerAdaption>,
     /// Which path new data takes, when several may.
-    pub(super) scheduler: Scheduler,
-    pub(super) rescheduling: Rescheduling,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) rescheduling: Rescheduling,
     /// Chunks of a thin stream that leave once more, on these paths.
-    pub(super) copies: VecDeque<(PathId, Range<u64>)>,
+    pub(crate) copies: VecDeque<(PathId, Range<u64>)>,
     /// How often the buffers kept data from a path with room.
-    pub(super) blocked: u64,
+    pub(crate) blocked: u64,
 }
 
 impl Sender {
-    pub(super) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
+    pub(crate) fn new(initial_tsn: Tsn, config: &AssociationConfig) -> Sender {
         let multipath = &config.profile.multipath;
         let mut board = Scoreboard::new(initial_tsn);
         board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
@@ -99,9 +83,7 @@ impl Sender {
             contradictions: 0,
             a_rwnd: 0,
             peer_buffer: 0,
-            extra_packets: 0,
-            retransmit_now: false,
-            rest_waits: false,
+            permits: Permits::default(),
             zero_window: ZeroWindow::default(),
             writer_waits: false,
             limit: config.send_buffer,
@@ -118,31 +100,30 @@ impl Sender {
     }
 
     /// The handshake has agreed on these extensions.
-    pub(super) fn agree(&mut self, extensions: Extensions, config: &AssociationConfig) {
+    pub(crate) fn agree(&mut self, extensions: Extensions, config: &AssociationConfig) {
         self.extensions = extensions;
         self.recovery =
             Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
     }
 
     /// What is lost may leave: one packet of it, whatever cwnd says.
-    pub(super) fn retransmit_now(&mut self, profile: &Profile) {
-        self.retransmit_now = true;
-        self.rest_waits = profile.congestion.one_packet_until_sack;
+    pub(crate) fn retransmit_now(&mut self, profile: &Profile) {
+        self.permits.retransmit(profile.congestion.one_packet_until_sack);
     }
 
     /// The stream is thin.
-    pub(super) fn is_thin(&self) -> bool {
+    pub(crate) fn is_thin(&self) -> bool {
         self.recovery.thin.is_thin(&self.board)
     }
 
     /// User bytes queued or not acknowledged for good.
-    pub(super) fn buffered(&self) -> usize {
+    pub(crate) fn buffered(&self) -> usize {
         self.queue.bytes() + self.board.buffered_user_bytes()
     }
 
     //= RFC 9260 6.2.1-1
     /// The peer's window less what is in flight (RFC 9260 §6.2.1 B, C, D ii).
-    pub(super) fn peer_window(&self) -> usize {
+    pub(crate) fn peer_window(&self) -> usize {
         // A TSN that no Gap Ack Block can report would be dropped; once NR-SACKs have emptied the
         // send buffer, nothing else stops before it.
         if self.board.len() >= MAX_TSNS {
@@ -152,12 +133,12 @@ impl Sender {
     }
 
     /// Nothing is queued and nothing is outstanding.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.board.is_empty()
     }
 
     /// Takes out all messages that are not acknowledged in full, oldest first.
-    pub(super) fn drain(&mut self) -> Vec<SendFailure> {
+    pub(crate) fn drain(&mut self) -> Vec<SendFailure> {
         let mut messages: Vec<SendFailure> = Vec::new();
         let mut parts: Vec<NewChunk> = Vec::new();
         let mut all_kept = true;
