@@ -51,7 +51,7 @@ impl Association {
         }
         let buffered = self.sender.buffered();
         if buffered > 0 && buffered + size > self.send_limit() {
-            self.sender.writer_waits = true;
+            self.sender.room.on_refused();
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
@@ -120,7 +120,7 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.reconfigure(now, &config.profile.sack);
         }
-        self.sender.limit = config.send_buffer;
+        self.sender.room.configure(config.send_buffer);
         self.config = config;
         let guard = now + self.guard();
         self.shutdown.t5 = self.shutdown.t5.map(|at| at.min(guard));

@@ -39,7 +39,7 @@ impl Association {
         let cwnd = if path.window.is_reducing() { control.ssthresh() } else { control.cwnd() };
         PathView {
             cwnd: cwnd as f64,
-            ssthresh: control.ssthresh().min(self.sender.peer_buffer) as f64,
+            ssthresh: control.ssthresh().min(self.sender.room.peer_buffer()) as f64,
             rtt: path.rtt.srtt().unwrap_or(path.rto()).as_secs_f64().max(MIN_RTT),
             between_losses: control.between_losses() as f64,
         }

@@ -84,7 +84,7 @@ impl Association {
     /// User data that may wait to be sent, or to be acknowledged: what the application has asked for; while
     /// memory is short its share, or what the peer is about to take.
     pub(super) fn send_limit(&self) -> usize {
-        let Sender { limit, share, .. } = self.sender;
+        let (limit, share) = (self.sender.room.limit(), self.sender.room.share());
         if share >= limit { limit } else { limit.min(share.max(self.taken.ahead())) }
     }
 
@@ -92,7 +92,7 @@ impl Association {
     /// peer takes data may have some to send.
     #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
-        let is_ample = (budget.share & self.sender.share) == Budget::AMPLE.share;
+        let is_ample = (budget.share & self.sender.room.share()) == Budget::AMPLE.share;
         let is_due = !is_ample || now >= self.taken.begin + EPOCH;
         if is_due && !cfg!(tresse_without_account) {
             self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
@@ -102,7 +102,7 @@ impl Association {
     /// It was told that memory is short, and of nothing since.
     #[inline(always)]
     pub(crate) fn is_bounded(&self) -> bool {
-        self.sender.share != Budget::AMPLE.share
+        self.sender.room.share() != Budget::AMPLE.share
     }
 
     fn obey_now(&mut self, now: Time, budget: Budget) {
@@ -110,7 +110,7 @@ impl Association {
         let taken = stats.user_bytes_sent.saturating_sub(self.sender.buffered() as u64);
         self.taken.note(now, taken);
         self.read.note(now, stats.user_bytes_received);
-        self.sender.share = budget.share;
+        self.sender.room.obey(budget.share);
         if let Some(receiver) = &mut self.receiver {
             let share = budget.share.max(self.read.ahead());
             receiver.obey(Budget { share, ..budget });

@@ -83,9 +83,12 @@ impl Association {
             paths,
             primary: self.paths.primary(),
             queued: sender.queue.bytes(),
-            window: sender.limit.min(sender.a_rwnd + sender.board.flight_user_bytes()),
+            window: sender
+                .room
+                .limit()
+                .min(sender.room.a_rwnd() + sender.board.flight_user_bytes()),
             mss: self.paths.amdcs(),
-            blocked: sender.blocked,
+            blocked: sender.spread.blocked(),
         }
     }
 
@@ -105,7 +108,7 @@ impl Association {
         }
         let view = self.sending_view(&paths);
         // Nobody hands over a path that is not open.
-        self.sender.scheduler.choose(&view).filter(|id| self.may_send_new(*id))
+        self.sender.spread.choose(&view).filter(|id| self.may_send_new(*id))
     }
 
     /// A packet of new data may leave on some path.
@@ -130,10 +133,10 @@ impl Association {
         let next = self.sender.queue.next_len(self.max_payload());
         let blocked = match next {
             Some(len) => len > self.sender.peer_window(),
-            None => self.sender.writer_waits,
+            None => self.sender.room.writer_waits(),
         };
         if blocked && self.carriers().any(|id| self.cwnd_allows(id)) {
-            self.sender.blocked += 1;
+            self.sender.spread.on_blocked();
         }
         let waiting = next.is_some() || self.sender.board.first_lost().is_some();
         for i in 0..self.paths.len() {
@@ -155,8 +158,8 @@ impl Association {
             return true;
         }
         let (board, n) = (&self.sender.board, self.carriers().count().max(1));
-        let send_share = self.sender.limit / n;
-        let receive_share = (self.sender.a_rwnd + board.flight_user_bytes()) / n;
+        let send_share = self.sender.room.limit() / n;
+        let receive_share = (self.sender.room.a_rwnd() + board.flight_user_bytes()) / n;
         match self.profile().multipath.buffer_splitting {
             BufferSplitting::None => true,
             BufferSplitting::Outstanding => board.flight(path) < send_share.min(receive_share),
@@ -274,14 +277,14 @@ impl Association {
         let sender = &mut self.sender;
         let buffers = Buffers {
             sending: sender.buffered(),
-            send_limit: sender.limit,
-            receiving: sender.peer_buffer.saturating_sub(sender.a_rwnd),
-            receive_limit: sender.peer_buffer,
+            send_limit: sender.room.limit(),
+            receiving: sender.room.peer_holds(),
+            receive_limit: sender.room.peer_buffer(),
         };
         let parameters = &self.config.profile.multipath;
         let paths = &self.paths;
         let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
-        let found = sender.rescheduling.on_sack(now, parameters, &buffers, &sender.board, srtt);
+        let found = sender.spread.reschedule(now, parameters, &buffers, &sender.board, srtt);
         let Some(range) = found else { return };
         let blocking = sender.board.get(range.start).map(|c| c.path);
         for seq in range {
@@ -292,11 +295,11 @@ impl Association {
     }
 
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
-    pub(super) fn plan_copies(&mut self, path: PathId, seqs: std::ops::Range<u64>) {
+    pub(super) fn plan_copies(&mut self, path: PathId, seqs: &std::ops::Range<u64>) {
         let thin = self.sender.is_thin();
-        if self.is_concurrent() && self.sender.scheduler.duplicates(thin) {
+        if self.is_concurrent() && self.sender.spread.duplicates(thin) {
             let others: SmallVec<[PathId; 4]> = self.carriers().filter(|id| *id != path).collect();
-            self.sender.copies.extend(others.into_iter().map(|id| (id, seqs.clone())));
+            self.sender.spread.plan_copies(others.into_iter(), seqs);
         }
     }
 }

@@ -48,8 +48,11 @@ impl Association {
         self.setup = Setup::new(cookie.initial_tsn);
         self.setup.accepted = accepted;
         self.setup.brought = Some(cookie.created);
-        let writer_waits = self.sender.writer_waits;
-        self.sender = Sender { writer_waits, ..Sender::new(cookie.initial_tsn, &self.config) };
+        let writer_waits = self.sender.room.writer_waits();
+        self.sender = Sender::new(cookie.initial_tsn, &self.config);
+        if writer_waits {
+            self.sender.room.on_refused();
+        }
         // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
         // receive buffer, or each restart would cost another one.
         if let Some(mut receiver) = self.receiver.take() {

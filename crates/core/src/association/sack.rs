@@ -59,7 +59,7 @@ impl Association {
             return;
         }
         self.journal.stats.duplicates_reported += duplicates as u64;
-        self.sender.a_rwnd = sack.a_rwnd as usize;
+        self.sender.room.on_sack(sack.a_rwnd);
         let newly_acked = self.sender.outcome.newly_acked;
         self.journal.trace(now, || TraceEvent::Sacked {
             cumulative: sack.cumulative_tsn_ack,
@@ -335,8 +335,8 @@ impl Association {
     pub(super) fn notify_writer(&mut self) {
         let limit = self.send_limit();
         let free = if self.is_concurrent() { limit / 8 } else { limit / 2 };
-        if self.sender.writer_waits && self.sender.buffered() <= limit - free {
-            self.sender.writer_waits = false;
+        if self.sender.room.writer_waits() && self.sender.buffered() <= limit - free {
+            self.sender.room.on_writable();
             self.journal.event(Event::Writable);
         }
     }
@@ -367,7 +367,7 @@ impl Association {
     /// The peer has no room for the first chunk that is outstanding.
     pub(super) fn is_window_closed(&self) -> bool {
         let first = self.sender.board.get(self.sender.board.cumulative() + 1);
-        first.is_some_and(|c| c.chunk.payload.len() > self.sender.a_rwnd)
+        first.is_some_and(|c| c.chunk.payload.len() > self.sender.room.a_rwnd())
     }
 
     /// Notices a closed window (RFC 9260 §6.1 A).
@@ -381,7 +381,7 @@ impl Association {
         let idle = sender.board.total_flight() == 0 && sender.board.first_lost().is_none();
         if !closed {
             sender.zero_window.on_open();
-        } else if idle && sender.a_rwnd > 0 && sender.a_rwnd * 2 >= sender.peer_buffer {
+        } else if idle && sender.room.is_half_open() {
             // A chunk larger than half the peer's buffer.
             sender.zero_window.on_narrow();
         } else if idle {

@@ -341,8 +341,7 @@ impl Association {
     pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
         self.setup.adaptation = peer.adaptation;
-        self.sender.a_rwnd = peer.a_rwnd as usize;
-        self.sender.peer_buffer = peer.a_rwnd as usize;
+        self.sender.room.begin(peer.a_rwnd);
         //= RFC 9260 5.1.1-2 5.1.1-3
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);

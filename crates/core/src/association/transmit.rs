@@ -300,7 +300,7 @@ impl Association {
         let new = u64::from(carried.new);
         if new > 0 {
             let end = self.sender.board.next_seq();
-            self.plan_copies(path, end - new..end);
+            self.plan_copies(path, &(end - new..end));
         }
     }
 

@@ -1,26 +1,24 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
 mod permits;
+mod room;
+mod spread;
 mod zero_window;
-
-use std::collections::VecDeque;
-use std::ops::Range;
 
 use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
 use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
-use crate::ids::PathId;
-use crate::path::scheduler::Scheduler;
 use crate::profile::Profile;
-use crate::recovery::chunk_rescheduling::Rescheduling;
 use crate::recovery::immediate_sack::Asking;
 use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::streams::send_queue::SendQueue;
 use permits::Permits;
+use room::Room;
+use spread::Spread;
 pub(crate) use zero_window::Expiry;
 use zero_window::ZeroWindow;
 
@@ -39,17 +37,9 @@ pub(crate) struct Sender {
     pub(crate) outcome: AckOutcome,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
     pub(crate) contradictions: usize,
-    /// a_rwnd of the last SACK.
-    pub(crate) a_rwnd: usize,
-    /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
-    pub(crate) peer_buffer: usize,
+    pub(crate) room: Room,
     pub(crate) permits: Permits,
     pub(crate) zero_window: ZeroWindow,
-    /// The application saw WouldBlock and waits for Writable.
-    pub(crate) writer_waits: bool,
-    pub(crate) limit: usize,
-    /// The part of the endpoint's memory that is its own while that is short.
-    pub(crate) share: usize,
     /// What was agreed with the peer.
     pub(crate) extensions: Extensions,
     /// TSNs that the SACK being processed reported as duplicates, unwrapped.
@@ -58,13 +48,7 @@ pub(crate) struct Sender {
     pub(crate) probe: Option<u64>,
     /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
     pub(crate) timer_adaption: Option<TimerAdaption>,
-    /// Which path new data takes, when several may.
-    pub(crate) scheduler: Scheduler,
-    pub(crate) rescheduling: Rescheduling,
-    /// Chunks of a thin stream that leave once more, on these paths.
-    pub(crate) copies: VecDeque<(PathId, Range<u64>)>,
-    /// How often the buffers kept data from a path with room.
-    pub(crate) blocked: u64,
+    pub(crate) spread: Spread,
 }
 
 impl Sender {
@@ -81,21 +65,14 @@ impl Sender {
             decisions: Decisions::default(),
             outcome: AckOutcome::default(),
             contradictions: 0,
-            a_rwnd: 0,
-            peer_buffer: 0,
+            room: Room::new(config.send_buffer),
             permits: Permits::default(),
             zero_window: ZeroWindow::default(),
-            writer_waits: false,
-            limit: config.send_buffer,
-            share: usize::MAX,
             extensions: Extensions::default(),
             duplicates: Vec::new(),
             probe: None,
             timer_adaption: None,
-            scheduler: Scheduler::new(multipath.scheduler),
-            rescheduling: Rescheduling::default(),
-            copies: VecDeque::new(),
-            blocked: 0,
+            spread: Spread::new(multipath),
         }
     }
 
@@ -129,7 +106,7 @@ impl Sender {
         if self.board.len() >= MAX_TSNS {
             return 0;
         }
-        self.a_rwnd.saturating_sub(self.board.flight_user_bytes())
+        self.room.a_rwnd().saturating_sub(self.board.flight_user_bytes())
     }
 
     /// Nothing is queued and nothing is outstanding.

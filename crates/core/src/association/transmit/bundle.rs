@@ -75,7 +75,7 @@ impl Association {
     /// A packet of a thin stream, once more over another path. The scoreboard goes on to follow the
     /// first one: this one is not in flight, and its loss changes nothing.
     pub(super) fn write_redundant(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        while let Some((path, seqs)) = self.sender.copies.pop_front() {
+        while let Some((path, seqs)) = self.sender.spread.take_copies() {
             if !self.paths[path].preferred()
                 || !seqs.clone().any(|s| self.sender.board.is_in_flight(s))
             {

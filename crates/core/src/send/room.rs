@@ -1,0 +1,94 @@
+//! How much may wait to be sent or acknowledged, and how much the peer takes (RFC 9260 §6.1 A, §6.2.1).
+
+/// Room at both ends, in bytes of user data.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// a_rwnd of the last SACK.
+    a_rwnd: usize,
+    /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
+    peer_buffer: usize,
+    /// What the application allows to wait.
+    limit: usize,
+    /// The part of the endpoint's memory that is its own while that is short.
+    share: usize,
+    /// The application saw WouldBlock and waits for Writable.
+    writer_waits: bool,
+}
+
+impl Room {
+    pub(super) const fn new(limit: usize) -> Room {
+        Room { a_rwnd: 0, peer_buffer: 0, limit, share: usize::MAX, writer_waits: false }
+    }
+
+    /// The peer's window as it told last.
+    #[inline]
+    pub(crate) const fn a_rwnd(&self) -> usize {
+        self.a_rwnd
+    }
+
+    /// The size of the peer's receive buffer.
+    #[inline]
+    pub(crate) const fn peer_buffer(&self) -> usize {
+        self.peer_buffer
+    }
+
+    /// What fills the peer's receive buffer, as it told last.
+    pub(crate) const fn peer_holds(&self) -> usize {
+        self.peer_buffer.saturating_sub(self.a_rwnd)
+    }
+
+    /// The peer's window is open, but hardly opens further for a chunk that it is too narrow for.
+    pub(crate) const fn is_half_open(&self) -> bool {
+        self.a_rwnd > 0 && self.a_rwnd * 2 >= self.peer_buffer
+    }
+
+    /// INIT or INIT ACK told the peer's window.
+    pub(crate) fn begin(&mut self, a_rwnd: u32) {
+        self.a_rwnd = a_rwnd as usize;
+        self.peer_buffer = a_rwnd as usize;
+    }
+
+    /// A SACK told it.
+    #[inline]
+    pub(crate) fn on_sack(&mut self, a_rwnd: u32) {
+        self.a_rwnd = a_rwnd as usize;
+    }
+
+    /// What the application allows to wait.
+    #[inline]
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The application allows so much from now on.
+    pub(crate) fn configure(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// The part of the endpoint's memory that is its own; no bound while there is plenty.
+    #[inline(always)]
+    pub(crate) const fn share(&self) -> usize {
+        self.share
+    }
+
+    /// Learns how short memory is.
+    pub(crate) fn obey(&mut self, share: usize) {
+        self.share = share;
+    }
+
+    /// The application waits for room.
+    #[inline]
+    pub(crate) const fn writer_waits(&self) -> bool {
+        self.writer_waits
+    }
+
+    /// The application was refused, and waits for room.
+    pub(crate) fn on_refused(&mut self) {
+        self.writer_waits = true;
+    }
+
+    /// It was told that there is some.
+    pub(crate) fn on_writable(&mut self) {
+        self.writer_waits = false;
+    }
+}
