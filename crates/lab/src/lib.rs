@@ -18,11 +18,13 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod common;
 pub mod comparison;
 pub mod error;
 pub mod experiment;
 pub mod flow;
 mod mistake;
+mod outcome;
 pub mod overrides;
 mod poisson;
 #[cfg(target_os = "linux")]

@@ -2,8 +2,9 @@
 
 use tresse_core::Profile;
 
+use crate::common::{ProfileEntry, merge};
 use crate::error::LabError;
-use crate::experiment::{Experiment, ProfileEntry, merge, with_changes};
+use crate::experiment::{Experiment, with_changes};
 use crate::single_loss::{PlotKind, SingleLoss};
 
 /// Changes to an experiment.

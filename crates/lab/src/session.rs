@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::LabError;
 use crate::experiment::{self, Experiment};
-use crate::flow::plan::FlowRun;
+use crate::flow::run::FlowRun;
+use crate::outcome::Outcome;
 use crate::overrides::Overrides;
-use crate::report::{self, Made, Outcome, Report};
+use crate::report::{self, Made, Report};
 use crate::runner::{self, Execution, Failure, Folder, Run};
-use crate::single_loss::plan::RunSpec;
+use crate::single_loss::run::RunSpec;
 use crate::{flow, single_loss};
 
 /// An experiment that is ready to run: everything that can be wrong with the request has been

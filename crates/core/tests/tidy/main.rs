@@ -147,12 +147,8 @@ fn the_core_reads_no_clock_socket_environment_or_random_source() {
 }
 
 /// Circles that are still to be broken: crate and files.
-const KNOWN_CIRCLES: [(&str, &str); 6] = [
+const KNOWN_CIRCLES: [(&str, &str); 2] = [
     ("client", "control door message names processes readiness receive send table"),
-    ("lab", "experiment experiment/common experiment/load flow overrides report single_loss"),
-    ("lab", "flow/analysis flow/effect"),
-    ("lab", "flow/plan flow/scenario"),
-    ("lab", "single_loss/plan single_loss/scenario"),
     ("sockets", "engine/door engine/long engine/serve"),
 ];
 

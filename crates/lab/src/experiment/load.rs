@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Experiment;
+use crate::common::merge;
 use crate::error::LabError;
 use crate::flow::Flow;
 use crate::mistake::Mistake;
@@ -93,18 +94,6 @@ fn changed<E: Serialize + DeserializeOwned>(
     merge(&mut table, changes);
     serde_path_to_error::deserialize(table)
         .map_err(|e| wrong(e.path().to_string(), e.inner().message()))
-}
-
-/// Puts the values of `from` into `into`, table by table.
-pub(crate) fn merge(into: &mut toml::Table, from: toml::Table) {
-    for (key, value) in from {
-        match (into.get_mut(&key), value) {
-            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
-            (_, value) => {
-                into.insert(key, value);
-            }
-        }
-    }
 }
 
 /// The experiment in the file at `path`.

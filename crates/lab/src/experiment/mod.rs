@@ -6,7 +6,6 @@
 //! the key.
 
 mod catalogue;
-mod common;
 mod load;
 
 use serde::Serialize;
@@ -15,13 +14,10 @@ use crate::comparison::{Claim, Published};
 use crate::flow::Flow;
 use crate::single_loss::SingleLoss;
 
+pub use crate::common::{About, AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 pub use catalogue::{MECHANISMS, built_in, find, ids, ids_of};
-pub use common::{About, AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
-pub(crate) use common::{
-    check_id, check_label, check_plot_files, check_profiles, check_replications,
-};
+pub(crate) use load::with_changes;
 pub use load::{load_file, parse};
-pub(crate) use load::{merge, with_changes};
 
 /// An experiment of either kind.
 #[derive(Clone, Debug, Serialize)]

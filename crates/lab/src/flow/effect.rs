@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tresse_report::{Table, Unit, columns};
 
-use super::analysis::Measurements;
+use super::measurements::Measurements;
 use super::{Cell, Flow, metric};
 use crate::comparison::Verdict;
 

@@ -2,9 +2,9 @@
 
 use tresse_report::Unit;
 
-use super::analysis::Measurements;
+use super::measurements::Measurements;
 use super::{Flow, metric};
-use crate::report::{MatrixEntry, MatrixRow};
+use crate::outcome::{MatrixEntry, MatrixRow};
 
 /// One row for each cell, in the paper's metric.
 pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<MatrixRow> {

@@ -7,6 +7,7 @@ mod cell;
 pub mod effect;
 mod figure;
 mod matrix;
+pub mod measurements;
 pub mod metric;
 pub mod plan;
 pub mod plots;
@@ -14,6 +15,7 @@ pub mod printed;
 mod processor;
 pub mod record;
 mod rows;
+pub mod run;
 mod scenario;
 mod setup;
 mod tables;
@@ -26,12 +28,11 @@ use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
 use tresse_report::{DataFile, Drawing, Statistic};
 
+use crate::common::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 use crate::comparison;
 use crate::error::LabError;
-use crate::experiment::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::Outcome;
-use analysis::Measurements;
+use crate::outcome::Outcome;
 pub use cell::{Axis, Cell};
 use effect::Effect;
 use plots::Plot;
@@ -374,7 +375,7 @@ impl Flow {
 
     /// Everything that the runs say.
     pub(crate) fn outcome(&self, records: &[FlowRecord]) -> Result<Outcome, LabError> {
-        let measurements = Measurements::new(self, records);
+        let measurements = measurements::Measurements::new(self, records);
         let analysis = analysis::analyse(self, &measurements);
         let mut drawings = Vec::new();
         for plot in &self.plots {

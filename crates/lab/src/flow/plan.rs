@@ -4,45 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use tresse_core::Profile;
-
 use super::record::FlowRecord;
-use super::{Cell, Flow, Observe, Processor, Workload, scenario};
+use super::run::{FlowRun, Setup};
+use super::{Flow, Observe, Processor, Workload, scenario};
 use crate::error::LabError;
 use crate::mistake::Mistake;
 use crate::runner::Run;
 use crate::seed;
 use crate::version;
-
-/// What many runs have in common: a sender under test and a network.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// Label of the profile.
-    pub series: String,
-    /// The profile with all overrides.
-    pub profile: Arc<Profile>,
-    /// What packets cost the hosts.
-    pub processor: Option<Processor>,
-    /// The values of the axes.
-    pub cell: Cell,
-    /// The same in words.
-    pub cell_text: Vec<(String, String)>,
-    /// The experiment in this cell.
-    pub flow: Arc<Flow>,
-}
-
-/// One run: everything that decides its outcome.
-#[derive(Clone, Debug)]
-pub struct FlowRun {
-    /// Content hash of all of it and of the source code.
-    pub key: String,
-    /// What it has in common with others.
-    pub setup: Arc<Setup>,
-    /// Seed of the experiment.
-    pub seed: u64,
-    /// Replication, counted from 1.
-    pub replication: u32,
-}
 
 impl Run for FlowRun {
     type Record = FlowRecord;
@@ -56,17 +25,11 @@ impl Run for FlowRun {
     }
 
     fn name(&self) -> String {
-        let mut name = self.setup.profile.name.clone();
-        for (axis, value) in &self.setup.cell_text {
-            name.push_str(&format!("_{axis}-{value}"));
-        }
-        // Values of axes may be anything; file names may not.
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '-' };
-        format!("{}_replication-{}", name.chars().map(plain).collect::<String>(), self.replication)
+        FlowRun::name(self)
     }
 
     fn execute(&self, capture: Option<&Path>) -> Result<FlowRecord, String> {
-        Ok(self.record(scenario::run(self, capture)?))
+        Ok(record(self, scenario::run(self, capture)?))
     }
 
     fn playable(&self) -> Result<(), String> {
@@ -88,21 +51,20 @@ impl Run for FlowRun {
 
     #[cfg(target_os = "linux")]
     fn play(&self) -> Result<FlowRecord, String> {
-        Ok(self.record(scenario::real_time::run(self)?))
+        Ok(record(self, scenario::real_time::run(self)?))
     }
 }
 
-impl FlowRun {
-    fn record(&self, measured: scenario::Measured) -> FlowRecord {
-        FlowRecord {
-            key: self.key.clone(),
-            series: self.setup.series.clone(),
-            cell: self.setup.cell_text.iter().cloned().collect::<BTreeMap<_, _>>(),
-            replication: self.replication,
-            packets: measured.packets,
-            values: measured.values.into_iter().map(|(name, v)| (name, rounded(v))).collect(),
-            traces: measured.traces,
-        }
+/// What a run leaves behind.
+fn record(run: &FlowRun, measured: scenario::Measured) -> FlowRecord {
+    FlowRecord {
+        key: run.key.clone(),
+        series: run.setup.series.clone(),
+        cell: run.setup.cell_text.iter().cloned().collect::<BTreeMap<_, _>>(),
+        replication: run.replication,
+        packets: measured.packets,
+        values: measured.values.into_iter().map(|(name, v)| (name, rounded(v))).collect(),
+        traces: measured.traces,
     }
 }
 

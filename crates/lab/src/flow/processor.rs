@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tresse_sim::{ProcessorConfig, ProcessorStats, SackWalks};
 
 use super::Flow;
-use crate::experiment::{ProfileEntry, merge};
+use crate::common::{ProfileEntry, merge};
 use crate::mistake::{Checked, Mistake, mistake, require};
 
 /// One core of each of both hosts, which serves packets in order (see

@@ -1,7 +1,7 @@
 //! The set-up of a flow experiment in words.
 
 use super::{Flow, GivenMessages, Processor, Workload};
-use crate::report::describe_link;
+use crate::outcome::describe_link;
 
 /// What a reader must know to build it: terms and what they are.
 pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {

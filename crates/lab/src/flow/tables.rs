@@ -2,7 +2,7 @@
 
 use tresse_report::{Statistic, Table, Unit, columns};
 
-use super::analysis::Measurements;
+use super::measurements::Measurements;
 use super::metric::{self, RETRANSMISSION_TYPES};
 use super::{Cell, Flow, TableKind, TableSpec};
 

@@ -2,9 +2,7 @@
 
 use super::plots::{Plot, PlotKind};
 use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario};
-use crate::experiment::{
-    check_id, check_label, check_plot_files, check_profiles, check_replications,
-};
+use crate::common::{check_id, check_label, check_plot_files, check_profiles, check_replications};
 use crate::mistake::{Checked, mistake, require};
 
 /// Checks everything that deserialisation has not.

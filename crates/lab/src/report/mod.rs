@@ -7,17 +7,17 @@ mod compared;
 mod html;
 mod terminal;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tresse_core::Profile;
-use tresse_netem::LinkConfig;
-use tresse_report::{DataFile, Drawing, Estimate, Frame, Table, Unit};
+use tresse_report::{Frame, Table};
 
 use crate::comparison::{Comparison, Verdict};
 use crate::error::LabError;
 use crate::experiment::{About, Experiment};
+use crate::outcome::Outcome;
+pub use crate::outcome::{MatrixEntry, MatrixRow};
 use crate::overrides::{Overrides, shell_word};
 use crate::runner::{Failure, Folder};
 use crate::version;
@@ -83,56 +83,6 @@ pub struct ResolvedProfile {
     pub description: String,
     /// All parameters, as TOML.
     pub parameters: String,
-}
-
-/// One workload and how each profile fares with it, in the metric of its paper.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatrixRow {
-    /// What sets it apart within its experiment; empty if it is the only one.
-    pub workload: String,
-    /// What is measured, in words.
-    pub metric: String,
-    /// Unit of it.
-    pub unit: Unit,
-    /// Whether more of it is better.
-    pub higher_is_better: bool,
-    /// One for each profile.
-    pub entries: Vec<MatrixEntry>,
-}
-
-/// One profile on one workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatrixEntry {
-    /// What tables call it.
-    pub series: String,
-    /// Its name.
-    pub profile: String,
-    /// Not one of the paper's variants.
-    pub extra: bool,
-    /// The metric of the row.
-    pub value: Estimate,
-    /// The same for each run: runs of the same number had the same seed.
-    #[serde(default)]
-    pub values: BTreeMap<u32, f64>,
-    /// User data delivered, kbit/s, where it says something.
-    pub goodput_kbps: Option<f64>,
-    /// Chunks that reached the receiver twice: unnecessary retransmissions.
-    pub duplicates: Option<f64>,
-    /// All retransmissions, where they are counted.
-    #[serde(default)]
-    pub retransmitted: Option<f64>,
-}
-
-/// What the runs of an experiment say, before it is written.
-pub(crate) struct Outcome {
-    pub(crate) packets: u64,
-    pub(crate) setup: Vec<(String, String)>,
-    pub(crate) comparisons: Vec<Comparison>,
-    pub(crate) tables: Vec<Table>,
-    pub(crate) drawings: Vec<Drawing>,
-    pub(crate) data: Vec<DataFile>,
-    pub(crate) matrix: Vec<MatrixRow>,
-    pub(crate) analysis: serde_json::Value,
 }
 
 const FORMAT: u32 = 2;
@@ -308,19 +258,6 @@ fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A link in words: what differs from a perfect one, by the names of the TOML keys.
-pub(crate) fn describe_link(link: &LinkConfig) -> String {
-    let table = |link: &LinkConfig| toml::Table::try_from(link).unwrap_or_default();
-    let (own, perfect) = (table(link), table(&LinkConfig::default()));
-    let mut parts: Vec<String> = own
-        .iter()
-        .filter(|(key, value)| perfect.get(*key) != Some(*value))
-        .map(|(key, value)| format!("{key} = {value}"))
-        .collect();
-    parts.sort();
-    if parts.is_empty() { "perfect".into() } else { parts.join(", ") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,12 +267,5 @@ mod tests {
         let pairs = flatten("name = 'x'\n[rto]\nmin_ms = 100.0\n");
         assert!(pairs.contains(&("rto.min_ms".into(), "100.0".into())), "{pairs:?}");
         assert!(pairs.contains(&("name".into(), "x".into())));
-    }
-
-    #[test]
-    fn links_are_described_by_what_they_do() {
-        assert_eq!(describe_link(&LinkConfig::default()), "perfect");
-        let link = LinkConfig { loss: 0.05, ..LinkConfig::new(1000.0, 100.0) };
-        assert_eq!(describe_link(&link), "bandwidth_kbps = 1000.0, delay_ms = 100.0, loss = 0.05");
     }
 }

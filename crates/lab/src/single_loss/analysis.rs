@@ -11,9 +11,9 @@ use super::{
     AverageReduction, Cell, Measure, MttMeasure, MttStatistic, ReductionMeasure,
     ReductionStatistic, SingleLoss,
 };
+use crate::common::ProfileEntry;
 use crate::comparison::Comparison;
-use crate::experiment::ProfileEntry;
-use crate::report::{MatrixEntry, MatrixRow};
+use crate::outcome::{MatrixEntry, MatrixRow};
 
 /// Every number of an experiment's tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ pub mod measurements;
 pub mod plan;
 pub mod record;
 mod rows;
+pub mod run;
 mod scenario;
 mod setup;
 mod tables;
@@ -17,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
 use tresse_report::{DataFile, Drawing};
 
+use crate::common::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 use crate::comparison;
 use crate::error::LabError;
-use crate::experiment::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
 use crate::mistake::Mistake;
-use crate::report::Outcome;
+use crate::outcome::Outcome;
 use measurements::Measurements;
 use record::RunRecord;
 

@@ -1,7 +1,7 @@
 //! The set-up of a single-loss experiment in words.
 
 use super::{Drop, Gap, RandomGap, RandomSize, SingleLoss, Size};
-use crate::report::describe_link;
+use crate::outcome::describe_link;
 
 /// What a reader must know to build it: terms and what they are.
 pub(super) fn describe(e: &SingleLoss) -> Vec<(String, String)> {

@@ -3,9 +3,7 @@
 use tresse_netem::LinkConfig;
 
 use super::{Drop, Gap, Measure, Published, RandomGap, RandomSize, SingleLoss, Size};
-use crate::experiment::{
-    check_id, check_label, check_plot_files, check_profiles, check_replications,
-};
+use crate::common::{check_id, check_label, check_plot_files, check_profiles, check_replications};
 use crate::mistake::{Checked, mistake, require};
 
 /// Bytes of IPv4, SCTP common and DATA chunk header.

@@ -4,7 +4,7 @@ use tresse_report::figure::{Axes, Figure, Line, Look, Point, Reference, Referenc
 
 mod over_time;
 
-use super::analysis::Measurements;
+use super::measurements::Measurements;
 use super::plots::{Plot, PlotKind};
 use super::{Axis, Cell, Flow, metric};
 

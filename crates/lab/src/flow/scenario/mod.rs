@@ -19,11 +19,10 @@ use tresse_report::statistics::{mean, percentile};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
 use tresse_sim::{HostId, StopReason};
 
-use super::plan::{FlowRun, Setup};
 use super::record::Traces;
+use super::run::{FlowRun, Setup};
 use super::{Change, Flow, Workload, cell};
 use crate::capture;
-use crate::runner::Run as _;
 use network::Network;
 use source::{End, Program, Receiver, Source};
 

@@ -13,7 +13,7 @@ use super::source::{End, Receiver, Source};
 use super::transfer::TransferObserver;
 use super::wire::SharedUnderway;
 use super::{missing_reports, plan};
-use crate::flow::plan::FlowRun;
+use crate::flow::run::FlowRun;
 use crate::flow::{Flow, Observe, Shared, Topology, Workload};
 use crate::seed;
 

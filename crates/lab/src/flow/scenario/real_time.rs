@@ -14,8 +14,8 @@ use tresse_sim::apps::{Plan, ScheduledMessage, SinkStats, content};
 
 use super::wire::{Underway, WireObserver};
 use super::{Measured, counters, missing_reports, plan, put_transfer_times};
-use crate::flow::plan::FlowRun;
 use crate::flow::record::Traces;
+use crate::flow::run::FlowRun;
 use crate::real_time::{Done, Packets, Place, Role, Stage};
 use crate::seed;
 

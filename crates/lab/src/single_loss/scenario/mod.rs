@@ -16,10 +16,9 @@ use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, Time};
 use tresse_netem::LinkConfig;
 use tresse_sim::{HostId, LinkId, Route, Simulation, StopReason};
 
-use super::plan::RunSpec;
 use super::record::{Counters, RunRecord, Sample};
+use super::run::RunSpec;
 use crate::capture;
-use crate::runner::Run as _;
 use receiver::Receiver;
 use sender::Sender;
 

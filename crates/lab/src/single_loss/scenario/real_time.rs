@@ -9,8 +9,8 @@ use tresse::{AssociationConfig, AssociationStats, SendOptions, StreamId};
 use tresse_emulator::Side;
 use tresse_netem::LinkConfig;
 
-use super::super::plan::RunSpec;
 use super::super::record::{RunRecord, Sample};
+use super::super::run::RunSpec;
 use super::sender::payload;
 use super::{Ended, counters_of};
 use crate::real_time::{Done, Place, Role, Stage, Transmissions};

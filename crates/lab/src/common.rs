@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
 
-use super::load::merge;
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
 
@@ -231,4 +230,16 @@ pub(crate) fn check_plot_files<'a>(files: impl Iterator<Item = &'a str>) -> Chec
         seen.push(file);
     }
     Ok(())
+}
+
+/// Puts the values of `from` into `into`, table by table.
+pub(crate) fn merge(into: &mut toml::Table, from: toml::Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
 }
