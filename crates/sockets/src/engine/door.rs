@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tokio::task::spawn_local;
 
-use super::serve::{Shared, serve_connection};
 use super::socket::Conn;
 
 /// What came through.
@@ -39,14 +38,15 @@ fn receive(conn: &Conn) -> Result<Passed, Errno> {
     })
 }
 
-/// Serves what comes through, until the last process that has the door ends.
-pub(super) async fn serve_door(engine: Shared, conn: &Conn) {
+/// Gives what comes through to `serve`, each in a task of its own, until the last process that has the door ends.
+pub(super) async fn serve_door(
+    conn: &Conn,
+    serve: impl Fn(OwnedFd) -> Pin<Box<dyn Future<Output = ()>>>,
+) {
     while let Ok(mut guard) = conn.fd.readable().await {
         match receive(conn) {
             Ok(Passed::Connection(fd)) => {
-                let serving = serve_connection(engine.clone(), fd, false);
-                let serving: Pin<Box<dyn Future<Output = ()>>> = Box::pin(serving);
-                spawn_local(serving);
+                spawn_local(serve(fd));
             }
             Ok(Passed::Nothing) | Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => guard.clear_ready(),

@@ -8,7 +8,7 @@
 use bytes::Bytes;
 
 use super::calls::asked;
-use super::serve::{Shared, answer};
+use super::shared::{Shared, answer};
 use super::socket::{Conn, Received};
 use super::{Engine, Fallible};
 use crate::abi::{errno, sinfo};

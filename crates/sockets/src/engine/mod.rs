@@ -23,6 +23,7 @@ mod path_options;
 mod peers;
 mod send;
 mod serve;
+mod shared;
 mod socket;
 mod socket_options;
 #[cfg(test)]

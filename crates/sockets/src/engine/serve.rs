@@ -12,8 +12,7 @@ use std::time::Duration;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::sockopt::{set_socket_send_buffer_size, socket_peercred};
 use rustix::net::{
-    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
-    send, socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -26,9 +25,10 @@ use super::calls::Answer;
 use super::door::serve_door;
 use super::idle::watch_idle;
 use super::long::serve_long;
+use super::shared::{Shared, answer};
 use super::socket::{Conn, Received, watch};
 use crate::abi::errno;
-use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER, reply};
+use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
 
 /// What an engine is to be like.
 #[derive(Clone, Debug)]
@@ -128,8 +128,6 @@ impl std::fmt::Debug for Server {
         f.debug_struct("Server").field("path", &self.path).field("udp", &self.udp).finish()
     }
 }
-
-pub(super) type Shared = Rc<RefCell<Engine>>;
 
 impl Server {
     /// Binds the carrier, and listens for clients at `path`, which must not exist. Everything that
@@ -343,15 +341,6 @@ async fn first_frame(conn: &Conn) -> Option<Request> {
     }
 }
 
-/// Sends the answer to a request; false if nobody waits for it.
-pub(super) fn answer(conn: &Conn, result: Answer) -> bool {
-    let frame = match result {
-        Ok((value, payload)) => reply(0, value, &payload),
-        Err(errno) => reply(errno, 0, &[]),
-    };
-    send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
-}
-
 /// Serves a connection to its end; `last` if it has the last descriptor, which it cannot keep.
 pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
     let _ = set_socket_send_buffer_size(&fd, SOCKET_BUFFER);
@@ -408,7 +397,8 @@ pub(super) async fn serve_connection(engine: Shared, fd: OwnedFd, last: bool) {
             let refused = last.then_some(errno::EMFILE);
             reply_with(refused.map_or(Ok((0, Vec::new())), Err));
             if !last {
-                serve_door(engine, &conn).await;
+                serve_door(&conn, |fd| Box::pin(serve_connection(Rc::clone(&engine), fd, false)))
+                    .await;
             }
         }
         Op::Long => serve_long(&engine, &request, &conn).await,

@@ -1,0 +1,22 @@
+//! The engine as its tasks share it, and how they answer a program.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustix::net::{SendFlags, send};
+
+use super::Engine;
+use super::calls::Answer;
+use super::socket::Conn;
+use crate::protocol::reply;
+
+pub(super) type Shared = Rc<RefCell<Engine>>;
+
+/// Sends the answer to a request; false if nobody waits for it.
+pub(super) fn answer(conn: &Conn, result: Answer) -> bool {
+    let frame = match result {
+        Ok((value, payload)) => reply(0, value, &payload),
+        Err(errno) => reply(errno, 0, &[]),
+    };
+    send(conn.fd.get_ref(), &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+}
