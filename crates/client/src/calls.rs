@@ -9,7 +9,8 @@ use tresse_sockets::abi::{Fields, SCTP};
 use crate::Fallible;
 use crate::memory::read_memory;
 use crate::names::{self, read_name, write_name};
-use crate::table::{Sock, before_close};
+use crate::sock::Sock;
+use crate::table::before_close;
 
 /// Whether `socket` with these arguments asks for SCTP. As in the kernel, a sequenced-packet socket
 /// of the Internet families is SCTP also without being named.

@@ -18,9 +18,10 @@ use rustix::net::{
 };
 use tresse_sockets::protocol::{Op, Request};
 
-use crate::control::{dial, engine_path, exchange};
+use crate::descriptor::{borrow, inode_of};
+use crate::engine::{Reached, engine_path, reach};
+use crate::exchange::exchange;
 use crate::processes::is_own;
-use crate::table::{borrow, inode_of};
 
 /// The descriptor of the door, and its inode: the program may have closed it. Where its engine has
 /// ended, it is left to the program's end.
@@ -48,8 +49,10 @@ pub fn keep_reaching() {
         return;
     }
     let request = Request { op: Op::Door, socket: 0, a: 0, b: 0, payload: Vec::new() };
-    let opened = dial(SocketFlags::empty()).and_then(|fd| exchange(&fd, &request).map(|_| fd));
-    let Ok(fd) = opened else { return };
+    let Ok(Reached::Engine(fd)) = reach(SocketFlags::empty()) else { return };
+    if exchange(&fd, &request).is_err() {
+        return;
+    }
     // As far as the process may have so many.
     let fd = fcntl_dupfd_cloexec(&fd, LEAST).unwrap_or(fd).into_raw_fd();
     INODE.store(inode_of(fd).unwrap_or(0), Ordering::Relaxed);

@@ -7,8 +7,10 @@ use std::ptr::null;
 use libc::{iovec, off_t, size_t};
 use rustix::fs::{SeekFrom, seek};
 
+use crate::descriptor::borrow;
 use crate::memory::{read_memory, write_memory};
-use crate::table::{Sock, borrow, look_up_anew};
+use crate::sock::Sock;
+use crate::table::look_up_anew;
 use crate::transfer::{read_vector, send_to, write_vector_flags};
 use crate::{Fallible, system};
 

@@ -8,9 +8,10 @@ use rustix::net::{
 };
 use tresse_sockets::protocol::{HEADER, MAX_CONTROL, MAX_RX_PAYLOAD, RxHeader, kind, reply};
 
-use crate::control::{call, set_engine};
+use crate::control::call;
+use crate::engine::set_engine;
 use crate::receive::{readable_bytes, receive};
-use crate::table::{Sock, Stage};
+use crate::sock::{Sock, Stage};
 use crate::transfer::one;
 use crate::{addresses, get_option};
 

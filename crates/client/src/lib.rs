@@ -6,7 +6,10 @@
 
 pub mod calls;
 mod control;
+mod descriptor;
 mod door;
+mod engine;
+mod exchange;
 mod files;
 #[cfg(test)]
 mod frames;
@@ -18,27 +21,29 @@ mod processes;
 mod readiness;
 mod receive;
 mod send;
+mod sock;
 mod stream;
 mod system;
 mod table;
 mod transfer;
 
 pub use calls::{is_native_option, is_sctp};
-pub use control::{engine_path, set_engine};
 pub use door::keep_reaching;
+pub use engine::{engine_path, set_engine};
 pub use files::{is_ours_aio, is_ours_among, print, read_vector_at, send_file, write_vector_at};
 pub use memory::{read_memory, write_memory};
-pub use message::{lifetime, nxtinfo, rcvinfo, sndrcvinfo, time_to_live};
+pub use message::{Received, lifetime, nxtinfo, rcvinfo, sndrcvinfo, time_to_live};
 pub use names::{
     TYPE_FLAGS, bind, connect, listen, read_list, read_name, shutdown, socket, write_name,
 };
 pub use options::{addresses, get_option, peel_off, set_option};
 pub use processes::{is_own, share};
 pub use readiness::{correct_epoll, correct_poll, watch};
-pub use receive::{Received, can_wait, readable_bytes, receive};
+pub use receive::{can_wait, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
+pub use sock::Sock;
 pub use stream::{open_stream, stream_descriptor};
-pub use table::{Sock, before_close, forget, is_end_of_engine, look_up_anew, lookup};
+pub use table::{before_close, forget, is_end_of_engine, look_up_anew, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,
     send_messages, send_to, write_vector,

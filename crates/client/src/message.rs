@@ -4,11 +4,39 @@ use std::net::{IpAddr, SocketAddr};
 
 use libc::iovec;
 use tresse_sockets::abi::{Fields, SCTP, Struct, sinfo};
-use tresse_sockets::protocol::{TxHeader, flag};
+use tresse_sockets::protocol::{RxHeader, TxHeader, flag, kind};
 
 use crate::Fallible;
 use crate::memory::plausible;
-use crate::receive::Received;
+
+/// A message, or a part of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// Bytes that were stored.
+    pub len: usize,
+    /// What is known of it.
+    pub header: RxHeader,
+    /// What to hand over with it, see [`flag`].
+    pub flags: u8,
+    /// The message ends here (MSG_EOR).
+    pub end: bool,
+    /// The message that comes next, if it is here already and was asked for.
+    pub next: Option<RxHeader>,
+}
+
+impl Received {
+    /// `msg_flags` of `recvmsg`.
+    #[must_use]
+    pub fn message_flags(&self) -> i32 {
+        let end = if self.end { libc::MSG_EOR } else { 0 };
+        let notification =
+            if self.header.kind == kind::NOTIFICATION { MSG_NOTIFICATION } else { 0 };
+        end | notification
+    }
+}
+
+/// RFC 6458 §6: the message is a notification.
+const MSG_NOTIFICATION: i32 = 0x8000;
 
 /// Types of ancillary data (`enum sctp_cmsg_type` of `linux/sctp.h`).
 mod cmsg {
@@ -210,7 +238,7 @@ pub fn rcvinfo(received: &Received) -> Vec<u8> {
 
 /// `struct sctp_nxtinfo`.
 #[must_use]
-pub fn nxtinfo(next: &tresse_sockets::protocol::RxHeader) -> Vec<u8> {
+pub fn nxtinfo(next: &RxHeader) -> Vec<u8> {
     let mut s = Struct::default();
     s.u16(next.stream).u16(next.sinfo_flags).u32(next.ppid).u32(next.length).u32(next.association);
     s.0

@@ -5,22 +5,24 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::net::sockopt::{set_socket_send_buffer_size, socket_send_buffer_size};
-use rustix::net::{SendFlags, SocketFlags, send};
+use rustix::net::SocketFlags;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tresse_sockets::abi::{
     AF_INET6, Fields, SOCK_SEQPACKET, read_sockaddr, sockaddr, sockaddr_len,
 };
 use tresse_sockets::protocol::{
-    HEADER, Op, Request, SOCKET_BUFFER, TxHeader, decode_addresses, encode_addresses, kind,
+    Op, Request, SOCKET_BUFFER, decode_addresses, encode_addresses, kind,
 };
 
-use crate::control::{call, call_and_wait, dial, exchange};
+use crate::control::{call, call_and_wait, dial};
+use crate::descriptor::{blocks, borrow, fill, inode_of};
+use crate::exchange::exchange;
 use crate::memory::{read_memory, write_memory};
 use crate::receive::{Front, Reading, wait};
-use crate::table::{Sock, Stage, borrow, enter, inode_of, lock};
+use crate::sock::{Sock, Stage, lock};
+use crate::table::enter;
 use crate::{Fallible, errno};
 
 /// What `accept4` takes, and `socket` with the type: `SOCK_NONBLOCK | SOCK_CLOEXEC`.
@@ -117,11 +119,6 @@ pub(crate) fn accept(
     }
 }
 
-/// Whether calls on a descriptor wait.
-pub(crate) fn blocks(fd: i32) -> bool {
-    fcntl_getfl(borrow(fd)).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
-}
-
 /// Has the descriptor hold no more than SO_SNDBUF says of what the engine has not taken yet, beside the
 /// heads of frames: the longest message that a kernel would take fits into one.
 pub(crate) fn limit_unsent(fd: i32, sock: &Sock, bytes: u32) {
@@ -129,21 +126,6 @@ pub(crate) fn limit_unsent(fd: i32, sock: &Sock, bytes: u32) {
     let size = (bytes as usize).saturating_add(HEADS).min(SOCKET_BUFFER);
     // The kernel doubles it, and has a least one itself.
     let _ = set_socket_send_buffer_size(borrow(fd), size);
-}
-
-/// Keeps a socket from being writable: its send buffer is filled so far that `poll` says no.
-pub(crate) fn fill(fd: i32) {
-    let fd = borrow(fd);
-    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
-    if matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0)) {
-        return;
-    }
-    let Ok(size) = socket_send_buffer_size(fd) else { return };
-    // The kernel calls a Unix socket writable while at most a quarter of its buffer is in use.
-    let mut frame = vec![0; size / 4 + 1];
-    frame[..HEADER]
-        .copy_from_slice(&TxHeader { kind: kind::FILLER, ..TxHeader::default() }.encode());
-    let _ = send(fd, &frame, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
 /// `bind`; with `how` 1 and 2 `sctp_bindx`.
@@ -209,14 +191,6 @@ fn goes_on(fd: i32, sock: &Sock) {
         sock.set_connecting(true);
         fill(fd);
     }
-}
-
-/// An attempt to connect has failed, and the program knows why: the socket is like a new one.
-pub(crate) fn begin_anew(fd: i32, sock: &Sock) {
-    let _ = Reading::begin(fd, sock).remove_failure();
-    sock.set_connecting(false);
-    sock.set_stage(Stage::Fresh);
-    fill(fd);
 }
 
 /// `shutdown`.

@@ -9,8 +9,9 @@ use tresse_sockets::protocol::{Op, flag};
 use crate::Fallible;
 use crate::control::{Pending, call, take_error};
 use crate::memory::{read_memory, write_memory};
-use crate::names::{begin_anew, connect, limit_unsent, take};
-use crate::table::{Sock, lock};
+use crate::names::{connect, limit_unsent, take};
+use crate::receive::begin_anew;
+use crate::sock::{Sock, lock};
 
 const EVENTS: i32 = 11;
 const RECVRCVINFO: i32 = 32;

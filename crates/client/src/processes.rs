@@ -9,7 +9,7 @@ use std::sync::{Arc, Once, RwLockWriteGuard, TryLockError};
 
 use rustix::process::getpid;
 
-use crate::table::{SOCKETS, Sockets};
+use crate::sock::{SOCKETS, Sockets};
 
 /// The process that this memory belongs to; 0 before it has a socket.
 static PROCESS: AtomicI32 = AtomicI32::new(0);

@@ -15,9 +15,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
 use tresse_sockets::protocol::{HEADER, Op};
 
-use crate::control::{GONE, call};
+use crate::control::call;
+use crate::descriptor::{borrow, inode_of};
+use crate::exchange::GONE;
 use crate::receive::{Front, Reading};
-use crate::table::{SOCKETS, Sock, borrow, inode_of, known, lock};
+use crate::sock::{SOCKETS, Sock, Watch, lock};
+use crate::table::known;
 
 const READABLE: c_short = POLLIN | POLLRDNORM;
 const WRITABLE: c_short = POLLOUT | POLLWRNORM | POLLWRBAND;
@@ -134,13 +137,6 @@ pub unsafe fn watch(
         note(&sock, fd, Watch { epoll, data });
     }
     result
-}
-
-/// Where a socket is waited for: an `epoll` descriptor, and what the socket's events bear.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Watch {
-    epoll: c_int,
-    data: u64,
 }
 
 fn note(sock: &Sock, fd: c_int, watch: Watch) {

@@ -12,44 +12,15 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tresse_sockets::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
-use crate::control::{GONE, call, take_end, take_error};
+use crate::control::{call, take_end, take_error};
+use crate::descriptor::{blocks, borrow, fill, inode_of};
+use crate::exchange::GONE;
 use crate::memory::write_memory;
-use crate::message::{MAX_BUFFERS, part, total};
-use crate::names::{begin_anew, blocks};
+use crate::message::{MAX_BUFFERS, Received, part, total};
 use crate::processes::shared;
-use crate::send::is_approved;
+use crate::sock::{Sock, Stage, lock};
 use crate::system;
-use crate::table::{Sock, Stage, borrow, inode_of, lock};
 use crate::{Fallible, errno};
-
-/// A message, or a part of one.
-#[derive(Clone, Copy, Debug)]
-pub struct Received {
-    /// Bytes that were stored.
-    pub len: usize,
-    /// What is known of it.
-    pub header: RxHeader,
-    /// What to hand over with it, see [`flag`].
-    pub flags: u8,
-    /// The message ends here (MSG_EOR).
-    pub end: bool,
-    /// The message that comes next, if it is here already and was asked for.
-    pub next: Option<RxHeader>,
-}
-
-impl Received {
-    /// `msg_flags` of `recvmsg`.
-    #[must_use]
-    pub fn message_flags(&self) -> i32 {
-        let end = if self.end { libc::MSG_EOR } else { 0 };
-        let notification =
-            if self.header.kind == kind::NOTIFICATION { MSG_NOTIFICATION } else { 0 };
-        end | notification
-    }
-}
-
-/// RFC 6458 §6: the message is a notification.
-const MSG_NOTIFICATION: i32 = 0x8000;
 
 /// What looking at the front of the queue showed.
 pub(crate) enum Front {
@@ -170,11 +141,19 @@ pub(crate) fn wait(fd: i32, sock: &Sock, flags: i32) -> Fallible<()> {
     }
 }
 
+/// An attempt to connect has failed, and the program knows why: the socket is like a new one.
+pub(crate) fn begin_anew(fd: i32, sock: &Sock) {
+    let _ = Reading::begin(fd, sock).remove_failure();
+    sock.set_connecting(false);
+    sock.set_stage(Stage::Fresh);
+    fill(fd);
+}
+
 /// Whether there is something to wait for, where a call would wait: a one-to-many socket that neither
 /// listens nor has an association gets nothing any more.
 #[must_use]
 pub fn can_wait(fd: i32, sock: &Sock) -> bool {
-    if !sock.many || sock.listens_here() || is_approved(sock) || !blocks(fd) {
+    if !sock.many || sock.listens_here() || sock.is_approved() || !blocks(fd) {
         return true;
     }
     let told = call(Op::Expects, sock.inode, (0, 0), Vec::new());

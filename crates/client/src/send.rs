@@ -16,12 +16,13 @@ use tresse_sockets::protocol::{
     HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, encode_addresses, flag, kind,
 };
 
-use crate::control::{Answer, GONE, answer, dial, exchange, take_error};
+use crate::control::{dial, take_error};
+use crate::descriptor::{blocks, borrow, fill};
+use crate::exchange::{Answer, GONE, answer, exchange};
 use crate::memory::read_memory;
 use crate::message::{MAX_BUFFERS, part, total};
-use crate::names::{blocks, fill};
+use crate::sock::{Approval, Sock, Stage, lock};
 use crate::system;
-use crate::table::{Sock, Stage, borrow, lock};
 use crate::{Fallible, errno};
 
 /// Payload bytes that fit into a frame whatever SO_SNDBUF is.
@@ -128,20 +129,6 @@ fn try_send(fd: i32, sock: &Sock, out: &Outgoing<'_>) -> Fallible<usize> {
 /// For how long the engine's word on an association of a one-to-many socket holds: the association
 /// may end without a notification.
 const APPROVAL: Duration = Duration::from_millis(5);
-
-/// What the engine approved of: messages to this association and address, by the association's number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Approval {
-    association: u32,
-    address: Option<SocketAddr>,
-    number: u32,
-    ends: Instant,
-}
-
-/// Whether the engine's word on an association of this socket still holds.
-pub(crate) fn is_approved(sock: &Sock) -> bool {
-    lock(&sock.approved).is_some_and(|approval| Instant::now() < approval.ends)
-}
 
 /// Asks the engine whether the message can be sent, unless it is like the one before. A message of a
 /// one-to-many socket then names its association.

@@ -9,7 +9,8 @@ use std::sync::Mutex;
 
 use libc::{FILE, size_t, ssize_t};
 
-use crate::table::{lock, look_up_anew};
+use crate::sock::lock;
+use crate::table::look_up_anew;
 use crate::transfer::{receive_from, send_to};
 use crate::{Fallible, before_close, give};
 

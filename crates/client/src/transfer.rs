@@ -13,7 +13,7 @@ use crate::message::{MAX_BUFFERS, read_control, write_control};
 use crate::names::{read_name, write_name};
 use crate::receive::receive;
 use crate::send::{Outgoing, send};
-use crate::table::Sock;
+use crate::sock::Sock;
 
 /// The buffers of a call.
 ///
