@@ -18,6 +18,8 @@ use tresse_sim::{LinkConfig, Node, NodeContext, Packet, Route, Simulation};
 const PORT: u16 = 5000;
 /// Bytes of a DATA chunk with a message of 100 bytes.
 const CHUNK: u64 = 116;
+/// From so much loss on a chunk may be under way still, too: then twice as much as with RFC 9260 is allowed.
+const HEAVY: f64 = 0.2;
 
 /// Forwards everything, and notes what passes.
 #[derive(Default)]
@@ -84,25 +86,42 @@ fn reports(tap: &Tap) -> Vec<Report> {
     })
 }
 
-/// A table of the thesis: bursts of messages of 100 bytes for half an hour, 5 % loss each way.
+/// A workload of the thesis: bursts of messages of 100 bytes, with as much loss in each direction.
 struct Workload {
     name: &'static str,
     delay: Duration,
     burst: u64,
     every_ms: u64,
+    loss: f64,
+    duration: Duration,
 }
 
-const WORKLOADS: [Workload; 5] = [
-    Workload { name: "Table 3.2", delay: Duration::from_micros(100), burst: 1, every_ms: 256 },
-    Workload { name: "Table 3.3", delay: Duration::from_millis(52), burst: 1, every_ms: 256 },
-    Workload {
-        name: "Tables 3.4, 5.1",
-        delay: Duration::from_millis(104),
-        burst: 1,
-        every_ms: 256,
-    },
-    Workload { name: "Table 3.5", delay: Duration::from_millis(204), burst: 1, every_ms: 256 },
-    Workload { name: "Table 5.2", delay: Duration::from_millis(104), burst: 4, every_ms: 1052 },
+impl Workload {
+    /// A table: 5 % loss for half an hour.
+    const fn table(name: &'static str, delay_us: u64, burst: u64, every_ms: u64) -> Workload {
+        let (delay, duration) = (Duration::from_micros(delay_us), Duration::from_secs(1800));
+        Workload { name, delay, burst, every_ms, loss: 0.05, duration }
+    }
+
+    /// What the thesis left out (`pedersen/omitted`): ten minutes.
+    const fn omitted(name: &'static str, every_ms: u64, loss: f64) -> Workload {
+        let (delay, duration) = (Duration::from_millis(104), Duration::from_secs(600));
+        Workload { name, delay, burst: 1, every_ms, loss, duration }
+    }
+}
+
+const WORKLOADS: [Workload; 11] = [
+    Workload::table("Table 3.2", 100, 1, 256),
+    Workload::table("Table 3.3", 52_000, 1, 256),
+    Workload::table("Tables 3.4, 5.1", 104_000, 1, 256),
+    Workload::table("Table 3.5", 204_000, 1, 256),
+    Workload::table("Table 5.2", 104_000, 4, 1052),
+    Workload::omitted("256 ms, 5 %", 256, 0.05),
+    Workload::omitted("256 ms, 10 %", 256, 0.10),
+    Workload::omitted("256 ms, 20 %", 256, 0.20),
+    Workload::omitted("3 s, 5 %", 3000, 0.05),
+    Workload::omitted("3 s, 10 %", 3000, 0.10),
+    Workload::omitted("3 s, 20 %", 3000, 0.20),
 ];
 
 /// What one sender made of a workload.
@@ -114,9 +133,12 @@ struct Outcome {
 }
 
 fn play(workload: &Workload, profile: &str, seed: u64) -> Outcome {
-    let profile = Arc::new(Profile::named(profile).expect("built in"));
+    let mut profile = Profile::named(profile).expect("built in");
+    profile.limits.association_max_retrans = 1000;
+    profile.limits.path_max_retrans = 1000;
+    let profile = Arc::new(profile);
     let config = AssociationConfig { profile, no_delay: true, trace: true, ..Default::default() };
-    let bursts = 1_800_000 / workload.every_ms;
+    let bursts = workload.duration.as_millis() as u64 / workload.every_ms;
     let message = |n: u64, i: u64| ScheduledMessage {
         at: ms(n * workload.every_ms + 16 * i),
         stream: 0,
@@ -139,7 +161,7 @@ fn play(workload: &Workload, profile: &str, seed: u64) -> Outcome {
     let near = sim.add_node("near", Box::new(Tap::default()));
     let far = sim.add_node("far", Box::new(Tap::default()));
     let delay_ms = workload.delay.as_secs_f64() * 1e3;
-    let lossy = LinkConfig { loss: 0.05, ..LinkConfig::new(100_000.0, delay_ms) };
+    let lossy = LinkConfig { loss: workload.loss, ..LinkConfig::new(100_000.0, delay_ms) };
     let perfect = LinkConfig::default();
     let mut link = |from, to, route, config: &LinkConfig| {
         sim.add_link(from, to, route, config.clone()).expect("a valid link")
@@ -150,7 +172,7 @@ fn play(workload: &Workload, profile: &str, seed: u64) -> Outcome {
     link(far, to, Route::to(b), &perfect);
     link(near, far, Route::to(b), &lossy);
     let back = link(far, near, Route::to(a), &lossy);
-    sim.run(ms(1_900_000));
+    sim.run(Time::ZERO + workload.duration + Duration::from_secs(100));
 
     // A packet takes the delay and its time on the wire, which is far below a millisecond.
     let wire = Duration::from_millis(1).min(workload.delay);
@@ -206,6 +228,7 @@ fn play(workload: &Workload, profile: &str, seed: u64) -> Outcome {
 #[test]
 fn what_is_repeated_in_vain_is_what_a_lost_sack_hid() {
     for workload in &WORKLOADS {
+        let mut with_rfc9260 = 0;
         for profile in ["rfc9260", "tresse"] {
             let Outcome { messages, needless, lost_sacks, causes } = play(workload, profile, 1);
             let bytes = needless * CHUNK;
@@ -216,10 +239,14 @@ fn what_is_repeated_in_vain_is_what_a_lost_sack_hid() {
             assert_eq!(causes.values().sum::<u64>(), needless, "each has its cause");
             assert_eq!(causes.get(&Cause::Known), None, "nothing is repeated that is acknowledged");
             let hidden = causes.get(&Cause::SackLost).copied().unwrap_or(0);
-            if profile == "tresse" {
-                assert!(hidden * 100 >= needless * 99, "{}: {causes:?}", workload.name);
-                assert!(hidden <= lost_sacks, "no more than one for each");
+            if profile == "rfc9260" {
+                with_rfc9260 = needless;
+                continue;
             }
+            assert!(hidden <= lost_sacks, "no more than one for each");
+            let explained = hidden * 100 >= needless * 99;
+            let twice = workload.loss >= HEAVY && needless <= 2 * with_rfc9260;
+            assert!(explained || twice, "{}: {causes:?}", workload.name);
         }
     }
 }
