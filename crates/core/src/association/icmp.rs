@@ -60,9 +60,7 @@ impl Association {
     fn lower_path_mtu(&mut self, now: Time, path: PathId, mtu: usize) {
         let Some(room) = self.paths[path].lower_mtu(now, mtu) else { return };
         // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
-        let mut in_flight = Vec::new();
-        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
-        for seq in in_flight {
+        for seq in self.sender.in_flight(path) {
             if self.sender.board.get(seq).is_some_and(|chunk| chunk.size() > room) {
                 self.lose(now, seq, LossCause::PathFailure);
             }

@@ -14,6 +14,7 @@ use crate::recovery::spurious::{Cut, Trigger, Verdict};
 use crate::recovery::timer::thin_no_backoff;
 use crate::recovery::{SackFacts, TimerFacts};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
+use crate::send::Strikes;
 use crate::time::Time;
 
 impl Association {
@@ -26,14 +27,15 @@ impl Association {
         marks: SackMarks,
         was_in_recovery: bool,
     ) -> bool {
-        let split = self.is_concurrent() && self.profile().multipath.split_fast_retransmit;
-        let sender = &mut self.sender;
-        let htna = self.config.profile.fast_retransmit.htna;
-        let struck = if split {
-            self.strike_split(outcome, marks.packets)
+        let multipath = &self.profile().multipath;
+        let strikes = if self.is_concurrent() && multipath.split_fast_retransmit {
+            Strikes::Split { packets: if multipath.dac { marks.packets } else { 0 } }
+        } else if self.profile().fast_retransmit.htna {
+            Strikes::Newly { in_recovery: was_in_recovery }
         } else {
-            strike(&mut sender.board, outcome, htna, was_in_recovery)
+            Strikes::Every
         };
+        let struck = self.sender.strike(outcome, strikes);
         let sender = &mut self.sender;
         let mut decisions = std::mem::take(&mut sender.decisions);
         decisions.clear();
@@ -116,7 +118,7 @@ impl Association {
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
         // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
         // for each of them would go on until there is room. T3-rtx sees to that.
-        let closed = self.is_window_closed();
+        let closed = self.sender.is_window_closed();
         let (mut again, mut again_on) = (self.paths.amdcs(), None);
         for (start, end, cause) in decisions.lost.drain(..) {
             for seq in start..=end {
@@ -432,21 +434,4 @@ impl Association {
         let t3 = self.paths[self.paths.data_path()].t3.deadline();
         Some(t3.map_or(at, |t3| t3.min(at)))
     }
-}
-
-//= RFC 9260 7.2.4-3
-/// Adds the miss indications of one SACK; returns whether any chunk was struck.
-fn strike(board: &mut Scoreboard, outcome: &AckOutcome, htna: bool, in_recovery: bool) -> bool {
-    if !htna {
-        // RFC 2960 §7.2.4: every SACK strikes every TSN that it reports missing.
-        return outcome.has_gaps && board.strike(board.highest_acked(), Time::FAR_FUTURE);
-    }
-    let Some(highest) = outcome.highest_newly_acked else { return false };
-    if in_recovery && outcome.cumulative_advanced && outcome.has_gaps {
-        // In Fast Recovery, a SACK that advances the Cumulative TSN Ack Point strikes all TSNs
-        // reported missing.
-        return board.strike(board.highest_acked(), outcome.latest_sent);
-    }
-    // Highest TSN Newly Acknowledged.
-    board.strike(highest, outcome.latest_sent)
 }

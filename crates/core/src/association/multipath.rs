@@ -9,7 +9,7 @@ use crate::path::scheduler::{PathView, View};
 use crate::path::{Path, PathId, rtx_policy};
 use crate::profile::{BufferSplitting, RetransmissionPolicy};
 use crate::recovery::chunk_rescheduling::Buffers;
-use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck};
+use crate::scoreboard::{Eligibility, Outstanding, PathAck};
 use crate::time::Time;
 
 /// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when
@@ -246,27 +246,6 @@ impl Association {
         } else {
             Eligibility::Rule5
         }
-    }
-
-    /// Split Fast Retransmit: each path is struck by what was acknowledged on it. The SACK answers
-    /// so many packets, 0 if it does not say.
-    pub(super) fn strike_split(&mut self, outcome: &AckOutcome, packets: u8) -> bool {
-        let mut struck = false;
-        // DAC (Iyengar et al. 2006 §V): two packets of one path arrived, so that what both of them
-        // overtook was missed twice; what lies between them was missed once.
-        let acked = outcome.paths.iter().filter(|ack| ack.chunks > 0).count();
-        let twice = self.profile().multipath.dac && packets >= 2 && acked == 1;
-        for (i, ack) in outcome.paths.iter().enumerate() {
-            if let Some(highest) = ack.highest_newly_acked {
-                let path = PathId(i as u8);
-                let latest = ack.latest.map_or(outcome.latest_sent, |latest| latest.sent);
-                struck |= self.sender.board.strike_on(path, highest, latest);
-                if let Some(lowest) = ack.lowest_newly_acked.filter(|_| twice) {
-                    self.sender.board.strike_on(path, lowest, latest);
-                }
-            }
-        }
-        struck
     }
 
     /// Sends again, over another path, what holds up the buffers.

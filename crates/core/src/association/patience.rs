@@ -144,7 +144,7 @@ impl Association {
     /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess
     /// ([`budget`](crate::recovery::budget)).
     pub(super) fn early_until(&self, now: Time) -> Option<Time> {
-        let alone = self.is_patient() && !self.is_concurrent() && !self.is_window_closed();
+        let alone = self.is_patient() && !self.is_concurrent() && !self.sender.is_window_closed();
         self.patience.due().filter(|due| alone && *due > now)
     }
 

@@ -347,7 +347,7 @@ impl Association {
     fn resend_dropped_probe(&mut self, now: Time) {
         let board = &self.sender.board;
         let first = board.cumulative() + 1;
-        let closed = self.is_window_closed() || board.get(first).is_none();
+        let closed = self.sender.is_window_closed() || board.get(first).is_none();
         if !self.sender.zero_window.is_probing() || closed {
             return;
         }
@@ -362,12 +362,6 @@ impl Association {
         for seq in dropped {
             self.lose(now, seq, LossCause::ZeroWindowProbe);
         }
-    }
-
-    /// The peer has no room for the first chunk that is outstanding.
-    pub(super) fn is_window_closed(&self) -> bool {
-        let first = self.sender.board.get(self.sender.board.cumulative() + 1);
-        first.is_some_and(|c| c.chunk.payload.len() > self.sender.room.a_rwnd())
     }
 
     /// Notices a closed window (RFC 9260 §6.1 A).

@@ -218,7 +218,7 @@ impl Association {
     fn answer_repeated_shutdown(&mut self, now: Time, incoming: &Incoming<'_>) {
         let path = incoming.path;
         let first = self.sender.board.cumulative() + 1;
-        let chunk = self.sender.board.get(first).filter(|_| !self.is_window_closed());
+        let chunk = self.sender.board.get(first).filter(|_| !self.sender.is_window_closed());
         let overdue = |c: &Outstanding| now.since(c.last_sent) >= self.paths[c.path].rtt.fresh();
         let p = &self.paths[path];
         if chunk.is_some_and(overdue) {

@@ -1,7 +1,5 @@
 //! Paths that stop answering ([`silent_path`](crate::recovery::silent_path)).
 
-use smallvec::SmallVec;
-
 use super::Association;
 use crate::event::LossCause;
 use crate::path::PathId;
@@ -15,7 +13,7 @@ impl Association {
         self.may_send_data()
             && self.is_concurrent()
             && self.profile().multipath.silent_path
-            && !self.is_window_closed()
+            && !self.sender.is_window_closed()
     }
 
     fn silence_facts(&self, path: PathId) -> PathFacts {
@@ -71,9 +69,7 @@ impl Association {
 
     fn leave_silent_path(&mut self, now: Time, path: PathId) {
         self.paths[path].reachability.fall_silent();
-        let mut in_flight: SmallVec<[u64; 64]> = SmallVec::new();
-        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
-        for seq in in_flight {
+        for seq in self.sender.in_flight(path) {
             self.lose(now, seq, LossCause::Rescheduled);
         }
         if self.paths[path].heartbeat.outstanding.is_none() {

@@ -112,7 +112,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         self.journal.stats.timeouts += 1;
         self.paths[path].t3.on_expired();
-        let closed = self.is_window_closed();
+        let closed = self.sender.is_window_closed();
         let Expiry { closed, probe_answered } = self.sender.zero_window.on_timeout(closed);
         if !probe_answered {
             let thin = self.sender.is_thin();
@@ -169,21 +169,17 @@ impl Association {
         self.paths[path].timed.cancel();
         //= RFC 9260 6.3.3-2
         // E3: everything outstanding on the path is lost; one packet of it leaves at once.
-        let mut in_flight = std::mem::take(&mut self.sender.outcome.reneged);
-        in_flight.clear();
-        self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
-        for seq in &in_flight {
+        for seq in self.sender.in_flight(path) {
             // RFC 8985 §6.3: what was sent just now is not lost yet. What left with the earliest chunk, in
             // one packet perhaps, shares its fate.
-            let left = self.sender.board.get(*seq).map_or(now, |c| c.last_sent);
+            let left = self.sender.board.get(seq).map_or(now, |c| c.last_sent);
             if left == sent || !self.sender.recovery.spares(now, path, left) {
-                let lost = self.lose(now, *seq, LossCause::Timeout) != 0;
+                let lost = self.lose(now, seq, LossCause::Timeout) != 0;
                 if lost && early.is_some() {
-                    self.sender.recovery.budget.on_early_timeout(*seq);
+                    self.sender.recovery.budget.on_early_timeout(seq);
                 }
             }
         }
-        self.sender.outcome.reneged = in_flight;
         self.sender.retransmit_now(&profile);
         self.opportunity();
     }
@@ -192,9 +188,7 @@ impl Association {
     pub(super) fn lose_all(&mut self, now: Time, cause: LossCause) {
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            let mut in_flight = Vec::new();
-            self.sender.board.for_each_in_flight(path, |seq| in_flight.push(seq));
-            for seq in in_flight {
+            for seq in self.sender.in_flight(path) {
                 self.lose(now, seq, cause);
             }
             self.paths[path].timed.cancel();

@@ -113,7 +113,7 @@ impl Association {
         let lost = if waits { None } else { self.next_lost(now, now_or_never) };
         // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
         // more it would take that one alone, and the rest would wait for T3-rtx.
-        let closed = self.is_window_closed();
+        let closed = self.sender.is_window_closed();
         let awaited = self.sender.board.cumulative() + 1;
         let lost = lost.filter(|(seq, _)| !closed || *seq == awaited);
         let path = if let Some((_, path)) = lost {
@@ -172,7 +172,7 @@ impl Association {
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = self.may_send_data();
         let views = self.retransmission_views(packet.now);
-        let closed = self.is_window_closed();
+        let closed = self.sender.is_window_closed();
         let mut next = Some(from);
         while let Some(seq) = next {
             let Some(chunk) = self.sender.board.get(seq) else { break };

@@ -3,6 +3,7 @@
 mod permits;
 mod room;
 mod spread;
+mod strikes;
 mod zero_window;
 
 use tresse_wire::Tsn;
@@ -10,6 +11,7 @@ use tresse_wire::Tsn;
 use crate::config::AssociationConfig;
 use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::recovery::immediate_sack::Asking;
 use crate::recovery::spurious::response::TimerAdaption;
@@ -19,6 +21,7 @@ use crate::streams::send_queue::SendQueue;
 use permits::Permits;
 use room::Room;
 use spread::Spread;
+pub(crate) use strikes::Strikes;
 pub(crate) use zero_window::Expiry;
 use zero_window::ZeroWindow;
 
@@ -107,6 +110,19 @@ impl Sender {
             return 0;
         }
         self.room.a_rwnd().saturating_sub(self.board.flight_user_bytes())
+    }
+
+    /// The peer has no room for the first chunk that is outstanding.
+    pub(crate) fn is_window_closed(&self) -> bool {
+        let first = self.board.get(self.board.cumulative() + 1);
+        first.is_some_and(|c| c.chunk.payload.len() > self.room.a_rwnd())
+    }
+
+    /// What is in flight on `path`, lowest first.
+    pub(crate) fn in_flight(&self, path: PathId) -> Vec<u64> {
+        let mut found = Vec::new();
+        self.board.for_each_in_flight(path, |seq| found.push(seq));
+        found
     }
 
     /// Nothing is queued and nothing is outstanding.
