@@ -1,7 +1,7 @@
 //! A complete SCTP endpoint (RFC 9260) without IO, clock or randomness of its own.
 //!
 //! Datagrams and the time go in, datagrams, events and the next deadline come out. See
-//! [`Endpoint`] for the four verbs and the order to call them in.
+//! [`Endpoint`] for the five methods that drive it, and the order to call them in.
 
 #![forbid(unsafe_code)]
 

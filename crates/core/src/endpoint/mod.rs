@@ -86,7 +86,7 @@ pub struct Transmit {
 
 /// One local SCTP port, or several, and all associations on them, without IO.
 ///
-/// Four verbs drive it, in this order:
+/// Five methods drive it, in this order:
 /// 1. [`handle_datagram`](Self::handle_datagram) for each packet received, and
 ///    [`handle_timeout`](Self::handle_timeout) once [`poll_timeout`](Self::poll_timeout) is past;
 /// 2. [`poll_event`](Self::poll_event) until `None`, calling `recv`, `send`, ... as wanted;
