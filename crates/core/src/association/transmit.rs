@@ -7,14 +7,12 @@ mod bundle;
 mod control;
 mod permission;
 
-use std::time::Duration;
-
 use tresse_wire::{CommonHeader, DataFlags, PacketWriter, data_chunk_len, padded};
 
 use super::{Association, State};
 use crate::endpoint::Transmit;
 use crate::event::{LossCause, TraceEvent};
-use crate::path::{Pace, PathId};
+use crate::path::PathId;
 use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::timer::tail_loss_probe::NewData;
@@ -162,13 +160,8 @@ impl Association {
 
     /// §7.2.1: cwnd decays while nothing is sent on an address.
     pub(super) fn decay_idle(&mut self, now: Time, path: PathId) {
-        let profile = self.profile();
-        let patience = profile.limits.patience;
-        let p = &self.paths[path];
-        // That of RFC 9260: a timer that may expire early makes no pause an idle path.
-        let least = if patience { p.rtt.patience(profile, Pace::Try) } else { Duration::ZERO };
-        let rto = p.rtt.rto().max(least);
-        if self.sender.board.flight(path) == 0 && self.paths[path].window.decay(now, rto) {
+        let p = &mut self.paths[path];
+        if self.sender.board.flight(path) == 0 && p.window.decay(now, p.rtt.rto()) {
             self.trace_window(now, path, crate::event::WindowCause::Idle);
         }
     }
@@ -291,9 +284,7 @@ impl Association {
             let hurry = self.state == State::ShutdownPending;
             let (calm, enabled) = (self.is_calm(path), self.profile().sack.ask_when_idle);
             let sparse = enabled && self.sender.is_thin();
-            let asks = last
-                && (hurry
-                    || (sparse && self.sender.asking.asks(now, calm, self.paths[path].rtt.srtt())));
+            let asks = last && (hurry || (sparse && self.sender.asking.asks(calm)));
             let seq = self.sender.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;

@@ -5,45 +5,31 @@
 //! §4.3.2). The I bit of its last chunk asks for the SACK at once. Unlike removing the delay at the
 //! receiver it needs nothing but RFC 7053 there, and a bulk transfer keeps one SACK for two packets.
 //!
-//! ```text
-//! I bit <=> the chunk empties the send queue of a thin stream, and no other has done so for SRTT / 4,
-//!           or it is sent again by itself
-//! ```
-//! Where more packets are in flight, or the next one leaves soon, that one brings the SACK. Asking would only
-//! have smaller steps follow each other: a window that each of them leaves partly unused does not grow (RFC 9260
-//! §7.2.1). Before anything was measured there is nothing to ask for: the first packet is answered at once (§5.1).
+//! `I bit <=> the chunk empties the send queue of a thin stream, or is sent again by itself`
+//!
+//! Where more packets are in flight the next one brings the SACK, and asking would only have smaller steps
+//! follow each other: a window that each of them leaves partly unused does not grow (RFC 9260 §7.2.1).
 //!
 //! SACKs that are asked for are load on the way back, up to twice that of RFC 9260. A queue there makes the
-//! path not calm ([`budget`](super::budget)); then one packet of eight asks, as it does where the next one is soon,
-//! and the peer delays the other SACKs.
+//! path not calm ([`budget`](super::budget)); then one packet of eight asks, and the peer delays the other
+//! SACKs.
 //!
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".
 
-use std::time::Duration;
-
-use crate::time::Time;
-
-/// Of so many packets that need not ask one does all the same: to notice when the queue is gone.
+/// Of so many packets on a path with a queue one asks all the same: to notice when the queue is gone.
 const WITHHELD: u32 = 7;
-/// The next packet is soon within this part of a round trip, by which that varies anyway
-/// ([`calm`](crate::path::calm)).
-const SOON: u32 = 4;
 
 /// Which chunks ask.
 #[derive(Debug, Default)]
 pub(crate) struct Asking {
     withheld: u32,
-    /// When the queue was last emptied.
-    emptied: Time,
 }
 
 impl Asking {
     /// Whether the chunk that empties the queue asks for a SACK.
-    pub(crate) fn asks(&mut self, now: Time, calm: bool, srtt: Option<Duration>) -> bool {
-        let pause = now.since(std::mem::replace(&mut self.emptied, now));
-        let waits = srtt.is_some_and(|srtt| pause >= srtt / SOON);
-        if (calm && waits) || self.withheld >= WITHHELD {
+    pub(crate) fn asks(&mut self, calm: bool) -> bool {
+        if calm || self.withheld >= WITHHELD {
             self.withheld = 0;
             return true;
         }
@@ -56,23 +42,10 @@ impl Asking {
 mod tests {
     use super::*;
 
-    const SRTT: Option<Duration> = Some(Duration::from_millis(200));
-
-    /// How many of 80 packets ask, one in so many milliseconds.
-    fn asking(every: u64, calm: bool, srtt: Option<Duration>) -> usize {
-        let mut asking = Asking::default();
-        (1..=80).filter(|n| asking.asks(Time::from_millis(n * every), calm, srtt)).count()
-    }
-
     #[test]
     fn where_a_queue_is_one_of_eight_asks() {
-        assert_eq!(asking(50, true, SRTT), 80);
-        assert_eq!(asking(50, false, SRTT), 10);
-    }
-
-    #[test]
-    fn where_the_next_packet_is_soon_it_brings_the_sack() {
-        assert_eq!(asking(49, true, SRTT), 10);
-        assert_eq!(asking(50, true, None), 10, "the first packet is answered at once");
+        let mut asking = Asking::default();
+        assert!((0..10).all(|_| asking.asks(true)));
+        assert_eq!((0..80).filter(|_| asking.asks(false)).count(), 10);
     }
 }
