@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Whole crates that decide a run, their dependencies among them. `observe` only looks on.
-const CRATES: &[&str] = &["wire", "core", "netem", "sim", "emulator", "carrier", "tresse"];
+const CRATES: &[&str] =
+    &["wire", "counters", "core", "netem", "sim", "emulator", "carrier", "tresse"];
 /// What of a crate decides it.
 const PARTS: [&str; 3] = ["src", "profiles", "Cargo.toml"];
 /// What of this crate only reads results: it decides what is shown. Whatever is not named here counts.

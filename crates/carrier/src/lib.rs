@@ -117,53 +117,34 @@ pub struct Outgoing {
     pub fragment: bool,
 }
 
-/// What a carrier did. Counters only grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CarrierStats {
-    /// Datagrams that the system accepted.
-    pub datagrams_sent: u64,
-    /// Bytes of SCTP packets in them.
-    pub bytes_sent: u64,
-    /// System calls that sent them: fewer than datagrams when segmentation is offloaded.
-    pub send_calls: u64,
-    /// Times that the system's send buffer was full; nothing is lost by it.
-    pub send_blocked: u64,
-    /// Datagrams lost because they exceed the MTU of the route (`EMSGSIZE`).
-    pub send_too_large: u64,
-    /// Datagrams lost for any other reason: unreachable network, refused by ICMP, filtered,
-    /// no memory. SCTP sends what was in them again.
-    pub send_failed: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
-    /// Bytes of SCTP packets in them.
-    pub bytes_received: u64,
-    /// System calls that received them.
-    pub recv_calls: u64,
-    /// Errors that the system reported instead of a datagram, such as a refusal by ICMP.
-    pub recv_failed: u64,
-    /// ICMP messages handed on, and packets that this host itself found too large.
-    pub icmp_received: u64,
-    /// Datagrams dropped here: empty, or from UDP port 0, which cannot be answered.
-    pub recv_invalid: u64,
-}
-
-impl CarrierStats {
-    /// Adds those of another socket.
-    fn add(&mut self, other: &CarrierStats) {
-        self.datagrams_sent += other.datagrams_sent;
-        self.bytes_sent += other.bytes_sent;
-        self.send_calls += other.send_calls;
-        self.send_blocked += other.send_blocked;
-        self.send_too_large += other.send_too_large;
-        self.send_failed += other.send_failed;
-        self.datagrams_received += other.datagrams_received;
-        self.bytes_received += other.bytes_received;
-        self.recv_calls += other.recv_calls;
-        self.recv_failed += other.recv_failed;
-        self.icmp_received += other.icmp_received;
-        self.recv_invalid += other.recv_invalid;
+tresse_counters::counters! {
+    /// What a carrier did. Counters only grow.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct CarrierStats;
+    counters {
+        datagrams_sent: "Datagrams that the system accepted";
+        datagrams_received: "Datagrams received";
+        bytes_sent: "Bytes of SCTP packets in datagrams that were sent";
+        bytes_received: "Bytes of SCTP packets in datagrams that were received";
+        /// Fewer than datagrams when segmentation is offloaded.
+        send_calls: "System calls that sent datagrams";
+        recv_calls: "System calls that received datagrams";
+        /// Nothing is lost by it.
+        send_blocked: "Times that the system's send buffer was full";
+        /// `EMSGSIZE`.
+        send_too_large: "Datagrams dropped: larger than the route's MTU";
+        /// For any other reason: unreachable network, refused by ICMP, filtered, no memory. SCTP sends what was in
+        /// them again.
+        send_failed: "Datagrams dropped: refused by the system";
+        /// Such as a refusal by ICMP.
+        recv_failed: "Errors reported instead of a datagram";
+        /// From UDP port 0 they could not be answered.
+        recv_invalid: "Datagrams dropped: empty, or from UDP port 0";
+        /// And packets that this host itself found too large.
+        icmp_received: "ICMP messages handed on";
     }
+    others {}
 }
 
 /// The ECN field of a received datagram.

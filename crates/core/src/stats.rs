@@ -7,79 +7,63 @@ use tresse_wire::VerificationTag;
 use crate::ids::{LossCause, PathId, PathState};
 use crate::path::PathSettings;
 
-/// Counters and gauges of one association.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct AssociationStats {
-    /// Packets sent and received.
-    pub packets_sent: u64,
-    /// Packets received with a valid checksum and tag.
-    pub packets_received: u64,
-    /// Bytes of SCTP packets sent (common header included, carrier headers not).
-    pub bytes_sent: u64,
-    /// Bytes of SCTP packets received.
-    pub bytes_received: u64,
-    /// DATA chunks sent for the first time.
-    pub data_chunks_sent: u64,
-    /// DATA chunks sent again, by cause; indexed as [`LossCause::ALL`].
-    pub retransmitted_chunks: [u64; LossCause::ALL.len()],
-    /// DATA chunks declared lost, by cause; indexed as [`LossCause::ALL`].
-    pub lost_chunks: [u64; LossCause::ALL.len()],
-    /// Packets that carried at least one retransmitted chunk, by the cause of the first one.
-    pub retransmitted_packets: [u64; LossCause::ALL.len()],
-    /// DATA chunks received that were new.
-    pub data_chunks_received: u64,
-    /// DATA chunks received that we had already.
-    pub duplicate_chunks_received: u64,
-    /// DATA chunks dropped because the receive buffer was full or the TSN out of range.
-    pub data_chunks_dropped: u64,
-    /// TSNs that the peer reported as duplicates: our unnecessary retransmissions.
-    pub duplicates_reported: u64,
-    /// SACK chunks sent.
-    pub sacks_sent: u64,
-    /// SACK chunks received.
-    pub sacks_received: u64,
-    /// Times that fast recovery was entered.
-    pub fast_recoveries: u64,
-    /// T3-rtx expirations.
-    pub timeouts: u64,
-    /// T3-rtx expirations found to be spurious.
-    pub spurious_timeouts: u64,
-    /// Loss declarations by SACKs found to be spurious.
-    pub spurious_fast_retransmits: u64,
-    /// Tail loss probes sent (RFC 8985 §7).
-    pub tail_loss_probes: u64,
-    /// New packets sent beyond cwnd by Limited Transmit.
-    pub limited_transmits: u64,
-    /// Zero-window probes sent.
-    pub zero_window_probes: u64,
-    /// TSNs that the peer reneged on.
-    pub reneged: u64,
-    /// SACKs that acknowledged again what one before had taken back, though it was not sent again, and
-    /// nothing new; see [`contradictory_sacks`](crate::profile::LimitParameters::contradictory_sacks).
-    pub contradictory_sacks: u64,
-    /// Messages accepted from the application.
-    pub messages_sent: u64,
-    /// Messages of these that were never sent, because their lifetime ended before.
-    pub messages_expired: u64,
-    /// Messages handed to the application.
-    pub messages_received: u64,
-    /// User bytes accepted from the application.
-    pub user_bytes_sent: u64,
-    /// User bytes handed to the application.
-    pub user_bytes_received: u64,
-    /// Packets discarded: wrong verification tag.
-    pub wrong_tag: u64,
-    /// Chunks discarded as malformed or impossible in the state.
-    pub malformed_chunks: u64,
-    /// Bytes waiting in the send buffer or not yet acknowledged (gauge).
-    pub send_buffered: usize,
-    /// Bytes held for the application or for reassembly (gauge).
-    pub receive_buffered: usize,
-    /// The peer's receive window less what is outstanding (gauge).
-    pub peer_rwnd: usize,
-    /// Bytes of memory that it holds: user data, and all that is needed to keep track of it (gauge).
-    pub memory: usize,
+tresse_counters::counters! {
+    /// Counters and gauges of one association.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct AssociationStats;
+    counters {
+        packets_sent: "SCTP packets sent";
+        /// With a valid checksum and tag.
+        packets_received: "SCTP packets received";
+        /// Common header included, carrier headers not.
+        bytes_sent: "Bytes of SCTP packets sent";
+        bytes_received: "Bytes of SCTP packets received";
+        messages_sent: "Messages accepted from the application";
+        messages_expired: "Messages never sent, for their lifetime ended";
+        messages_received: "Messages handed to the application";
+        user_bytes_sent: "User bytes accepted from the application";
+        user_bytes_received: "User bytes handed to the application";
+        data_chunks_sent: "DATA chunks sent for the first time";
+        data_chunks_received: "DATA chunks received that were new";
+        duplicate_chunks_received: "DATA chunks received that were there already";
+        data_chunks_dropped: "DATA chunks dropped for want of room or out of range";
+        /// Our unnecessary retransmissions.
+        duplicates_reported: "TSNs that the peer reported as duplicates";
+        sacks_sent: "SACK chunks sent";
+        sacks_received: "SACK chunks received";
+        fast_recoveries: "Times that fast recovery was entered";
+        timeouts: "T3-rtx expirations";
+        spurious_timeouts: "T3-rtx expirations found to be spurious";
+        spurious_fast_retransmits: "Loss declarations by SACKs found to be spurious";
+        /// RFC 8985 §7.
+        tail_loss_probes: "Tail loss probes sent";
+        /// They are new, and beyond cwnd.
+        limited_transmits: "Packets sent by Limited Transmit";
+        zero_window_probes: "Zero-window probes sent";
+        reneged: "TSNs that the peer reneged on";
+        /// Without having been sent it again; see
+        /// [`contradictory_sacks`](crate::profile::LimitParameters::contradictory_sacks).
+        contradictory_sacks: "SACKs that repeated what one before had taken back, and nothing new";
+        wrong_tag: "Packets discarded for a wrong verification tag";
+        malformed_chunks: "Chunks discarded as malformed or impossible";
+    }
+    others {
+        /// DATA chunks sent again, by cause; indexed as [`LossCause::ALL`].
+        retransmitted_chunks: [u64; LossCause::ALL.len()];
+        /// DATA chunks declared lost, by cause; indexed as [`LossCause::ALL`].
+        lost_chunks: [u64; LossCause::ALL.len()];
+        /// Packets that carried at least one retransmitted chunk, by the cause of the first one.
+        retransmitted_packets: [u64; LossCause::ALL.len()];
+        /// Bytes waiting in the send buffer or not yet acknowledged (gauge).
+        send_buffered: usize;
+        /// Bytes held for the application or for reassembly (gauge).
+        receive_buffered: usize;
+        /// The peer's receive window less what is outstanding (gauge).
+        peer_rwnd: usize;
+        /// Bytes of memory that it holds: user data, and all that is needed to keep track of it (gauge).
+        memory: usize;
+    }
 }
 
 impl AssociationStats {
@@ -96,51 +80,6 @@ impl AssociationStats {
     /// Chunks declared lost, of all causes.
     pub fn losses(&self) -> u64 {
         self.lost_chunks.iter().sum()
-    }
-
-    /// Adds another association's figures, for totals.
-    pub fn add(&mut self, other: &AssociationStats) {
-        let by_cause = [
-            (&mut self.retransmitted_chunks, &other.retransmitted_chunks),
-            (&mut self.lost_chunks, &other.lost_chunks),
-            (&mut self.retransmitted_packets, &other.retransmitted_packets),
-        ];
-        for (sums, counts) in by_cause {
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-        self.packets_sent += other.packets_sent;
-        self.packets_received += other.packets_received;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.data_chunks_sent += other.data_chunks_sent;
-        self.data_chunks_received += other.data_chunks_received;
-        self.duplicate_chunks_received += other.duplicate_chunks_received;
-        self.data_chunks_dropped += other.data_chunks_dropped;
-        self.duplicates_reported += other.duplicates_reported;
-        self.sacks_sent += other.sacks_sent;
-        self.sacks_received += other.sacks_received;
-        self.fast_recoveries += other.fast_recoveries;
-        self.timeouts += other.timeouts;
-        self.spurious_timeouts += other.spurious_timeouts;
-        self.spurious_fast_retransmits += other.spurious_fast_retransmits;
-        self.tail_loss_probes += other.tail_loss_probes;
-        self.limited_transmits += other.limited_transmits;
-        self.zero_window_probes += other.zero_window_probes;
-        self.reneged += other.reneged;
-        self.contradictory_sacks += other.contradictory_sacks;
-        self.messages_sent += other.messages_sent;
-        self.messages_expired += other.messages_expired;
-        self.messages_received += other.messages_received;
-        self.user_bytes_sent += other.user_bytes_sent;
-        self.user_bytes_received += other.user_bytes_received;
-        self.wrong_tag += other.wrong_tag;
-        self.malformed_chunks += other.malformed_chunks;
-        self.send_buffered += other.send_buffered;
-        self.receive_buffered += other.receive_buffered;
-        self.peer_rwnd += other.peer_rwnd;
-        self.memory += other.memory;
     }
 }
 
@@ -281,63 +220,56 @@ impl PathStats {
     }
 }
 
-/// What went over one path. Counters only grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PathCounters {
-    /// Packets sent.
-    pub packets_sent: u64,
-    /// Bytes of SCTP packets sent (common header included, carrier headers not).
-    pub bytes_sent: u64,
-    /// Packets received from its address with a valid checksum and tag.
-    pub packets_received: u64,
-    /// Bytes of SCTP packets received from its address.
-    pub bytes_received: u64,
-    /// DATA chunks sent here for the first time.
-    pub data_chunks_sent: u64,
-    /// DATA chunks sent here again.
-    pub retransmitted_chunks: u64,
-    /// DATA chunks that were declared lost after they had been sent here.
-    pub lost_chunks: u64,
-    /// T3-rtx expirations found to be spurious.
-    pub spurious_timeouts: u64,
-    /// Loss declarations by SACKs found to be spurious.
-    pub spurious_fast_retransmits: u64,
+tresse_counters::counters! {
+    /// What went over one path. Counters only grow.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct PathCounters;
+    counters {
+        packets_sent: "SCTP packets sent over the path";
+        /// With a valid checksum and tag.
+        packets_received: "SCTP packets received from its address";
+        /// Common header included, carrier headers not.
+        bytes_sent: "Bytes of SCTP packets sent over the path";
+        bytes_received: "Bytes of SCTP packets received from its address";
+        data_chunks_sent: "DATA chunks sent for the first time";
+        retransmitted_chunks: "DATA chunks sent again over the path";
+        lost_chunks: "DATA chunks of the path declared lost";
+        spurious_timeouts: "T3-rtx expirations found to be spurious";
+        spurious_fast_retransmits: "Loss declarations by SACKs found to be spurious";
+    }
+    others {}
 }
 
-/// Counters of an endpoint: what belongs to no association.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EndpointStats {
-    /// Associations that were opened, by either side.
-    pub associations_begun: u64,
-    /// Those of them that have gone.
-    pub associations_ended: u64,
-    /// Packets dropped: too short, bad checksum or a port of 0.
-    pub invalid_packets: u64,
-    /// Packets for no association (RFC 9260 §8.4), whatever the answer.
-    pub out_of_the_blue: u64,
-    /// INIT chunks answered by INIT ACK.
-    pub inits_answered: u64,
-    /// State cookies whose MAC, ports or tag were wrong.
-    pub bad_cookies: u64,
-    /// State cookies that had expired.
-    pub stale_cookies: u64,
-    /// Associations refused for want of room.
-    pub refused: u64,
-    /// INIT chunks passed over, for their source sends too many
-    /// ([`inits_per_source`](crate::profile::LimitParameters::inits_per_source)).
-    pub inits_limited: u64,
-    /// Restarts passed over, for their source has too many
-    /// ([`restarts_per_source`](crate::profile::LimitParameters::restarts_per_source)).
-    pub restarts_limited: u64,
-    /// Associations that were aborted because memory was used up.
-    pub aborted_for_memory: u64,
-    /// Bytes of memory that the endpoint holds (gauge); see
-    /// [`EndpointConfig::memory`](crate::EndpointConfig::memory).
-    pub memory: usize,
-    /// ICMP messages that were believed.
-    pub icmp_accepted: u64,
-    /// ICMP messages that belong to no association or lack its verification tag (RFC 9260 §10).
-    pub icmp_ignored: u64,
+tresse_counters::counters! {
+    /// Counters of an endpoint: what belongs to no association.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct EndpointStats;
+    counters {
+        associations_begun: "Associations opened by either side";
+        associations_ended: "Associations that have gone";
+        invalid_packets: "Packets dropped: too short, bad checksum or port 0";
+        /// Whatever the answer (RFC 9260 §8.4).
+        out_of_the_blue: "Packets for no association";
+        /// By INIT ACK.
+        inits_answered: "INIT chunks answered";
+        /// Their MAC, ports or tag were wrong.
+        bad_cookies: "State cookies that were not ours";
+        stale_cookies: "State cookies that had expired";
+        refused: "Associations refused for want of room";
+        /// See [`inits_per_source`](crate::profile::LimitParameters::inits_per_source).
+        inits_limited: "INIT chunks passed over: too many of one source";
+        /// See [`restarts_per_source`](crate::profile::LimitParameters::restarts_per_source).
+        restarts_limited: "Restarts passed over: too many of one source";
+        aborted_for_memory: "Associations aborted because memory was used up";
+        icmp_accepted: "ICMP messages that were believed";
+        /// They belong to no association or lack its verification tag (RFC 9260 §10).
+        icmp_ignored: "ICMP messages that proved nothing";
+    }
+    others {
+        /// Bytes of memory that the endpoint holds (gauge); see
+        /// [`EndpointConfig::memory`](crate::EndpointConfig::memory).
+        memory: usize;
+    }
 }

@@ -33,16 +33,18 @@ pub struct Stream {
     id: u64,
 }
 
-/// What a [`Spool`] did. Counters only grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SpoolStats {
-    /// Bytes written.
-    pub bytes_written: u64,
-    /// Records dropped: too much waited, or the stream had failed.
-    pub records_dropped: u64,
-    /// Streams that failed.
-    pub streams_failed: u64,
+tresse_counters::counters! {
+    /// What a [`Spool`] did. Counters only grow.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct SpoolStats;
+    counters {
+        bytes_written: "Bytes written by captures, qlog and log";
+        /// Too much waited, or the stream had failed.
+        records_dropped: "Records that could not be written";
+        streams_failed: "Files and pipes that failed";
+    }
+    others {}
 }
 
 /// The last one tells the thread to end.

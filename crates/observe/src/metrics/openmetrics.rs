@@ -8,8 +8,9 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use tresse::{AssociationMetrics, AssociationState, EndpointMetrics, PathStats};
+use tresse_counters::Counter;
 
-use super::counters::{self, Counter};
+use super::counters;
 use crate::spool::SpoolStats;
 
 /// Labels of one sample.
@@ -85,7 +86,6 @@ impl Collector for Figures {
 impl Figures {
     fn encode_endpoint(&self, out: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
         let EndpointMetrics { endpoint, totals, carrier, associations, .. } = &self.metrics;
-        let none = |list| vec![(Labels::new(), list)];
         gauge(
             out,
             "uptime_seconds",
@@ -104,16 +104,16 @@ impl Figures {
             })
             .collect();
         gauge(out, "associations", "Associations by state, without those left out", &states)?;
-        counters(out, "endpoint_", &none(counters::endpoint(endpoint)))?;
-        counters(out, "totals_", &none(counters::association(totals)))?;
+        counters(out, "endpoint_", &alone(endpoint.counters()))?;
+        counters(out, "totals_", &alone(totals.counters()))?;
         let causes = |counts| vec![(Labels::new(), counts)];
         let sent_again = causes(totals.retransmitted_chunks.as_slice());
         by_cause(out, "totals_retransmitted_chunks", "DATA chunks sent again", &sent_again)?;
         let lost = causes(totals.lost_chunks.as_slice());
         by_cause(out, "totals_lost_chunks", "DATA chunks declared lost", &lost)?;
-        counters(out, "carrier_", &none(counters::carrier(carrier)))?;
+        counters(out, "carrier_", &alone(carrier.counters()))?;
         match &self.spool {
-            Some(spool) => counters(out, "observers_", &none(counters::spool(spool))),
+            Some(spool) => counters(out, "observers_", &alone(spool.counters())),
             None => Ok(()),
         }
     }
@@ -135,7 +135,7 @@ impl Figures {
             .collect();
         gauge(out, "association_state", "1 for each association, with its state and peer", &infos)?;
         gauges(out, &ASSOCIATION_GAUGES, &list)?;
-        let counts = |a: &AssociationMetrics| counters::association(&a.stats);
+        let counts = |a: &AssociationMetrics| a.stats.counters().into_iter().collect();
         let all: Vec<_> = list.iter().map(|(labels, a)| (labels.clone(), counts(a))).collect();
         counters(out, "association_", &all)?;
         let sent_again: Vec<_> = list
@@ -175,6 +175,11 @@ impl Figures {
             list.iter().map(|(labels, path)| (labels.clone(), counters::path(path))).collect();
         counters(out, "path_", &all)
     }
+}
+
+/// The counters of what there is one of: without labels.
+fn alone(counters: impl IntoIterator<Item = Counter>) -> [(Labels, Vec<Counter>); 1] {
+    [(Labels::new(), counters.into_iter().collect())]
 }
 
 fn labels(association: &AssociationMetrics) -> Labels {
@@ -231,11 +236,12 @@ fn counters(
     list: &[(Labels, Vec<Counter>)],
 ) -> Result<(), Error> {
     let Some((_, first)) = list.first() else { return Ok(()) };
-    for (i, (name, help, _)) in first.iter().enumerate() {
-        let name = format!("{prefix}{name}");
-        let mut metric = out.encode_descriptor(&name, help, None, MetricType::Counter)?;
+    for (i, counter) in first.iter().enumerate() {
+        let name = format!("{prefix}{}", counter.name);
+        let mut metric =
+            out.encode_descriptor(&name, counter.meaning, None, MetricType::Counter)?;
         for (labels, counters) in list {
-            with(&mut metric, labels, |metric| count(metric, counters[i].2))?;
+            with(&mut metric, labels, |metric| count(metric, counters[i].value))?;
         }
     }
     Ok(())

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tresse::{AssociationMetrics, EndpointMetrics, PathStats};
+use tresse_counters::Counter;
 
-use super::counters::{self, Counter};
+use super::counters;
 use crate::spool::SpoolStats;
 
 /// Counts by name.
@@ -137,12 +138,12 @@ impl Snapshot {
             uptime_s: metrics.at.as_secs_f64(),
             local: metrics.local.clone(),
             memory_bytes: metrics.endpoint.memory as u64,
-            endpoint: counts(counters::endpoint(&metrics.endpoint)),
-            totals: counts(counters::association(&metrics.totals)),
+            endpoint: counts(metrics.endpoint.counters()),
+            totals: counts(metrics.totals.counters()),
             retransmitted_chunks: causes(&metrics.totals.retransmitted_chunks),
             lost_chunks: causes(&metrics.totals.lost_chunks),
-            carrier: counts(counters::carrier(&metrics.carrier)),
-            observers: spool.map(|spool| counts(counters::spool(&spool))).unwrap_or_default(),
+            carrier: counts(metrics.carrier.counters()),
+            observers: spool.map(|spool| counts(spool.counters())).unwrap_or_default(),
             associations: associations.into_iter().map(AssociationSnapshot::new).collect(),
             omitted: metrics.omitted,
         }
@@ -166,7 +167,7 @@ impl AssociationSnapshot {
             peer_rwnd_bytes: stats.peer_rwnd as u64,
             unacknowledged_chunks: info.unacknowledged_chunks as u64,
             unread_messages: info.unread_messages as u64,
-            counters: counts(counters::association(stats)),
+            counters: counts(stats.counters()),
             retransmitted_chunks: causes(&stats.retransmitted_chunks),
             lost_chunks: causes(&stats.lost_chunks),
             paths: metrics.paths.iter().map(PathSnapshot::new).collect(),
@@ -198,8 +199,8 @@ impl PathSnapshot {
     }
 }
 
-fn counts(list: Vec<Counter>) -> Counts {
-    list.into_iter().map(|(name, _, value)| (name.to_owned(), value)).collect()
+fn counts(list: impl IntoIterator<Item = Counter>) -> Counts {
+    list.into_iter().map(|counter| (counter.name.to_owned(), counter.value)).collect()
 }
 
 fn causes(list: &[u64]) -> Counts {
