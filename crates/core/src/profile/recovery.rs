@@ -66,6 +66,9 @@ parameters! {
         enabled: bool = false,
         /// New packets it may send in one loss episode. Default 2.
         packets: u32 = 2,
+        /// Only while the stream is thin, and few SACKs can come. A queue that has just overflowed is spared; a
+        /// loss among five packets is found as late as without Limited Transmit. Default false.
+        only_thin: bool = false,
     }
 }
 

@@ -1,12 +1,11 @@
 //! Worlds that are harmed today, and by what: played and told, but no failure (`docs/harm.md`).
 
 /// Of worlds 0 to 2499, each with what makes the difference.
-const KNOWN: [(u64, &str); 17] = [
+const KNOWN: [(u64, &str); 16] = [
     (2, "RACK"),
     (257, "the window after a retransmission is lost"),
     (286, "the window of an idle path"),
     (538, "the response to spurious timeouts"),
-    (842, "the window after a retransmission is lost"),
     (1004, "SACKs that are asked for"),
     (1071, "not found"),
     (1076, "the response to spurious timeouts"),

@@ -5,6 +5,9 @@
 //! retransmit needs.
 //!
 //! `FlightSize <= cwnd + 2 SMSS`, not in fast recovery; cwnd itself does not change.
+//!
+//! Difference: with `only_thin` it is silent while five packets or more are in flight. Those bring the SACKs by
+//! themselves, and a packet beyond cwnd finds the queue full that has just lost one.
 
 use crate::profile::LimitedTransmitParameters;
 use crate::recovery::{Algorithm, Decisions, SackFacts};
@@ -12,13 +15,15 @@ use crate::recovery::{Algorithm, Decisions, SackFacts};
 #[derive(Debug)]
 pub(in crate::recovery) struct LimitedTransmit {
     limit: u32,
+    only_thin: bool,
     /// Packets allowed since nothing was missing.
     used: u32,
 }
 
 impl LimitedTransmit {
     pub(in crate::recovery) fn new(parameters: &LimitedTransmitParameters) -> LimitedTransmit {
-        LimitedTransmit { limit: parameters.packets, used: 0 }
+        let LimitedTransmitParameters { packets: limit, only_thin, .. } = *parameters;
+        LimitedTransmit { limit, only_thin, used: 0 }
     }
 }
 
@@ -31,6 +36,7 @@ impl Algorithm for LimitedTransmit {
         if facts.struck
             && !facts.in_fast_recovery
             && facts.new_data_ready
+            && (facts.thin || !self.only_thin)
             && decisions.lost.is_empty()
             && self.used < self.limit
         {
