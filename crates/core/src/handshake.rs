@@ -7,8 +7,8 @@ use tresse_wire::{
     Parameters, Tsn, UnknownAction, VerificationTag,
 };
 
-use crate::association::MAX_PATHS;
 use crate::config::AssociationConfig;
+use crate::path::MAX_PATHS;
 use crate::path::source::is_usable;
 use crate::profile::{NrSackMode, Profile};
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Association, Control, MAX_PATHS, State};
+use super::{Association, Control, State};
 use crate::path::source::{Host, Sources};
-use crate::path::{HeartbeatInfo, Path, PathId};
+use crate::path::{HeartbeatInfo, MAX_PATHS, Path, PathId};
 use crate::time::Time;
 
 /// So many other sources are asked for at each error; then it is the turn of others.

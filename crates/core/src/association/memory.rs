@@ -9,12 +9,11 @@ use tresse_wire::CauseWriter;
 
 use super::setup::Setup;
 use super::{Association, Control};
-use crate::event::{CloseReason, Event, ReceivedMessage, SendFailure};
+use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::memory::Budget;
 use crate::path::{Path, PathId};
 use crate::receive::Receiver;
 use crate::send::Sender;
-use crate::streams::charge;
 use crate::time::Time;
 
 /// What the lists of the endpoint have for one association, and for one address of its peer.
@@ -67,7 +66,7 @@ impl Association {
             + self.sender.board.memory()
             + self.outbox.capacity() * size_of::<(PathId, Control)>()
             + replies
-            + self.journal.bytes
+            + self.journal.memory()
             + self.setup.memory()
     }
 
@@ -149,16 +148,4 @@ impl Setup {
     pub(super) fn memory(&self) -> usize {
         self.cookie.as_ref().map_or(0, Bytes::len) + self.error.as_ref().map_or(0, Vec::capacity)
     }
-}
-
-/// Bytes of user data or of a peer's text that wait with an event.
-pub(super) fn event_bytes(event: &Event) -> usize {
-    let failed = |failure: &SendFailure| charge(failure.message.payload.len());
-    size_of::<Event>()
-        + match event {
-            Event::PeerError { value, .. } => value.len(),
-            Event::SendFailed(failure) | Event::Expired(failure) => failed(failure),
-            Event::Closed(CloseReason::PeerAborted { value, .. }) => value.len(),
-            _ => 0,
-        }
 }

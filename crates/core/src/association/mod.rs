@@ -15,7 +15,6 @@ mod lifetime;
 mod loss;
 mod memory;
 mod multipath;
-mod paths;
 mod patience;
 mod restart;
 mod sack;
@@ -33,36 +32,24 @@ use bytes::Bytes;
 use tresse_wire::{CauseWriter, Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
-use crate::event::{CloseReason, Event, ReceivedMessage, TraceEvent};
+use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::journal::Journal;
 use crate::path::source::Sources;
-use crate::path::{Path, PathId};
+use crate::path::{PathId, Paths};
 use crate::profile::Profile;
 use crate::receive::Receiver;
 use crate::rng::Rng;
 use crate::send::Sender;
+use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use errors::Errors;
-use memory::{Throughput, event_bytes};
-pub(crate) use paths::{MAX_PATHS, Paths};
+use memory::Throughput;
 use patience::Patience;
 pub(crate) use setup::AcceptedCookie;
 use setup::Setup;
 use shutdown::Shutdown;
 use verification::Probes;
-
-/// States of RFC 9260 §4. CLOSED is `Closed` for an association that is not yet forgotten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
-    CookieWait,
-    CookieEchoed,
-    Established,
-    ShutdownPending,
-    ShutdownSent,
-    ShutdownReceived,
-    ShutdownAckSent,
-    Closed,
-}
 
 //= RFC 9260 1.3-2 5.3.1-2
 /// Ports and tags: how packets find this association.
@@ -123,57 +110,6 @@ pub(crate) struct Abort {
 
 /// At most this many replies wait at once: a flood of requests is not answered in full.
 const MAX_OUTBOX: usize = 64;
-/// So many events of an association may wait to be polled before those are left out that a peer can cause at
-/// will and that tell nothing which could not be asked for later.
-const MAX_PEER_EVENTS: usize = 256;
-
-/// What has happened and is to be told.
-#[derive(Debug, Default)]
-pub(crate) struct Journal {
-    pub(crate) events: VecDeque<Event>,
-    pub(crate) traces: VecDeque<(Time, TraceEvent)>,
-    tracing: bool,
-    /// Events that were not polled yet, also those that the endpoint has taken over.
-    waiting: usize,
-    /// Bytes of these.
-    bytes: usize,
-    /// One of them is Restarted: another one would tell no more.
-    restarted: bool,
-    pub(crate) stats: AssociationStats,
-}
-
-impl Journal {
-    fn event(&mut self, event: Event) {
-        if matches!(event, Event::Restarted) && std::mem::replace(&mut self.restarted, true) {
-            return;
-        }
-        self.waiting += 1;
-        self.bytes += event_bytes(&event);
-        self.events.push_back(event);
-    }
-
-    /// An event that a peer can cause at will.
-    fn peer_event(&mut self, event: Event) {
-        if self.waiting < MAX_PEER_EVENTS {
-            self.event(event);
-        }
-    }
-
-    /// An event was polled.
-    pub(crate) fn told(&mut self, event: &Event) {
-        self.waiting -= 1;
-        self.bytes -= event_bytes(event);
-        self.restarted &= !matches!(event, Event::Restarted);
-    }
-
-    /// The event is only built when somebody listens.
-    fn trace(&mut self, now: Time, event: impl FnOnce() -> TraceEvent) {
-        if self.tracing {
-            self.traces.push_back((now, event()));
-        }
-    }
-}
-
 /// An association.
 #[derive(Debug)]
 pub(crate) struct Association {
@@ -261,7 +197,7 @@ impl Association {
             shutdown: Shutdown::default(),
             retained: VecDeque::new(),
             outbox: VecDeque::new(),
-            journal: Journal { tracing: config.trace, ..Journal::default() },
+            journal: Journal::new(config.trace),
             errors: Errors::default(),
             patience: Patience::default(),
             probes: Probes::default(),
@@ -398,12 +334,5 @@ impl Association {
             .iter()
             .map(|p| p.stats(self.sender.board.flight(p.id), p.id == primary))
             .collect()
-    }
-}
-
-impl Paths {
-    /// Looks a path up by the peer's address.
-    pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
-        self.iter().find(|p| p.address.remote() == remote).map(|p: &Path| p.id)
     }
 }

@@ -17,8 +17,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use tresse_wire::{Tsn, VerificationTag};
 
-use crate::association::{AcceptedCookie, MAX_PATHS};
+use crate::association::AcceptedCookie;
 use crate::handshake::{Extensions, PeerParameters};
+use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::time::Time;
 

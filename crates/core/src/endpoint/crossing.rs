@@ -20,8 +20,9 @@
 use tresse_wire::{CommonHeader, VerificationTag};
 
 use super::{AssociationId, Endpoint};
-use crate::association::{Association, State};
+use crate::association::Association;
 use crate::event::CloseReason;
+use crate::state::State;
 
 impl Endpoint {
     fn with_peer_tag(&self, header: CommonHeader, tag: VerificationTag) -> Option<AssociationId> {

@@ -7,7 +7,8 @@ use tresse_wire::{
 };
 
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{PeerKey, State};
+use crate::association::PeerKey;
+use crate::state::State;
 use crate::time::Time;
 
 /// The facts of a packet that decide what happens to it as a whole.

@@ -9,10 +9,11 @@ use super::cookie::Cookie;
 use super::reply::room;
 use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{Association, Blueprint, PeerKey, State};
+use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, Families};
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::source::Sources;
+use crate::state::State;
 use crate::time::Time;
 
 /// What the INIT ACK to an INIT says, and where it goes.

@@ -60,11 +60,11 @@ use tresse_wire::{
 };
 
 use super::{AssociationId, Datagram, Endpoint, Transmit};
-use crate::association::State;
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
 use crate::profile::Profile;
+use crate::state::State;
 use crate::time::Time;
 use pair::Filter;
 pub(crate) use pair::{Pair, Side};

@@ -9,10 +9,9 @@ use crate::path::scheduler::PathView;
 use crate::scoreboard::Outstanding;
 
 impl Association {
-    //= RFC 9260 5-1 6-1
-    /// DATA may be sent in these states (§9.2).
+    /// DATA may be sent in this state.
     pub(in crate::association) fn may_send_data(&self) -> bool {
-        matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
+        self.state.may_send_data()
     }
 
     /// F-RTO waits for a SACK. If none can come it waits for nothing.

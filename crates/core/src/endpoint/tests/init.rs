@@ -264,7 +264,7 @@ fn useless_addresses_are_not_taken_and_their_number_is_bounded() {
     }
     let mut script = Script::listening(&standard());
     script.join(&peer_fields(), &parameters.finish());
-    assert_eq!(script.end.path_stats(script.id).len(), crate::association::MAX_PATHS);
+    assert_eq!(script.end.path_stats(script.id).len(), crate::path::MAX_PATHS);
 }
 
 #[test]

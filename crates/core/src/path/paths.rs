@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::ops::{Index, IndexMut};
 
+use super::{Pace, Path, PathId};
 use crate::config::AssociationConfig;
-use crate::path::{Pace, Path, PathId};
 
 /// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
 /// address costs heartbeats to hosts that may not be the peer's).
@@ -41,6 +41,11 @@ impl Paths {
             path.id = PathId(i as u8);
         }
         self.primary = self.find(primary).unwrap_or_default();
+    }
+
+    /// Looks a path up by the peer's address.
+    pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
+        self.iter().find(|p| p.address.remote() == remote).map(|p| p.id)
     }
 
     pub(crate) fn primary(&self) -> PathId {

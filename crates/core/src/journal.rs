@@ -1,0 +1,81 @@
+//! What has happened in an association, and is to be told: events, traces, counters.
+
+use std::collections::VecDeque;
+
+use crate::event::{CloseReason, Event, SendFailure, TraceEvent};
+use crate::stats::AssociationStats;
+use crate::streams::charge;
+use crate::time::Time;
+
+/// So many events of an association may wait to be polled before those are left out that a peer can cause at
+/// will and that tell nothing which could not be asked for later.
+const MAX_PEER_EVENTS: usize = 256;
+
+/// What has happened and is to be told.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) traces: VecDeque<(Time, TraceEvent)>,
+    tracing: bool,
+    /// Events that were not polled yet, also those that the endpoint has taken over.
+    waiting: usize,
+    /// Bytes of these.
+    bytes: usize,
+    /// One of them is Restarted: another one would tell no more.
+    restarted: bool,
+    pub(crate) stats: AssociationStats,
+}
+
+impl Journal {
+    /// `tracing`: somebody listens to trace events.
+    pub(crate) fn new(tracing: bool) -> Journal {
+        Journal { tracing, ..Journal::default() }
+    }
+
+    /// Bytes of memory of the events that were not polled yet.
+    pub(crate) const fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        if matches!(event, Event::Restarted) && std::mem::replace(&mut self.restarted, true) {
+            return;
+        }
+        self.waiting += 1;
+        self.bytes += event_bytes(&event);
+        self.events.push_back(event);
+    }
+
+    /// An event that a peer can cause at will.
+    pub(crate) fn peer_event(&mut self, event: Event) {
+        if self.waiting < MAX_PEER_EVENTS {
+            self.event(event);
+        }
+    }
+
+    /// An event was polled.
+    pub(crate) fn told(&mut self, event: &Event) {
+        self.waiting -= 1;
+        self.bytes -= event_bytes(event);
+        self.restarted &= !matches!(event, Event::Restarted);
+    }
+
+    /// The event is only built when somebody listens.
+    pub(crate) fn trace(&mut self, now: Time, event: impl FnOnce() -> TraceEvent) {
+        if self.tracing {
+            self.traces.push_back((now, event()));
+        }
+    }
+}
+
+/// Bytes of user data or of a peer's text that wait with an event.
+fn event_bytes(event: &Event) -> usize {
+    let failed = |failure: &SendFailure| charge(failure.message.payload.len());
+    size_of::<Event>()
+        + match event {
+            Event::PeerError { value, .. } => value.len(),
+            Event::SendFailed(failure) | Event::Expired(failure) => failed(failure),
+            Event::Closed(CloseReason::PeerAborted { value, .. }) => value.len(),
+            _ => 0,
+        }
+}
