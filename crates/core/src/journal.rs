@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::event::{CloseReason, Event, SendFailure, TraceEvent};
+use crate::path::Path;
 use crate::stats::AssociationStats;
 use crate::streams::charge;
 use crate::time::Time;
@@ -51,6 +52,15 @@ impl Journal {
         if self.waiting < MAX_PEER_EVENTS {
             self.event(event);
         }
+    }
+
+    //= RFC 7829 3.2-16
+    /// The state of a path may have changed.
+    pub(crate) fn path_changed(&mut self, path: &mut Path) {
+        let (before, state) = path.tell();
+        let event =
+            Event::PathChanged { path: path.id, address: path.address.remote(), before, state };
+        self.peer_event(event);
     }
 
     /// An event was polled.

@@ -67,7 +67,7 @@ impl Association {
         let encapsulation = paths[PathId(0)].address.encapsulation();
         // What is outstanding names its path. It was sent after the first answer of the peer, which has
         // settled the addresses.
-        if !self.sender.board.is_empty() {
+        if self.sender.outstanding() > 0 {
             return;
         }
         let target = paths[setup.path].address.remote();

@@ -30,7 +30,7 @@ impl Association {
             // §9.2: new data requests SHOULD be rejected.
             _ => return Err(SendError::ShuttingDown),
         }
-        let streams = self.sender.queue.streams();
+        let streams = self.sender.streams();
         //= RFC 9260 6.5-1
         if stream.0 >= streams {
             return Err(SendError::NoStream { stream: stream.0, streams });
@@ -49,26 +49,19 @@ impl Association {
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        let buffered = self.sender.buffered();
-        if buffered > 0 && buffered + size > self.send_limit() {
-            self.sender.room.on_refused();
+        if !self.sender.has_room(size) {
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
         self.journal.stats.user_bytes_sent += size as u64;
-        self.sender.queue.push(now, stream, payload, options);
-        if self.sender.board.is_empty() {
-            self.watch_window(now);
-        }
-        if self.paths.iter().all(|p| !p.bursts.has_credit()) {
-            self.opportunity();
-        }
+        let (sender, mut cx) = self.sending(now);
+        sender.push(&mut cx, stream, payload, options);
         Ok(())
     }
 
     /// Free bytes in the send buffer.
     pub(crate) fn send_space(&self) -> usize {
-        self.send_limit().saturating_sub(self.sender.buffered())
+        self.sender.space()
     }
 
     /// STATUS (§11.1.8), as far as it is not counted.
@@ -91,9 +84,9 @@ impl Association {
             remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
             local_addresses: self.sources.known().to_vec(),
-            outbound_streams: self.sender.queue.streams(),
+            outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.as_ref().map_or(0, Receiver::streams),
-            unacknowledged_chunks: self.sender.board.len(),
+            unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
             fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
         }
@@ -120,7 +113,7 @@ impl Association {
         if let Some(receiver) = &mut self.receiver {
             receiver.reconfigure(now, &config.profile.sack);
         }
-        self.sender.room.configure(config.send_buffer);
+        self.sender.configure(config.send_buffer);
         self.config = config;
         let guard = now + self.guard();
         self.shutdown.t5 = self.shutdown.t5.map(|at| at.min(guard));

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use super::errors::Errors;
 use super::{Association, Control, State};
 use crate::path::{HeartbeatInfo, Pace, Path, PathId, PathSettings, PathState, heartbeat_interval};
-use crate::recovery::timer::thin_rto_min;
 use crate::time::Time;
 
 /// A peer that has answered is still there for so long: as long as a handshake may take.
@@ -84,7 +83,8 @@ impl Association {
     /// A path that is to be found again quickly is asked at the pace of the mechanisms, any other one
     /// at that of RFC 9260.
     fn heartbeat_rto(&self, path: PathId) -> Duration {
-        if self.is_probing(path) { self.paths[path].rto() } else { self.error_rto(path) }
+        let p = &self.paths[path];
+        if self.is_probing(path) { p.rto() } else { p.error_rto(self.profile()) }
     }
 
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
@@ -107,7 +107,7 @@ impl Association {
         match self.paths[path].state() {
             PathState::Unconfirmed => true,
             PathState::PotentiallyFailed => {
-                self.has_potentially_failed(path) && self.sender.board.flight(path) == 0
+                self.has_potentially_failed(path) && self.sender.flight(path) == 0
             }
             PathState::Active => self.paths[path].reachability.is_silent(),
             PathState::Inactive => false,
@@ -167,7 +167,7 @@ impl Association {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         let mut rto = self.heartbeat_rto(path);
         if self.is_probing(path) {
-            rto = self.probe_wait(now, path, rto);
+            rto = self.paths[path].probe_wait(now, rto, self.profile());
         }
         if !self.paths[path].is_confirmed() {
             self.note_probe(now, path);
@@ -189,8 +189,9 @@ impl Association {
         let waited = now.since(lost.sent);
         let profile = std::sync::Arc::clone(&self.config.profile);
         let patient = profile.limits.patience;
-        let error = !patient || waited >= self.error_rto(path);
-        let path_error = !patient || self.is_heartbeat_error(now, path, lost.sent);
+        let p = &mut self.paths[path];
+        let error = !patient || waited >= p.error_rto(&profile);
+        let path_error = !patient || p.is_heartbeat_error(now, lost.sent, &profile);
         // RFC 9260 would not have sent this one yet.
         let early = patient && self.is_probing(path);
         let p = &mut self.paths[path];
@@ -241,7 +242,8 @@ impl Association {
         }
         let newly_confirmed = p.reachability.confirm();
         //= RFC 9260 8.3-12
-        self.sample_rtt(now, path, info.sent);
+        let (sender, mut cx) = self.sending(now);
+        sender.sample_rtt(&mut cx, path, info.sent);
         let reactivated = self.paths[path].clear_errors(info.sent);
         if newly_confirmed || reactivated {
             self.path_changed(path);
@@ -251,40 +253,12 @@ impl Association {
         // is outstanding, so that a path which drops only large packets is noticed. Of heartbeats it counts
         // consecutive ones: those before one that is answered are not.
         self.errors.heartbeats = 0;
-        if self.sender.board.is_empty() {
+        if self.sender.outstanding() == 0 {
             self.errors = Errors::default();
         }
         // One that was sent since is still to be answered within its RTO.
         if self.paths[path].heartbeat.outstanding.is_none() {
             self.plan_heartbeat(now, path);
         }
-    }
-
-    /// Takes a round-trip time sample.
-    pub(super) fn sample_rtt(&mut self, now: Time, path: PathId, sent: Time) {
-        let thin = self.sender.is_thin();
-        let profile = std::sync::Arc::clone(&self.config.profile);
-        let rtt = &mut self.paths[path].rtt;
-        let sample = rtt.elapsed(sent, now);
-        rtt.sample(sample);
-        self.paths[path].t3.on_rtt();
-        self.paths[path].timed.on_rtt(now);
-        let rtt = &mut self.paths[path].rtt;
-        if let Some(probe) = &mut self.sender.recovery.probe {
-            probe.on_rtt();
-        }
-        let mut min = profile.rto.min();
-        if let Some(dynamic) = &mut self.sender.recovery.dynamic_rto_min {
-            let before = dynamic.rto_min();
-            dynamic.on_rtt(sample, rtt.srtt().unwrap_or(sample));
-            min = dynamic.rto_min();
-            if min != before {
-                self.journal.trace(now, || crate::TraceEvent::RtoMin { rto_min: min });
-            }
-        }
-        rtt.set_min(thin_rto_min::rto_min(&profile, min, thin));
-        rtt.bound();
-        let (srtt, rto) = (rtt.srtt().unwrap_or(sample), rtt.rto());
-        self.journal.trace(now, || crate::TraceEvent::Rtt { path, sample, srtt, rto });
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::{Association, State};
 use crate::endpoint::{IcmpKind, Transmit};
-use crate::event::{CloseReason, LossCause};
+use crate::event::CloseReason;
 use crate::path::PathId;
 use crate::time::Time;
 
@@ -41,8 +41,8 @@ impl Association {
             // ICMP9: "MAY ... increment the path error counter": once per RTO, whatever the number of
             // packets that were lost.
             IcmpKind::Unreachable => {
-                let rto = self.error_rto(path);
                 let p = &mut self.paths[path];
+                let rto = p.error_rto(&self.config.profile);
                 if !matches!(self.state, State::CookieWait | State::CookieEchoed)
                     && p.reachability.believes_unreachable(now, rto)
                 {
@@ -60,12 +60,8 @@ impl Association {
     fn lower_path_mtu(&mut self, now: Time, path: PathId, mtu: usize) {
         let Some(room) = self.paths[path].lower_mtu(now, mtu) else { return };
         // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
-        for seq in self.sender.in_flight(path) {
-            if self.sender.board.get(seq).is_some_and(|chunk| chunk.size() > room) {
-                self.lose(now, seq, LossCause::PathFailure);
-            }
-        }
-        self.opportunity();
+        let (sender, mut cx) = self.sending(now);
+        sender.lose_larger(&mut cx, path, room);
     }
 
     /// Where a packet of so many bytes goes, and how; from the source of the path unless from another.

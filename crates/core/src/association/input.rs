@@ -146,7 +146,7 @@ impl Association {
                 let none = GapAckBlocks::default();
                 self.on_sack(now, &sack, none, incoming.timestamp.map(|t| t.tsecr));
             }
-            Chunk::NrSack(nr) if self.sender.extensions.nr_sack => {
+            Chunk::NrSack(nr) if self.sender.extensions().nr_sack => {
                 incoming.has_sack = true;
                 let echo = incoming.timestamp.map(|t| t.tsecr);
                 self.on_sack(now, &nr.sack, nr.nr_gap_blocks(), echo);
@@ -184,7 +184,7 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
-            Chunk::Timestamp(t) if self.sender.extensions.timestamp => {
+            Chunk::Timestamp(t) if self.sender.extensions().timestamp => {
                 incoming.timestamp = Some(t);
             }
             Chunk::Timestamp(_) => {}

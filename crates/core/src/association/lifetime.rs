@@ -7,10 +7,8 @@ use crate::time::Time;
 impl Association {
     /// Takes the messages out of the queue whose lifetime has ended (RFC 9260 §11.1.5), and tells.
     pub(super) fn expire_messages(&mut self, now: Time) {
-        if self.sender.queue.deadline().is_none_or(|deadline| deadline > now) {
-            return;
-        }
-        for failure in self.sender.queue.expire(now) {
+        let Some(expired) = self.sender.expire(now) else { return };
+        for failure in expired {
             self.journal.stats.messages_expired += 1;
             self.journal.event(Event::Expired(failure));
         }

@@ -2,7 +2,6 @@
 //! that asking costs the same however much that is.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tresse_wire::CauseWriter;
@@ -19,37 +18,6 @@ use crate::time::Time;
 /// What the lists of the endpoint have for one association, and for one address of its peer.
 const LISTED: usize = 256;
 
-/// Over so long the throughput of an association is measured.
-const EPOCH: Duration = Duration::from_secs(2);
-
-/// How much user data goes through: taken by the peer, or read by the application.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Throughput {
-    /// When this epoch began, and what had gone through by then.
-    begin: Time,
-    at_begin: u64,
-    /// Bytes in the epoch before, and in this one at its rate so far.
-    before: u64,
-    current: u64,
-}
-
-impl Throughput {
-    /// `total` bytes have gone through since the association began.
-    fn note(&mut self, now: Time, total: u64) {
-        let since = now.since(self.begin);
-        let here = total.saturating_sub(self.at_begin).saturating_mul(EPOCH.as_millis() as u64);
-        self.current = here / since.max(EPOCH / 4).as_millis() as u64;
-        if since >= EPOCH {
-            *self = Throughput { begin: now, at_begin: total, before: self.current, current: 0 };
-        }
-    }
-
-    /// What will go through in two epochs.
-    fn ahead(&self) -> usize {
-        2 * self.before.max(self.current) as usize
-    }
-}
-
 impl Association {
     /// Bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
@@ -62,8 +30,7 @@ impl Association {
             + self.paths.len() * (size_of::<Path>() + LISTED)
             + receiver
             + retained
-            + self.sender.queue.memory()
-            + self.sender.board.memory()
+            + self.sender.memory()
             + self.outbox.capacity() * size_of::<(PathId, Control)>()
             + replies
             + self.journal.memory()
@@ -75,24 +42,16 @@ impl Association {
     /// application does not read, is worse.
     pub(crate) fn excess(&self) -> usize {
         let received = self.receiver.as_ref().map_or(0, Receiver::buffered);
-        let moving =
-            self.sender.buffered().min(self.taken.ahead()) + received.min(self.read.ahead());
+        let moving = self.sender.moving() + received.min(self.read.ahead());
         self.memory().saturating_sub(2 * moving)
-    }
-
-    /// User data that may wait to be sent, or to be acknowledged: what the application has asked for; while
-    /// memory is short its share, or what the peer is about to take.
-    pub(super) fn send_limit(&self) -> usize {
-        let (limit, share) = (self.sender.room.limit(), self.sender.room.share());
-        if share >= limit { limit } else { limit.min(share.max(self.taken.ahead())) }
     }
 
     /// Learns how short memory is. What is held is measured by what moves: who reads has a window, and whose
     /// peer takes data may have some to send.
     #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
-        let is_ample = (budget.share & self.sender.room.share()) == Budget::AMPLE.share;
-        let is_due = !is_ample || now >= self.taken.begin + EPOCH;
+        let is_ample = (budget.share & self.sender.share()) == Budget::AMPLE.share;
+        let is_due = !is_ample || self.read.is_over(now);
         if is_due && !cfg!(tresse_without_account) {
             self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
         }
@@ -101,21 +60,19 @@ impl Association {
     /// It was told that memory is short, and of nothing since.
     #[inline(always)]
     pub(crate) fn is_bounded(&self) -> bool {
-        self.sender.room.share() != Budget::AMPLE.share
+        self.sender.share() != Budget::AMPLE.share
     }
 
     fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
-        let taken = stats.user_bytes_sent.saturating_sub(self.sender.buffered() as u64);
-        self.taken.note(now, taken);
+        self.sender.obey(now, budget.share, stats.user_bytes_sent);
         self.read.note(now, stats.user_bytes_received);
-        self.sender.room.obey(budget.share);
         if let Some(receiver) = &mut self.receiver {
             let share = budget.share.max(self.read.ahead());
             receiver.obey(Budget { share, ..budget });
         }
         if budget != Budget::AMPLE {
-            self.sender.board.shrink_if_idle();
+            self.sender.shrink_if_idle();
         }
     }
 

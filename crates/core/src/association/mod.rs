@@ -5,22 +5,17 @@
 
 mod addresses;
 mod api;
-mod coupling;
 mod data;
 mod errors;
 mod heartbeat;
 mod icmp;
 mod input;
 mod lifetime;
-mod loss;
 mod memory;
-mod multipath;
-mod patience;
 mod restart;
 mod sack;
 mod setup;
 mod shutdown;
-mod silence;
 mod timers;
 mod transmit;
 mod verification;
@@ -34,18 +29,17 @@ use tresse_wire::{CauseWriter, Tsn, VerificationTag};
 use crate::config::AssociationConfig;
 use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::journal::Journal;
+use crate::memory::Throughput;
 use crate::path::source::Sources;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
 use crate::receive::Receiver;
 use crate::rng::Rng;
-use crate::send::Sender;
+use crate::send::{Context, Patience, Sender};
 use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use errors::Errors;
-use memory::Throughput;
-use patience::Patience;
 pub(crate) use setup::AcceptedCookie;
 use setup::Setup;
 use shutdown::Shutdown;
@@ -136,8 +130,7 @@ pub(crate) struct Association {
     errors: Errors,
     patience: Patience,
     probes: Probes,
-    /// How much of our data the peer takes, and of its data the application.
-    taken: Throughput,
+    /// How much of the peer's data the application takes.
     read: Throughput,
     /// What the endpoint finds this association by.
     pub(crate) indexed: Vec<PeerKey>,
@@ -201,8 +194,7 @@ impl Association {
             errors: Errors::default(),
             patience: Patience::default(),
             probes: Probes::default(),
-            taken: Throughput::default(),
-            read: Throughput::default(),
+            read: Throughput::NONE,
             indexed: Vec::new(),
             indexed_tag: VerificationTag(0),
             moved: false,
@@ -215,6 +207,16 @@ impl Association {
             size_class: 0,
             config,
         }
+    }
+
+    /// The sending half, and what it works with.
+    fn sending(&mut self, now: Time) -> (&mut Sender, Context<'_>) {
+        let Association { state, config, paths, patience, journal, sender, .. } = self;
+        (sender, Context::new(now, *state, config, paths, patience, journal))
+    }
+
+    fn context(&mut self, now: Time) -> Context<'_> {
+        self.sending(now).1
     }
 
     fn profile(&self) -> &Profile {
@@ -279,7 +281,7 @@ impl Association {
     fn stop_timers(&mut self) {
         self.setup.t1 = None;
         self.shutdown = Shutdown::default();
-        self.sender.zero_window.stop_timer();
+        self.sender.stop_timers();
         self.patience.stop();
         for path in self.paths.iter_mut() {
             path.t3.stop();
@@ -304,19 +306,8 @@ impl Association {
         }
     }
 
-    //= RFC 7829 3.2-16
     fn path_changed(&mut self, path: PathId) {
-        let p = &mut self.paths[path];
-        let (before, state) = p.tell();
-        let event = Event::PathChanged { path, address: p.address.remote(), before, state };
-        self.journal.peer_event(event);
-    }
-
-    /// The peer answered over `path` what was first sent at `sent`.
-    fn path_answered(&mut self, path: PathId, sent: Time) {
-        if self.paths[path].clear_errors(sent) {
-            self.path_changed(path);
-        }
+        self.journal.path_changed(&mut self.paths[path]);
     }
 
     pub(crate) fn stats(&self) -> AssociationStats {
@@ -330,9 +321,6 @@ impl Association {
 
     pub(crate) fn path_stats(&self) -> Vec<PathStats> {
         let primary = self.paths.primary();
-        self.paths
-            .iter()
-            .map(|p| p.stats(self.sender.board.flight(p.id), p.id == primary))
-            .collect()
+        self.paths.iter().map(|p| p.stats(self.sender.flight(p.id), p.id == primary)).collect()
     }
 }

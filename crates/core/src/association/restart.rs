@@ -9,7 +9,6 @@ use super::setup::{AcceptedCookie, Setup};
 use super::{Association, Control, Identity, State};
 use crate::event::Event;
 use crate::path::PathId;
-use crate::send::Sender;
 use crate::time::Time;
 
 impl Association {
@@ -48,11 +47,7 @@ impl Association {
         self.setup = Setup::new(cookie.initial_tsn);
         self.setup.accepted = accepted;
         self.setup.brought = Some(cookie.created);
-        let writer_waits = self.sender.room.writer_waits();
-        self.sender = Sender::new(cookie.initial_tsn, &self.config);
-        if writer_waits {
-            self.sender.room.on_refused();
-        }
+        self.sender.restart(cookie.initial_tsn, &self.config);
         // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
         // receive buffer, or each restart would cost another one.
         if let Some(mut receiver) = self.receiver.take() {

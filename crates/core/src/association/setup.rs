@@ -159,7 +159,7 @@ impl Association {
     fn start_t1(&mut self, now: Time) {
         let path = self.setup.path;
         let rto = self.init_rto(path);
-        self.setup.t1 = Some(now + self.restart_patience(now, path, rto));
+        self.setup.t1 = Some(now + self.context(now).restart_patience(path, rto));
     }
 
     /// The RTO of T1-init and T1-cookie. RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or
@@ -204,11 +204,13 @@ impl Association {
     pub(super) fn on_t1(&mut self, now: Time) {
         // Who asked for a ceiling means so many attempts of that length.
         let ceiling = self.profile().limits.max_init_rto().is_some();
-        if let Some(at) = self.put_off_control(now, self.setup.path).filter(|_| !ceiling) {
+        let path = self.setup.path;
+        let (sender, cx) = self.sending(now);
+        if let Some(at) = sender.put_off_control(&cx, path).filter(|_| !ceiling) {
             self.setup.t1 = Some(at);
             return;
         }
-        let counts = self.is_error(now) || ceiling;
+        let counts = self.context(now).is_error() || ceiling;
         self.setup.attempts += u32::from(counts);
         self.setup.sent_once = None;
         let path = self.setup.path;
@@ -233,12 +235,12 @@ impl Association {
         } else {
             self.setup.cookie_sent = now;
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
-            self.lose_all(now, LossCause::Timeout);
+            self.lose_all(now);
             self.echo_unconfirmed(now);
             self.push_control(path, Control::CookieEcho);
         }
         let rto = self.init_rto(path);
-        self.setup.t1 = Some(now + self.start_patience(now, path, rto));
+        self.setup.t1 = Some(now + self.context(now).start_patience(path, rto));
     }
 
     /// INIT ACK (§5.1 C), already checked to carry our tag.
@@ -271,7 +273,7 @@ impl Association {
             return;
         };
         if let Some(sent) = self.setup.sent_once.take() {
-            self.sample_rtt(now, self.setup.path, sent);
+            self.sample_setup(now, sent);
         }
         //= RFC 9260 3.3.11-2
         self.setup.cookie = Some(Bytes::copy_from_slice(cookie));
@@ -341,12 +343,11 @@ impl Association {
     pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
         self.setup.adaptation = peer.adaptation;
-        self.sender.room.begin(peer.a_rwnd);
         //= RFC 9260 5.1.1-2 5.1.1-3
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
         let inbound = self.config.inbound_streams.min(peer.outbound_streams);
-        for failure in self.sender.queue.set_streams(outbound) {
+        for failure in self.sender.begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(self.profile()).and(peer.extensions);
@@ -367,7 +368,7 @@ impl Association {
             return;
         }
         if let Some(sent) = self.setup.sent_once.take() {
-            self.sample_rtt(now, self.setup.path, sent);
+            self.sample_setup(now, sent);
         }
         self.establish(now);
     }
@@ -380,23 +381,31 @@ impl Association {
         self.errors = Errors::default();
         let inbound = self.receiver.as_ref().map_or(0, Receiver::streams);
         self.journal.event(Event::Connected {
-            outbound_streams: self.sender.queue.streams(),
+            outbound_streams: self.sender.streams(),
             inbound_streams: inbound,
             accepted: self.setup.accepted,
         });
         self.tell_adaptation();
         self.start_heartbeats(now);
-        // Data that left with the COOKIE ECHO now has its retransmission timer.
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
-            if self.sender.board.earliest(path).is_some() {
-                self.arm_t3(now, path);
-            }
-        }
+        let (sender, mut cx) = self.sending(now);
+        sender.establish(&mut cx);
         self.opportunity();
         if self.shutdown.requested {
             self.begin_shutdown(now);
         }
+    }
+
+    /// What left with a COOKIE ECHO is lost with it.
+    fn lose_all(&mut self, now: Time) {
+        let (sender, mut cx) = self.sending(now);
+        sender.lose_all(&mut cx, LossCause::Timeout);
+    }
+
+    /// INIT or COOKIE ECHO, which was sent at `sent`, is answered.
+    fn sample_setup(&mut self, now: Time, sent: Time) {
+        let path = self.setup.path;
+        let (sender, mut cx) = self.sending(now);
+        sender.sample_rtt(&mut cx, path, sent);
     }
 
     pub(super) fn tell_adaptation(&mut self) {
@@ -421,7 +430,7 @@ impl Association {
         let rtt = now.since(self.setup.cookie_sent).as_millis();
         self.setup.preservative_ms = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
         self.outbox.clear();
-        self.lose_all(now, LossCause::Timeout);
+        self.lose_all(now);
         self.identity.peer_tag = VerificationTag(0);
         self.receiver = None;
         self.send_init(now);
@@ -482,7 +491,7 @@ impl Association {
             self.outbox.clear();
             self.sources.learn(local);
             self.adopt_peer(&peer);
-            self.lose_all(now, LossCause::Timeout);
+            self.lose_all(now);
             self.establish(now);
         }
         // B: the peer's tag MUST be updated from the cookie.

@@ -7,9 +7,8 @@ use tresse_wire::Tsn;
 
 use super::input::Incoming;
 use super::{Association, Control, State};
-use crate::event::{CloseReason, Event, LossCause};
+use crate::event::{CloseReason, Event};
 use crate::path::PathId;
-use crate::scoreboard::Outstanding;
 use crate::time::Time;
 
 /// State of the shutdown.
@@ -121,17 +120,19 @@ impl Association {
         self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown(_) | Control::ShutdownAck(_)));
         self.push_control(path, control);
         let rto = self.paths[path].rto();
-        self.shutdown.t2 = Some(now + self.restart_patience(now, path, rto));
+        self.shutdown.t2 = Some(now + self.context(now).restart_patience(path, rto));
     }
 
     //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
-        if let Some(at) = self.put_off_control(now, self.shutdown.path) {
+        let path = self.shutdown.path;
+        let (sender, cx) = self.sending(now);
+        if let Some(at) = sender.put_off_control(&cx, path) {
             self.shutdown.t2 = Some(at);
             return;
         }
-        let error = self.is_error(now);
+        let error = self.context(now).is_error();
         self.shutdown.attempts += u32::from(error);
         let limit = self.profile().limits.association_max_retrans;
         if self.shutdown.attempts > limit {
@@ -155,7 +156,7 @@ impl Association {
         self.shutdown.path = path;
         self.push_control(path, control);
         let rto = self.paths[path].rto();
-        self.shutdown.t2 = Some(now + self.start_patience(now, path, rto));
+        self.shutdown.t2 = Some(now + self.context(now).start_patience(path, rto));
     }
 
     //= RFC 9260 9.2-11 9.2-12
@@ -180,11 +181,11 @@ impl Association {
                     self.journal.event(Event::PeerShutdown);
                 }
                 (self.shutdown.path, self.shutdown.source) = (path, source);
-                let before = self.sender.board.cumulative();
+                let before = self.sender.cumulative();
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
                     // What answers DATA acknowledges it, or has a SACK that says why not (§9.2).
-                    let answers = incoming.has_sack || self.sender.board.cumulative() != before;
+                    let answers = incoming.has_sack || self.sender.cumulative() != before;
                     if again && !answers {
                         self.answer_repeated_shutdown(now, incoming);
                     }
@@ -217,13 +218,10 @@ impl Association {
     /// in the same way, for ever where the round trip takes longer than that RTO.
     fn answer_repeated_shutdown(&mut self, now: Time, incoming: &Incoming<'_>) {
         let path = incoming.path;
-        let first = self.sender.board.cumulative() + 1;
-        let chunk = self.sender.board.get(first).filter(|_| !self.sender.is_window_closed());
-        let overdue = |c: &Outstanding| now.since(c.last_sent) >= self.paths[c.path].rtt.fresh();
+        let (sender, mut cx) = self.sending(now);
+        let resends = sender.resend_overdue(&mut cx);
         let p = &self.paths[path];
-        if chunk.is_some_and(overdue) {
-            self.lose(now, first, LossCause::Timeout);
-            self.sender.permits.retransmit_one();
+        if resends {
             self.shutdown.answer = Some(path).filter(|_| incoming.is_from_confirmed());
         } else if p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
             self.send_heartbeat(now, path);
@@ -261,7 +259,7 @@ impl Association {
         self.shutdown.attempts = 0;
         let last = self.shutdown.path;
         let rto = self.paths[last].rto();
-        self.shutdown.t2 = Some(now + self.restart_patience(now, last, rto));
+        self.shutdown.t2 = Some(now + self.context(now).restart_patience(last, rto));
         // Nothing acknowledges a SHUTDOWN, but what a repeated one brings out comes the way that it went: that
         // works. Of what comes again and again that is not sure: the peer may hear nothing.
         let p = &mut self.paths[incoming.path];

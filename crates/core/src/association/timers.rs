@@ -1,11 +1,8 @@
 //! Timers: which are due, and what their expiration means.
 
-use super::{Association, State};
-use crate::event::{LossCause, TraceEvent, WindowCause};
+use super::Association;
 use crate::path::PathId;
 use crate::receive::Receiver;
-use crate::recovery::timer::thin_no_backoff;
-use crate::send::Expiry;
 use crate::time::Time;
 
 impl Association {
@@ -19,15 +16,9 @@ impl Association {
         };
         consider(self.shutdown.t2);
         consider(self.shutdown.t5);
-        consider(self.sender.zero_window.deadline());
+        consider(self.sender.probe_deadline());
         if !self.is_closed() {
-            consider(self.sender.recovery.deadline());
-            consider(self.probe_deadline());
-            consider(self.pacing_deadline());
-            consider(self.silence_deadline());
-            consider(self.sender.queue.deadline());
-        }
-        if !self.is_closed() {
+            consider(self.sender.deadline(&self.paths, &self.config, self.state));
             consider(self.receiver.as_ref().and_then(Receiver::deadline));
         }
         for path in self.paths.iter() {
@@ -54,25 +45,14 @@ impl Association {
             self.shutdown.t2 = None;
             self.on_t2(now);
         }
-        if due(self.sender.zero_window.deadline()) {
-            self.sender.zero_window.on_timer();
-            self.opportunity();
-        }
         if let Some(receiver) = &mut self.receiver
             && due(receiver.deadline())
         {
             receiver.on_timeout(now);
         }
-        if due(self.sender.recovery.deadline()) || due(self.probe_deadline()) {
-            self.on_recovery_timer(now);
-        }
-        if due(self.silence_deadline()) {
-            self.leave_silent_paths(now);
-        }
-        if due(self.pacing_deadline()) {
-            for path in self.paths.iter_mut() {
-                path.bursts.wake();
-            }
+        let (sender, mut cx) = self.sending(now);
+        for path in sender.on_timer(&mut cx) {
+            self.send_heartbeat(now, path);
         }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
@@ -90,70 +70,20 @@ impl Association {
         self.probe_unconfirmed(now);
     }
 
-    //= RFC 6951 5.5-2
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
     fn on_t3(&mut self, now: Time, path: PathId) {
-        let open = matches!(
-            self.state,
-            State::Established | State::ShutdownPending | State::ShutdownReceived
-        );
-        let board = &self.sender.board;
-        let Some(earliest) = board.earliest(path).filter(|_| open) else { return };
-        let Some(sent) = board.get(earliest).map(|chunk| chunk.last_sent) else { return };
-        let early = self.early_until(now).filter(|_| !self.has_refuge(path));
-        let guess_at = self.guess_at(now, path, earliest);
-        if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
-            && at > now
-        {
-            self.paths[path].t3.start(at);
-            self.journal.trace(now, || TraceEvent::TimerArmed { path, at });
-            return;
-        }
-        let profile = std::sync::Arc::clone(&self.config.profile);
-        self.journal.stats.timeouts += 1;
-        self.paths[path].t3.on_expired();
-        let closed = self.sender.is_window_closed();
-        let Expiry { closed, probe_answered } = self.sender.zero_window.on_timeout(closed);
-        if !probe_answered {
-            let thin = self.sender.is_thin();
-            let p = &mut self.paths[path];
-            p.t3.on_unanswered();
-            p.window.abandon_reduction();
-            self.note_timeout(path);
-            let p = &mut self.paths[path];
-            if guess_at.is_some() && thin_no_backoff::keeps_rto(&profile, thin, p.t3.in_a_row()) {
-                p.t3.on_spared(self.sender.board.next_seq() - 1);
-            } else {
-                // E2
-                p.t3.on_doubled(now, profile.t3_rtx.backs_off_late.then(|| p.rtt.rto()));
-                p.rtt.back_off(&profile);
-            }
-        }
-        let error = self.is_error(now);
-        let rto = self.paths[path].rto();
-        self.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
-        if probe_answered {
-            // Nor does probing affect cwnd; the probes alone become rarer.
-            self.sender.zero_window.back_off();
-        } else {
-            // E1
-            let again = self.paths[path].t3.in_a_row() > 1;
-            self.tell_control(now, path, |control, coupled| control.on_timeout(again, &coupled));
-            self.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
-            self.trace_window(now, path, WindowCause::Timeout);
-        }
-        if probe_answered || closed {
-            self.renew_patience(now);
+        let (sender, mut cx) = self.sending(now);
+        let Some(expired) = sender.on_t3(&mut cx, path) else { return };
+        if expired.is_excused() {
             self.guard_closed_window(now);
         } else {
-            let of_path = self.is_path_error(now, path, sent, error);
-            if self.paths[path].count_failure(of_path) {
+            if self.paths[path].count_failure(expired.is_path_error()) {
                 self.path_changed(path);
                 self.probe_failed(now, path);
             }
             self.paths[path].address.on_timeout();
-            self.doubt_source(now, path, sent);
-            if error {
+            self.doubt_source(now, path, expired.sent());
+            if expired.is_error() {
                 self.errors.timeouts += 1;
                 self.judge_errors();
             }
@@ -161,37 +91,7 @@ impl Association {
                 return;
             }
         }
-        self.sender.recovery.on_timeout();
-        let concurrent = self.is_concurrent();
-        for p in self.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
-            p.window.abandon_recovery();
-        }
-        self.paths[path].timed.cancel();
-        //= RFC 9260 6.3.3-2
-        // E3: everything outstanding on the path is lost; one packet of it leaves at once.
-        for seq in self.sender.in_flight(path) {
-            // RFC 8985 §6.3: what was sent just now is not lost yet. What left with the earliest chunk, in
-            // one packet perhaps, shares its fate.
-            let left = self.sender.board.get(seq).map_or(now, |c| c.last_sent);
-            if left == sent || !self.sender.recovery.spares(now, path, left) {
-                let lost = self.lose(now, seq, LossCause::Timeout) != 0;
-                if lost && early.is_some() {
-                    self.sender.recovery.budget.on_early_timeout(seq);
-                }
-            }
-        }
-        self.sender.retransmit_now(&profile);
-        self.opportunity();
-    }
-
-    /// Declares everything in flight lost: the packets that carried it are known to be void.
-    pub(super) fn lose_all(&mut self, now: Time, cause: LossCause) {
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
-            for seq in self.sender.in_flight(path) {
-                self.lose(now, seq, cause);
-            }
-            self.paths[path].timed.cancel();
-        }
+        let (sender, mut cx) = self.sending(now);
+        sender.lose_expired(&mut cx, &expired);
     }
 }

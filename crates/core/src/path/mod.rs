@@ -7,6 +7,7 @@ mod heartbeat;
 mod mtu;
 mod pacing;
 mod paths;
+mod patience;
 pub(crate) mod queue_limit;
 mod reachability;
 mod rtt;

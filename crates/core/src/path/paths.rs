@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use super::{Pace, Path, PathId};
 use crate::config::AssociationConfig;
+use crate::time::Time;
 
 /// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
 /// address costs heartbeats to hosts that may not be the peer's).
@@ -76,6 +77,27 @@ impl Paths {
         self.list.iter_mut()
     }
 
+    /// Several of them may carry data at once.
+    #[inline]
+    pub(crate) fn are_concurrent(&self, config: &AssociationConfig) -> bool {
+        config.concurrent_transfer && self.list.len() > 1
+    }
+
+    /// An opportunity to send came: so many packets may leave on each of them, all that can if that is 0. Credit
+    /// that is not used is taken back when it is over; several SACKs handled before it add up.
+    pub(crate) fn grant(&mut self, max_burst: u32) {
+        let packets = max_burst as usize;
+        for path in &mut self.list {
+            let bytes = packets * path.pmdcs();
+            path.bursts.grant(Some(bytes).filter(|_| packets > 0));
+        }
+    }
+
+    /// When pacing lets the next packet go.
+    pub(crate) fn pacing_deadline(&self) -> Option<Time> {
+        self.list.iter().filter_map(|p| p.bursts.deadline()).min()
+    }
+
     //= RFC 9260 6.4-1 6.4.1-1 8.2-4
     //= RFC 7829 3.2-3 3.2-4 3.2-6 3.2-7 3.2-8 3.2-9 3.2-10 4-1 4-2 4.1-1 4.1-2 4.1-3
     /// Where new data goes.
@@ -123,7 +145,7 @@ impl Paths {
         )
     }
 
-    /// The same for the timer that RFC 9260 would have (`association/patience.rs`). Timers that expire earlier
+    /// The same for the timer that RFC 9260 would have (`send/patience.rs`). Timers that expire earlier
     /// make paths fail in another order, in which it must not go: with an RTO for each path, that moves
     /// everything behind it.
     pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {

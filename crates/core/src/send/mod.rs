@@ -1,9 +1,22 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
+mod api;
+mod context;
+mod coupling;
+mod loss;
+mod multipath;
+mod patience;
+mod permission;
 mod permits;
 mod room;
+mod rtt;
+mod sack;
+mod silence;
 mod spread;
 mod strikes;
+mod t3;
+mod timers;
+mod write;
 mod zero_window;
 
 use tresse_wire::Tsn;
@@ -11,47 +24,60 @@ use tresse_wire::Tsn;
 use crate::config::AssociationConfig;
 use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
-use crate::ids::PathId;
+use crate::journal::Journal;
+use crate::path::{PathId, Paths};
 use crate::profile::Profile;
 use crate::recovery::immediate_sack::Asking;
 use crate::recovery::spurious::response::TimerAdaption;
 use crate::recovery::{Decisions, Recovery};
 use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
+use crate::state::State;
 use crate::streams::send_queue::SendQueue;
+use crate::time::Time;
+pub(crate) use patience::Patience;
 use permits::Permits;
 use room::Room;
+pub(crate) use sack::Effects;
 use spread::Spread;
-pub(crate) use strikes::Strikes;
-pub(crate) use zero_window::Expiry;
-use zero_window::ZeroWindow;
+use strikes::Strikes;
+pub(crate) use write::{DataPacket, Plan};
+use zero_window::{Expiry, ZeroWindow};
 
 //= RFC 9260 1.6-3 6.1-22
 /// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
 const MAX_TSNS: usize = 65_535;
 
+/// What the sending half works with that is not its own.
+pub(crate) struct Context<'a> {
+    now: Time,
+    state: State,
+    config: &'a AssociationConfig,
+    paths: &'a mut Paths,
+    patience: &'a mut Patience,
+    journal: &'a mut Journal,
+}
+
 /// The sending half of an association.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    pub(crate) queue: SendQueue,
-    pub(crate) board: Scoreboard,
-    pub(crate) recovery: Recovery,
-    pub(crate) asking: Asking,
-    pub(crate) decisions: Decisions,
-    pub(crate) outcome: AckOutcome,
+    queue: SendQueue,
+    board: Scoreboard,
+    recovery: Recovery,
+    asking: Asking,
+    decisions: Decisions,
+    outcome: AckOutcome,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
-    pub(crate) contradictions: usize,
-    pub(crate) room: Room,
-    pub(crate) permits: Permits,
-    pub(crate) zero_window: ZeroWindow,
+    contradictions: usize,
+    room: Room,
+    permits: Permits,
+    zero_window: ZeroWindow,
     /// What was agreed with the peer.
-    pub(crate) extensions: Extensions,
+    extensions: Extensions,
     /// TSNs that the SACK being processed reported as duplicates, unwrapped.
-    pub(crate) duplicates: Vec<u64>,
-    /// A chunk in flight that leaves again as a tail loss probe (RFC 8985 §7.3).
-    pub(crate) probe: Option<u64>,
+    duplicates: Vec<u64>,
     /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
-    pub(crate) timer_adaption: Option<TimerAdaption>,
-    pub(crate) spread: Spread,
+    timer_adaption: Option<TimerAdaption>,
+    spread: Spread,
 }
 
 impl Sender {
@@ -73,7 +99,6 @@ impl Sender {
             zero_window: ZeroWindow::default(),
             extensions: Extensions::default(),
             duplicates: Vec::new(),
-            probe: None,
             timer_adaption: None,
             spread: Spread::new(multipath),
         }

@@ -11,6 +11,8 @@ pub(crate) struct Permits {
     retransmit_now: bool,
     /// The rest of it waits for a SACK (`congestion.one_packet_until_sack`).
     rest_waits: bool,
+    /// A chunk in flight that leaves again as a tail loss probe (RFC 8985 §7.3).
+    probe: Option<u64>,
 }
 
 impl Permits {
@@ -47,6 +49,18 @@ impl Permits {
     #[inline]
     pub(crate) fn on_sack(&mut self) {
         self.rest_waits = false;
+    }
+
+    /// A chunk in flight may leave again as a tail loss probe.
+    #[inline]
+    pub(crate) fn probe(&mut self, seq: Option<u64>) {
+        self.probe = seq.or(self.probe);
+    }
+
+    /// A tail loss probe leaves.
+    #[inline]
+    pub(crate) fn take_probe(&mut self) -> Option<u64> {
+        self.probe.take()
     }
 
     /// So many new packets may leave beyond cwnd.

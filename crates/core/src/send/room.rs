@@ -1,5 +1,8 @@
 //! How much may wait to be sent or acknowledged, and how much the peer takes (RFC 9260 §6.1 A, §6.2.1).
 
+use crate::memory::Throughput;
+use crate::time::Time;
+
 /// Room at both ends, in bytes of user data.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -13,11 +16,19 @@ pub(crate) struct Room {
     share: usize,
     /// The application saw WouldBlock and waits for Writable.
     writer_waits: bool,
+    /// How much of our data the peer takes.
+    taken: Throughput,
 }
 
 impl Room {
     pub(super) const fn new(limit: usize) -> Room {
-        Room { a_rwnd: 0, peer_buffer: 0, limit, share: usize::MAX, writer_waits: false }
+        let taken = Throughput::NONE;
+        Room { a_rwnd: 0, peer_buffer: 0, limit, share: usize::MAX, writer_waits: false, taken }
+    }
+
+    /// The peer has restarted: it tells its window anew. The application may go on waiting.
+    pub(super) const fn restarted(&self, limit: usize) -> Room {
+        Room { writer_waits: self.writer_waits, taken: self.taken, ..Room::new(limit) }
     }
 
     /// The peer's window as it told last.
@@ -71,9 +82,22 @@ impl Room {
         self.share
     }
 
-    /// Learns how short memory is.
-    pub(crate) fn obey(&mut self, share: usize) {
+    /// Learns how short memory is; the peer has taken so many bytes since the association began.
+    pub(super) fn obey(&mut self, now: Time, share: usize, taken: u64) {
         self.share = share;
+        self.taken.note(now, taken);
+    }
+
+    /// What the peer is about to take.
+    pub(super) fn ahead(&self) -> usize {
+        self.taken.ahead()
+    }
+
+    /// User data that may wait to be sent, or to be acknowledged: what the application has asked for; while
+    /// memory is short its share, or what the peer is about to take.
+    pub(super) fn send_limit(&self) -> usize {
+        let (limit, share) = (self.limit, self.share);
+        if share >= limit { limit } else { limit.min(share.max(self.taken.ahead())) }
     }
 
     /// The application waits for room.

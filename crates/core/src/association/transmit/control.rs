@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 
 use super::super::{Association, Control, State};
-use super::{Carried, DataPacket};
 use crate::path::PathId;
 use crate::receive::SackForm;
 use crate::recovery::spurious::eifel_timestamp;
+use crate::send::DataPacket;
 use crate::time::Time;
 
 impl Association {
@@ -74,24 +74,20 @@ impl Association {
             && path == self.paths.data_path()
             && source.is_none()
             && !self.is_concurrent()
-            && self.sender.board.first_lost().is_none();
-        let mut packet = DataPacket { now, path, writer, carried: Carried::default() };
+            && !self.sender.has_lost();
+        let mut packet = DataPacket::new(path, writer);
         if echo || data_fits {
-            self.write_timestamp(now, &mut packet.writer, path);
-            self.write_sack(&mut packet.writer, path);
-            // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
-            if let Some(seq) = self.sender.board.first_lost() {
-                self.write_lost(&mut packet, seq);
-            }
-            if self.sender.board.first_lost().is_none() {
-                self.write_new(&mut packet);
-            }
+            self.write_timestamp(now, packet.writer(), path);
+            self.write_sack(packet.writer(), path);
+            let (sender, mut cx) = self.sending(now);
+            sender.write_beside(&mut cx, &mut packet);
         } else if !ends && self.sack_belongs(path) {
             // What answers one packet stays together (§12.4).
-            self.write_timestamp(now, &mut packet.writer, path);
-            self.write_sack(&mut packet.writer, path);
+            self.write_timestamp(now, packet.writer(), path);
+            self.write_sack(packet.writer(), path);
         }
-        self.finish_data(packet);
+        let (sender, mut cx) = self.sending(now);
+        sender.finish(&mut cx, packet);
         Some(path)
     }
 
@@ -130,7 +126,7 @@ impl Association {
         let multipath = &self.profile().multipath;
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
         let Some(receiver) = self.receiver.as_mut().filter(|r| r.owes_sack(path)) else { return };
-        let retransmit_bit = self.sender.extensions.retransmit_bit;
+        let retransmit_bit = self.sender.extensions().retransmit_bit;
         if receiver.write_sack(writer, SackForm { max, window, retransmit_bit }) {
             self.journal.stats.sacks_sent += 1;
         }
@@ -139,7 +135,7 @@ impl Association {
     /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
     pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
         let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
-        if self.sender.extensions.timestamp
+        if self.sender.extensions().timestamp
             && fits
             && let Some(receiver) = &self.receiver
         {

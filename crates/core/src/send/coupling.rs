@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::Association;
+use super::{Context, Sender};
 use crate::congestion::{CongestionControl, Coupled, PathView};
 use crate::path::{Path, PathId};
 use crate::time::Time;
@@ -10,27 +10,28 @@ use crate::time::Time;
 /// No round trip counts as shorter, in seconds: rates stay finite.
 const MIN_RTT: f64 = 1e-6;
 
-impl Association {
+impl Sender {
     /// Tells the controller of `path` something; a coupled one sees the other paths with it.
     pub(super) fn tell_control(
         &mut self,
-        now: Time,
+        cx: &mut Context<'_>,
         path: PathId,
         tell: impl FnOnce(&mut dyn CongestionControl, Coupled<'_>),
     ) {
+        let now = cx.now;
         let mut own = PathView::default();
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
-        if self.paths[path].window.control().is_coupled() {
+        if cx.paths[path].window.control().is_coupled() {
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
-                p.usable() && (recently || self.sender.board.flight(p.id) > 0)
+                p.usable() && (recently || self.board.flight(p.id) > 0)
             };
-            own = self.view(&self.paths[path]);
-            let siblings = self.paths.iter().filter(|p| p.id != path).filter(in_use);
+            own = self.view(&cx.paths[path]);
+            let siblings = cx.paths.iter().filter(|p| p.id != path).filter(in_use);
             others.extend(siblings.map(|p| self.view(p)));
         }
-        tell(self.paths[path].window.control_mut(), Coupled { own, others: &others });
+        tell(cx.paths[path].window.control_mut(), Coupled { own, others: &others });
     }
 
     fn view(&self, path: &Path) -> PathView {
@@ -39,7 +40,7 @@ impl Association {
         let cwnd = if path.window.is_reducing() { control.ssthresh() } else { control.cwnd() };
         PathView {
             cwnd: cwnd as f64,
-            ssthresh: control.ssthresh().min(self.sender.room.peer_buffer()) as f64,
+            ssthresh: control.ssthresh().min(self.room.peer_buffer()) as f64,
             rtt: path.rtt.srtt().unwrap_or(path.rto()).as_secs_f64().max(MIN_RTT),
             between_losses: control.between_losses() as f64,
         }

@@ -27,10 +27,9 @@
 //! standard SCTP implementation". Errors come no sooner than RFC 9260 would count them, which may
 //! have several timers running where this follows one.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::Association;
+use super::{Context, Sender};
 use crate::path::{Pace, PathId};
 use crate::time::Time;
 
@@ -45,7 +44,7 @@ struct Turn {
 
 /// How long the peer may still take.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// For each [`Pace`]; `None` while nothing is owed.
     turns: [Option<Turn>; 2],
     /// A timer has expired since the peer answered last.
@@ -55,7 +54,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         *self = Patience::default();
     }
 
@@ -73,8 +72,8 @@ impl Patience {
     }
 }
 
-impl Association {
-    pub(super) fn is_patient(&self) -> bool {
+impl Context<'_> {
+    fn is_patient(&self) -> bool {
         self.profile().limits.patience
     }
 
@@ -83,51 +82,19 @@ impl Association {
         self.is_patient() || (self.is_concurrent() && self.may_send_data())
     }
 
-    /// The RTO after which something that is not answered on `path` is an error.
-    pub(super) fn error_rto(&self, path: PathId) -> Duration {
-        if self.is_patient() {
-            self.patience_with(path, Pace::Error)
-        } else {
-            self.paths[path].rto()
-        }
-    }
-
-    /// A heartbeat on a path that is probed more often than by RFC 9260: how long it waits for its answer, which
-    /// is not delayed as a SACK may be. No longer than until it is an error of the path.
-    pub(super) fn probe_wait(&self, now: Time, path: PathId, rto: Duration) -> Duration {
-        if !self.is_patient() {
-            return rto;
-        }
-        let p = &self.paths[path];
-        let due = p.reachability.owes_since().unwrap_or(now) + self.patience_with(path, Pace::Try);
-        rto.min(due.since(now).max(2 * p.rtt.srtt().unwrap_or(rto)))
-    }
-
-    /// A heartbeat that was sent at `sent` is not answered: whether that is an error of the path. It is one
-    /// once the path has owed an answer for as long as RFC 9260 would have waited.
-    pub(super) fn is_heartbeat_error(&mut self, now: Time, path: PathId, sent: Time) -> bool {
-        let rto = self.patience_with(path, Pace::Try);
-        let p = &mut self.paths[path];
-        let overdue = p.reachability.owe(now, sent) >= rto;
-        if overdue {
-            p.lose_patience(Pace::Try);
-            p.reachability.settle();
-        }
-        overdue
-    }
-
     fn patience_with(&self, path: PathId, pace: Pace) -> Duration {
         self.paths[path].rtt.patience(self.profile(), pace)
     }
 
     /// A timer starts on `path`, with RTO: how long it runs.
-    pub(super) fn start_patience(&mut self, now: Time, path: PathId, rto: Duration) -> Duration {
+    pub(crate) fn start_patience(&mut self, path: PathId, rto: Duration) -> Duration {
+        let now = self.now;
         if !self.counts_patiently() {
             return rto;
         }
         if self.patience.due().is_none() {
             let turn = |pace| Some(Turn { due: now + self.patience_with(path, pace), path });
-            self.patience = Patience { turns: Pace::BOTH.map(turn), ..Patience::default() };
+            *self.patience = Patience { turns: Pace::BOTH.map(turn), ..Patience::default() };
         }
         if !self.is_patient() {
             return rto;
@@ -136,54 +103,32 @@ impl Association {
     }
 
     /// The same after an answer, or when something else begins.
-    pub(super) fn restart_patience(&mut self, now: Time, path: PathId, rto: Duration) -> Duration {
+    pub(crate) fn restart_patience(&mut self, path: PathId, rto: Duration) -> Duration {
         self.patience.stop();
-        self.start_patience(now, path, rto)
-    }
-
-    /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess
-    /// ([`budget`](crate::recovery::budget)).
-    pub(super) fn early_until(&self, now: Time) -> Option<Time> {
-        let alone = self.is_patient() && !self.is_concurrent() && !self.sender.is_window_closed();
-        self.patience.due().filter(|due| alone && *due > now)
-    }
-
-    /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
-    /// of which no report ever tells whether it was in vain.
-    pub(super) fn put_off_control(&self, now: Time, path: PathId) -> Option<Time> {
-        let bounded = self.sender.recovery.budget.is_enabled() && !self.has_refuge(path);
-        self.early_until(now).filter(|_| bounded)
+        self.start_patience(path, rto)
     }
 
     /// What times out on `path` goes to another one that works: that is no load on the path that may be
     /// congested.
-    pub(super) fn has_refuge(&self, path: PathId) -> bool {
+    pub(crate) fn has_refuge(&self, path: PathId) -> bool {
         let other = self.paths.alternate(path);
         other != path && self.paths[other].preferred()
     }
 
-    /// The peer has shown that it lives: what is outstanding still is owed from now on.
-    pub(super) fn renew_patience(&mut self, now: Time) {
-        self.patience.stop();
-        let board = &self.sender.board;
-        if let Some(path) = board.get(board.cumulative() + 1).map(|chunk| chunk.path) {
-            self.start_patience(now, path, Duration::ZERO);
-        }
-    }
-
     //= RFC 7829 4-1
     /// A timer expired: whether that is an error of the association.
-    pub(super) fn is_error(&mut self, now: Time) -> bool {
+    pub(crate) fn is_error(&mut self) -> bool {
         if !self.counts_patiently() {
             return true;
         }
         self.patience.tried = true;
-        self.patience.on_time = self.takes_turn(now, Pace::Try);
-        self.takes_turn(now, Pace::Error)
+        self.patience.on_time = self.takes_turn(Pace::Try);
+        self.takes_turn(Pace::Error)
     }
 
     /// Whether the timer of RFC 9260 would have expired by now; then the next path has its turn.
-    fn takes_turn(&mut self, now: Time, pace: Pace) -> bool {
+    fn takes_turn(&mut self, pace: Pace) -> bool {
+        let now = self.now;
         let Some(Turn { due, path }) = self.patience.turns[pace as usize] else { return true };
         if due > now {
             return false;
@@ -197,32 +142,36 @@ impl Association {
         true
     }
 
-    /// The same timer: whether it is an error of `path`, where the data was sent at `sent`. Each error of the
-    /// association is. And so is one once the path has owed an answer for as long as RFC 9260 would have
-    /// waited, to whatever was sent meanwhile, and even if other paths have answered: they must not keep one
-    /// alive where nothing comes through.
-    pub(super) fn is_path_error(
-        &mut self,
-        now: Time,
-        path: PathId,
-        sent: Time,
-        error: bool,
-    ) -> bool {
-        let profile = Arc::clone(&self.config.profile);
+    /// Whether what was sent at `sent` on `path`, and timed out, is an error of that path.
+    pub(super) fn is_path_error(&mut self, path: PathId, sent: Time, error: bool) -> bool {
+        let profile = self.profile();
         let on_time = self.patience.on_time;
-        let p = &mut self.paths[path];
-        if error || !profile.limits.patience {
-            p.reachability.settle();
-            return true;
+        self.paths[path].is_timeout_error(self.now, sent, profile, error, on_time)
+    }
+}
+
+impl Sender {
+    /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess
+    /// ([`budget`](crate::recovery::budget)).
+    pub(super) fn early_until(&self, cx: &Context<'_>) -> Option<Time> {
+        let now = cx.now;
+        let alone = cx.is_patient() && !cx.is_concurrent() && !self.is_window_closed();
+        cx.patience.due().filter(|due| alone && *due > now)
+    }
+
+    /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
+    /// of which no report ever tells whether it was in vain.
+    pub(crate) fn put_off_control(&self, cx: &Context<'_>, path: PathId) -> Option<Time> {
+        let bounded = self.recovery.budget.is_enabled() && !cx.has_refuge(path);
+        self.early_until(cx).filter(|_| bounded)
+    }
+
+    /// The peer has shown that it lives: what is outstanding still is owed from now on.
+    pub(super) fn renew_patience(&mut self, cx: &mut Context<'_>) {
+        cx.patience.stop();
+        let board = &self.board;
+        if let Some(path) = board.get(board.cumulative() + 1).map(|chunk| chunk.path) {
+            cx.start_patience(path, Duration::ZERO);
         }
-        let overdue = p.reachability.owe(now, sent) >= p.rtt.patience(&profile, Pace::Error);
-        if overdue {
-            p.lose_patience(Pace::Error);
-            if !on_time {
-                p.lose_patience(Pace::Try);
-            }
-            p.reachability.settle();
-        }
-        overdue
     }
 }

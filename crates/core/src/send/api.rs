@@ -1,0 +1,191 @@
+//! What the association asks of its sending half, and tells it.
+
+use bytes::Bytes;
+use tresse_wire::{StreamId, Tsn};
+
+use super::{Context, Sender};
+use crate::config::AssociationConfig;
+use crate::event::{LossCause, SendFailure, SendOptions};
+use crate::handshake::Extensions;
+use crate::path::{PathId, Paths};
+use crate::scoreboard::Outstanding;
+use crate::time::Time;
+
+impl Sender {
+    /// INIT or INIT ACK told the peer's window, and with it how many streams there are. Returns the messages whose
+    /// stream is not among them.
+    pub(crate) fn begin(&mut self, a_rwnd: u32, streams: u16) -> Vec<SendFailure> {
+        self.room.begin(a_rwnd);
+        self.queue.set_streams(streams)
+    }
+
+    /// The peer has restarted. What was outstanding or waited was taken out before.
+    pub(crate) fn restart(&mut self, initial_tsn: Tsn, config: &AssociationConfig) {
+        let room = self.room.restarted(config.send_buffer);
+        *self = Sender { room, ..Sender::new(initial_tsn, config) };
+    }
+
+    /// The application allows so much to wait from now on.
+    pub(crate) fn configure(&mut self, limit: usize) {
+        self.room.configure(limit);
+    }
+
+    /// What was agreed with the peer.
+    #[inline]
+    pub(crate) const fn extensions(&self) -> Extensions {
+        self.extensions
+    }
+
+    /// Outbound streams.
+    pub(crate) fn streams(&self) -> u16 {
+        self.queue.streams()
+    }
+
+    /// A message of the application.
+    pub(crate) fn push(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: StreamId,
+        payload: Bytes,
+        options: SendOptions,
+    ) {
+        self.queue.push(cx.now, stream, payload, options);
+        if self.board.is_empty() {
+            self.watch_window(cx);
+        }
+        if cx.paths.iter().all(|p| !p.bursts.has_credit()) {
+            cx.opportunity();
+        }
+    }
+
+    /// Whether there is room for a message of `size` bytes. If not, the application waits for some.
+    pub(crate) fn has_room(&mut self, size: usize) -> bool {
+        let buffered = self.buffered();
+        let fits = buffered == 0 || buffered + size <= self.room.send_limit();
+        if !fits {
+            self.room.on_refused();
+        }
+        fits
+    }
+
+    /// Free bytes in the send buffer.
+    pub(crate) fn space(&self) -> usize {
+        self.room.send_limit().saturating_sub(self.buffered())
+    }
+
+    /// Whether the application that waits for room has some: once half of the send buffer is free again; with
+    /// concurrent transfer an eighth, as the rest may be held by what one path is late with.
+    pub(crate) fn has_made_room(&mut self, concurrent: bool) -> bool {
+        let limit = self.room.send_limit();
+        let free = if concurrent { limit / 8 } else { limit / 2 };
+        let has_room = self.room.writer_waits() && self.buffered() <= limit - free;
+        if has_room {
+            self.room.on_writable();
+        }
+        has_room
+    }
+
+    /// Takes the messages out of the queue whose lifetime has ended by `now`; `None` if none was to end.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<Vec<SendFailure>> {
+        self.queue.deadline().filter(|deadline| *deadline <= now)?;
+        Some(self.queue.expire(now))
+    }
+
+    /// Bytes of memory beside its own.
+    pub(crate) fn memory(&self) -> usize {
+        self.queue.memory() + self.board.memory()
+    }
+
+    /// User data that waits, as far as the peer is about to take it.
+    pub(crate) fn moving(&self) -> usize {
+        self.buffered().min(self.room.ahead())
+    }
+
+    /// The part of the endpoint's memory that is its own; no bound while there is plenty.
+    #[inline(always)]
+    pub(crate) const fn share(&self) -> usize {
+        self.room.share()
+    }
+
+    /// Learns how short memory is, after so many bytes of user data.
+    pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64) {
+        let taken = sent.saturating_sub(self.buffered() as u64);
+        self.room.obey(now, share, taken);
+    }
+
+    /// Gives memory back that is not needed.
+    pub(crate) fn shrink_if_idle(&mut self) {
+        self.board.shrink_if_idle();
+    }
+
+    /// The last TSN that is acknowledged with all before it, unwrapped.
+    pub(crate) fn cumulative(&self) -> u64 {
+        self.board.cumulative()
+    }
+
+    /// Chunks that are not acknowledged for good.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.board.len()
+    }
+
+    /// Bytes in flight on `path`.
+    pub(crate) fn flight(&self, path: PathId) -> usize {
+        self.board.flight(path)
+    }
+
+    /// Some chunk waits to be sent again.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.board.first_lost().is_some()
+    }
+
+    /// The association is established: data that left with the COOKIE ECHO now has its retransmission timer.
+    pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
+        for i in 0..cx.paths.len() {
+            let path = PathId(i as u8);
+            if self.board.earliest(path).is_some() {
+                self.arm_t3(cx, path);
+            }
+        }
+    }
+
+    /// No timer of its own runs any more; those of the paths are stopped apart.
+    pub(crate) fn stop_timers(&mut self) {
+        self.zero_window.stop_timer();
+    }
+
+    /// Declares everything in flight lost: the packets that carried it are known to be void.
+    pub(crate) fn lose_all(&mut self, cx: &mut Context<'_>, cause: LossCause) {
+        for i in 0..cx.paths.len() {
+            let path = PathId(i as u8);
+            for seq in self.in_flight(path) {
+                self.lose(cx, seq, cause);
+            }
+            cx.paths[path].timed.cancel();
+        }
+    }
+
+    /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.
+    pub(crate) fn lose_larger(&mut self, cx: &mut Context<'_>, path: PathId, room: usize) {
+        for seq in self.in_flight(path) {
+            if self.board.get(seq).is_some_and(|chunk| chunk.size() > room) {
+                self.lose(cx, seq, LossCause::PathFailure);
+            }
+        }
+        cx.opportunity();
+    }
+
+    /// The peer lives, and lacks the first chunk that is outstanding: it leaves again if it is older than an RTO
+    /// that is not backed off. `false` if it is not.
+    pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+        let first = self.board.cumulative() + 1;
+        let chunk = self.board.get(first).filter(|_| !self.is_window_closed());
+        let paths: &Paths = cx.paths;
+        let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();
+        if !chunk.is_some_and(late) {
+            return false;
+        }
+        self.lose(cx, first, LossCause::Timeout);
+        self.permits.retransmit_one();
+        true
+    }
+}

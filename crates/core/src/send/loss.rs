@@ -1,0 +1,385 @@
+//! What is lost, what only seemed to be, and what follows for the congestion windows
+//! (RFC 9260 §7.2.4; RFC 4015).
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::sack::SackMarks;
+use super::{Context, Sender};
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::{Path, PathId};
+use crate::recovery::SackFacts;
+use crate::recovery::spurious::response::{TimerAdaption, windows};
+use crate::recovery::spurious::{Cut, Trigger, Verdict};
+use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
+use crate::send::Strikes;
+use crate::time::Time;
+
+impl Sender {
+    /// Miss indications and what the recovery algorithms make of a SACK (RFC 9260 §7.2.4); their
+    /// decisions wait in `self.decisions`. Returns whether an earlier loss turned out spurious.
+    pub(super) fn recover(
+        &mut self,
+        cx: &mut Context<'_>,
+        outcome: &AckOutcome,
+        marks: SackMarks,
+        was_in_recovery: bool,
+    ) -> bool {
+        let now = cx.now;
+        let multipath = &cx.profile().multipath;
+        let strikes = if cx.is_concurrent() && multipath.split_fast_retransmit {
+            Strikes::Split { packets: if multipath.dac { marks.packets } else { 0 } }
+        } else if cx.profile().fast_retransmit.htna {
+            Strikes::Newly { in_recovery: was_in_recovery }
+        } else {
+            Strikes::Every
+        };
+        let struck = self.strike(outcome, strikes);
+        let mut decisions = std::mem::take(&mut self.decisions);
+        decisions.clear();
+        let quiet = self.board.missing().next().is_none() && outcome.newly_acked == 0;
+        if quiet && !outcome.cumulative_advanced && self.duplicates.is_empty() {
+            self.decisions = decisions;
+            return false;
+        }
+        self.make_backoff_good(cx);
+        let data_path = cx.paths.data_path();
+        let new_data_ready = self.new_data_ready(cx);
+        let srtt: SmallVec<[Option<Duration>; 4]> = cx.paths.iter().map(|p| p.rtt.srtt()).collect();
+        let least: SmallVec<[Option<Duration>; 4]> =
+            cx.paths.iter().map(|p| p.calm.least()).collect();
+        let facts = SackFacts {
+            now,
+            board: &self.board,
+            outcome,
+            duplicates: &self.duplicates,
+            struck: struck || !outcome.reneged.is_empty(),
+            new_data_ready,
+            smss: cx.paths[data_path].pmdcs(),
+            in_fast_recovery: cx.paths.in_fast_recovery(),
+            thin: self.recovery.thin.is_thin(&self.board),
+            timestamp_echo: marks.timestamp_echo,
+            retransmit_bit: marks.retransmit_bit,
+            srtt: &srtt,
+            least: &least,
+        };
+        let verdict = self.recovery.spurious.on_sack(&facts, &mut decisions);
+        self.recovery.on_sack(&facts, &mut decisions);
+        let round_trip = cx.paths[data_path].rtt.round_trip();
+        let probe = self.recovery.probe.as_mut();
+        let repaired = probe.is_some_and(|probe| probe.on_sack(&facts, round_trip));
+        self.decisions = decisions;
+        if repaired {
+            // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
+            self.cut_window(cx, data_path);
+        }
+        let spurious = verdict.is_some();
+        if let Some(verdict) = verdict {
+            self.respond(cx, outcome, &verdict);
+        }
+        spurious
+    }
+
+    /// What an expiration without backoff sent again had arrived: the timer was early
+    /// (`thin_no_backoff.backs_off_if_early`).
+    fn make_backoff_good(&mut self, cx: &mut Context<'_>) {
+        let profile = cx.profile();
+        if !profile.thin_no_backoff.backs_off_if_early {
+            return;
+        }
+        for path in cx.paths.iter_mut() {
+            let early = |until: u64| self.duplicates.iter().any(|seq| *seq <= until);
+            if path.t3.was_early(early) {
+                path.rtt.back_off(profile);
+            }
+        }
+    }
+
+    /// Unsent user data waits, and the peer's window has room for it.
+    pub(super) fn new_data_ready(&self, cx: &Context<'_>) -> bool {
+        let next = self.queue.next_len(self.max_payload(cx.paths));
+        next.is_some_and(|len| len <= self.peer_window())
+    }
+
+    /// Carries out what the recovery algorithms decided.
+    pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>) {
+        let mut decisions = std::mem::take(&mut self.decisions);
+        self.permits.add_extra(decisions.send_new);
+        if decisions.probes_new {
+            cx.journal.stats.tail_loss_probes += 1;
+        }
+        self.permits.probe(decisions.probe);
+        let mut cuts = SmallVec::new();
+        let mut paths = 0u32; // Bit set of paths that lost something.
+        let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
+        // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
+        // for each of them would go on until there is room. T3-rtx sees to that.
+        let closed = self.is_window_closed();
+        let (mut again, mut again_on) = (cx.paths.amdcs(), None);
+        for (start, end, cause) in decisions.lost.drain(..) {
+            for seq in start..=end {
+                let chunk = self.board.get(seq);
+                if closed && chunk.is_some_and(|c| c.transmissions > 1) {
+                    continue;
+                }
+                // What `fast_retransmit.repeat` sends once more brings a SACK, which lets no more go than that
+                // packet: or copies would multiply, where there is a window of them or several paths.
+                let repeats =
+                    |c: &&Outstanding| cause == LossCause::FastRetransmit && c.fast_retransmitted;
+                if let Some(chunk) = chunk.filter(repeats) {
+                    // One packet takes one path.
+                    let elsewhere = *again_on.get_or_insert(chunk.path) != chunk.path;
+                    if elsewhere || chunk.size() > again {
+                        continue;
+                    }
+                    again -= chunk.size();
+                }
+                let path = chunk.map(|c| c.path);
+                let again_lost = chunk.is_some_and(|c| self.is_lost_again(cx, c, cause));
+                // Before anything is taken from the flight: RFC 4015 step 0.
+                if let Some(path) = path
+                    && paths & (1 << path.0) == 0
+                    && self.board.is_in_flight(seq)
+                {
+                    cuts.push(self.cut(cx, path, 0));
+                }
+                let lost = self.lose(cx, seq, cause);
+                paths |= lost;
+                twice |= if again_lost { lost } else { 0 };
+            }
+        }
+        self.decisions = decisions;
+        if paths != 0 {
+            self.start_fast_recovery(cx, paths, cuts);
+        }
+        for i in (0..cx.paths.len()).filter(|i| twice & (1 << i) != 0) {
+            self.lower_again(cx, PathId(i as u8));
+        }
+    }
+
+    /// Declares `seq` lost; returns the bit of its path, 0 if it was not in flight.
+    pub(super) fn lose(&mut self, cx: &mut Context<'_>, seq: u64, cause: LossCause) -> u32 {
+        let now = cx.now;
+        if !self.board.mark_lost(seq, cause) {
+            return 0;
+        }
+        let Some(chunk) = self.board.get(seq) else { return 0 };
+        let (path, misses) = (chunk.path, chunk.misses);
+        let tsn = Scoreboard::tsn(seq);
+        cx.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
+        cx.journal.stats.lost_chunks[cause.index()] += 1;
+        cx.paths[path].counters.lost_chunks += 1;
+        1 << path.0
+    }
+
+    /// What a spurious loss of `path` would have to give back.
+    fn cut(&self, cx: &Context<'_>, path: PathId, timeouts: u32) -> Cut {
+        let p = &cx.paths[path];
+        let flight = self.board.flight(path);
+        let pipe_prev = flight.max(p.window.ssthresh());
+        Cut { path, pipe_prev, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
+    }
+
+    //= RFC 9260 7.2.4-5
+    /// RFC 9260 §7.2.4 rules 2, 3 and 6.
+    fn start_fast_recovery(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: u32,
+        mut cuts: SmallVec<[Cut; 2]>,
+    ) {
+        // Each path has a Fast Recovery of its own with concurrent transfer, otherwise the
+        // association has one.
+        let concurrent = cx.is_concurrent();
+        let recovering = |p: &Path| p.window.is_recovering();
+        let paths = if concurrent {
+            let fresh = cx.paths.iter().filter(|p| !recovering(p));
+            paths & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
+        } else if cx.paths.in_fast_recovery() {
+            0
+        } else {
+            paths
+        };
+        if paths == 0 {
+            return; // What is marked leaves as cwnd allows; cwnd is not cut again.
+        }
+        let (cumulative, highest) = (self.board.cumulative(), self.board.next_seq() - 1);
+        let recovery = &mut self.recovery;
+        cuts.retain(|cut| paths & (1 << cut.path.0) != 0);
+        recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
+        if let Some(dynamic) = &mut recovery.dynamic_rto_min {
+            dynamic.on_fast_retransmit();
+        }
+        if let Some(probe) = &mut recovery.probe {
+            probe.reset();
+        }
+        let profile = cx.profile();
+        for i in 0..cx.paths.len() {
+            if paths & (1 << i) != 0 {
+                let path = PathId(i as u8);
+                self.cut_window(cx, path);
+                if profile.prr.enabled && profile.fast_retransmit.fast_recovery {
+                    cx.paths[path].window.begin_reduction();
+                }
+            }
+        }
+        self.retransmit_now(profile);
+        cx.journal.stats.fast_recoveries += 1;
+        if profile.fast_retransmit.fast_recovery {
+            for p in cx.paths.iter_mut().filter(|p| !concurrent || paths & (1 << p.id.0) != 0) {
+                p.window.enter_recovery(highest);
+            }
+        }
+    }
+
+    /// A retransmission of this recovery is lost, which nothing but RACK sees.
+    fn is_lost_again(&self, cx: &Context<'_>, chunk: &Outstanding, cause: LossCause) -> bool {
+        cause == LossCause::Rack
+            && chunk.transmissions > 1
+            && cx.paths[chunk.path].window.is_lost_again(chunk.last_sent)
+    }
+
+    /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
+    fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        let p = &mut cx.paths[path];
+        p.window.lower_again(now, p.mtu.pmdcs());
+        cx.spare_window(path);
+        self.trace_window(cx, path, WindowCause::Loss);
+    }
+
+    fn cut_window(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        cx.paths[path].window.on_loss(now);
+        self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
+        cx.spare_window(path);
+        self.trace_window(cx, path, WindowCause::Loss);
+    }
+
+    /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
+    pub(super) fn end_fast_recovery(&mut self, cx: &mut Context<'_>) {
+        let concurrent = cx.is_concurrent();
+        for i in 0..cx.paths.len() {
+            let path = PathId(i as u8);
+            let board = &self.board;
+            let reached = |exit: u64| {
+                if concurrent {
+                    // The Cumulative TSN Ack Point that the path would have for itself.
+                    board.earliest(path).is_none_or(|earliest| earliest > exit)
+                } else {
+                    board.cumulative() >= exit
+                }
+            };
+            if !cx.paths[path].window.leave_recovery(reached) {
+                continue;
+            }
+            if cx.paths[path].window.end_reduction() {
+                // By now the path is measured better.
+                cx.spare_window(path);
+                self.trace_window(cx, path, WindowCause::RateReduction);
+            }
+            cx.restore_floor(path);
+        }
+    }
+
+    /// T3-rtx of `path` is about to cut its window.
+    pub(super) fn note_timeout(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let timeouts = cx.paths[path].t3.in_a_row();
+        let cut = self.cut(cx, path, timeouts);
+        let board = &self.board;
+        let (cumulative, highest) = (board.cumulative(), board.next_seq() - 1);
+        let recovering = cx.paths.in_fast_recovery();
+        // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
+        // another one carries would make every timeout look spurious.
+        let readable = !cx.is_concurrent();
+        let spurious = &mut self.recovery.spurious;
+        if readable {
+            spurious.on_timeout(cumulative, highest, recovering);
+        }
+        spurious.begin(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
+    }
+
+    /// Nothing was lost: what the loss cost is given back (RFC 4015; Ladha et al. §5).
+    fn respond(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome, verdict: &Verdict) {
+        let now = cx.now;
+        let Verdict { episode, by } = verdict;
+        let timeout = episode.trigger == Trigger::Timeout;
+        let stats = &mut cx.journal.stats;
+        if timeout {
+            stats.spurious_timeouts += 1;
+        } else {
+            stats.spurious_fast_retransmits += 1;
+            self.recovery.on_spurious_loss();
+        }
+        let profile = cx.profile();
+        for cut in &episode.cuts {
+            let (path, by) = (cut.path, *by);
+            let counters = &mut cx.paths[path].counters;
+            if timeout {
+                counters.spurious_timeouts += 1;
+            } else {
+                counters.spurious_fast_retransmits += 1;
+            }
+            cx.journal.trace(now, || TraceEvent::Spurious { path, timeout, by });
+        }
+        if !profile.spurious_response.enabled {
+            return;
+        }
+        if timeout {
+            // Step 8: resume with previously unsent data.
+            for seq in self.board.restore_lost(episode.highest) {
+                let Some(chunk) = self.board.get(seq) else { continue };
+                self.recovery.on_restored(chunk.path, seq, chunk.last_sent);
+            }
+            for cut in &episode.cuts {
+                cx.paths[cut.path].window.allow_more();
+            }
+            let granularity = profile.rto.granularity();
+            let adaption = episode.cuts.first();
+            self.timer_adaption =
+                adaption.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
+        } else {
+            for path in cx.paths.iter_mut() {
+                path.window.abandon_recovery();
+            }
+        }
+        for cut in &episode.cuts {
+            let flight = self.board.flight(cut.path);
+            let p = &mut cx.paths[cut.path];
+            p.window.abandon_reduction();
+            let control = p.window.control_mut();
+            let before = (control.cwnd(), control.ssthresh());
+            let (initial, acked) = (control.initial_window(), outcome.newly_acked);
+            let response = &profile.spurious_response;
+            let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
+            control.set_window(cwnd, ssthresh);
+            self.trace_window(cx, cut.path, WindowCause::Undo);
+        }
+    }
+
+    /// From when on a chunk in flight may be sent again on `path` although that is perhaps in vain
+    /// ([`budget`](crate::recovery::budget)); `None`: not before RFC 9260 would.
+    pub(super) fn guess_at(&self, cx: &Context<'_>, path: PathId, seq: u64) -> Option<Time> {
+        let now = cx.now;
+        let recovery = &self.recovery;
+        if !recovery.budget.is_enabled() {
+            return Some(now);
+        }
+        let chunk = self.board.get(seq)?;
+        if !cx.paths[path].calm.is_calm() || !recovery.budget.affords() {
+            return None;
+        }
+        let Path { rtt, calm, .. } = &cx.paths[path];
+        let behind_repair = calm.behind_repair(recovery.budget.knows_repairs())?;
+        let longest = recovery.overdue.longest(path)?.max(rtt.srtt()?).max(behind_repair);
+        let late = longest + cx.profile().rto.granularity();
+        let pending = recovery.budget.answer_due(now, seq, late + 4 * rtt.rttvar());
+        Some(pending.unwrap_or(now).max(chunk.last_sent + late))
+    }
+
+    /// Whether a budget that is kept finds no queue on `path`.
+    pub(super) fn is_calm(&self, cx: &Context<'_>, path: PathId) -> bool {
+        !self.recovery.budget.is_enabled() || cx.paths[path].calm.is_calm()
+    }
+}

@@ -1,0 +1,114 @@
+//! What may be sent now, and where (RFC 9260 §6.1, §6.4): windows, bursts, Nagle, room in a packet.
+
+use tresse_wire::{DATA_HEADER_LEN, TIMESTAMP_CHUNK_LEN, data_chunk_len};
+
+use super::{Context, Sender};
+use crate::event::LossCause;
+use crate::path::scheduler::PathView;
+use crate::path::{Path, PathId, Paths};
+use crate::scoreboard::Outstanding;
+use crate::state::State;
+
+impl Sender {
+    /// F-RTO waits for a SACK. If none can come it waits for nothing.
+    pub(super) fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
+        self.recovery.spurious.holds_retransmissions()
+            && (self.board.total_flight() > 0
+                || self.permits.retransmits_now()
+                || self.may_send_new_somewhere(cx))
+    }
+
+    //= RFC 9260 6.4-4 6.4-5
+    /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
+    pub(super) fn retransmission_path(
+        &self,
+        cx: &Context<'_>,
+        views: &[PathView],
+        chunk: &Outstanding,
+    ) -> PathId {
+        let last = chunk.path;
+        if cx.is_concurrent() {
+            return self.concurrent_retransmission_path(cx, views, chunk);
+        }
+        match chunk.cause {
+            Some(LossCause::Timeout) => cx.paths.alternate(last),
+            // §7.3: a path that says what fits through it works, and takes it in fragments.
+            Some(LossCause::PathFailure) if cx.paths[last].usable() => last,
+            // RFC 2960 §6.4 made no difference.
+            Some(_) if cx.profile().fast_retransmit.alternate_path => cx.paths.alternate(last),
+            _ if cx.paths[last].preferred() => last,
+            _ => cx.paths.data_path(),
+        }
+    }
+
+    //= RFC 9260 6.9-7
+    /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
+    pub(super) fn max_payload(&self, paths: &Paths) -> usize {
+        paths.amdcs() - DATA_HEADER_LEN - self.timestamp_len()
+    }
+
+    /// Bytes for chunks in one packet on `path`.
+    pub(crate) fn room_for_chunks(&self, path: &Path) -> usize {
+        path.pmdcs() - self.timestamp_len()
+    }
+
+    const fn timestamp_len(&self) -> usize {
+        if self.extensions.timestamp { TIMESTAMP_CHUNK_LEN } else { 0 }
+    }
+
+    //= RFC 9260 6.1-10 6.1-11 6.1-12 7.2-1 7.2-2 7.2.1-4
+    /// §6.1 B: a packet may breach cwnd if flight has not reached it.
+    pub(super) fn cwnd_allows(&self, cx: &Context<'_>, path: PathId) -> bool {
+        // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
+        // address until the endpoint receives acknowledgement".
+        let flight = self.board.flight(path);
+        let more = !cx.paths[path].window.is_one_packet() && !cx.is_held_back(path);
+        flight == 0 || (more && flight < cx.window(path))
+    }
+
+    /// After a timeout new chunks fill the one packet up, in packets of their own.
+    pub(super) fn fills_lone_packet(&self, cx: &Context<'_>, path: PathId) -> bool {
+        cx.paths[path].window.is_one_packet() && cx.profile().congestion.fill_packet_after_timeout
+    }
+
+    /// Whether a chunk with `len` bytes of user data still has room there.
+    pub(super) fn fits_lone_packet(&self, cx: &Context<'_>, path: PathId, len: usize) -> bool {
+        let flight = self.board.flight(path) + data_chunk_len(len);
+        flight <= cx.window(path).min(cx.paths[path].pmdcs()) && !cx.is_held_back(path)
+    }
+
+    //= RFC 9260 6.1-17
+    /// Whether a packet may begin with a new chunk on `path`.
+    pub(super) fn may_send_new(&self, cx: &Context<'_>, path: PathId) -> bool {
+        let Some(len) = self.queue.next_len(self.max_payload(cx.paths)) else { return false };
+        //= RFC 9260 6.1-2 6.1-3
+        // §6.1 A: no new data beyond the peer's window, except zero window probes.
+        let window =
+            len <= self.peer_window() || self.zero_window.may_probe(self.board.total_flight());
+        let fills = self.fills_lone_packet(cx, path) && self.fits_lone_packet(cx, path, len);
+        let cwnd = fills || self.cwnd_allows(cx, path);
+        let cwnd = (cwnd || self.permits.has_extra()) && self.share_allows(cx, path);
+        let p = &cx.paths[path];
+        // Pacing does away with bursts by itself.
+        let burst = p.bursts.has_credit() || (p.bursts.is_paced() && cx.is_concurrent());
+        // Once the application shuts down, it can add nothing that would be worth waiting for.
+        window && cwnd && burst && !(cx.state == State::Established && self.nagle_holds(cx))
+    }
+
+    //= RFC 9260 6.1-9
+    /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
+    /// §4.2.3.4), unless the application turned that off.
+    fn nagle_holds(&self, cx: &Context<'_>) -> bool {
+        // Without bundling a packet would not become any fuller.
+        if cx.config.no_delay || !cx.config.bundling || self.board.total_flight() == 0 {
+            return false;
+        }
+        let queue = &self.queue;
+        // The tail of a message of which the rest has left makes no tinygram of its own: one larger
+        // than a packet leaves whole, as Minshall has it for TCP.
+        if queue.mid_message() {
+            return false;
+        }
+        queue.bytes() + queue.messages() * DATA_HEADER_LEN < self.max_payload(cx.paths)
+    }
+}

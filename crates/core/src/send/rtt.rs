@@ -1,0 +1,73 @@
+//! Round-trip time samples, and RTO after them (RFC 9260 §6.3.1).
+
+use std::time::Duration;
+
+use super::{Context, Sender};
+use crate::event::TraceEvent;
+use crate::path::PathId;
+use crate::recovery::timer::thin_rto_min;
+use crate::scoreboard::LatestAck;
+use crate::time::Time;
+
+impl Sender {
+    //= RFC 9260 6.3.1-4
+    /// RFC 9260 §6.3.1 C4, C5: one sample per round trip, never of a retransmitted chunk.
+    pub(super) fn take_rtt_sample(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        latest: Option<LatestAck>,
+    ) {
+        let now = cx.now;
+        let board = &self.board;
+        if let Some(probe) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
+            let delay = cx.profile().tail_loss_probe.max_sack_delay();
+            if probe.asked {
+                cx.paths[path].rtt.spare_delay(delay);
+            }
+            let delay = if probe.asked { Duration::ZERO } else { delay };
+            // A SACK that was lost makes the round trip of the timed chunk long, and not that of the latest one.
+            // If that was sent again, nothing is known.
+            if let Some(latest) = latest.filter(|latest| latest.transmissions == 1) {
+                let sent = latest.sent.max(probe.sent);
+                cx.paths[path].calm.sample(now, now.since(sent), delay);
+            }
+            self.sample_rtt(cx, path, probe.sent);
+            // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
+            if let Some(adaption) = self.timer_adaption.filter(|a| probe.seq >= a.from) {
+                self.timer_adaption = None;
+                let (srtt, rttvar) = adaption.estimate(now.since(probe.sent));
+                cx.paths[path].rtt.adapt(srtt, rttvar);
+            }
+        }
+    }
+
+    /// Takes a round-trip time sample.
+    pub(crate) fn sample_rtt(&mut self, cx: &mut Context<'_>, path: PathId, sent: Time) {
+        let now = cx.now;
+        let thin = self.is_thin();
+        let profile = cx.profile();
+        let rtt = &mut cx.paths[path].rtt;
+        let sample = rtt.elapsed(sent, now);
+        rtt.sample(sample);
+        cx.paths[path].t3.on_rtt();
+        cx.paths[path].timed.on_rtt(now);
+        let rtt = &mut cx.paths[path].rtt;
+        if let Some(probe) = &mut self.recovery.probe {
+            probe.on_rtt();
+        }
+        let mut min = profile.rto.min();
+        if let Some(dynamic) = &mut self.recovery.dynamic_rto_min {
+            let before = dynamic.rto_min();
+            dynamic.on_rtt(sample, rtt.srtt().unwrap_or(sample));
+            min = dynamic.rto_min();
+            if min != before {
+                cx.journal.trace(now, || TraceEvent::RtoMin { rto_min: min });
+            }
+        }
+        rtt.set_min(thin_rto_min::rto_min(profile, min, thin));
+        rtt.bound();
+        let (srtt, rto) = (rtt.srtt().unwrap_or(sample), rtt.rto());
+        cx.journal.trace(now, || TraceEvent::Rtt { path, sample, srtt, rto });
+    }
+}

@@ -1,0 +1,285 @@
+//! SACK chunks received: facts into the scoreboard, decisions out of the recovery algorithms,
+//! and what follows from both (RFC 9260 §6.2.1, §6.3, §7.2).
+
+use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
+
+use super::{Context, Sender};
+use crate::congestion::AckFacts;
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::PathId;
+use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
+
+/// What a SACK carries beside acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SackMarks {
+    /// TSecr of the packet's TIMESTAMP chunk.
+    pub(super) timestamp_echo: Option<u32>,
+    /// The R bit.
+    pub(super) retransmit_bit: bool,
+    /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
+    pub(super) packets: u8,
+}
+
+/// What an acknowledgement leaves to the association.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effects {
+    /// Nothing: it was not taken.
+    None,
+    /// The peer breaks the protocol: the end.
+    Violation(&'static str),
+    /// It was taken.
+    Taken {
+        /// It acknowledged something new.
+        progress: bool,
+    },
+}
+
+impl Sender {
+    /// A SACK; or an NR-SACK, which has non-renegable blocks.
+    pub(crate) fn on_sack(
+        &mut self,
+        cx: &mut Context<'_>,
+        sack: &Sack<'_>,
+        nr_blocks: GapAckBlocks<'_>,
+        timestamp_echo: Option<u32>,
+    ) -> Effects {
+        let now = cx.now;
+        cx.journal.stats.sacks_received += 1;
+        let duplicates = sack.duplicates().len();
+        let blocks = sack.gap_blocks();
+        let gap_blocks = blocks.len() + nr_blocks.len();
+        self.duplicates.clear();
+        self.duplicates.extend(sack.duplicates().map(|tsn| self.board.unwrap(tsn)));
+        let queue = &mut self.queue;
+        let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut self.outcome);
+        let result = self.board.on_nr_sack(cumulative, blocks, nr_blocks, outcome, |chunk| {
+            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
+        });
+        if let Some(refusal) = self.refuse(cx, result) {
+            return refusal;
+        }
+        cx.journal.stats.duplicates_reported += duplicates as u64;
+        self.room.on_sack(sack.a_rwnd);
+        let newly_acked = self.outcome.newly_acked;
+        cx.journal.trace(now, || TraceEvent::Sacked {
+            cumulative: sack.cumulative_tsn_ack,
+            gap_blocks,
+            duplicates,
+            newly_acked,
+            a_rwnd: sack.a_rwnd,
+        });
+        let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
+        let effects = self.after_acks(cx, SackMarks { timestamp_echo, retransmit_bit, packets });
+        self.resend_dropped_probe(cx);
+        self.watch_window(cx);
+        cx.opportunity();
+        effects
+    }
+
+    //= RFC 9260 3.3.8-2
+    /// The Cumulative TSN Ack of a SHUTDOWN chunk acknowledges too (RFC 9260 §9.2).
+    pub(crate) fn on_cumulative_ack(&mut self, cx: &mut Context<'_>, cumulative: Tsn) -> Effects {
+        self.duplicates.clear();
+        let queue = &mut self.queue;
+        let result = self.board.on_cumulative_ack(cumulative, &mut self.outcome, |chunk| {
+            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
+        });
+        if let Some(refusal) = self.refuse(cx, result) {
+            return refusal;
+        }
+        // A SHUTDOWN has no room for marks: as if it answered a retransmission.
+        let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
+        let effects = self.after_acks(cx, marks);
+        // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
+        self.watch_window(cx);
+        effects
+    }
+
+    /// Judges what the scoreboard made of an acknowledgement; `None` if it is taken.
+    fn refuse(&mut self, cx: &mut Context<'_>, result: Result<(), SackFault>) -> Option<Effects> {
+        match result {
+            Ok(()) => {
+                for seq in &self.outcome.reneged {
+                    let tsn = Scoreboard::tsn(*seq);
+                    cx.journal.stats.reneged += 1;
+                    cx.journal.trace(cx.now, || TraceEvent::Reneged { tsn });
+                }
+                let what = "SACKs take back and repeat what was not sent again";
+                (!self.is_credible(cx)).then_some(Effects::Violation(what))
+            }
+            // §6.2.1 D i: drop it.
+            Err(SackFault::Stale) => Some(Effects::None),
+            Err(SackFault::Unsent) => {
+                //= RFC 9260 12.4-4
+                // An optimistic or broken receiver: nothing it says can be relied on any more.
+                Some(Effects::Violation("a TSN that was never sent is acknowledged"))
+            }
+            Err(SackFault::MalformedGap) => {
+                cx.journal.stats.malformed_chunks += 1;
+                Some(Effects::None)
+            }
+        }
+    }
+
+    /// Counts SACKs that contradict those before without telling anything new; `false` after too many.
+    ///
+    /// RFC 9260 §6.2 lets a receiver drop what it acknowledged beyond a gap, as often as it is short of
+    /// memory; but then that is sent again before it is acknowledged again. A SACK that comes late
+    /// looks like a lie too: of those, no more are on the way than chunks are outstanding.
+    fn is_credible(&mut self, cx: &mut Context<'_>) -> bool {
+        let outcome = &self.outcome;
+        if outcome.newly_acked > 0 {
+            self.contradictions = 0;
+        } else if outcome.contradictions > 0 {
+            cx.journal.stats.contradictory_sacks += 1;
+            self.contradictions += 1;
+            let limit = cx.profile().limits.contradictory_sacks;
+            let on_the_way = self.board.len();
+            if limit > 0 && self.contradictions > on_the_way.max(limit as usize) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn after_acks(&mut self, cx: &mut Context<'_>, marks: SackMarks) -> Effects {
+        let now = cx.now;
+        let outcome = std::mem::take(&mut self.outcome);
+        if outcome.newly_acked > 0 {
+            self.renew_patience(cx);
+            self.zero_window.on_progress();
+        }
+        self.zero_window.on_answer();
+        self.permits.on_sack();
+        let cumulative = self.board.cumulative();
+        let in_recovery = cx.paths.in_fast_recovery();
+        self.end_fast_recovery(cx);
+        self.recovery.thin.on_sack(cumulative, outcome.has_gaps);
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            let path = PathId(i as u8);
+            if ack.chunks > 0 {
+                cx.paths[path].reachability.owes_from(now);
+                cx.paths[path].window.allow_more();
+                cx.paths[path].t3.on_ack();
+                //= RFC 7829 3.2-17 3.2-18
+                // §8.2: the ack of what was sent again on another path may belong to either: it
+                // does not count. RFC 7829 §3.2 rule 10: chunks "that have been transmitted to one
+                // destination address only MUST clear the error counter".
+                if let Some(sent) = ack.unambiguous {
+                    cx.path_answered(path, sent);
+                    cx.paths[path].address.on_ack(sent);
+                }
+                self.take_rtt_sample(cx, path, ack.latest);
+            }
+        }
+        let next = self.board.next_seq();
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            cx.watch_queue(PathId(i as u8), ack, next);
+        }
+        //= RFC 9260 7.2.4-6
+        let verdict = self.recover(cx, &outcome, marks, in_recovery);
+        for (i, ack) in outcome.paths.iter().enumerate() {
+            // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
+            if ack.chunks > 0 && !verdict {
+                self.grow_window(cx, PathId(i as u8), ack.bytes, &outcome);
+            }
+        }
+        self.act_on_losses(cx);
+        self.reschedule(cx);
+        self.update_timers(cx, &outcome);
+        let progress = outcome.newly_acked > 0;
+        self.outcome = outcome;
+        if self.board.is_empty() {
+            self.zero_window.stop_probing();
+        }
+        Effects::Taken { progress }
+    }
+
+    //= RFC 9260 7.2.1-9
+    pub(super) fn grow_window(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        bytes: usize,
+        outcome: &AckOutcome,
+    ) {
+        let flight = self.board.flight(path);
+        let cuc = cx.is_concurrent() && cx.profile().multipath.cwnd_update;
+        let p = &mut cx.paths[path];
+        if p.window.reduce(bytes, flight, p.mtu.max_packet()) {
+            self.trace_window(cx, path, WindowCause::RateReduction);
+            return;
+        }
+        // CUC: as if the path had a Cumulative TSN Ack Point of its own.
+        let cumulative_advanced = if cuc {
+            outcome.paths[usize::from(path.0)].earliest
+        } else {
+            outcome.cumulative_advanced
+        };
+        let before = p.window.cwnd();
+        let flight_before = p.window.flight_at_send();
+        let in_fast_recovery = p.window.is_recovering();
+        self.tell_control(cx, path, |control, coupled| {
+            control.on_ack(&AckFacts {
+                bytes,
+                flight_before,
+                cumulative_advanced,
+                in_fast_recovery,
+                all_acked: flight == 0,
+                coupled,
+            });
+        });
+        if cx.paths[path].window.cwnd() != before {
+            self.trace_window(cx, path, WindowCause::Growth);
+        }
+    }
+
+    pub(super) fn trace_window(&mut self, cx: &mut Context<'_>, path: PathId, cause: WindowCause) {
+        let now = cx.now;
+        let window = &cx.paths[path].window;
+        let (cwnd, ssthresh) = (window.cwnd(), window.ssthresh());
+        let flight = self.board.flight(path);
+        cx.journal.trace(now, || TraceEvent::Window { path, cwnd, ssthresh, flight, cause });
+    }
+
+    /// The window opened while probes are outstanding, or what was sent again after a timeout: the
+    /// receiver had to drop them (RFC 9260 §6.2), so they leave again now and not after a
+    /// backed-off T3-rtx.
+    fn resend_dropped_probe(&mut self, cx: &mut Context<'_>) {
+        let board = &self.board;
+        let first = board.cumulative() + 1;
+        let closed = self.is_window_closed() || board.get(first).is_none();
+        if !self.zero_window.is_probing() || closed {
+            return;
+        }
+        self.zero_window.stop_probing();
+        let probe = |seq: &u64| {
+            *seq == first || board.get(*seq).is_some_and(|chunk| chunk.transmissions > 1)
+        };
+        let mut dropped = Vec::new();
+        for path in cx.paths.iter() {
+            board.for_each_in_flight(path.id, |seq| dropped.extend(Some(seq).filter(probe)));
+        }
+        for seq in dropped {
+            self.lose(cx, seq, LossCause::ZeroWindowProbe);
+        }
+    }
+
+    /// Notices a closed window (RFC 9260 §6.1 A).
+    pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        let rto = cx.paths[cx.paths.data_path()].rto();
+        let max_payload = cx.paths.amdcs() - tresse_wire::DATA_HEADER_LEN;
+        let closed = self.queue.next_len(max_payload).is_some_and(|len| len > self.peer_window());
+        //= RFC 9260 6.1-4
+        let idle = self.board.total_flight() == 0 && self.board.first_lost().is_none();
+        if !closed {
+            self.zero_window.on_open();
+        } else if idle && self.room.is_half_open() {
+            // A chunk larger than half the peer's buffer.
+            self.zero_window.on_narrow();
+        } else if idle {
+            self.zero_window.on_closed(now, rto, cx.profile().rto.max());
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Paths that stop answering ([`silent_path`](crate::recovery::silent_path)).
+
+use smallvec::SmallVec;
+
+use super::{Context, Sender};
+use crate::config::AssociationConfig;
+use crate::event::LossCause;
+use crate::path::{Path, PathId, Paths};
+use crate::profile::Profile;
+use crate::recovery::silent_path::PathFacts;
+use crate::state::State;
+use crate::time::Time;
+
+/// Paths that are to be asked by a heartbeat.
+pub(crate) type Silent = SmallVec<[PathId; 4]>;
+
+impl Sender {
+    fn watches_silence(&self, paths: &Paths, config: &AssociationConfig, state: State) -> bool {
+        // §8.3: no HEARTBEAT before the association is established, where T1-cookie is in charge. A peer
+        // that keeps its window closed answers, and nothing can leave over another path.
+        state.may_send_data()
+            && paths.are_concurrent(config)
+            && config.profile.multipath.silent_path
+            && !self.is_window_closed()
+    }
+
+    fn silence_facts(&self, p: &Path) -> PathFacts {
+        let flight = self.board.flight(p.id);
+        PathFacts {
+            srtt: p.rtt.srtt(),
+            rttvar: p.rtt.rttvar(),
+            in_flight: flight > 0,
+            one_packet: flight <= p.mtu.max_packet(),
+            answered: p.reachability.answered(),
+        }
+    }
+
+    fn silence_deadline_of(&self, p: &Path, profile: &Profile) -> Option<Time> {
+        let delay = profile.tail_loss_probe.max_sack_delay();
+        // Only its HEARTBEAT can bring it back.
+        if p.reachability.is_silent() || !p.settings.heartbeats {
+            None
+        } else {
+            self.silence_facts(p).deadline(delay)
+        }
+    }
+
+    /// When the next path will have been silent for too long.
+    pub(super) fn silence_deadline(
+        &self,
+        paths: &Paths,
+        config: &AssociationConfig,
+        state: State,
+    ) -> Option<Time> {
+        if !self.watches_silence(paths, config, state) {
+            return None;
+        }
+        paths.iter().filter_map(|p| self.silence_deadline_of(p, &config.profile)).min()
+    }
+
+    /// Takes what is in flight off the paths that have been silent for too long. Returns those that are to be
+    /// asked whether they are alive.
+    pub(super) fn leave_silent_paths(&mut self, cx: &mut Context<'_>) -> Silent {
+        let now = cx.now;
+        let mut asked = Silent::new();
+        for i in 0..cx.paths.len() {
+            let path = PathId(i as u8);
+            let p = &cx.paths[path];
+            if self.silence_deadline_of(p, cx.profile()).is_none_or(|at| at > now) {
+                continue;
+            }
+            let since = p.reachability.answered();
+            let vouches =
+                |p: &Path| p.id != path && p.preferred() && self.silence_facts(p).vouches(since);
+            let alive = cx.paths.iter().any(vouches);
+            if alive {
+                self.leave_silent_path(cx, path);
+                asked.extend(Some(path).filter(|_| cx.paths[path].heartbeat.outstanding.is_none()));
+            } else {
+                // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
+                cx.paths[path].reachability.owes_from(now);
+            }
+        }
+        asked
+    }
+
+    fn leave_silent_path(&mut self, cx: &mut Context<'_>, path: PathId) {
+        cx.paths[path].reachability.fall_silent();
+        for seq in self.in_flight(path) {
+            self.lose(cx, seq, LossCause::Rescheduled);
+        }
+        cx.opportunity();
+    }
+}

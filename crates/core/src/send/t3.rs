@@ -1,0 +1,181 @@
+//! T3-rtx: when it starts, and what its expiration means (RFC 9260 §6.3.2, §6.3.3).
+
+use std::time::Duration;
+
+use super::{Context, Expiry, Sender};
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::PathId;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::timer::{rto_restart, thin_no_backoff};
+use crate::scoreboard::AckOutcome;
+use crate::time::Time;
+
+/// An expiration of T3-rtx, for who counts errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expired {
+    path: PathId,
+    /// When the earliest chunk was sent.
+    sent: Time,
+    /// RFC 9260 would not have sent it again yet.
+    early: bool,
+    excused: bool,
+    error: bool,
+    path_error: bool,
+}
+
+impl Expired {
+    /// The peer has answered, and keeps its window closed: that is no error.
+    pub(crate) const fn is_excused(&self) -> bool {
+        self.excused
+    }
+
+    /// It is an error of the association.
+    pub(crate) const fn is_error(&self) -> bool {
+        self.error
+    }
+
+    /// It is an error of its path.
+    pub(crate) const fn is_path_error(&self) -> bool {
+        self.path_error
+    }
+
+    /// When the earliest chunk on the path was sent.
+    pub(crate) const fn sent(&self) -> Time {
+        self.sent
+    }
+}
+
+impl Sender {
+    /// RFC 9260 §6.3.2 R2 to R4.
+    pub(super) fn update_timers(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
+        for i in 0..cx.paths.len() {
+            let path = PathId(i as u8);
+            let outstanding = self.board.earliest(path).is_some();
+            let earliest = outcome.paths.get(i).is_some_and(|p| p.earliest);
+            match t3_rtx::after_sack(outstanding, earliest, cx.paths[path].t3.is_running()) {
+                TimerAction::Keep => {}
+                TimerAction::Stop => cx.paths[path].t3.stop(),
+                TimerAction::Restart => self.restart_t3(cx, path),
+            }
+        }
+    }
+
+    /// Starts T3-rtx anew because of a SACK, with the age of what is outstanding (RFC 7765).
+    fn restart_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        let parameters = &cx.profile().rto_restart;
+        let board = &self.board;
+        let earliest = board.earliest(path).and_then(|seq| board.get(seq));
+        if !parameters.enabled || self.zero_window.is_probing() {
+            self.arm_t3(cx, path);
+            return;
+        }
+        let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
+        let packets = board.packets_outstanding() + self.queue.messages();
+        let granularity = cx.profile().rto.granularity();
+        let rto = cx.paths[path].rto();
+        let wait = rto_restart::wait(parameters, rto, age, packets, granularity);
+        let at = cx.paths[path].rtt.expiry(now, now + wait);
+        cx.paths[path].t3.start(at);
+        cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+    }
+
+    //= RFC 9260 6.1-21 6.3.3-1
+    pub(super) fn arm_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        let undoubled = cx.paths[path].t3.take_undoubled(now);
+        let rto = undoubled.unwrap_or(cx.paths[path].rto());
+        // A probe of a closed window is owed an answer like anything else.
+        let mut wait = cx.start_patience(path, rto);
+        if self.zero_window.is_probing() {
+            wait = self.zero_window.wait(rto, cx.profile().rto.max());
+        }
+        let at = cx.paths[path].rtt.expiry(now, now + wait);
+        cx.paths[path].t3.start(at);
+        cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+    }
+
+    //= RFC 6951 5.5-2
+    /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
+    pub(crate) fn on_t3(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Expired> {
+        let now = cx.now;
+        let board = &self.board;
+        let earliest = board.earliest(path).filter(|_| cx.may_send_data())?;
+        let sent = board.get(earliest).map(|chunk| chunk.last_sent)?;
+        let early = self.early_until(cx).filter(|_| !cx.has_refuge(path));
+        let guess_at = self.guess_at(cx, path, earliest);
+        if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
+            && at > now
+        {
+            cx.paths[path].t3.start(at);
+            cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
+            return None;
+        }
+        let profile = cx.profile();
+        cx.journal.stats.timeouts += 1;
+        cx.paths[path].t3.on_expired();
+        let closed = self.is_window_closed();
+        let Expiry { closed, probe_answered } = self.zero_window.on_timeout(closed);
+        if !probe_answered {
+            let thin = self.is_thin();
+            let p = &mut cx.paths[path];
+            p.t3.on_unanswered();
+            p.window.abandon_reduction();
+            self.note_timeout(cx, path);
+            let p = &mut cx.paths[path];
+            if guess_at.is_some() && thin_no_backoff::keeps_rto(profile, thin, p.t3.in_a_row()) {
+                p.t3.on_spared(self.board.next_seq() - 1);
+            } else {
+                // E2
+                p.t3.on_doubled(now, profile.t3_rtx.backs_off_late.then(|| p.rtt.rto()));
+                p.rtt.back_off(profile);
+            }
+        }
+        let error = cx.is_error();
+        let rto = cx.paths[path].rto();
+        cx.journal.trace(now, || TraceEvent::TimerExpired { path, rto });
+        if probe_answered {
+            // Nor does probing affect cwnd; the probes alone become rarer.
+            self.zero_window.back_off();
+        } else {
+            // E1
+            let again = cx.paths[path].t3.in_a_row() > 1;
+            self.tell_control(cx, path, |control, coupled| control.on_timeout(again, &coupled));
+            cx.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
+            self.trace_window(cx, path, WindowCause::Timeout);
+        }
+        let excused = probe_answered || closed;
+        if excused {
+            self.renew_patience(cx);
+        }
+        let path_error = !excused && cx.is_path_error(path, sent, error);
+        Some(Expired { path, sent, early: early.is_some(), excused, error, path_error })
+    }
+
+    /// What an expiration that was accounted for means for what is outstanding.
+    pub(crate) fn lose_expired(&mut self, cx: &mut Context<'_>, expired: &Expired) {
+        let Expired { path, sent, early, .. } = *expired;
+        let now = cx.now;
+        self.recovery.on_timeout();
+        let concurrent = cx.is_concurrent();
+        for p in cx.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
+            p.window.abandon_recovery();
+        }
+        cx.paths[path].timed.cancel();
+        //= RFC 9260 6.3.3-2
+        // E3: everything outstanding on the path is lost; one packet of it leaves at once.
+        for seq in self.in_flight(path) {
+            // RFC 8985 §6.3: what was sent just now is not lost yet. What left with the earliest chunk, in
+            // one packet perhaps, shares its fate.
+            let left = self.board.get(seq).map_or(now, |c| c.last_sent);
+            if left == sent || !self.recovery.spares(now, path, left) {
+                let lost = self.lose(cx, seq, LossCause::Timeout) != 0;
+                if lost && early {
+                    self.recovery.budget.on_early_timeout(seq);
+                }
+            }
+        }
+        self.retransmit_now(cx.profile());
+        cx.opportunity();
+    }
+}

@@ -1,0 +1,107 @@
+//! Timers of the sending half, but for T3-rtx.
+
+use std::time::Duration;
+
+use super::{Context, Sender};
+use crate::config::AssociationConfig;
+use crate::path::Paths;
+use crate::recovery::TimerFacts;
+use crate::recovery::timer::thin_no_backoff;
+use crate::send::silence::Silent;
+use crate::state::State;
+use crate::time::Time;
+
+impl Sender {
+    /// When the window of the peer is probed, if it is closed.
+    pub(crate) const fn probe_deadline(&self) -> Option<Time> {
+        self.zero_window.deadline()
+    }
+
+    /// The earliest of the other deadlines.
+    pub(crate) fn deadline(
+        &self,
+        paths: &Paths,
+        config: &AssociationConfig,
+        state: State,
+    ) -> Option<Time> {
+        let deadlines = [
+            self.recovery.deadline(),
+            self.tail_probe_deadline(paths),
+            paths.pacing_deadline(),
+            self.silence_deadline(paths, config, state),
+            self.queue.deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Runs what is due. Returns the paths that are to be asked by a heartbeat.
+    pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) -> Silent {
+        let now = cx.now;
+        let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
+        if due(self.zero_window.deadline()) {
+            self.zero_window.on_timer();
+            cx.opportunity();
+        }
+        if due(self.recovery.deadline()) || due(self.tail_probe_deadline(cx.paths)) {
+            self.on_recovery_timer(cx);
+        }
+        let silent = if due(self.silence_deadline(cx.paths, cx.config, cx.state)) {
+            self.leave_silent_paths(cx)
+        } else {
+            Silent::new()
+        };
+        if due(cx.paths.pacing_deadline()) {
+            for path in cx.paths.iter_mut() {
+                path.bursts.wake();
+            }
+        }
+        silent
+    }
+
+    /// Timers of the recovery algorithms (RFC 8985 §6.2 step 5, §7.3).
+    fn on_recovery_timer(&mut self, cx: &mut Context<'_>) {
+        let (now, profile) = (cx.now, cx.profile());
+        let new_data_ready = self.new_data_ready(cx);
+        let path = cx.paths.data_path();
+        let probe_due = self.tail_probe_deadline(cx.paths).is_some_and(|at| at <= now);
+        let earliest = self.board.earliest(path);
+        let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
+        let t3_due = cx.paths[path].t3.is_due(now);
+        let mut decisions = std::mem::take(&mut self.decisions);
+        decisions.clear();
+        let p = &cx.paths[path];
+        let overdue = &self.recovery.overdue;
+        let round_trip = p
+            .rtt
+            .srtt()
+            .map_or(Duration::ZERO, |srtt| overdue.age(path, Some(srtt), Duration::ZERO, 0.0));
+        let facts = TimerFacts { now, board: &self.board, new_data_ready, round_trip };
+        self.recovery.on_deadline(&facts, &mut decisions);
+        if probe_due && let Some(probe) = &mut self.recovery.probe {
+            match guess_at {
+                Some(at) if at <= now => probe.on_deadline(&facts, &mut decisions),
+                at => probe.put_off(at),
+            }
+            if decisions.probe.is_some() || decisions.probes_new {
+                let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
+                let in_a_row = p.t3.in_a_row().saturating_add(1);
+                if t3_due && !thin_no_backoff::keeps_rto(profile, thin, in_a_row) {
+                    // RFC 9260 §6.3.3 E2: the probe stands for this expiration.
+                    p.rtt.back_off(profile);
+                }
+                // RFC 8985 §7.3: T3-rtx is the last resort, should the probe fail.
+                self.arm_t3(cx, path);
+            }
+        }
+        self.decisions = decisions;
+        self.act_on_losses(cx);
+        cx.opportunity();
+    }
+
+    /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2).
+    fn tail_probe_deadline(&self, paths: &Paths) -> Option<Time> {
+        let at = self.recovery.probe.as_ref()?.deadline()?;
+        let t3 = paths[paths.data_path()].t3.deadline();
+        Some(t3.map_or(at, |t3| t3.min(at)))
+    }
+}

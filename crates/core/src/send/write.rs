@@ -1,0 +1,416 @@
+//! Writes DATA chunks: what is lost, what is new, and what rides along (RFC 9260 §6.1, §6.10).
+
+mod bundle;
+
+use std::ops::Range;
+
+use tresse_wire::{DataFlags, PacketWriter, data_chunk_len, padded};
+
+use super::{Context, Sender};
+use crate::event::{LossCause, TraceEvent, WindowCause};
+use crate::path::{PathId, Paths};
+use crate::recovery::Sent;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::timer::tail_loss_probe::NewData;
+use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
+use crate::state::State;
+use crate::streams::send_queue::OutChunk;
+
+/// The packet with DATA that leaves next.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    path: PathId,
+    what: What,
+}
+
+/// What it is for.
+#[derive(Clone, Debug)]
+enum What {
+    /// Lost chunks, from this one on.
+    Lost(u64),
+    New,
+    /// A tail loss probe with this chunk, which is in flight.
+    Probe(u64),
+    /// Copies of these chunks, which another path carries.
+    Copies(Range<u64>),
+}
+
+impl Plan {
+    pub(crate) const fn path(&self) -> PathId {
+        self.path
+    }
+
+    /// It is for lost chunks.
+    pub(crate) const fn is_retransmission(&self) -> bool {
+        matches!(self.what, What::Lost(_))
+    }
+
+    /// It is for chunks in flight.
+    pub(crate) const fn is_copy(&self) -> bool {
+        matches!(self.what, What::Probe(_) | What::Copies(_))
+    }
+}
+
+/// What a packet carried, for timers and counters.
+#[derive(Default)]
+struct Carried {
+    new: u32,
+    retransmitted: u32,
+    /// Chunks in flight, sent once more.
+    copies: u32,
+    cause: Option<LossCause>,
+    restart_t3: bool,
+    /// The last new chunk asks for a SACK at once.
+    asks_for_sack: bool,
+    /// Bytes of DATA chunks.
+    bytes: usize,
+    /// The highest sequence number.
+    highest: u64,
+}
+
+impl Carried {
+    fn is_empty(&self) -> bool {
+        self.new + self.retransmitted + self.copies == 0
+    }
+}
+
+/// A packet with DATA that is being written.
+pub(crate) struct DataPacket<'b> {
+    path: PathId,
+    writer: PacketWriter<'b>,
+    carried: Carried,
+}
+
+impl<'b> DataPacket<'b> {
+    pub(crate) fn new(path: PathId, writer: PacketWriter<'b>) -> DataPacket<'b> {
+        DataPacket { path, writer, carried: Carried::default() }
+    }
+
+    pub(crate) fn writer(&mut self) -> &mut PacketWriter<'b> {
+        &mut self.writer
+    }
+
+    /// No chunk was written yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.carried.is_empty()
+    }
+}
+
+impl Sender {
+    //= RFC 9260 6.1-1
+    /// The next packet with DATA: of lost chunks, which answer on `answer` if given, or of new ones.
+    pub(crate) fn plan(&mut self, cx: &mut Context<'_>, answer: Option<PathId>) -> Option<Plan> {
+        // F-RTO sends new data first, to learn whether the rest is lost at all.
+        let held = self.holds_retransmissions(cx);
+        let now_or_never = self.permits.retransmits_now();
+        let waits = (held || self.permits.rest_waits()) && !now_or_never;
+        let lost = if waits { None } else { self.next_lost(cx, answer, now_or_never) };
+        // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
+        // more it would take that one alone, and the rest would wait for T3-rtx.
+        let closed = self.is_window_closed();
+        let awaited = self.board.cumulative() + 1;
+        if let Some((seq, path)) = lost.filter(|(seq, _)| !closed || *seq == awaited) {
+            self.decay_idle(cx, path);
+            return Some(Plan { path, what: What::Lost(seq) });
+        }
+        if let Some(plan) = self.plan_probe().or_else(|| self.plan_redundant(cx)) {
+            return Some(plan);
+        }
+        //= RFC 9260 6.1-13
+        // §6.1 C: what is lost goes before what is new, if it could take the same path.
+        let waiting = self.board.first_lost().is_some() && !held;
+        if waiting && !cx.is_concurrent() {
+            return None;
+        }
+        self.new_data_path(cx).map(|path| Plan { path, what: What::New })
+    }
+
+    /// Bytes of the first chunk of a packet.
+    pub(crate) fn first_chunk(&self, paths: &Paths, plan: &Plan) -> Option<usize> {
+        if plan.is_retransmission() {
+            let first = self.board.first_lost();
+            first.and_then(|seq| self.board.get(seq)).map(Outstanding::size)
+        } else {
+            self.queue.next_len(self.max_payload(paths)).map(data_chunk_len)
+        }
+    }
+
+    /// Writes the chunks of a packet.
+    pub(crate) fn write(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, plan: &Plan) {
+        match &plan.what {
+            What::Lost(seq) => {
+                self.write_lost(cx, packet, *seq);
+                self.permits.on_retransmitted();
+                self.fill_retransmission(cx, packet);
+                if self.board.first_lost().is_none() && self.may_send_new(cx, plan.path) {
+                    self.write_new(cx, packet);
+                }
+            }
+            What::New => {
+                self.bundle_before_new(cx, packet);
+                self.write_new(cx, packet);
+            }
+            What::Probe(seq) => self.write_probe(cx, packet, *seq),
+            What::Copies(seqs) => self.write_redundant(cx, packet, seqs),
+        }
+    }
+
+    /// Adds chunks to a packet with COOKIE ECHO, or with other control chunks.
+    pub(crate) fn write_beside(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
+        // §6.1 C: what left with a lost COOKIE ECHO goes before what is new.
+        if let Some(seq) = self.board.first_lost() {
+            self.write_lost(cx, packet, seq);
+        }
+        if self.board.first_lost().is_none() {
+            self.write_new(cx, packet);
+        }
+    }
+
+    /// Nothing leaves any more: what Max.Burst left is not saved up (§6.1 D).
+    pub(crate) fn end_opportunity(&mut self, cx: &mut Context<'_>) {
+        self.note_blocking(cx);
+        for path in cx.paths.iter_mut() {
+            path.bursts.expire();
+        }
+        self.permits.expire();
+    }
+
+    /// §7.2.1: cwnd decays while nothing is sent on an address.
+    pub(super) fn decay_idle(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        let p = &mut cx.paths[path];
+        if self.board.flight(path) == 0 && p.window.decay(now, p.rtt.rto()) {
+            self.trace_window(cx, path, WindowCause::Idle);
+        }
+    }
+
+    /// Writes lost chunks, the one numbered `from` first.
+    fn write_lost(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, from: u64) {
+        let max = cx.paths[packet.path].mtu.max_packet();
+        // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
+        let always_first = cx.may_send_data();
+        let views = self.retransmission_views(cx);
+        let closed = self.is_window_closed();
+        let mut next = Some(from);
+        while let Some(seq) = next {
+            let Some(chunk) = self.board.get(seq) else { break };
+            debug_assert_eq!(chunk.state, ChunkState::Lost);
+            let first = packet.carried.retransmitted == 0;
+            let fits = packet.writer.len() + chunk.size() <= max || (first && always_first);
+            if !fits || (closed && !first) {
+                break;
+            }
+            if !first && self.retransmission_path(cx, &views, chunk) != packet.path {
+                if !cx.is_concurrent() {
+                    break;
+                }
+                next = self.board.next_lost(seq);
+                continue;
+            }
+            let cause = chunk.cause;
+            self.write_again(cx, packet, seq, cause);
+            let path = packet.path;
+            self.recovery.spurious.on_retransmission(cx.now, seq);
+            let eligibility = self.eligibility(cx);
+            self.board.record_retransmission(cx.now, path, seq, eligibility);
+            //= RFC 9260 6.3.1-5
+            // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
+            // With concurrent transfer the order between paths says nothing: the chunk alone.
+            let concurrent = cx.is_concurrent();
+            for p in cx.paths.iter_mut() {
+                let spoilt = |probe: u64| if concurrent { probe == seq } else { probe >= seq };
+                p.timed.spoil(spoilt);
+            }
+            let earliest = self.board.earliest(path) == Some(seq);
+            let running = cx.paths[path].t3.is_running();
+            let action = t3_rtx::after_transmission(cx.profile(), cause, earliest, running);
+            packet.carried.restart_t3 |= action == TimerAction::Restart;
+            packet.carried.retransmitted += 1;
+            next = self.board.next_lost(seq);
+        }
+    }
+
+    /// Writes a chunk once more; the caller records what that means for the scoreboard.
+    fn write_again(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut DataPacket<'_>,
+        seq: u64,
+        cause: Option<LossCause>,
+    ) {
+        let DataPacket { path, writer, carried } = packet;
+        let (now, path) = (cx.now, *path);
+        if carried.is_empty() {
+            self.board.begin_packet();
+        }
+        let Some(chunk) = self.board.get(seq) else { return };
+        let data = &chunk.chunk;
+        let flags = DataFlags {
+            // Ladha et al., Figure 6, rule a.
+            retransmission: self.extensions.retransmit_bit,
+            // What is repaired or probed waits for its SACK.
+            immediate: !matches!(cause, None | Some(LossCause::Bundled | LossCause::Redundant))
+                && cx.profile().sack.ask_when_idle,
+            ..data.flags
+        };
+        let tsn = Scoreboard::tsn(seq);
+        writer.data(tsn, data.stream, data.ssn, data.ppid, flags, &data.payload);
+        carried.bytes += chunk.size();
+        carried.highest = carried.highest.max(seq);
+        carried.cause = carried.cause.or(cause);
+        if let Some(cause) = cause {
+            cx.journal.stats.retransmitted_chunks[cause.index()] += 1;
+            cx.paths[path].counters.retransmitted_chunks += 1;
+        }
+        let (bytes, transmission) = (data.payload.len(), chunk.transmissions + 1);
+        let size = chunk.size();
+        cx.journal.trace(now, || TraceEvent::Sent {
+            tsn: Scoreboard::tsn(seq),
+            path,
+            bytes,
+            transmission,
+            cause,
+        });
+        let end = self.board.next_seq();
+        let (calm, asks) = (self.is_calm(cx, path), false);
+        let sent = Sent { now, path, seq, again: cause, bytes: size, end, calm, asks };
+        self.recovery.on_sent(&sent);
+    }
+
+    //= RFC 9260 6.10-1 6.10-2 6.10-4 6.10-5
+    /// Fills the rest of the packet with new chunks, as rules A and B of §6.1 allow.
+    fn write_new(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
+        let DataPacket { path, writer, carried } = packet;
+        let (now, path) = (cx.now, *path);
+        let max = cx.paths[path].mtu.max_packet().max(padded(writer.len()));
+        let max_payload = self.max_payload(cx.paths);
+        while let Some(len) = self.queue.next_len(max_payload) {
+            let allowed = if carried.new > 0 {
+                !self.fills_lone_packet(cx, path) || self.fits_lone_packet(cx, path, len)
+            } else {
+                self.may_send_new(cx, path)
+            };
+            let window = len <= self.peer_window() || carried.new == 0;
+            if !allowed || !window || writer.len() + data_chunk_len(len) > max {
+                break;
+            }
+            if carried.is_empty() {
+                self.board.begin_packet();
+            }
+            if carried.new > 0 && !cx.config.bundling {
+                break;
+            }
+            let probe = len > self.peer_window();
+            let Some(chunk) = self.queue.next(max_payload) else { break };
+            let OutChunk { stream, ssn, ppid, flags, context, payload } = chunk;
+            let last = self.queue.is_empty();
+            // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
+            let hurry = cx.state == State::ShutdownPending;
+            let (calm, enabled) = (self.is_calm(cx, path), cx.profile().sack.ask_when_idle);
+            let sparse = enabled && self.is_thin();
+            let asks = last && (hurry || (sparse && self.asking.asks(calm)));
+            let seq = self.board.next_seq();
+            let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
+            carried.asks_for_sack = asking.immediate;
+            writer.data(Scoreboard::tsn(seq), stream, ssn, ppid, asking, &payload);
+            let flags = DataFlags { immediate: false, ..flags };
+            let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
+            self.board.record_new(now, path, chunk);
+            self.note_new(cx, path, seq, len, probe, carried);
+            if probe {
+                break;
+            }
+        }
+        let new = u64::from(carried.new);
+        if new > 0 {
+            let end = self.board.next_seq();
+            self.plan_copies(cx, path, &(end - new..end));
+        }
+    }
+
+    fn note_new(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        seq: u64,
+        bytes: usize,
+        probe: bool,
+        carried: &mut Carried,
+    ) {
+        let now = cx.now;
+        if carried.new == 0 {
+            // What the window or pacing would not have let go.
+            let beyond = self.board.flight(path) > cx.window(path);
+            if self.permits.has_extra() && (beyond || cx.is_held_back(path)) {
+                self.permits.use_extra();
+                cx.journal.stats.limited_transmits += 1;
+                cx.journal.trace(now, || TraceEvent::LimitedTransmit { path });
+            }
+        }
+        if probe {
+            self.zero_window.on_probe_sent();
+            cx.journal.stats.zero_window_probes += 1;
+        }
+        let p = &mut cx.paths[path];
+        p.bursts.spend(data_chunk_len(bytes));
+        p.counters.data_chunks_sent += 1;
+        carried.new += 1;
+        carried.bytes += data_chunk_len(bytes);
+        carried.highest = carried.highest.max(seq);
+        let (size, end, calm) = (data_chunk_len(bytes), seq + 1, self.is_calm(cx, path));
+        let asks = carried.asks_for_sack;
+        let sent = Sent { now, path, seq, again: None, bytes: size, end, calm, asks };
+        self.recovery.on_sent(&sent);
+        cx.journal.stats.data_chunks_sent += 1;
+        cx.paths[path].timed.on_sent(now, seq, carried.asks_for_sack);
+        let running = cx.paths[path].t3.is_running();
+        let action = t3_rtx::after_transmission(cx.profile(), None, false, running);
+        carried.restart_t3 |= action == TimerAction::Restart;
+        cx.journal.trace(now, || TraceEvent::Sent {
+            tsn: Scoreboard::tsn(seq),
+            path,
+            bytes,
+            transmission: 1,
+            cause: None,
+        });
+    }
+
+    /// The packet is complete.
+    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) {
+        let DataPacket { path, writer, carried } = packet;
+        writer.finish();
+        if carried.is_empty() {
+            return;
+        }
+        if let Some(cause) = carried.cause {
+            cx.journal.stats.retransmitted_packets[cause.index()] += 1;
+        }
+        let flight = self.board.flight(path);
+        let waits = self.board.first_lost().is_some() || !self.queue.is_empty();
+        let pacing = cx.profile().multipath.pacing;
+        let p = &mut cx.paths[path];
+        if flight <= carried.bytes {
+            p.reachability.owes_from(cx.now); // The first packet of a flight: no answer was owed before.
+        }
+        p.window.on_sent(cx.now, carried.bytes, flight, waits);
+        p.pace(cx.now, carried.bytes, pacing);
+        let round_trip = p.rtt.round_trip();
+        let recovering = cx.paths.in_fast_recovery();
+        self.recovery.thin.on_sent(carried.highest);
+        if carried.new > 0
+            && let Some(probe) = &mut self.recovery.probe
+        {
+            // RFC 8985 §7.2: unless other mechanisms are at work.
+            let board = &self.board;
+            let quiet =
+                !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
+            let packets = board.packets_in_flight();
+            let sent = NewData { packets, round_trip, asks_for_sack: carried.asks_for_sack };
+            probe.on_new_data(cx.now, &sent, quiet);
+        }
+        // T3-rtx only runs once the association is established; T1-cookie covers what left before.
+        if carried.restart_t3 && cx.may_send_data() {
+            self.arm_t3(cx, path);
+        }
+    }
+}

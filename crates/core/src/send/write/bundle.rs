@@ -1,0 +1,175 @@
+//! Packets with chunks that are in flight already: filled-up retransmissions, copies in front of new
+//! data, and tail loss probes.
+
+use std::ops::Range;
+
+use tresse_wire::DATA_HEADER_LEN;
+
+use super::super::{Context, Sender};
+use super::{DataPacket, Plan, What};
+use crate::event::LossCause;
+use crate::recovery::bundling;
+use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::scoreboard::{ChunkState, Outstanding};
+
+/// Which chunks in flight ride along.
+struct Copies {
+    /// Those with sequence numbers below this.
+    end: u64,
+    /// As many as fit so many bytes.
+    room: usize,
+    /// Only those that are overdue, by so many RTTVAR: [`bundling::overdue`].
+    overdue: Option<f64>,
+}
+
+impl Sender {
+    /// Fills a packet of retransmissions of a thin stream (Pedersen 2006 §4.2.2).
+    pub(super) fn fill_retransmission(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut DataPacket<'_>,
+    ) {
+        let (thin, cause) = (self.is_thin(), packet.carried.cause);
+        let all_sent = self.board.first_lost().is_none();
+        if all_sent && bundling::fast_retransmit::fills(cx.profile(), thin, cause) {
+            let copies = Copies {
+                end: self.board.next_seq(),
+                room: cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
+                overdue: cx.profile().bundle_fast_retransmit.overdue(),
+            };
+            self.write_copies(cx, packet, &copies);
+        }
+    }
+
+    /// Puts what is outstanding in front of the new data of a thin stream (Pedersen 2006 §4.4).
+    pub(super) fn bundle_before_new(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
+        let thin = self.is_thin();
+        let queue = &self.queue;
+        // An upper bound: headers and padding of every message.
+        let new = queue.bytes() + queue.messages() * (DATA_HEADER_LEN + 3);
+        let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
+        let room = bundling::new_data::room(cx.profile(), thin, left, new);
+        if room > 0 && !self.board.is_empty() {
+            let overdue = cx.profile().bundle_new.overdue();
+            let end = self.board.next_seq();
+            self.write_copies(cx, packet, &Copies { end, room, overdue });
+        }
+    }
+
+    /// A tail loss probe that waits to be sent.
+    pub(super) fn plan_probe(&mut self) -> Option<Plan> {
+        let seq = self.permits.take_probe()?;
+        let chunk = self.board.get(seq).filter(|c| c.state == ChunkState::InFlight)?;
+        Some(Plan { path: chunk.path, what: What::Probe(seq) })
+    }
+
+    /// A packet that sends again what a tail loss probe asks for.
+    pub(super) fn write_probe(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut DataPacket<'_>,
+        seq: u64,
+    ) {
+        let reserved = self.board.get(seq).map_or(0, Outstanding::size);
+        // While thin the probe carries all that fits: the losses need not be asked about.
+        let bundle = &cx.profile().bundle_fast_retransmit;
+        let max = cx.paths[packet.path].mtu.max_packet();
+        let left = max.saturating_sub(packet.writer.len());
+        if bundle.enabled && self.is_thin() && left > reserved {
+            let overdue = bundle.overdue();
+            let room = left - reserved;
+            self.write_copies(cx, packet, &Copies { end: seq, room, overdue });
+        }
+        self.write_copy(cx, packet, seq, LossCause::TailLossProbe);
+        cx.journal.stats.tail_loss_probes += 1;
+    }
+
+    /// A packet of a thin stream that waits to be sent once more over another path.
+    pub(super) fn plan_redundant(&mut self, cx: &Context<'_>) -> Option<Plan> {
+        while let Some((path, seqs)) = self.spread.take_copies() {
+            let in_flight = seqs.clone().any(|seq| self.board.is_in_flight(seq));
+            if in_flight && cx.paths[path].preferred() {
+                return Some(Plan { path, what: What::Copies(seqs) });
+            }
+        }
+        None
+    }
+
+    /// Writes it. The scoreboard goes on to follow the first one: this one is not in flight, and its loss
+    /// changes nothing.
+    pub(super) fn write_redundant(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut DataPacket<'_>,
+        seqs: &Range<u64>,
+    ) {
+        let max = cx.paths[packet.path].mtu.max_packet();
+        for seq in seqs.clone() {
+            let size = self.board.get(seq).map_or(0, Outstanding::size);
+            let fits = packet.writer.len() + size <= max || packet.carried.is_empty();
+            if fits && self.board.is_in_flight(seq) {
+                self.write_again(cx, packet, seq, Some(LossCause::Redundant));
+                packet.carried.copies += 1;
+            }
+        }
+    }
+
+    /// Writes chunks in flight, oldest first.
+    fn write_copies(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, copies: &Copies) {
+        let Copies { end, mut room, overdue } = *copies;
+        let (now, path) = (cx.now, packet.path);
+        let p = &cx.paths[path];
+        let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
+        let overdue_age = overdue.map(|n| self.recovery.overdue.age(path, srtt, rttvar, n));
+        for seq in self.board.cumulative() + 1..end {
+            let Some(chunk) = self.board.get(seq) else { break };
+            // What is in this packet already, or on another path, is not added.
+            if chunk.state != ChunkState::InFlight || chunk.last_sent == now || chunk.path != path {
+                continue;
+            }
+            if overdue_age.is_some_and(|age| now.since(chunk.last_sent) <= age) {
+                continue;
+            }
+            // A chunk that is sent again spoils its measurement (Karn, §6.3.1 C5). When none has
+            // come for a while the one being timed is left alone.
+            let starving = srtt.is_none_or(|srtt| now.since(measured_at) > 8 * srtt);
+            let timed = cx.paths[path].timed.is(seq);
+            if timed && starving && overdue.is_none() && packet.carried.retransmitted == 0 {
+                continue;
+            }
+            let size = chunk.size();
+            if size > room {
+                break;
+            }
+            if self.guess_at(cx, path, seq).is_none_or(|at| at > now) {
+                continue;
+            }
+            room -= size;
+            self.write_copy(cx, packet, seq, LossCause::Bundled);
+        }
+    }
+
+    fn write_copy(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut DataPacket<'_>,
+        seq: u64,
+        cause: LossCause,
+    ) {
+        self.write_again(cx, packet, seq, Some(cause));
+        let (now, path) = (cx.now, packet.path);
+        self.board.record_copy(now, path, seq);
+        // §6.1: T3-rtx restarts if the earliest outstanding chunk is sent again. Only its first copy
+        // does that: on a dead path a stream of new data would put the expiration off for ever.
+        let first = self.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);
+        let earliest = first && self.board.earliest(path) == Some(seq);
+        let running = cx.paths[path].t3.is_running();
+        let profile = &cx.profile();
+        let action = t3_rtx::after_transmission(profile, Some(cause), earliest, running);
+        packet.carried.restart_t3 |= action == TimerAction::Restart;
+        for p in cx.paths.iter_mut() {
+            p.timed.spoil(|timed| timed == seq);
+        }
+        packet.carried.copies += 1;
+    }
+}
