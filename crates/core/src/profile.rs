@@ -32,6 +32,7 @@ mod suggestion;
 mod tests;
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -264,6 +265,11 @@ pub enum ProfileError {
 }
 
 impl Profile {
+    /// How long the peer may delay a SACK (RFC 9260 §6.2).
+    pub(crate) fn max_sack_delay(&self) -> Duration {
+        self.tail_loss_probe.max_sack_delay()
+    }
+
     /// The profile `tresse`: the default of an association.
     pub fn tresse() -> Arc<Profile> {
         static TRESSE: OnceLock<Arc<Profile>> = OnceLock::new();

@@ -9,7 +9,7 @@ use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
 use crate::receive::Receiver;
-use crate::recovery::timer::thin_rto_min;
+use crate::recovery::Recovery;
 use crate::stats::{AssociationInfo, AssociationState};
 use crate::time::Time;
 
@@ -99,7 +99,7 @@ impl Association {
         let thin = self.sender.is_thin();
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            let min = thin_rto_min::rto_min(&config.profile, config.profile.rto.min(), thin);
+            let min = Recovery::rto_min(&config.profile, thin);
             let p = &mut self.paths[path];
             p.rtt.reconfigure(&config.profile.rto, min);
             let latest = now + p.rto();

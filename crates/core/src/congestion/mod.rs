@@ -10,7 +10,7 @@ mod coupled;
 pub(crate) mod floor;
 mod lia;
 mod olia;
-pub(crate) mod prr;
+mod prr;
 mod rfc9260;
 
 use balia::Balia;
@@ -19,6 +19,7 @@ use cmt_rpv2::CmtRpv2;
 use coupled::CoupledControl;
 use lia::Lia;
 use olia::Olia;
+pub(crate) use prr::Prr as RateReduction;
 use rfc9260::Rfc9260;
 
 use crate::profile::{CongestionAlgorithm, CongestionParameters};

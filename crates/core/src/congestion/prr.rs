@@ -15,6 +15,8 @@
 //! The second line is the slow start reduction bound (PRR-SSRB). All in bytes; `pipe` is what
 //! SCTP counts as in flight: neither acknowledged nor declared lost.
 
+use crate::profile::Profile;
+
 /// One recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
@@ -24,6 +26,11 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
+    /// Whether a profile wants it.
+    pub(crate) fn is_asked_for(profile: &Profile) -> bool {
+        profile.prr.enabled && profile.fast_retransmit.fast_recovery
+    }
+
     /// Recovery begins with `flight` bytes in flight.
     pub(crate) fn new(flight: usize) -> Prr {
         Prr { recover_fs: flight.max(1), delivered: 0, out: 0 }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::queue_limit::QueueLimit;
-use crate::congestion::prr::Prr;
-use crate::congestion::{CongestionControl, Controller, floor};
+use crate::congestion::{CongestionControl, Controller, RateReduction, floor};
+use crate::profile::Profile;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
@@ -14,8 +14,8 @@ use crate::time::Time;
 pub(crate) struct Window {
     control: Controller,
     limit: Option<QueueLimit>,
-    /// Proportional Rate Reduction, during fast recovery (RFC 6937).
-    prr: Option<Prr>,
+    /// During fast recovery.
+    reduction: Option<RateReduction>,
     /// Highest TSN outstanding when Fast Recovery began (RFC 9260 §7.2.4 rule 6).
     fast_recovery_exit: Option<u64>,
     /// Flight when the last packet had been sent: what RFC 9260 calls the outstanding data before
@@ -35,7 +35,7 @@ impl Window {
         Window {
             control,
             limit,
-            prr: None,
+            reduction: None,
             fast_recovery_exit: None,
             flight_at_send: 0,
             one_packet: false,
@@ -86,7 +86,7 @@ impl Window {
 
     /// Rate reduction is under way.
     pub(crate) const fn is_reducing(&self) -> bool {
-        self.prr.is_some()
+        self.reduction.is_some()
     }
 
     /// Only one packet may be in flight: T3-rtx expired, and nothing was acknowledged since.
@@ -104,7 +104,7 @@ impl Window {
     /// The window of another way, whose capacity is unknown.
     pub(super) fn begin_anew(&mut self, control: Controller) {
         self.control = control;
-        self.prr = None;
+        self.reduction = None;
     }
 
     //= RFC 9260 7.2-3
@@ -122,8 +122,8 @@ impl Window {
         // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.
         let full = self.one_packet && waits;
         self.flight_at_send = if full { flight.max(self.cwnd()) } else { flight };
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent(bytes);
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_sent(bytes);
         }
     }
 
@@ -141,9 +141,9 @@ impl Window {
     /// What a SACK acknowledged, while the rate is reduced; `false` if it is not.
     #[inline]
     pub(crate) fn reduce(&mut self, bytes: usize, flight: usize, mss: usize) -> bool {
-        let Some(prr) = &mut self.prr else { return false };
+        let Some(reduction) = &mut self.reduction else { return false };
         let ssthresh = self.control.get().ssthresh();
-        let cwnd = prr.on_ack(bytes, flight, ssthresh, mss);
+        let cwnd = reduction.on_ack(bytes, flight, ssthresh, mss);
         self.control.get_mut().set_window(cwnd, ssthresh);
         true
     }
@@ -213,7 +213,7 @@ impl Window {
     pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
         self.lowered_at = now;
         if floor::lower(self.control.get_mut(), pmdcs) {
-            self.prr = None;
+            self.reduction = None;
         }
     }
 
@@ -242,14 +242,16 @@ impl Window {
         self.fast_recovery_exit = None;
     }
 
-    /// The rate is reduced from now on.
-    pub(crate) fn begin_reduction(&mut self) {
-        self.prr = Some(Prr::new(self.flight_at_send));
+    /// Fast Recovery begins: the rate is reduced from now on, if `profile` asks for that.
+    pub(crate) fn begin_reduction(&mut self, profile: &Profile) {
+        if RateReduction::is_asked_for(profile) {
+            self.reduction = Some(RateReduction::new(self.flight_at_send));
+        }
     }
 
     /// Rate reduction ends with the recovery; `false` if there was none.
     pub(crate) fn end_reduction(&mut self) -> bool {
-        if self.prr.take().is_none() {
+        if self.reduction.take().is_none() {
             return false;
         }
         // RFC 6937 §3: "cwnd = ssthresh" at the end of recovery.
@@ -260,6 +262,6 @@ impl Window {
 
     /// Rate reduction ends: something else has cut the window, or restores it.
     pub(crate) fn abandon_reduction(&mut self) {
-        self.prr = None;
+        self.reduction = None;
     }
 }

@@ -15,8 +15,9 @@
 
 pub(crate) mod budget;
 pub(crate) mod bundling;
-pub(crate) mod chunk_rescheduling;
-pub(crate) mod immediate_sack;
+mod chunk_rescheduling;
+mod hooks;
+mod immediate_sack;
 mod loss;
 pub(crate) mod silent_path;
 pub(crate) mod spurious;
@@ -35,7 +36,11 @@ use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;
 use budget::Budget;
+pub(crate) use bundling::Worth;
 use bundling::overdue::Overdue;
+pub(crate) use chunk_rescheduling::{Buffers, Rescheduling};
+pub(crate) use hooks::RtoMin;
+pub(crate) use immediate_sack::Asking;
 use loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use loss::early_retransmit_packets::EarlyRetransmitPackets;
 use loss::early_retransmit_switch_off::EarlyRetransmitSwitchOff;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::sack::SackMarks;
+use super::sack::{SackMarks, Work};
 use super::{Context, Sender};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{Path, PathId};
-use crate::recovery::SackFacts;
-use crate::recovery::spurious::response::{TimerAdaption, windows};
+use crate::recovery::{Decisions, Recovery, SackFacts};
+use crate::recovery::spurious::response::windows;
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::Strikes;
@@ -18,14 +18,15 @@ use crate::time::Time;
 
 impl Sender {
     /// Miss indications and what the recovery algorithms make of a SACK (RFC 9260 §7.2.4); their
-    /// decisions wait in `self.decisions`. Returns whether an earlier loss turned out spurious.
+    /// decisions are left in `work`. Returns whether an earlier loss turned out spurious.
     pub(super) fn recover(
         &mut self,
         cx: &mut Context<'_>,
-        outcome: &AckOutcome,
+        work: &mut Work,
         marks: SackMarks,
         was_in_recovery: bool,
     ) -> bool {
+        let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
         let multipath = &cx.profile().multipath;
         let strikes = if cx.is_concurrent() && multipath.split_fast_retransmit {
@@ -36,14 +37,12 @@ impl Sender {
             Strikes::Every
         };
         let struck = self.strike(outcome, strikes);
-        let mut decisions = std::mem::take(&mut self.decisions);
         decisions.clear();
         let quiet = self.board.missing().next().is_none() && outcome.newly_acked == 0;
-        if quiet && !outcome.cumulative_advanced && self.duplicates.is_empty() {
-            self.decisions = decisions;
+        if quiet && !outcome.cumulative_advanced && duplicates.is_empty() {
             return false;
         }
-        self.make_backoff_good(cx);
+        Self::make_backoff_good(cx, duplicates);
         let data_path = cx.paths.data_path();
         let new_data_ready = self.new_data_ready(cx);
         let srtt: SmallVec<[Option<Duration>; 4]> = cx.paths.iter().map(|p| p.rtt.srtt()).collect();
@@ -53,23 +52,19 @@ impl Sender {
             now,
             board: &self.board,
             outcome,
-            duplicates: &self.duplicates,
+            duplicates,
             struck: struck || !outcome.reneged.is_empty(),
             new_data_ready,
             smss: cx.paths[data_path].pmdcs(),
             in_fast_recovery: cx.paths.in_fast_recovery(),
-            thin: self.recovery.thin.is_thin(&self.board),
+            thin: self.recovery.is_thin(&self.board),
             timestamp_echo: marks.timestamp_echo,
             retransmit_bit: marks.retransmit_bit,
             srtt: &srtt,
             least: &least,
         };
-        let verdict = self.recovery.spurious.on_sack(&facts, &mut decisions);
-        self.recovery.on_sack(&facts, &mut decisions);
         let round_trip = cx.paths[data_path].rtt.round_trip();
-        let probe = self.recovery.probe.as_mut();
-        let repaired = probe.is_some_and(|probe| probe.on_sack(&facts, round_trip));
-        self.decisions = decisions;
+        let (verdict, repaired) = self.recovery.judge(&facts, round_trip, decisions);
         if repaired {
             // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
             self.cut_window(cx, data_path);
@@ -81,15 +76,14 @@ impl Sender {
         spurious
     }
 
-    /// What an expiration without backoff sent again had arrived: the timer was early
-    /// (`thin_no_backoff.backs_off_if_early`).
-    fn make_backoff_good(&mut self, cx: &mut Context<'_>) {
+    /// What an expiration without backoff sent again had arrived: the timer was early.
+    fn make_backoff_good(cx: &mut Context<'_>, duplicates: &[u64]) {
         let profile = cx.profile();
-        if !profile.thin_no_backoff.backs_off_if_early {
+        if !Recovery::makes_backoff_good(profile) {
             return;
         }
         for path in cx.paths.iter_mut() {
-            let early = |until: u64| self.duplicates.iter().any(|seq| *seq <= until);
+            let early = |until: u64| duplicates.iter().any(|seq| *seq <= until);
             if path.t3.was_early(early) {
                 path.rtt.back_off(profile);
             }
@@ -103,8 +97,7 @@ impl Sender {
     }
 
     /// Carries out what the recovery algorithms decided.
-    pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>) {
-        let mut decisions = std::mem::take(&mut self.decisions);
+    pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
         self.permits.add_extra(decisions.send_new);
         if decisions.probes_new {
             cx.journal.stats.tail_loss_probes += 1;
@@ -149,7 +142,6 @@ impl Sender {
                 twice |= if again_lost { lost } else { 0 };
             }
         }
-        self.decisions = decisions;
         if paths != 0 {
             self.start_fast_recovery(cx, paths, cuts);
         }
@@ -208,20 +200,13 @@ impl Sender {
         let recovery = &mut self.recovery;
         cuts.retain(|cut| paths & (1 << cut.path.0) != 0);
         recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
-        if let Some(dynamic) = &mut recovery.dynamic_rto_min {
-            dynamic.on_fast_retransmit();
-        }
-        if let Some(probe) = &mut recovery.probe {
-            probe.reset();
-        }
+        recovery.on_fast_recovery();
         let profile = cx.profile();
         for i in 0..cx.paths.len() {
             if paths & (1 << i) != 0 {
                 let path = PathId(i as u8);
                 self.cut_window(cx, path);
-                if profile.prr.enabled && profile.fast_retransmit.fast_recovery {
-                    cx.paths[path].window.begin_reduction();
-                }
+                cx.paths[path].window.begin_reduction(profile);
             }
         }
         self.retransmit_now(profile);
@@ -335,10 +320,7 @@ impl Sender {
             for cut in &episode.cuts {
                 cx.paths[cut.path].window.allow_more();
             }
-            let granularity = profile.rto.granularity();
-            let adaption = episode.cuts.first();
-            self.timer_adaption =
-                adaption.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
+            self.recovery.spurious.adapt_timer(episode, profile.rto.granularity());
         } else {
             for path in cx.paths.iter_mut() {
                 path.window.abandon_recovery();

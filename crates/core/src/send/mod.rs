@@ -27,10 +27,8 @@ use crate::handshake::Extensions;
 use crate::journal::Journal;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
-use crate::recovery::immediate_sack::Asking;
-use crate::recovery::spurious::response::TimerAdaption;
-use crate::recovery::{Decisions, Recovery};
-use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
+use crate::recovery::{Asking, Recovery};
+use crate::scoreboard::{NewChunk, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
@@ -38,6 +36,7 @@ pub(crate) use patience::Patience;
 use permits::Permits;
 use room::Room;
 pub(crate) use sack::Effects;
+use sack::Work;
 use spread::Spread;
 use strikes::Strikes;
 pub(crate) use write::{DataPacket, Plan};
@@ -64,8 +63,8 @@ pub(crate) struct Sender {
     board: Scoreboard,
     recovery: Recovery,
     asking: Asking,
-    decisions: Decisions,
-    outcome: AckOutcome,
+    /// For the next SACK.
+    work: Option<Box<Work>>,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
     contradictions: usize,
     room: Room,
@@ -73,10 +72,6 @@ pub(crate) struct Sender {
     zero_window: ZeroWindow,
     /// What was agreed with the peer.
     extensions: Extensions,
-    /// TSNs that the SACK being processed reported as duplicates, unwrapped.
-    duplicates: Vec<u64>,
-    /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
-    timer_adaption: Option<TimerAdaption>,
     spread: Spread,
 }
 
@@ -91,15 +86,12 @@ impl Sender {
             board,
             recovery: Recovery::new(&config.profile, false, false),
             asking: Asking::default(),
-            decisions: Decisions::default(),
-            outcome: AckOutcome::default(),
+            work: None,
             contradictions: 0,
             room: Room::new(config.send_buffer),
             permits: Permits::default(),
             zero_window: ZeroWindow::default(),
             extensions: Extensions::default(),
-            duplicates: Vec::new(),
-            timer_adaption: None,
             spread: Spread::new(multipath),
         }
     }
@@ -118,7 +110,7 @@ impl Sender {
 
     /// The stream is thin.
     pub(crate) fn is_thin(&self) -> bool {
-        self.recovery.thin.is_thin(&self.board)
+        self.recovery.is_thin(&self.board)
     }
 
     /// User bytes queued or not acknowledged for good.

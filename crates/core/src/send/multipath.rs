@@ -8,7 +8,7 @@ use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
 use crate::path::{PathId, Paths, rtx_policy};
 use crate::profile::{BufferSplitting, RetransmissionPolicy};
-use crate::recovery::chunk_rescheduling::Buffers;
+use crate::recovery::Buffers;
 use crate::scoreboard::{Eligibility, Outstanding};
 
 /// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when

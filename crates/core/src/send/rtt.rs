@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Context, Sender};
 use crate::event::TraceEvent;
 use crate::path::PathId;
-use crate::recovery::timer::thin_rto_min;
+use crate::recovery::RtoMin;
 use crate::scoreboard::LatestAck;
 use crate::time::Time;
 
@@ -21,7 +21,7 @@ impl Sender {
         let now = cx.now;
         let board = &self.board;
         if let Some(probe) = cx.paths[path].timed.take_if(|seq| board.is_acked(seq)) {
-            let delay = cx.profile().tail_loss_probe.max_sack_delay();
+            let delay = cx.profile().max_sack_delay();
             if probe.asked {
                 cx.paths[path].rtt.spare_delay(delay);
             }
@@ -34,9 +34,8 @@ impl Sender {
             }
             self.sample_rtt(cx, path, probe.sent);
             // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
-            if let Some(adaption) = self.timer_adaption.filter(|a| probe.seq >= a.from) {
-                self.timer_adaption = None;
-                let (srtt, rttvar) = adaption.estimate(now.since(probe.sent));
+            let spurious = &mut self.recovery.spurious;
+            if let Some((srtt, rttvar)) = spurious.adapted(probe.seq, now.since(probe.sent)) {
                 cx.paths[path].rtt.adapt(srtt, rttvar);
             }
         }
@@ -53,19 +52,14 @@ impl Sender {
         cx.paths[path].t3.on_rtt();
         cx.paths[path].timed.on_rtt(now);
         let rtt = &mut cx.paths[path].rtt;
-        if let Some(probe) = &mut self.recovery.probe {
-            probe.on_rtt();
-        }
-        let mut min = profile.rto.min();
-        if let Some(dynamic) = &mut self.recovery.dynamic_rto_min {
-            let before = dynamic.rto_min();
-            dynamic.on_rtt(sample, rtt.srtt().unwrap_or(sample));
-            min = dynamic.rto_min();
-            if min != before {
-                cx.journal.trace(now, || TraceEvent::RtoMin { rto_min: min });
+        let srtt = rtt.srtt().unwrap_or(sample);
+        match self.recovery.on_rtt(profile, thin, sample, srtt) {
+            RtoMin::Is(min) => rtt.set_min(min),
+            RtoMin::Moved(min, rto_min) => {
+                rtt.set_min(min);
+                cx.journal.trace(now, || TraceEvent::RtoMin { rto_min });
             }
         }
-        rtt.set_min(thin_rto_min::rto_min(profile, min, thin));
         rtt.bound();
         let (srtt, rto) = (rtt.srtt().unwrap_or(sample), rtt.rto());
         cx.journal.trace(now, || TraceEvent::Rtt { path, sample, srtt, rto });

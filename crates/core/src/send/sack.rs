@@ -7,6 +7,7 @@ use super::{Context, Sender};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
+use crate::recovery::Decisions;
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
 
 /// What a SACK carries beside acknowledgements.
@@ -18,6 +19,15 @@ pub(super) struct SackMarks {
     pub(super) retransmit_bit: bool,
     /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
     pub(super) packets: u8,
+}
+
+/// What is made of one SACK. The next one has its memory.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) outcome: AckOutcome,
+    pub(super) decisions: Decisions,
+    /// TSNs that it reports as duplicates, unwrapped.
+    pub(super) duplicates: Vec<u64>,
 }
 
 /// What an acknowledgement leaves to the association.
@@ -43,69 +53,79 @@ impl Sender {
         nr_blocks: GapAckBlocks<'_>,
         timestamp_echo: Option<u32>,
     ) -> Effects {
-        let now = cx.now;
         cx.journal.stats.sacks_received += 1;
-        let duplicates = sack.duplicates().len();
+        let mut work = self.work.take().unwrap_or_default();
+        work.duplicates.clear();
+        work.duplicates.extend(sack.duplicates().map(|tsn| self.board.unwrap(tsn)));
         let blocks = sack.gap_blocks();
         let gap_blocks = blocks.len() + nr_blocks.len();
-        self.duplicates.clear();
-        self.duplicates.extend(sack.duplicates().map(|tsn| self.board.unwrap(tsn)));
         let queue = &mut self.queue;
-        let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut self.outcome);
+        let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut work.outcome);
         let result = self.board.on_nr_sack(cumulative, blocks, nr_blocks, outcome, |chunk| {
             queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
         });
-        if let Some(refusal) = self.refuse(cx, result) {
-            return refusal;
-        }
-        cx.journal.stats.duplicates_reported += duplicates as u64;
-        self.room.on_sack(sack.a_rwnd);
-        let newly_acked = self.outcome.newly_acked;
-        cx.journal.trace(now, || TraceEvent::Sacked {
-            cumulative: sack.cumulative_tsn_ack,
-            gap_blocks,
-            duplicates,
-            newly_acked,
-            a_rwnd: sack.a_rwnd,
+        let refusal = self.refuse(cx, &work.outcome, result);
+        let effects = refusal.unwrap_or_else(|| {
+            let (duplicates, newly_acked) = (work.duplicates.len(), work.outcome.newly_acked);
+            cx.journal.stats.duplicates_reported += duplicates as u64;
+            self.room.on_sack(sack.a_rwnd);
+            cx.journal.trace(cx.now, || TraceEvent::Sacked {
+                cumulative,
+                gap_blocks,
+                duplicates,
+                newly_acked,
+                a_rwnd: sack.a_rwnd,
+            });
+            let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
+            let marks = SackMarks { timestamp_echo, retransmit_bit, packets };
+            let effects = self.after_acks(cx, &mut work, marks);
+            self.resend_dropped_probe(cx);
+            self.watch_window(cx);
+            cx.opportunity();
+            effects
         });
-        let SackFlags { retransmission: retransmit_bit, packets } = sack.flags;
-        let effects = self.after_acks(cx, SackMarks { timestamp_echo, retransmit_bit, packets });
-        self.resend_dropped_probe(cx);
-        self.watch_window(cx);
-        cx.opportunity();
+        self.work = Some(work);
         effects
     }
 
     //= RFC 9260 3.3.8-2
     /// The Cumulative TSN Ack of a SHUTDOWN chunk acknowledges too (RFC 9260 §9.2).
     pub(crate) fn on_cumulative_ack(&mut self, cx: &mut Context<'_>, cumulative: Tsn) -> Effects {
-        self.duplicates.clear();
+        let mut work = self.work.take().unwrap_or_default();
+        work.duplicates.clear();
         let queue = &mut self.queue;
-        let result = self.board.on_cumulative_ack(cumulative, &mut self.outcome, |chunk| {
+        let result = self.board.on_cumulative_ack(cumulative, &mut work.outcome, |chunk| {
             queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
         });
-        if let Some(refusal) = self.refuse(cx, result) {
-            return refusal;
-        }
-        // A SHUTDOWN has no room for marks: as if it answered a retransmission.
-        let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
-        let effects = self.after_acks(cx, marks);
-        // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
-        self.watch_window(cx);
+        let refusal = self.refuse(cx, &work.outcome, result);
+        let effects = refusal.unwrap_or_else(|| {
+            // A SHUTDOWN has no room for marks: as if it answered a retransmission.
+            let marks = SackMarks { timestamp_echo: None, retransmit_bit: true, packets: 0 };
+            let effects = self.after_acks(cx, &mut work, marks);
+            // It tells no a_rwnd: what waits may need a probe to learn that the window is open.
+            self.watch_window(cx);
+            effects
+        });
+        self.work = Some(work);
         effects
     }
 
     /// Judges what the scoreboard made of an acknowledgement; `None` if it is taken.
-    fn refuse(&mut self, cx: &mut Context<'_>, result: Result<(), SackFault>) -> Option<Effects> {
+    fn refuse(
+        &mut self,
+        cx: &mut Context<'_>,
+        outcome: &AckOutcome,
+        result: Result<(), SackFault>,
+    ) -> Option<Effects> {
         match result {
             Ok(()) => {
-                for seq in &self.outcome.reneged {
+                for seq in &outcome.reneged {
                     let tsn = Scoreboard::tsn(*seq);
                     cx.journal.stats.reneged += 1;
                     cx.journal.trace(cx.now, || TraceEvent::Reneged { tsn });
                 }
                 let what = "SACKs take back and repeat what was not sent again";
-                (!self.is_credible(cx)).then_some(Effects::Violation(what))
+                (!self.is_credible(cx, outcome)).then_some(Effects::Violation(what))
             }
             // §6.2.1 D i: drop it.
             Err(SackFault::Stale) => Some(Effects::None),
@@ -126,8 +146,7 @@ impl Sender {
     /// RFC 9260 §6.2 lets a receiver drop what it acknowledged beyond a gap, as often as it is short of
     /// memory; but then that is sent again before it is acknowledged again. A SACK that comes late
     /// looks like a lie too: of those, no more are on the way than chunks are outstanding.
-    fn is_credible(&mut self, cx: &mut Context<'_>) -> bool {
-        let outcome = &self.outcome;
+    fn is_credible(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) -> bool {
         if outcome.newly_acked > 0 {
             self.contradictions = 0;
         } else if outcome.contradictions > 0 {
@@ -142,9 +161,14 @@ impl Sender {
         true
     }
 
-    fn after_acks(&mut self, cx: &mut Context<'_>, marks: SackMarks) -> Effects {
+    fn after_acks(
+        &mut self,
+        cx: &mut Context<'_>,
+        work: &mut Work,
+        marks: SackMarks,
+    ) -> Effects {
         let now = cx.now;
-        let outcome = std::mem::take(&mut self.outcome);
+        let outcome = &work.outcome;
         if outcome.newly_acked > 0 {
             self.renew_patience(cx);
             self.zero_window.on_progress();
@@ -177,22 +201,21 @@ impl Sender {
             cx.watch_queue(PathId(i as u8), ack, next);
         }
         //= RFC 9260 7.2.4-6
-        let verdict = self.recover(cx, &outcome, marks, in_recovery);
+        let spurious = self.recover(cx, work, marks, in_recovery);
+        let outcome = &work.outcome;
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
-            if ack.chunks > 0 && !verdict {
-                self.grow_window(cx, PathId(i as u8), ack.bytes, &outcome);
+            if ack.chunks > 0 && !spurious {
+                self.grow_window(cx, PathId(i as u8), ack.bytes, outcome);
             }
         }
-        self.act_on_losses(cx);
+        self.act_on_losses(cx, &mut work.decisions);
         self.reschedule(cx);
-        self.update_timers(cx, &outcome);
-        let progress = outcome.newly_acked > 0;
-        self.outcome = outcome;
+        self.update_timers(cx, &work.outcome);
         if self.board.is_empty() {
             self.zero_window.stop_probing();
         }
-        Effects::Taken { progress }
+        Effects::Taken { progress: work.outcome.newly_acked > 0 }
     }
 
     //= RFC 9260 7.2.1-9

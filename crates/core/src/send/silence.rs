@@ -36,7 +36,7 @@ impl Sender {
     }
 
     fn silence_deadline_of(&self, p: &Path, profile: &Profile) -> Option<Time> {
-        let delay = profile.tail_loss_probe.max_sack_delay();
+        let delay = profile.max_sack_delay();
         // Only its HEARTBEAT can bring it back.
         if p.reachability.is_silent() || !p.settings.heartbeats {
             None

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::ids::PathId;
 use crate::path::scheduler::{Scheduler, View};
 use crate::profile::MultipathParameters;
-use crate::recovery::chunk_rescheduling::{Buffers, Rescheduling};
+use crate::recovery::{Buffers, Rescheduling};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Context, Expiry, Sender};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
+use crate::recovery::Recovery;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
-use crate::recovery::timer::{rto_restart, thin_no_backoff};
 use crate::scoreboard::AckOutcome;
 use crate::time::Time;
 
@@ -60,21 +60,20 @@ impl Sender {
         }
     }
 
-    /// Starts T3-rtx anew because of a SACK, with the age of what is outstanding (RFC 7765).
+    /// Starts T3-rtx anew because of a SACK.
     fn restart_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
         let now = cx.now;
-        let parameters = &cx.profile().rto_restart;
         let board = &self.board;
-        let earliest = board.earliest(path).and_then(|seq| board.get(seq));
-        if !parameters.enabled || self.zero_window.is_probing() {
+        let outstanding = || {
+            let earliest = board.earliest(path).and_then(|seq| board.get(seq));
+            let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
+            (age, board.packets_outstanding() + self.queue.messages())
+        };
+        let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), outstanding);
+        let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
             self.arm_t3(cx, path);
             return;
-        }
-        let age = earliest.map_or(Duration::ZERO, |chunk| now.since(chunk.last_sent));
-        let packets = board.packets_outstanding() + self.queue.messages();
-        let granularity = cx.profile().rto.granularity();
-        let rto = cx.paths[path].rto();
-        let wait = rto_restart::wait(parameters, rto, age, packets, granularity);
+        };
         let at = cx.paths[path].rtt.expiry(now, now + wait);
         cx.paths[path].t3.start(at);
         cx.journal.trace(now, || TraceEvent::TimerArmed { path, at });
@@ -123,7 +122,7 @@ impl Sender {
             p.window.abandon_reduction();
             self.note_timeout(cx, path);
             let p = &mut cx.paths[path];
-            if guess_at.is_some() && thin_no_backoff::keeps_rto(profile, thin, p.t3.in_a_row()) {
+            if guess_at.is_some() && Recovery::keeps_rto(profile, thin, p.t3.in_a_row()) {
                 p.t3.on_spared(self.board.next_seq() - 1);
             } else {
                 // E2

@@ -1,12 +1,9 @@
 //! Timers of the sending half, but for T3-rtx.
 
-use std::time::Duration;
-
 use super::{Context, Sender};
 use crate::config::AssociationConfig;
 use crate::path::Paths;
-use crate::recovery::TimerFacts;
-use crate::recovery::timer::thin_no_backoff;
+use crate::recovery::{Decisions, Recovery, TimerFacts};
 use crate::send::silence::Silent;
 use crate::state::State;
 use crate::time::Time;
@@ -67,25 +64,16 @@ impl Sender {
         let earliest = self.board.earliest(path);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
         let t3_due = cx.paths[path].t3.is_due(now);
-        let mut decisions = std::mem::take(&mut self.decisions);
-        decisions.clear();
-        let p = &cx.paths[path];
-        let overdue = &self.recovery.overdue;
-        let round_trip = p
-            .rtt
-            .srtt()
-            .map_or(Duration::ZERO, |srtt| overdue.age(path, Some(srtt), Duration::ZERO, 0.0));
+        let mut decisions = Decisions::default();
+        let round_trip = self.recovery.answered_from(path, cx.paths[path].rtt.srtt());
         let facts = TimerFacts { now, board: &self.board, new_data_ready, round_trip };
         self.recovery.on_deadline(&facts, &mut decisions);
-        if probe_due && let Some(probe) = &mut self.recovery.probe {
-            match guess_at {
-                Some(at) if at <= now => probe.on_deadline(&facts, &mut decisions),
-                at => probe.put_off(at),
-            }
+        if probe_due {
+            self.recovery.on_probe_deadline(&facts, guess_at, &mut decisions);
             if decisions.probe.is_some() || decisions.probes_new {
                 let (thin, p) = (self.is_thin(), &mut cx.paths[path]);
                 let in_a_row = p.t3.in_a_row().saturating_add(1);
-                if t3_due && !thin_no_backoff::keeps_rto(profile, thin, in_a_row) {
+                if t3_due && !Recovery::keeps_rto(profile, thin, in_a_row) {
                     // RFC 9260 §6.3.3 E2: the probe stands for this expiration.
                     p.rtt.back_off(profile);
                 }
@@ -93,14 +81,13 @@ impl Sender {
                 self.arm_t3(cx, path);
             }
         }
-        self.decisions = decisions;
-        self.act_on_losses(cx);
+        self.act_on_losses(cx, &mut decisions);
         cx.opportunity();
     }
 
     /// When a tail loss probe is due: no later than T3-rtx, whose place it takes (RFC 8985 §7.2).
     fn tail_probe_deadline(&self, paths: &Paths) -> Option<Time> {
-        let at = self.recovery.probe.as_ref()?.deadline()?;
+        let at = self.recovery.probe_deadline()?;
         let t3 = paths[paths.data_path()].t3.deadline();
         Some(t3.map_or(at, |t3| t3.min(at)))
     }

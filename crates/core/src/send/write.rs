@@ -11,7 +11,6 @@ use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{PathId, Paths};
 use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
-use crate::recovery::timer::tail_loss_probe::NewData;
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::OutChunk;
@@ -396,17 +395,10 @@ impl Sender {
         p.pace(cx.now, carried.bytes, pacing);
         let round_trip = p.rtt.round_trip();
         let recovering = cx.paths.in_fast_recovery();
-        self.recovery.thin.on_sent(carried.highest);
-        if carried.new > 0
-            && let Some(probe) = &mut self.recovery.probe
-        {
-            // RFC 8985 §7.2: unless other mechanisms are at work.
-            let board = &self.board;
-            let quiet =
-                !recovering && board.first_lost().is_none() && board.packets_gap_acked() == 0;
-            let packets = board.packets_in_flight();
-            let sent = NewData { packets, round_trip, asks_for_sack: carried.asks_for_sack };
-            probe.on_new_data(cx.now, &sent, quiet);
+        self.recovery.on_packet(carried.highest);
+        if carried.new > 0 {
+            let (recovery, asks) = (&mut self.recovery, carried.asks_for_sack);
+            recovery.on_new_data(cx.now, &self.board, round_trip, asks, recovering);
         }
         // T3-rtx only runs once the association is established; T1-cookie covers what left before.
         if carried.restart_t3 && cx.may_send_data() {

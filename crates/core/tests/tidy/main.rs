@@ -3,6 +3,7 @@
 mod crates;
 mod fields;
 mod imports;
+mod mechanisms;
 
 use std::collections::BTreeMap;
 use std::fs;

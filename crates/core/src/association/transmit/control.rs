@@ -7,7 +7,7 @@ use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
 use super::super::{Association, Control, State};
 use crate::path::PathId;
 use crate::receive::SackForm;
-use crate::recovery::spurious::eifel_timestamp;
+use crate::recovery::spurious;
 use crate::send::DataPacket;
 use crate::time::Time;
 
@@ -139,7 +139,7 @@ impl Association {
             && fits
             && let Some(receiver) = &self.receiver
         {
-            writer.timestamp(eifel_timestamp::ticks(now), receiver.timestamp_echo());
+            writer.timestamp(spurious::ticks(now), receiver.timestamp_echo());
         }
     }
 

@@ -3,3 +3,23 @@
 pub(crate) mod fast_retransmit;
 pub(crate) mod new_data;
 pub(crate) mod overdue;
+
+/// Which chunks in flight are worth a place: any of them, or those [`overdue`] by so many RTTVAR.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worth(Option<f64>);
+
+impl Worth {
+    pub(super) const fn new(overdue: Option<f64>) -> Worth {
+        Worth(overdue)
+    }
+
+    /// Any of them.
+    pub(crate) const fn is_any(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// By how many RTTVAR they are overdue.
+    pub(super) const fn rttvars(self) -> Option<f64> {
+        self.0
+    }
+}

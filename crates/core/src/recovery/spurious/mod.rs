@@ -12,7 +12,7 @@ mod combined;
 mod cover_ack;
 mod dup_tsn;
 mod eifel_retransmit_bit;
-pub(crate) mod eifel_timestamp;
+mod eifel_timestamp;
 mod f_rto;
 pub(crate) mod response;
 
@@ -26,7 +26,9 @@ use crate::profile::Profile;
 use crate::ranges::RangeSet;
 use crate::recovery::{Decisions, SackFacts};
 use crate::time::Time;
-pub(crate) use f_rto::FRto;
+pub(crate) use eifel_timestamp::ticks;
+use f_rto::FRto;
+use response::TimerAdaption;
 
 /// What started loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +94,8 @@ pub(crate) struct SpuriousDetection {
     retransmit_bit: Option<eifel_retransmit_bit::EifelRetransmitBit>,
     f_rto: Option<FRto>,
     episode: Option<Episode>,
+    /// What the next RTT sample does to the timer after a spurious timeout (RFC 4015 step 11).
+    adaption: Option<TimerAdaption>,
 }
 
 impl SpuriousDetection {
@@ -107,6 +111,7 @@ impl SpuriousDetection {
                 .then(|| eifel_retransmit_bit::EifelRetransmitBit::new(bit)),
             f_rto: profile.f_rto.enabled.then(FRto::default),
             episode: None,
+            adaption: None,
         }
     }
 
@@ -161,6 +166,18 @@ impl SpuriousDetection {
         if let Some(f_rto) = &mut self.f_rto {
             f_rto.on_timeout(cumulative, highest, recovering);
         }
+    }
+
+    /// A timeout of `episode` was none: what follows for the timer.
+    pub(crate) fn adapt_timer(&mut self, episode: &Episode, granularity: Duration) {
+        let cut = episode.cuts.first();
+        self.adaption = cut.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
+    }
+
+    /// The chunk `seq` took `rtt`: SRTT and RTTVAR if it is the first one that was unsent at a timeout which was none.
+    pub(crate) fn adapted(&mut self, seq: u64, rtt: Duration) -> Option<(Duration, Duration)> {
+        let adaption = self.adaption.take_if(|adaption| seq >= adaption.from)?;
+        Some(adaption.estimate(rtt))
     }
 
     /// F-RTO wants what is lost to wait, except for one packet.

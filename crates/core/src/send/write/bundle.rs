@@ -8,7 +8,7 @@ use tresse_wire::DATA_HEADER_LEN;
 use super::super::{Context, Sender};
 use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
-use crate::recovery::bundling;
+use crate::recovery::{Recovery, Worth};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{ChunkState, Outstanding};
 
@@ -18,8 +18,7 @@ struct Copies {
     end: u64,
     /// As many as fit so many bytes.
     room: usize,
-    /// Only those that are overdue, by so many RTTVAR: [`bundling::overdue`].
-    overdue: Option<f64>,
+    worth: Worth,
 }
 
 impl Sender {
@@ -31,11 +30,12 @@ impl Sender {
     ) {
         let (thin, cause) = (self.is_thin(), packet.carried.cause);
         let all_sent = self.board.first_lost().is_none();
-        if all_sent && bundling::fast_retransmit::fills(cx.profile(), thin, cause) {
+        let worth = Recovery::beside_lost(cx.profile(), thin, cause);
+        if let Some(worth) = worth.filter(|_| all_sent) {
             let copies = Copies {
                 end: self.board.next_seq(),
                 room: cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len()),
-                overdue: cx.profile().bundle_fast_retransmit.overdue(),
+                worth,
             };
             self.write_copies(cx, packet, &copies);
         }
@@ -48,11 +48,10 @@ impl Sender {
         // An upper bound: headers and padding of every message.
         let new = queue.bytes() + queue.messages() * (DATA_HEADER_LEN + 3);
         let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
-        let room = bundling::new_data::room(cx.profile(), thin, left, new);
+        let (room, worth) = Recovery::beside_new(cx.profile(), thin, left, new);
         if room > 0 && !self.board.is_empty() {
-            let overdue = cx.profile().bundle_new.overdue();
             let end = self.board.next_seq();
-            self.write_copies(cx, packet, &Copies { end, room, overdue });
+            self.write_copies(cx, packet, &Copies { end, room, worth });
         }
     }
 
@@ -72,13 +71,12 @@ impl Sender {
     ) {
         let reserved = self.board.get(seq).map_or(0, Outstanding::size);
         // While thin the probe carries all that fits: the losses need not be asked about.
-        let bundle = &cx.profile().bundle_fast_retransmit;
+        let worth = Recovery::beside_probe(cx.profile(), self.is_thin());
         let max = cx.paths[packet.path].mtu.max_packet();
         let left = max.saturating_sub(packet.writer.len());
-        if bundle.enabled && self.is_thin() && left > reserved {
-            let overdue = bundle.overdue();
+        if let Some(worth) = worth.filter(|_| left > reserved) {
             let room = left - reserved;
-            self.write_copies(cx, packet, &Copies { end: seq, room, overdue });
+            self.write_copies(cx, packet, &Copies { end: seq, room, worth });
         }
         self.write_copy(cx, packet, seq, LossCause::TailLossProbe);
         cx.journal.stats.tail_loss_probes += 1;
@@ -116,25 +114,25 @@ impl Sender {
 
     /// Writes chunks in flight, oldest first.
     fn write_copies(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>, copies: &Copies) {
-        let Copies { end, mut room, overdue } = *copies;
+        let Copies { end, mut room, worth } = *copies;
         let (now, path) = (cx.now, packet.path);
         let p = &cx.paths[path];
         let (srtt, rttvar, measured_at) = (p.rtt.srtt(), p.rtt.rttvar(), p.timed.measured_at());
-        let overdue_age = overdue.map(|n| self.recovery.overdue.age(path, srtt, rttvar, n));
+        let worth_from = self.recovery.worth_from(worth, path, srtt, rttvar);
         for seq in self.board.cumulative() + 1..end {
             let Some(chunk) = self.board.get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
             if chunk.state != ChunkState::InFlight || chunk.last_sent == now || chunk.path != path {
                 continue;
             }
-            if overdue_age.is_some_and(|age| now.since(chunk.last_sent) <= age) {
+            if worth_from.is_some_and(|age| now.since(chunk.last_sent) <= age) {
                 continue;
             }
             // A chunk that is sent again spoils its measurement (Karn, §6.3.1 C5). When none has
             // come for a while the one being timed is left alone.
             let starving = srtt.is_none_or(|srtt| now.since(measured_at) > 8 * srtt);
             let timed = cx.paths[path].timed.is(seq);
-            if timed && starving && overdue.is_none() && packet.carried.retransmitted == 0 {
+            if timed && starving && worth.is_any() && packet.carried.retransmitted == 0 {
                 continue;
             }
             let size = chunk.size();
