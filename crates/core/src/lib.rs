@@ -9,6 +9,7 @@ mod ack;
 mod association;
 pub mod config;
 mod congestion;
+mod datagram;
 pub mod endpoint;
 pub mod error;
 pub mod event;
@@ -24,24 +25,27 @@ mod recovery;
 pub mod rng;
 pub mod scoreboard;
 mod send;
+mod settings;
 mod state;
 pub mod stats;
 mod streams;
 pub mod time;
+mod windowed;
 
 pub use association::PeerKey;
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig};
-pub use endpoint::{AssociationId, Datagram, Endpoint, Icmp, IcmpKind, PartKey, Transmit};
+pub use datagram::{Datagram, Icmp, IcmpKind, Transmit};
+pub use endpoint::{AssociationId, Endpoint, PartKey};
 pub use error::{AssociationError, ConnectError, SendError};
 pub use event::{
     CloseReason, Event, Message, ReceivedMessage, SendFailure, SendOptions, SpuriousCause,
     TraceEvent, WindowCause,
 };
 pub use ids::{LossCause, PathId, PathState};
-pub use path::PathSettings;
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
+pub use settings::PathSettings;
 pub use stats::{
     AssociationInfo, AssociationState, AssociationStats, EndpointStats, PathCounters, PathStats,
 };

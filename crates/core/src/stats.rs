@@ -5,7 +5,7 @@ use std::time::Duration;
 use tresse_wire::VerificationTag;
 
 use crate::ids::{LossCause, PathId, PathState};
-use crate::path::PathSettings;
+use crate::settings::PathSettings;
 
 tresse_counters::counters! {
     /// Counters and gauges of one association.

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::{Association, State};
-use crate::endpoint::{IcmpKind, Transmit};
+use crate::datagram::{IcmpKind, Transmit};
 use crate::event::CloseReason;
 use crate::path::PathId;
 use crate::time::Time;

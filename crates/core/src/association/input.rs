@@ -10,7 +10,7 @@ use tresse_wire::{
 
 use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
-use crate::endpoint::headers;
+use crate::datagram::headers;
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
 use crate::receive::{ReceivedPacket, Receiver};

@@ -8,7 +8,7 @@ mod control;
 use tresse_wire::{CommonHeader, PacketWriter};
 
 use super::Association;
-use crate::endpoint::Transmit;
+use crate::datagram::Transmit;
 use crate::path::PathId;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use tresse_wire::padded;
 
 use super::{Association, Control, State};
-use crate::endpoint::headers;
+use crate::datagram::headers;
 use crate::path::{HEARTBEAT_INFO_LEN, HeartbeatInfo, Path, PathId};
 use crate::time::Time;
 

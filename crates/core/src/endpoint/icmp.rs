@@ -3,40 +3,12 @@
 
 use std::net::IpAddr;
 
-use bytes::Bytes;
 use tresse_wire::ChunkType;
 
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
+use crate::datagram::Icmp;
 use crate::time::Time;
-
-/// An ICMP or ICMPv6 message, reduced to what RFC 9260 §10 needs. Carriers leave out what ICMP1 to
-/// ICMP4 let them ignore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Icmp {
-    /// Where the packet went.
-    pub destination: IpAddr,
-    /// What is wrong.
-    pub kind: IcmpKind,
-    /// The beginning of the SCTP packet, as far as it was quoted; `None` when the message comes from
-    /// this host and needs no proof.
-    pub quoted: Option<Bytes>,
-}
-
-/// What an [`Icmp`] message says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IcmpKind {
-    /// "Packet Too Big" or "Fragmentation Needed".
-    TooBig {
-        /// Bytes of the largest IP packet that passes; 0 if unknown.
-        mtu: usize,
-    },
-    /// "Unrecognized Next Header Type Encountered" or "Protocol Unreachable"; for encapsulated
-    /// packets also "Port Unreachable" (RFC 6951 §5.5).
-    NoSctp,
-    /// "Destination Unreachable" of another kind.
-    Unreachable,
-}
 
 /// The part of a quoted packet that names its association.
 struct Quoted {

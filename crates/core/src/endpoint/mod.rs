@@ -29,6 +29,7 @@ use slotmap::SlotMap;
 
 use crate::association::{Association, Blueprint, PeerKey};
 use crate::config::{AssociationConfig, EndpointConfig, Families, PortConfig};
+pub use crate::datagram::{Datagram, Icmp, IcmpKind, Transmit};
 use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
@@ -39,11 +40,9 @@ use crate::time::Time;
 use account::{Account, growth};
 use claims::Claims;
 use cookie::CookieKeys;
-pub use icmp::{Icmp, IcmpKind};
 use index::Index;
 use past::PastAssociations;
 use reply::Replies;
-pub(crate) use reply::headers;
 use shard::Part;
 pub use shard::PartKey;
 use tresse_wire::StreamId;
@@ -53,35 +52,6 @@ use tresse_wire::Tsn;
 slotmap::new_key_type! {
     /// Handle of an association; never reused for another one.
     pub struct AssociationId;
-}
-
-/// A received SCTP packet with its addresses.
-#[derive(Clone, Debug)]
-pub struct Datagram {
-    /// The peer's IP address.
-    pub source: IpAddr,
-    /// Our IP address that it was sent to.
-    pub destination: IpAddr,
-    /// UDP source port if it came encapsulated (RFC 6951), `None` on raw IP.
-    pub encapsulation: Option<u16>,
-    /// The SCTP packet, from the common header on.
-    pub packet: Bytes,
-}
-
-/// Where the packet that [`Endpoint::poll_transmit`] wrote goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// The peer's IP address.
-    pub destination: IpAddr,
-    /// Our source address, or `None` to leave it to the carrier.
-    pub source: Option<IpAddr>,
-    /// The peer's UDP port if the packet must be encapsulated (RFC 6951).
-    pub encapsulation: Option<u16>,
-    /// The path, for captures and logs; `None` when it belongs to no association.
-    pub path: Option<PathId>,
-    /// IP must be allowed to fragment the packet, for the path MTU has shrunk since its contents were
-    /// made (RFC 9260 §6.9), or is below 512. All others leave with DF set (§7.3).
-    pub fragment: bool,
 }
 
 /// One local SCTP port, or several, and all associations on them, without IO.

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
 use super::{Datagram, Transmit};
+use crate::datagram::headers;
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
@@ -15,12 +16,6 @@ const MAX_BYTES: usize = 1 << 20;
 /// Who sends a packet without a valid cookie may have forged its source: the owner of that address gets at
 /// most so many times its bytes, IP and UDP headers counted. RFC 9000 §8.1 has the same bound for QUIC.
 const MOST_DRAWN: usize = 3;
-
-/// Bytes of the headers of IP and UDP before a packet.
-pub(crate) fn headers(address: IpAddr, encapsulation: Option<u16>) -> usize {
-    let ip = if address.is_ipv4() { 20 } else { 40 };
-    ip + if encapsulation.is_some() { 8 } else { 0 }
-}
 
 /// How many bytes the packet may have that answers `received` at the address `to`.
 pub(super) fn room(received: &Datagram, to: IpAddr) -> usize {

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use super::Windowed;
+use crate::windowed::Windowed;
 use crate::time::Time;
 
 /// What a round trip may vary by without a queue.

@@ -13,13 +13,11 @@ mod reachability;
 mod rtt;
 pub(crate) mod rtx_policy;
 pub(crate) mod scheduler;
-mod settings;
 pub(crate) mod source;
 mod t3;
 mod ticks;
 mod timed;
 mod window;
-mod windowed;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -38,12 +36,11 @@ use mtu::{Headers, Mtu};
 pub(crate) use paths::{MAX_PATHS, Paths};
 use queue_limit::QueueLimit;
 use reachability::Reachability;
-pub(crate) use rtt::{Pace, RoundTrip, RttEstimator};
-pub use settings::PathSettings;
+pub(crate) use rtt::{Pace, RttEstimator};
+pub use crate::settings::PathSettings;
 use t3::T3;
 use timed::Timed;
 use window::Window;
-pub(crate) use windowed::Windowed;
 
 /// A destination address with its timers, estimates and congestion state.
 #[derive(Debug)]

@@ -19,17 +19,10 @@ use std::time::Duration;
 
 use crate::profile::Profile;
 use crate::profile::RtoParameters;
-use crate::recovery::timer::t3_rtx;
+use crate::recovery::timer::{RoundTrip, t3_rtx};
 use crate::time::Time;
 
 use super::ticks::Ticks;
-
-/// Smoothed round-trip time and its variation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundTrip {
-    pub(crate) srtt: Duration,
-    pub(crate) rttvar: Duration,
-}
 
 /// What the timer of RFC 9260 is followed for where others expire sooner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -170,3 +170,57 @@ fn files_do_not_use_each_other_in_circles() {
     }
     assert!(found.is_empty(), "{found:?}");
 }
+
+/// The rooms of the core, each of which may use those before it: facts, then those who look at them and decide, then
+/// those who act.
+const ROOMS: [&str; 26] = [
+    "time",
+    "rng",
+    "ranges",
+    "error",
+    "ids",
+    "state",
+    "memory",
+    "windowed",
+    "event",
+    "profile",
+    "settings",
+    "config",
+    "stats",
+    "datagram",
+    "streams",
+    "ack",
+    "scoreboard",
+    "congestion",
+    "recovery",
+    "path",
+    "handshake",
+    "journal",
+    "receive",
+    "send",
+    "association",
+    "endpoint",
+];
+
+#[test]
+fn no_room_of_the_core_uses_one_above() {
+    let mut core = sources();
+    core.retain(|source| source.name.starts_with("core/src/") && !source.is_test());
+    let of_core = |source: &Source| source.name["core/src/".len()..].to_owned();
+    let files: Vec<(String, &str)> =
+        core.iter().map(|source| (of_core(source), source.text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&name[..], *text)).collect();
+    let height = |module: &imports::Module| {
+        let room = module.first()?;
+        let found = ROOMS.iter().position(|name| name == room);
+        Some(found.unwrap_or_else(|| panic!("{room} has no place in the list")))
+    };
+    let mut upwards = Vec::new();
+    for (module, used) in imports::uses(&files) {
+        let Some(own) = height(&module) else { continue };
+        for other in used.iter().filter(|other| height(other).is_none_or(|height| height > own)) {
+            upwards.push(format!("{} uses {}", module.join("/"), other.join("/")));
+        }
+    }
+    assert!(upwards.is_empty(), "\n{}", upwards.join("\n"));
+}

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::path::{PathId, Windowed};
+use crate::path::PathId;
+use crate::windowed::Windowed;
 use crate::recovery::SackFacts;
 use crate::time::Time;
 

@@ -37,7 +37,8 @@ use smallvec::SmallVec;
 
 use super::suspects::Suspects;
 use crate::event::LossCause;
-use crate::path::{PathId, Windowed};
+use crate::path::PathId;
+use crate::windowed::Windowed;
 use crate::profile::RackParameters;
 use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};

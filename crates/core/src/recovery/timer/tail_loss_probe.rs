@@ -25,7 +25,7 @@
 
 use std::time::Duration;
 
-use crate::path::RoundTrip;
+use crate::recovery::timer::RoundTrip;
 use crate::profile::TailLossProbeParameters;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
