@@ -97,7 +97,7 @@ impl Association {
             if Some(&remote) == addresses.first() {
                 path.reachability.confirm();
             }
-            path.heartbeat.next = monitored.then_some(now);
+            path.heartbeat.plan(monitored.then_some(now));
             path
         });
         self.omits_addresses |= addresses.iter().any(|a| paths.find(*a).is_none());
@@ -154,7 +154,7 @@ impl Association {
         let p = &self.paths[path];
         let Path { address, heartbeat, .. } = p;
         let other = |l: &IpAddr| address.could_leave_from(*l) && self.may_leave_from(*l);
-        let found = heartbeat.found.filter(other);
+        let found = heartbeat.found().filter(other);
         let next = || self.sources.next(address.remote(), address.local());
         if p.doubts_source()
             && address.is_since(sent)
@@ -185,8 +185,7 @@ impl Association {
             return;
         }
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        let heartbeat = &mut self.paths[path].heartbeat;
-        (heartbeat.search, heartbeat.found) = (Some(info), None);
+        self.paths[path].heartbeat.begin_search(info);
         for source in others {
             let info = Bytes::copy_from_slice(&info.encode());
             self.push_control(path, Control::Heartbeat(info, Some(source)));
@@ -201,15 +200,15 @@ impl Association {
         if self.paths[path].address.shuns(local) {
             return;
         }
-        self.paths[path].heartbeat.search = None;
+        self.paths[path].heartbeat.end_search();
         if self.paths[path].doubts_source() {
             self.take_source(now, path, local);
         } else {
-            self.paths[path].heartbeat.found = Some(local);
+            self.paths[path].heartbeat.keep_found(local);
         }
         let p = &mut self.paths[path];
-        if !p.preferred() && p.heartbeat.outstanding.is_none() {
-            p.heartbeat.next = Some(now);
+        if !p.preferred() && !p.heartbeat.is_awaited() {
+            p.heartbeat.plan(Some(now));
         }
     }
 
@@ -242,10 +241,10 @@ impl Association {
             let monitored = self.state == State::Established && p.settings.heartbeats;
             if monitored
                 && !(p.address.is_proven() && p.usable())
-                && p.heartbeat.outstanding.is_none()
+                && !p.heartbeat.is_awaited()
             {
                 let at = now + apart * (asked / burst);
-                p.heartbeat.next = Some(p.heartbeat.next.map_or(at, |next| next.min(at)));
+                p.heartbeat.hasten(at);
                 asked += 1;
             }
         }

@@ -19,11 +19,12 @@ impl Association {
     pub(super) fn start_heartbeats(&mut self, now: Time) {
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            self.paths[path].heartbeat.next = if self.paths[path].is_confirmed() {
+            let at = if self.paths[path].is_confirmed() {
                 self.paths[path].settings.heartbeats.then(|| now + self.heartbeat_wait(path))
             } else {
                 Some(now)
             };
+            self.paths[path].heartbeat.plan(at);
         }
     }
 
@@ -45,7 +46,7 @@ impl Association {
         let p = &self.paths[path];
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
         // The answer to a heartbeat is waited for in any case, and so is a confirmation.
-        let waits = !p.is_confirmed() || p.heartbeat.outstanding.is_some();
+        let waits = !p.is_confirmed() || p.heartbeat.is_awaited();
         if self.is_monitored() && !waits && beats(before) != beats(settings) {
             self.plan_heartbeat(now, path);
         }
@@ -58,16 +59,16 @@ impl Association {
             return Some(true);
         }
         let Path { heartbeat, reachability, .. } = &mut self.paths[path];
-        match heartbeat.asked {
+        match heartbeat.asked() {
             Some(_) if heartbeat.is_unanswered() => {
                 if reachability.failures() >= 2 {
                     return Some(false);
                 }
             }
             Some(asked) if now.since(asked) < PRESENCE => return Some(true),
-            _ => heartbeat.asked = Some(now),
+            _ => heartbeat.ask(now),
         }
-        if heartbeat.outstanding.is_none() {
+        if !heartbeat.is_awaited() {
             self.send_heartbeat(now, path);
         }
         None
@@ -77,7 +78,7 @@ impl Association {
     fn plan_heartbeat(&mut self, now: Time, path: PathId) {
         let wait = self.heartbeat_wait(path);
         let p = &mut self.paths[path];
-        p.heartbeat.next = p.settings.heartbeats.then(|| now + wait);
+        p.heartbeat.plan(p.settings.heartbeats.then(|| now + wait));
     }
 
     /// A path that is to be found again quickly is asked at the pace of the mechanisms, any other one
@@ -120,8 +121,8 @@ impl Association {
         let p = &mut self.paths[path];
         let failed = p.state() == PathState::PotentiallyFailed;
         //= RFC 7829 3.2-13
-        if failed && !alone && p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
-            p.heartbeat.next = Some(now);
+        if failed && !alone && p.settings.heartbeats && !p.heartbeat.is_awaited() {
+            p.heartbeat.plan(Some(now));
         }
     }
 
@@ -130,11 +131,11 @@ impl Association {
     pub(super) fn on_heartbeat_timer(&mut self, now: Time, path: PathId) {
         let confirmed = self.paths[path].is_confirmed();
         let monitored = if confirmed { self.is_monitored() } else { self.verifies() };
-        self.paths[path].heartbeat.next = None;
+        self.paths[path].heartbeat.plan(None);
         if !monitored {
             return;
         }
-        let lost = self.paths[path].heartbeat.outstanding.take();
+        let lost = self.paths[path].heartbeat.take_awaited();
         if let Some(lost) = lost {
             self.heartbeat_lost(now, path, lost);
             if self.is_closed() {
@@ -153,12 +154,12 @@ impl Association {
         let wait = self.heartbeat_wait(path);
         let idle = now.since(last);
         if !probing && last != Time::ZERO && idle < wait {
-            self.paths[path].heartbeat.next = Some(now + (wait - idle));
+            self.paths[path].heartbeat.plan(Some(now + (wait - idle)));
         } else if self.paths[path].is_confirmed() {
             self.send_heartbeat(now, path);
         } else {
             // Its turn comes in `probe_unconfirmed`.
-            self.paths[path].heartbeat.next = Some(now);
+            self.paths[path].heartbeat.plan(Some(now));
         }
     }
 
@@ -175,11 +176,10 @@ impl Association {
         let bytes = Bytes::copy_from_slice(&info.encode());
         let queued = self.push_control(path, Control::Heartbeat(bytes, None));
         let heartbeat = &mut self.paths[path].heartbeat;
-        heartbeat.next = Some(now + rto);
+        heartbeat.plan(Some(now + rto));
         // One that does not leave is not unanswered.
         if queued {
-            heartbeat.outstanding = Some(info);
-            heartbeat.sent += 1;
+            heartbeat.on_sent(info);
         }
     }
 
@@ -221,7 +221,7 @@ impl Association {
             return;
         };
         let path = info.path;
-        if self.paths.get(path).is_some_and(|p| p.heartbeat.search == Some(info)) {
+        if self.paths.get(path).is_some_and(|p| p.heartbeat.searches(info)) {
             self.found_source(now, path, local);
             return;
         }
@@ -232,7 +232,7 @@ impl Association {
             return;
         }
         let p = &mut self.paths[path];
-        let in_time = p.heartbeat.outstanding == Some(info);
+        let in_time = p.heartbeat.awaits(info);
         if !p.heartbeat.take_answer(info) {
             return;
         }
@@ -257,7 +257,7 @@ impl Association {
             self.errors = Errors::default();
         }
         // One that was sent since is still to be answered within its RTO.
-        if self.paths[path].heartbeat.outstanding.is_none() {
+        if !self.paths[path].heartbeat.is_awaited() {
             self.plan_heartbeat(now, path);
         }
     }

@@ -73,7 +73,7 @@ impl Association {
         if let Some(id) = known {
             self.heard_at(now, id, local);
             let path = &mut self.paths[id];
-            path.heartbeat.heard = now;
+            path.heartbeat.on_heard(now);
             path.counters.packets_received += 1;
             path.counters.bytes_received += bytes.len() as u64;
             //= RFC 6951 5.4-1 5.4-2

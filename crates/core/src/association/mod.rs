@@ -285,7 +285,7 @@ impl Association {
         self.patience.stop();
         for path in self.paths.iter_mut() {
             path.t3.stop();
-            path.heartbeat.next = None;
+            path.heartbeat.plan(None);
         }
     }
 

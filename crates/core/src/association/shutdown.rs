@@ -223,7 +223,7 @@ impl Association {
         let p = &self.paths[path];
         if resends {
             self.shutdown.answer = Some(path).filter(|_| incoming.is_from_confirmed());
-        } else if p.settings.heartbeats && p.heartbeat.outstanding.is_none() {
+        } else if p.settings.heartbeats && !p.heartbeat.is_awaited() {
             self.send_heartbeat(now, path);
         }
     }

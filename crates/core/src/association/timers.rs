@@ -23,7 +23,7 @@ impl Association {
         }
         for path in self.paths.iter() {
             consider(path.t3.deadline());
-            consider(path.heartbeat.next);
+            consider(path.heartbeat.deadline());
             consider(path.mtu.raise_at().filter(|_| !self.is_closed()));
         }
         next
@@ -63,7 +63,7 @@ impl Association {
                 self.paths[path].t3.stop();
                 self.on_t3(now, path);
             }
-            if due(self.paths[path].heartbeat.next) {
+            if due(self.paths[path].heartbeat.deadline()) {
                 self.on_heartbeat_timer(now, path);
             }
         }

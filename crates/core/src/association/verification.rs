@@ -48,19 +48,19 @@ impl Association {
         }
         let due = |p: &&Path| {
             let beat = &p.heartbeat;
-            !p.is_confirmed() && beat.outstanding.is_none() && beat.next.is_some_and(|at| at <= now)
+            !p.is_confirmed() && !beat.is_awaited() && beat.deadline().is_some_and(|at| at <= now)
         };
         let mut waiting: SmallVec<[PathId; 4]> =
             self.paths.iter().filter(due).map(|p| p.id).collect();
-        waiting.sort_by_key(|path| self.paths[*path].heartbeat.sent);
+        waiting.sort_by_key(|path| self.paths[*path].heartbeat.sent());
         let burst = self.profile().heartbeat.max_burst.max(1);
         for path in waiting {
             let Probes { until, sent, credit, free_at, .. } = self.probes;
             if now < until && sent >= burst {
-                self.paths[path].heartbeat.next = Some(until);
+                self.paths[path].heartbeat.plan(Some(until));
             } else if credit < self.probe_len(path) && now < free_at {
                 self.probes.starved = true;
-                self.paths[path].heartbeat.next = Some(free_at);
+                self.paths[path].heartbeat.plan(Some(free_at));
             } else {
                 self.send_heartbeat(now, path);
             }
@@ -77,19 +77,18 @@ impl Association {
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
         let unconfirmed =
             self.paths.iter().filter(|p| !p.is_confirmed() && self.setup.attempts > 1);
-        let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent).map(|p| p.id) else { return };
+        let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else { return };
         let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
         let cost = len - PROBE_LEN + self.probe_len(path);
         if len > self.paths[path].mtu.max_packet() || cost > self.probes.credit {
             return;
         }
         self.probes.credit -= cost;
-        if self.paths[path].heartbeat.sent > 0 {
+        if self.paths[path].heartbeat.sent() > 0 {
             self.doubt_source(now, path, now);
         }
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
-        self.paths[path].heartbeat.keep_late(info);
-        self.paths[path].heartbeat.sent += 1;
+        self.paths[path].heartbeat.on_sent_aside(info);
         let info = Bytes::copy_from_slice(&info.encode());
         self.outbox.push_front((path, Control::Heartbeat(info, None)));
         self.outbox.push_front((path, Control::CookieEcho));
@@ -106,8 +105,8 @@ impl Association {
         self.probes.credit = self.probes.credit.saturating_add(MOST_DRAWN * bytes);
         if std::mem::take(&mut self.probes.starved) {
             for path in self.paths.iter_mut().filter(|p| !p.is_confirmed()) {
-                if path.heartbeat.outstanding.is_none() {
-                    path.heartbeat.next = Some(now);
+                if !path.heartbeat.is_awaited() {
+                    path.heartbeat.plan(Some(now));
                 }
             }
         }

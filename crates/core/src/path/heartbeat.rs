@@ -11,7 +11,6 @@ use crate::time::Time;
 /// double, so the first of them waits for fifteen times the RTO that it was sent with.
 const MAX_LATE: usize = 4;
 
-/// Length of the Heartbeat Info that we send: path, time, nonce.
 /// Bytes of the Heartbeat Information.
 pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
 
@@ -51,24 +50,119 @@ impl HeartbeatInfo {
 #[derive(Debug, Default)]
 pub(crate) struct HeartbeatState {
     /// The heartbeat that waits for its answer.
-    pub(crate) outstanding: Option<HeartbeatInfo>,
+    outstanding: Option<HeartbeatInfo>,
     /// Those that were not answered in time, and may be yet: the last few.
     late: Vec<HeartbeatInfo>,
     /// The same as `outstanding`, of those that were sent from other sources than that of the path.
-    pub(crate) search: Option<HeartbeatInfo>,
+    search: Option<HeartbeatInfo>,
     /// Where an answer to those has come since.
-    pub(crate) found: Option<IpAddr>,
+    found: Option<IpAddr>,
     /// When it was first asked whether the peer is still there, because of an INIT from another UDP port.
-    pub(crate) asked: Option<Time>,
+    asked: Option<Time>,
     /// When a packet of the peer came from its address last.
-    pub(crate) heard: Time,
+    heard: Time,
     /// When to look again: the answer is overdue, or the next one is due.
-    pub(crate) next: Option<Time>,
-    pub(crate) sent: u64,
-    pub(crate) acked: u64,
+    next: Option<Time>,
+    sent: u64,
+    acked: u64,
 }
 
 impl HeartbeatState {
+    /// When to look again: the answer is overdue, or the next one is due.
+    #[inline]
+    pub(crate) const fn deadline(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// It is looked at again then, or never.
+    pub(crate) fn plan(&mut self, at: Option<Time>) {
+        self.next = at;
+    }
+
+    /// It is looked at again no later than `at`.
+    pub(crate) fn hasten(&mut self, at: Time) {
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+    }
+
+    /// Heartbeats that were sent.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Those of them that were answered.
+    pub(crate) const fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// One waits for its answer.
+    #[inline]
+    pub(crate) const fn is_awaited(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// This one does.
+    pub(crate) fn awaits(&self, info: HeartbeatInfo) -> bool {
+        self.outstanding == Some(info)
+    }
+
+    /// One leaves, and its answer is waited for.
+    pub(crate) fn on_sent(&mut self, info: HeartbeatInfo) {
+        self.outstanding = Some(info);
+        self.sent += 1;
+    }
+
+    /// One leaves whose answer is welcome, but not waited for.
+    pub(crate) fn on_sent_aside(&mut self, info: HeartbeatInfo) {
+        self.keep_late(info);
+        self.sent += 1;
+    }
+
+    /// No longer waits for an answer; returns what was waited for.
+    pub(crate) fn take_awaited(&mut self) -> Option<HeartbeatInfo> {
+        self.outstanding.take()
+    }
+
+    /// It was sent from other sources than that of the path, and its answer shows one that works.
+    pub(crate) fn begin_search(&mut self, info: HeartbeatInfo) {
+        (self.search, self.found) = (Some(info), None);
+    }
+
+    /// This is the search under way.
+    pub(crate) fn searches(&self, info: HeartbeatInfo) -> bool {
+        self.search == Some(info)
+    }
+
+    /// It is over.
+    pub(crate) fn end_search(&mut self) {
+        self.search = None;
+    }
+
+    /// It was answered at `local`, for later.
+    pub(crate) fn keep_found(&mut self, local: IpAddr) {
+        self.found = Some(local);
+    }
+
+    /// Where a search was answered.
+    pub(crate) const fn found(&self) -> Option<IpAddr> {
+        self.found
+    }
+
+    /// A packet of the peer came from its address.
+    #[inline]
+    pub(crate) fn on_heard(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    /// When it was first asked whether the peer is still there.
+    pub(crate) const fn asked(&self) -> Option<Time> {
+        self.asked
+    }
+
+    /// It is asked now.
+    pub(crate) fn ask(&mut self, now: Time) {
+        self.asked = Some(now);
+    }
+
     /// It was not answered in time. It may be yet.
     pub(crate) fn keep_late(&mut self, lost: HeartbeatInfo) {
         if self.late.len() == MAX_LATE {

@@ -258,8 +258,8 @@ impl Path {
             settings: self.settings,
             mtu: self.mtu.bytes(),
             timeouts: self.t3.expirations(),
-            heartbeats_sent: self.heartbeat.sent,
-            heartbeats_acked: self.heartbeat.acked,
+            heartbeats_sent: self.heartbeat.sent(),
+            heartbeats_acked: self.heartbeat.acked(),
             counters: self.counters,
         }
     }

@@ -75,7 +75,7 @@ impl Sender {
             let alive = cx.paths.iter().any(vouches);
             if alive {
                 self.leave_silent_path(cx, path);
-                asked.extend(Some(path).filter(|_| cx.paths[path].heartbeat.outstanding.is_none()));
+                asked.extend(Some(path).filter(|_| !cx.paths[path].heartbeat.is_awaited()));
             } else {
                 // Looked at again if it stays silent: a peer that stops altogether is for T3-rtx.
                 cx.paths[path].reachability.owes_from(now);
