@@ -239,10 +239,7 @@ impl Association {
             // What works now is known soon, and not a heartbeat interval later; but not all is asked at once.
             let p = &mut self.paths[path];
             let monitored = self.state == State::Established && p.settings.heartbeats;
-            if monitored
-                && !(p.address.is_proven() && p.usable())
-                && !p.heartbeat.is_awaited()
-            {
+            if monitored && !(p.address.is_proven() && p.usable()) && !p.heartbeat.is_awaited() {
                 let at = now + apart * (asked / burst);
                 p.heartbeat.hasten(at);
                 asked += 1;

@@ -77,7 +77,9 @@ impl Association {
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
         let unconfirmed =
             self.paths.iter().filter(|p| !p.is_confirmed() && self.setup.attempts > 1);
-        let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else { return };
+        let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else {
+            return;
+        };
         let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
         let cost = len - PROBE_LEN + self.probe_len(path);
         if len > self.paths[path].mtu.max_packet() || cost > self.probes.credit {

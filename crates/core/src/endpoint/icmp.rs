@@ -1,8 +1,6 @@
 //! ICMP messages about packets that were sent: to which association they belong, and whether they
 //! are to be believed (RFC 9260 §10).
 
-use std::net::IpAddr;
-
 use tresse_wire::ChunkType;
 
 use super::{AssociationId, Endpoint};

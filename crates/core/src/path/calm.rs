@@ -12,8 +12,8 @@
 
 use std::time::Duration;
 
-use crate::windowed::Windowed;
 use crate::time::Time;
+use crate::windowed::Windowed;
 
 /// What a round trip may vary by without a queue.
 const MARGIN: Duration = Duration::from_millis(5);

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::sack::{SackMarks, Work};
-use super::{Context, Sender};
+use super::{Context, SackMarks, Sender, Work};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{Path, PathId};
-use crate::recovery::{Decisions, Recovery, SackFacts};
 use crate::recovery::spurious::response::windows;
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
+use crate::recovery::{Decisions, Recovery, SackFacts};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::send::Strikes;
 use crate::time::Time;

@@ -27,8 +27,8 @@ use crate::handshake::Extensions;
 use crate::journal::Journal;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
-use crate::recovery::{Asking, Recovery};
-use crate::scoreboard::{NewChunk, Scoreboard};
+use crate::recovery::{Asking, Decisions, Recovery};
+use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
@@ -36,11 +36,10 @@ pub(crate) use patience::Patience;
 use permits::Permits;
 use room::Room;
 pub(crate) use sack::Effects;
-use sack::Work;
 use spread::Spread;
 use strikes::Strikes;
 pub(crate) use write::{DataPacket, Plan};
-use zero_window::{Expiry, ZeroWindow};
+use zero_window::ZeroWindow;
 
 //= RFC 9260 1.6-3 6.1-22
 /// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
@@ -54,6 +53,26 @@ pub(crate) struct Context<'a> {
     paths: &'a mut Paths,
     patience: &'a mut Patience,
     journal: &'a mut Journal,
+}
+
+/// What a SACK carries beside acknowledgements.
+#[derive(Clone, Copy, Debug)]
+struct SackMarks {
+    /// TSecr of the packet's TIMESTAMP chunk.
+    timestamp_echo: Option<u32>,
+    /// The R bit.
+    retransmit_bit: bool,
+    /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
+    packets: u8,
+}
+
+/// What is made of one SACK. The next one has its memory.
+#[derive(Debug, Default)]
+struct Work {
+    outcome: AckOutcome,
+    decisions: Decisions,
+    /// TSNs that it reports as duplicates, unwrapped.
+    duplicates: Vec<u64>,
 }
 
 /// The sending half of an association.

@@ -3,32 +3,11 @@
 
 use tresse_wire::{GapAckBlocks, Sack, SackFlags, Tsn};
 
-use super::{Context, Sender};
+use super::{Context, SackMarks, Sender, Work};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
-use crate::recovery::Decisions;
 use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
-
-/// What a SACK carries beside acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SackMarks {
-    /// TSecr of the packet's TIMESTAMP chunk.
-    pub(super) timestamp_echo: Option<u32>,
-    /// The R bit.
-    pub(super) retransmit_bit: bool,
-    /// The PC bits: how many packets with DATA it answers, 0 if it does not say.
-    pub(super) packets: u8,
-}
-
-/// What is made of one SACK. The next one has its memory.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    pub(super) outcome: AckOutcome,
-    pub(super) decisions: Decisions,
-    /// TSNs that it reports as duplicates, unwrapped.
-    pub(super) duplicates: Vec<u64>,
-}
 
 /// What an acknowledgement leaves to the association.
 #[derive(Clone, Copy, Debug)]
@@ -161,12 +140,7 @@ impl Sender {
         true
     }
 
-    fn after_acks(
-        &mut self,
-        cx: &mut Context<'_>,
-        work: &mut Work,
-        marks: SackMarks,
-    ) -> Effects {
+    fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
         let now = cx.now;
         let outcome = &work.outcome;
         if outcome.newly_acked > 0 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Context, Expiry, Sender};
+use super::{Context, Sender};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
 use crate::recovery::Recovery;
@@ -114,7 +114,8 @@ impl Sender {
         cx.journal.stats.timeouts += 1;
         cx.paths[path].t3.on_expired();
         let closed = self.is_window_closed();
-        let Expiry { closed, probe_answered } = self.zero_window.on_timeout(closed);
+        let expiry = self.zero_window.on_timeout(closed);
+        let (closed, probe_answered) = (expiry.is_closed(), expiry.is_probe_answered());
         if !probe_answered {
             let thin = self.is_thin();
             let p = &mut cx.paths[path];

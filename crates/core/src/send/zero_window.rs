@@ -24,11 +24,21 @@ pub(crate) struct ZeroWindow {
 
 /// What an expiration of T3-rtx means for the window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expiry {
+pub(super) struct Expiry {
+    closed: bool,
+    probe_answered: bool,
+}
+
+impl Expiry {
     /// The peer has answered, and keeps its window closed.
-    pub(crate) closed: bool,
+    pub(super) const fn is_closed(self) -> bool {
+        self.closed
+    }
+
     /// So it has while a probe was outstanding.
-    pub(crate) probe_answered: bool,
+    pub(super) const fn is_probe_answered(self) -> bool {
+        self.probe_answered
+    }
 }
 
 impl ZeroWindow {

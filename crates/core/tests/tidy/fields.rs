@@ -11,7 +11,7 @@ const KNOWN_LARGE: [(&str, &str, usize); 1] = [("association/mod.rs", "Associati
 
 /// Fields that others may name, for each room, those of what is passed between rooms included: the numbers only
 /// shrink.
-const KNOWN_OPEN: [(&str, usize); 3] = [("path", 45), ("receive", 12), ("send", 5)];
+const KNOWN_OPEN: [(&str, usize); 2] = [("path", 35), ("receive", 12)];
 
 /// A struct with named fields.
 struct Struct {
@@ -73,6 +73,6 @@ fn the_halves_and_the_paths_are_closed() {
             }
         }
     }
-    let found: Vec<_> = found.into_iter().collect();
+    let found: Vec<_> = found.into_iter().filter(|(_, open)| *open > 0).collect();
     assert_eq!(found, KNOWN_OPEN, "a field that was opened is to be a method");
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::Source;
 
 /// Folders with one mechanism per file. Their `mod.rs` are the registry.
-const FOLDERS: [&str; 3] = ["core/src/recovery/", "core/src/congestion/", "core/src/path/scheduler/"];
+const FOLDERS: [&str; 3] =
+    ["core/src/recovery/", "core/src/congestion/", "core/src/path/scheduler/"];
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 19] = [
-    "answers",
+const OTHERS: [&str; 18] = [
     "asked_sack",
     "budget",
     "combined",
@@ -32,15 +32,38 @@ const OTHERS: [&str; 19] = [
 ];
 
 /// Mechanisms whose table in the profile has another name than their file.
-const TABLES: [&str; 2] = ["bundle_fast_retransmit", "bundle_new"];
+const TABLES: [(&str, &str); 2] = [
+    ("bundle_fast_retransmit", "core/src/recovery/bundling/fast_retransmit.rs"),
+    ("bundle_new", "core/src/recovery/bundling/new_data.rs"),
+];
 
 /// Who may name them beside themselves: the registry with its hooks, the profile, and the words of the public
 /// interface for why something happened.
-const REGISTRIES: [&str; 5] =
-    ["core/src/recovery/hooks.rs", "core/src/profile", "core/src/ids.rs", "core/src/event.rs", "core/src/stats.rs"];
+const REGISTRIES: [&str; 5] = [
+    "core/src/recovery/hooks.rs",
+    "core/src/profile",
+    "core/src/ids.rs",
+    "core/src/event.rs",
+    "core/src/stats.rs",
+];
 
 /// Names that stand elsewhere, to be removed: file below `core/src/`, mechanism.
-const KNOWN: [(&str, &str); 0] = [];
+const KNOWN: [(&str, &str); 14] = [
+    ("handshake.rs", "eifel_retransmit_bit"),
+    ("handshake.rs", "eifel_timestamp"),
+    ("recovery/budget.rs", "tail_loss_probe"),
+    ("recovery/budget.rs", "thin_fast_retransmit"),
+    ("recovery/loss/early_retransmit_switch_off.rs", "early_retransmit_bytes"),
+    ("recovery/loss/early_retransmit_switch_off.rs", "early_retransmit_packets"),
+    ("recovery/loss/early_retransmit_switch_off.rs", "thin_fast_retransmit"),
+    ("recovery/loss/rack.rs", "early_retransmit_bytes"),
+    ("recovery/loss/rack.rs", "early_retransmit_packets"),
+    ("recovery/loss/rack.rs", "thin_fast_retransmit"),
+    ("send/loss.rs", "rack"),
+    ("send/silence.rs", "silent_path"),
+    ("send/write.rs", "limited_transmit"),
+    ("send/write/bundle.rs", "tail_loss_probe"),
+];
 
 fn is_registry(name: &str) -> bool {
     let is_mod = name.ends_with("/mod.rs") && FOLDERS.iter().any(|folder| name.starts_with(folder));
@@ -56,7 +79,10 @@ fn mechanisms(sources: &[Source]) -> BTreeSet<&str> {
     let files = sources.iter().map(|source| source.name.as_str());
     let inside = files.filter(|name| FOLDERS.iter().any(|folder| name.starts_with(folder)));
     let stems = inside.filter(|name| !name.contains("/tests")).map(stem);
-    stems.chain(TABLES).filter(|stem| *stem != "mod" && !OTHERS.contains(stem)).collect()
+    stems
+        .chain(TABLES.map(|(table, _)| table))
+        .filter(|stem| *stem != "mod" && !OTHERS.contains(stem))
+        .collect()
 }
 
 /// `thin_rto_min` as a type.
@@ -81,16 +107,24 @@ fn mechanisms_are_named_by_themselves_alone() {
     let mut sources = super::sources();
     sources.retain(|source| source.name.starts_with("core/src/"));
     let mechanisms = mechanisms(&sources);
-    assert!(mechanisms.contains("rack") && mechanisms.contains("prr") && mechanisms.contains("ecf"));
+    assert!(
+        mechanisms.contains("rack") && mechanisms.contains("prr") && mechanisms.contains("ecf")
+    );
     let mut found = Vec::new();
     for source in sources.iter().filter(|source| !source.is_test() && !is_registry(&source.name)) {
         let words = words(source);
-        for mechanism in mechanisms.iter().filter(|name| **name != stem(&source.name)) {
+        let own = |name: &str| {
+            name == stem(&source.name) || TABLES.contains(&(name, source.name.as_str()))
+        };
+        for mechanism in mechanisms.iter().filter(|name| !own(name)) {
             if words.contains(*mechanism) || words.contains(&camel(mechanism)) {
                 let file = source.name.trim_start_matches("core/src/");
                 found.push((file, *mechanism));
             }
         }
     }
-    assert_eq!(found, KNOWN, "what one has to tell another goes through a hook; one less is to be listed so");
+    assert_eq!(
+        found, KNOWN,
+        "what one has to tell another goes through a hook; one less is to be listed so"
+    );
 }

@@ -19,9 +19,9 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::path::PathId;
-use crate::windowed::Windowed;
 use crate::recovery::SackFacts;
 use crate::time::Time;
+use crate::windowed::Windowed;
 
 /// A path is known after so many answers.
 const ENOUGH: u32 = 4;

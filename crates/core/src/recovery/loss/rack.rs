@@ -38,11 +38,11 @@ use smallvec::SmallVec;
 use super::suspects::Suspects;
 use crate::event::LossCause;
 use crate::path::PathId;
-use crate::windowed::Windowed;
 use crate::profile::RackParameters;
 use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
 use crate::time::Time;
+use crate::windowed::Windowed;
 
 /// A larger reordering window lasts for so many recoveries without duplicates (§6.2 step 4).
 const PERSIST: u32 = 16;

@@ -171,7 +171,8 @@ impl SpuriousDetection {
     /// A timeout of `episode` was none: what follows for the timer.
     pub(crate) fn adapt_timer(&mut self, episode: &Episode, granularity: Duration) {
         let cut = episode.cuts.first();
-        self.adaption = cut.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
+        self.adaption =
+            cut.and_then(|cut| TimerAdaption::new(cut, episode.highest + 1, granularity));
     }
 
     /// The chunk `seq` took `rtt`: SRTT and RTTVAR if it is the first one that was unsent at a timeout which was none.

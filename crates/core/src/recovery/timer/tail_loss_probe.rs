@@ -25,8 +25,8 @@
 
 use std::time::Duration;
 
-use crate::recovery::timer::RoundTrip;
 use crate::profile::TailLossProbeParameters;
+use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
 use crate::scoreboard::ChunkState;

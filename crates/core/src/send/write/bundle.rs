@@ -8,8 +8,8 @@ use tresse_wire::DATA_HEADER_LEN;
 use super::super::{Context, Sender};
 use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
-use crate::recovery::{Recovery, Worth};
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
+use crate::recovery::{Recovery, Worth};
 use crate::scoreboard::{ChunkState, Outstanding};
 
 /// Which chunks in flight ride along.
