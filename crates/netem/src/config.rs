@@ -7,6 +7,7 @@ use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::loss::gilbert_elliott::GilbertElliottConfig;
 use crate::queue::red::RedConfig;
 use crate::spikes::SpikesConfig;
+use crate::ticks::TicksConfig;
 
 /// Everything that one direction of a link does to packets. The default is a perfect link:
 /// unlimited bandwidth, no delay, no impairment.
@@ -32,6 +33,9 @@ pub struct LinkConfig {
     /// Whether jitter may let a packet overtake another one. Default `false`: a packet that would
     /// overtake arrives together with the one before it.
     pub jitter_reorders: bool,
+    /// Ticks of a clock at which delays end. Absent (default): delays are exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<TicksConfig>,
     /// The most packets that wait in the drop-tail queue, the one being serialised not counted.
     /// Absent (default): unlimited.
     pub queue_packets: Option<u32>,
@@ -109,6 +113,7 @@ impl Default for LinkConfig {
             delay_ms: 0.0,
             jitter_ms: 0.0,
             jitter_reorders: false,
+            ticks: None,
             queue_packets: None,
             queue_bytes: None,
             loss: 0.0,
@@ -157,6 +162,7 @@ impl LinkConfig {
             }
             gilbert_elliott.validate()?;
         }
+        self.ticks.as_ref().map_or(Ok(()), TicksConfig::validate)?;
         self.red.as_ref().map_or(Ok(()), RedConfig::validate)?;
         self.spikes.as_ref().map_or(Ok(()), SpikesConfig::validate)?;
         self.validate_changes()

@@ -2,6 +2,7 @@
 
 use crate::config::LinkConfig;
 use crate::random::Random;
+use crate::ticks::Ticks;
 use crate::time::Nanos;
 
 #[derive(Clone, Debug)]
@@ -9,6 +10,7 @@ pub(crate) struct Delay {
     least: Nanos,
     /// Width of the interval in which the delay lies.
     spread: Nanos,
+    ticks: Ticks,
     random: Random,
 }
 
@@ -16,7 +18,12 @@ impl Delay {
     pub(crate) fn new(config: &LinkConfig, random: Random) -> Delay {
         let delay = Nanos::from_millis_f64(config.delay_ms);
         let jitter = Nanos::from_millis_f64(config.jitter_ms);
-        Delay { least: delay - jitter, spread: jitter + jitter, random }
+        Delay {
+            least: delay - jitter,
+            spread: jitter + jitter,
+            ticks: Ticks::new(config.ticks),
+            random,
+        }
     }
 
     /// The same stream of random numbers under other settings.
@@ -29,8 +36,14 @@ impl Delay {
         self.least
     }
 
+    /// When the next packet arrives, which leaves at `departure`.
+    pub(crate) fn arrival(&mut self, departure: Nanos) -> Nanos {
+        let delay = self.draw();
+        self.ticks.arrival(departure, delay)
+    }
+
     /// The delay of the next packet.
-    pub(crate) fn draw(&mut self) -> Nanos {
+    fn draw(&mut self) -> Nanos {
         if self.spread == Nanos::ZERO {
             return self.least;
         }

@@ -21,7 +21,7 @@
 //! | | delay spikes at the link | `spikes.rs` | `spikes` |
 //! | 7 | loss, when on the wire | `loss/` | as 2 |
 //! | 8 | corruption | `corruption.rs` | `corrupt*` |
-//! | 9 | propagation delay and jitter | `delay.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders` |
+//! | 9 | propagation delay and jitter | `delay.rs`, `ticks.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders`, `ticks` |
 //! | 10 | reordering | `reordering.rs` | `reorder*` |
 //! | 11 | delay spikes at the receiver | `spikes.rs` | `spikes` |
 //!
@@ -71,6 +71,7 @@ mod rate;
 mod reordering;
 mod spikes;
 mod stats;
+mod ticks;
 mod time;
 
 pub use changes::LinkChange;
@@ -84,4 +85,5 @@ pub use queue::red::RedConfig;
 pub use random::{link_seed, mix};
 pub use spikes::{Spike, SpikePlace, SpikesConfig};
 pub use stats::{DropCause, LinkStats};
+pub use ticks::TicksConfig;
 pub use time::Nanos;

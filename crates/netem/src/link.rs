@@ -405,7 +405,7 @@ impl<T: Clone> Link<T> {
             return;
         }
         let corruption = self.corrupter.judge(&entry.numbers, entry.copy);
-        let mut at = departure + self.delay.draw();
+        let mut at = self.delay.arrival(departure);
         let detour = self.reordering.judge(&entry.numbers, entry.copy);
         self.departures += 1;
         let sequence = self.departures;
