@@ -158,19 +158,25 @@ impl Estimate {
         }
     }
 
-    /// How far from the mean one more replication may be: half the width of its 95 % prediction interval.
-    /// `None` of a median, and of less than three replications.
+    /// Where single replications are: between the smallest and the largest. One more is there with a probability
+    /// of (n - 1) / (n + 1), whatever their distribution: 95 % of 40, less of fewer, so that few do not make
+    /// it wide. `None` of less than three, and of more than 60, whose extremes are too far out (97 %).
     #[must_use]
-    pub fn prediction(&self) -> Option<f64> {
-        // t s / sqrt(n) is half the width of the confidence interval, t s sqrt(1 + 1/n) of this one.
-        let ci95 = self.ci95.filter(|_| self.runs >= 3)?;
-        Some(ci95 * (self.runs as f64 + 1.0).sqrt())
+    pub fn run_limits(&self) -> Option<[f64; 2]> {
+        (3..=60).contains(&self.runs).then_some(self.range)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn single_runs_are_between_the_extremes_of_a_fit_number_of_them() {
+        let of = |runs| Estimate { value: 2.0, ci95: Some(9.0), range: [1.0, 4.0], runs };
+        assert_eq!(of(40).run_limits(), Some([1.0, 4.0]));
+        assert_eq!((of(2).run_limits(), of(61).run_limits()), (None, None));
+    }
 
     #[test]
     fn numbers_have_the_digits_that_a_reader_wants() {

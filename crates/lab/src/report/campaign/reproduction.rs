@@ -53,8 +53,10 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          counts twice: a row that repeats one of another experiment says which.\n\n\
          - *A value* is within if it differs by no more than its tolerance: what the row says, else 10 % (5 \
          points of a percentage). Where the paper counted events of one run it is where 95 % of counts are, by \
-         Poisson's limits for our mean or by the spread of our runs. The outcome of one run, such as its \
-         largest delay, may also be where 95 % of our runs are. Something that never happens here is not \
+         Poisson's limits for our mean, or where our runs are. The outcome of one run, such as its largest \
+         delay, may also be where our runs are: between the smallest and the largest of them. One more run of \
+         ours is there with a probability of 39/41 = 95 % if there are 40, whatever the distribution, and with \
+         less if there are fewer: few runs do not make it wide. Something that never happens here is not \
          within reach of something that does.\n\
          - *An effect* is within if all of the interval of ours (95 % confidence; the extremes of a \
          median; the value of a single run) is on its side: a difference of nothing is none. `≥` and `≤` \
