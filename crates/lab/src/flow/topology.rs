@@ -22,6 +22,15 @@ pub struct Topology {
     /// A bottleneck behind the links of some paths, with flows that compete for it. Default: none.
     #[serde(default)]
     pub shared: Option<Shared>,
+    /// The clocks of both hosts are ahead of those of the links by up to so many milliseconds, each by another
+    /// span in each run: where time is counted in ticks, nobody knows how those of several hosts lie. Default 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clocks_apart_ms: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The second path.
@@ -78,7 +87,13 @@ impl Topology {
     pub(super) fn alone(&self, path: usize) -> Option<Topology> {
         let (forward, backward) = self.paths().nth(path)?;
         let (forward, backward) = (forward.clone(), backward.clone());
-        Some(Topology { forward, backward, second: None, shared: None })
+        Some(Topology {
+            forward,
+            backward,
+            second: None,
+            shared: None,
+            clocks_apart_ms: self.clocks_apart_ms,
+        })
     }
 
     /// Mbit/s of user data that each path could carry, in messages of so many bytes with a packet
@@ -114,6 +129,8 @@ impl Topology {
             link("second.forward", &second.forward)?;
             link("second.backward", &second.backward)?;
         }
+        let apart = (0.0..=1000.0).contains(&self.clocks_apart_ms);
+        require(apart, "topology.clocks_apart_ms", "must be 0 to 1000")?;
         let Some(shared) = &self.shared else { return Ok(()) };
         link("shared.forward", &shared.forward)?;
         link("shared.backward", &shared.backward)?;
@@ -138,7 +155,13 @@ mod tests {
             |mbps: f64| LinkConfig { overhead_bytes: 26, ..LinkConfig::new(1e3 * mbps, 10.0) };
         let second = SecondPath { forward: link(100.0), backward: link(100.0) };
         let (forward, backward) = (link(10.0), link(10.0));
-        let both = Topology { forward, backward, second: Some(second), shared: None };
+        let both = Topology {
+            forward,
+            backward,
+            second: Some(second),
+            shared: None,
+            clocks_apart_ms: 0.0,
+        };
         let ideal = both.ideal_mbps(1452).unwrap();
         // Sarnow 2017, equation 4.2: 95.15 %.
         assert!((ideal[0] - 9.515).abs() < 1e-3 && (ideal[1] - 95.15).abs() < 1e-2, "{ideal:?}");

@@ -68,6 +68,7 @@ impl Network {
             simulation.set_processor(pair.sender, processor.config());
             simulation.set_processor(pair.receiver, processor.config());
         }
+        set_clocks(&mut simulation, pair, run)?;
         let shared = topology.shared.as_ref();
         let routers = shared.map(|_| Routers {
             near: simulation.add_node("near", Box::new(Router::new())),
@@ -196,6 +197,19 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
     let program = Box::new(Receiver::new(sink, end, flow.observe.sequence.then_some(underway)));
     let receiver = simulation.add_host("receiver", accept, program);
     Pair { sender, receiver }
+}
+
+/// Sets the clocks of both hosts ahead of the links', each by another span in each run.
+fn set_clocks(simulation: &mut Simulation, pair: Pair, run: &FlowRun) -> Result<(), String> {
+    let apart = run.setup.flow.topology.clocks_apart_ms * 1e6;
+    for (host, purpose) in [(pair.sender, "sender's clock"), (pair.receiver, "receiver's clock")] {
+        let ahead = apart * seed::share(run.seed, run.replication, purpose);
+        if ahead > 0.0 {
+            let jump = tresse_sim::Change::ClockJump(host, ahead as i64);
+            simulation.apply(jump).map_err(|e| format!("clock: {e}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Links two hosts on one path, directly or by way of the routers: then the links of the path end
