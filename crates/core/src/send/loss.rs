@@ -12,7 +12,6 @@ use crate::recovery::spurious::response::windows;
 use crate::recovery::spurious::{Cut, Trigger, Verdict};
 use crate::recovery::{Decisions, Recovery, SackFacts};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
-use crate::send::Strikes;
 use crate::time::Time;
 
 impl Sender {
@@ -27,14 +26,7 @@ impl Sender {
     ) -> bool {
         let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
-        let multipath = &cx.profile().multipath;
-        let strikes = if cx.is_concurrent() && multipath.split_fast_retransmit {
-            Strikes::Split { packets: if multipath.dac { marks.packets } else { 0 } }
-        } else if cx.profile().fast_retransmit.htna {
-            Strikes::Newly { in_recovery: was_in_recovery }
-        } else {
-            Strikes::Every
-        };
+        let strikes = cx.ways.strikes(cx.profile(), marks.packets, was_in_recovery);
         let struck = self.strike(outcome, strikes);
         decisions.clear();
         let quiet = self.board.missing().next().is_none() && outcome.newly_acked == 0;
@@ -180,18 +172,7 @@ impl Sender {
         paths: u32,
         mut cuts: SmallVec<[Cut; 2]>,
     ) {
-        // Each path has a Fast Recovery of its own with concurrent transfer, otherwise the
-        // association has one.
-        let concurrent = cx.is_concurrent();
-        let recovering = |p: &Path| p.window.is_recovering();
-        let paths = if concurrent {
-            let fresh = cx.paths.iter().filter(|p| !recovering(p));
-            paths & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
-        } else if cx.paths.in_fast_recovery() {
-            0
-        } else {
-            paths
-        };
+        let paths = cx.ways.recovering_anew(cx.paths, paths);
         if paths == 0 {
             return; // What is marked leaves as cwnd allows; cwnd is not cut again.
         }
@@ -211,7 +192,8 @@ impl Sender {
         self.retransmit_now(profile);
         cx.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
-            for p in cx.paths.iter_mut().filter(|p| !concurrent || paths & (1 << p.id.0) != 0) {
+            let several = cx.ways.are_several();
+            for p in cx.paths.iter_mut().filter(|p| !several || paths & (1 << p.id.0) != 0) {
                 p.window.enter_recovery(highest);
             }
         }
@@ -229,7 +211,7 @@ impl Sender {
         let now = cx.now;
         let p = &mut cx.paths[path];
         p.window.lower_again(now, p.mtu.pmdcs());
-        cx.spare_window(path);
+        cx.ways.spare_window(&mut cx.paths[path]);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
@@ -237,33 +219,25 @@ impl Sender {
         let now = cx.now;
         cx.paths[path].window.on_loss(now);
         self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
-        cx.spare_window(path);
+        cx.ways.spare_window(&mut cx.paths[path]);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
     /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
     pub(super) fn end_fast_recovery(&mut self, cx: &mut Context<'_>) {
-        let concurrent = cx.is_concurrent();
+        let (ways, profile) = (cx.ways, cx.profile());
         for i in 0..cx.paths.len() {
             let path = PathId(i as u8);
-            let board = &self.board;
-            let reached = |exit: u64| {
-                if concurrent {
-                    // The Cumulative TSN Ack Point that the path would have for itself.
-                    board.earliest(path).is_none_or(|earliest| earliest > exit)
-                } else {
-                    board.cumulative() >= exit
-                }
-            };
+            let reached = |exit: u64| ways.has_recovered(&self.board, path, exit);
             if !cx.paths[path].window.leave_recovery(reached) {
                 continue;
             }
             if cx.paths[path].window.end_reduction() {
                 // By now the path is measured better.
-                cx.spare_window(path);
+                cx.ways.spare_window(&mut cx.paths[path]);
                 self.trace_window(cx, path, WindowCause::RateReduction);
             }
-            cx.restore_floor(path);
+            ways.restore_floor(&mut cx.paths[path], profile);
         }
     }
 
@@ -276,7 +250,7 @@ impl Sender {
         let recovering = cx.paths.in_fast_recovery();
         // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
         // another one carries would make every timeout look spurious.
-        let readable = !cx.is_concurrent();
+        let readable = !cx.ways.are_several();
         let spurious = &mut self.recovery.spurious;
         if readable {
             spurious.on_timeout(cumulative, highest, recovering);

@@ -1,10 +1,10 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
 mod api;
+mod concurrent;
 mod context;
 mod coupling;
 mod loss;
-mod multipath;
 mod patience;
 mod permission;
 mod permits;
@@ -12,10 +12,12 @@ mod room;
 mod rtt;
 mod sack;
 mod silence;
+mod single;
 mod spread;
 mod strikes;
 mod t3;
 mod timers;
+mod ways;
 mod write;
 mod zero_window;
 
@@ -37,7 +39,7 @@ use permits::Permits;
 use room::Room;
 pub(crate) use sack::Effects;
 use spread::Spread;
-use strikes::Strikes;
+use ways::Ways;
 pub(crate) use write::{DataPacket, Plan};
 use zero_window::ZeroWindow;
 
@@ -50,6 +52,7 @@ pub(crate) struct Context<'a> {
     now: Time,
     state: State,
     config: &'a AssociationConfig,
+    ways: &'static dyn Ways,
     paths: &'a mut Paths,
     patience: &'a mut Patience,
     journal: &'a mut Journal,

@@ -3,10 +3,7 @@
 use tresse_wire::{DATA_HEADER_LEN, TIMESTAMP_CHUNK_LEN, data_chunk_len};
 
 use super::{Context, Sender};
-use crate::event::LossCause;
-use crate::path::scheduler::PathView;
 use crate::path::{Path, PathId, Paths};
-use crate::scoreboard::Outstanding;
 use crate::state::State;
 
 impl Sender {
@@ -15,30 +12,28 @@ impl Sender {
         self.recovery.spurious.holds_retransmissions()
             && (self.board.total_flight() > 0
                 || self.permits.retransmits_now()
-                || self.may_send_new_somewhere(cx))
+                || cx.ways.may_send_new(self, cx))
     }
 
-    //= RFC 9260 6.4-4 6.4-5
-    /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
-    pub(super) fn retransmission_path(
+    /// The lowest lost chunk that may leave now, and its path. `now_or_never` lets one leave
+    /// whatever cwnd says (RFC 9260 §7.2.4 rule 3, §6.3.3 E3).
+    pub(super) fn next_lost(
         &self,
         cx: &Context<'_>,
-        views: &[PathView],
-        chunk: &Outstanding,
-    ) -> PathId {
-        let last = chunk.path;
-        if cx.is_concurrent() {
-            return self.concurrent_retransmission_path(cx, views, chunk);
-        }
-        match chunk.cause {
-            Some(LossCause::Timeout) => cx.paths.alternate(last),
-            // §7.3: a path that says what fits through it works, and takes it in fragments.
-            Some(LossCause::PathFailure) if cx.paths[last].usable() => last,
-            // RFC 2960 §6.4 made no difference.
-            Some(_) if cx.profile().fast_retransmit.alternate_path => cx.paths.alternate(last),
-            _ if cx.paths[last].preferred() => last,
-            _ => cx.paths.data_path(),
-        }
+        answer: Option<PathId>,
+        now_or_never: bool,
+    ) -> Option<(u64, PathId)> {
+        let board = &self.board;
+        let first = board.first_lost()?;
+        let views = cx.ways.views(self, cx);
+        std::iter::successors(Some(first), |seq| board.next_lost(*seq))
+            .take(cx.ways.scanned())
+            .filter_map(|seq| {
+                let chunk = board.get(seq)?;
+                let path = || cx.ways.retransmission_path(cx, &views, chunk);
+                Some((seq, answer.unwrap_or_else(path)))
+            })
+            .find(|(_, path)| now_or_never || self.cwnd_allows(cx, *path))
     }
 
     //= RFC 9260 6.9-7
@@ -62,8 +57,8 @@ impl Sender {
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
         // address until the endpoint receives acknowledgement".
         let flight = self.board.flight(path);
-        let more = !cx.paths[path].window.is_one_packet() && !cx.is_held_back(path);
-        flight == 0 || (more && flight < cx.window(path))
+        let more = !cx.paths[path].window.is_one_packet() && !cx.ways.is_held_back(&cx.paths[path]);
+        flight == 0 || (more && flight < cx.ways.window(&cx.paths[path]))
     }
 
     /// After a timeout new chunks fill the one packet up, in packets of their own.
@@ -74,7 +69,8 @@ impl Sender {
     /// Whether a chunk with `len` bytes of user data still has room there.
     pub(super) fn fits_lone_packet(&self, cx: &Context<'_>, path: PathId, len: usize) -> bool {
         let flight = self.board.flight(path) + data_chunk_len(len);
-        flight <= cx.window(path).min(cx.paths[path].pmdcs()) && !cx.is_held_back(path)
+        flight <= cx.ways.window(&cx.paths[path]).min(cx.paths[path].pmdcs())
+            && !cx.ways.is_held_back(&cx.paths[path])
     }
 
     //= RFC 9260 6.1-17
@@ -87,10 +83,10 @@ impl Sender {
             len <= self.peer_window() || self.zero_window.may_probe(self.board.total_flight());
         let fills = self.fills_lone_packet(cx, path) && self.fits_lone_packet(cx, path, len);
         let cwnd = fills || self.cwnd_allows(cx, path);
-        let cwnd = (cwnd || self.permits.has_extra()) && self.share_allows(cx, path);
+        let cwnd = (cwnd || self.permits.has_extra()) && cx.ways.share_allows(self, cx, path);
         let p = &cx.paths[path];
         // Pacing does away with bursts by itself.
-        let burst = p.bursts.has_credit() || (p.bursts.is_paced() && cx.is_concurrent());
+        let burst = p.bursts.has_credit() || cx.ways.is_paced(p);
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(cx.state == State::Established && self.nagle_holds(cx))
     }

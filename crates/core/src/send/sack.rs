@@ -172,7 +172,7 @@ impl Sender {
         }
         let next = self.board.next_seq();
         for (i, ack) in outcome.paths.iter().enumerate() {
-            cx.watch_queue(PathId(i as u8), ack, next);
+            cx.ways.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
         }
         //= RFC 9260 7.2.4-6
         let spurious = self.recover(cx, work, marks, in_recovery);
@@ -184,7 +184,7 @@ impl Sender {
             }
         }
         self.act_on_losses(cx, &mut work.decisions);
-        self.reschedule(cx);
+        cx.ways.reschedule(self, cx);
         self.update_timers(cx, &work.outcome);
         if self.board.is_empty() {
             self.zero_window.stop_probing();
@@ -200,19 +200,14 @@ impl Sender {
         bytes: usize,
         outcome: &AckOutcome,
     ) {
+        let (ways, profile) = (cx.ways, cx.profile());
         let flight = self.board.flight(path);
-        let cuc = cx.is_concurrent() && cx.profile().multipath.cwnd_update;
         let p = &mut cx.paths[path];
         if p.window.reduce(bytes, flight, p.mtu.max_packet()) {
             self.trace_window(cx, path, WindowCause::RateReduction);
             return;
         }
-        // CUC: as if the path had a Cumulative TSN Ack Point of its own.
-        let cumulative_advanced = if cuc {
-            outcome.paths[usize::from(path.0)].earliest
-        } else {
-            outcome.cumulative_advanced
-        };
+        let cumulative_advanced = ways.advanced(profile, outcome, path);
         let before = p.window.cwnd();
         let flight_before = p.window.flight_at_send();
         let in_fast_recovery = p.window.is_recovering();

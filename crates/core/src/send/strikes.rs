@@ -2,6 +2,7 @@
 
 use super::Sender;
 use crate::ids::PathId;
+use crate::profile::Profile;
 use crate::scoreboard::AckOutcome;
 use crate::time::Time;
 
@@ -20,6 +21,13 @@ pub(crate) enum Strikes {
         /// How many packets with DATA the SACK answers, as far as that counts; 0 if it does not say.
         packets: u8,
     },
+}
+
+impl Strikes {
+    /// Those of a profile, whatever the path.
+    pub(super) fn of(profile: &Profile, in_recovery: bool) -> Strikes {
+        if profile.fast_retransmit.htna { Strikes::Newly { in_recovery } } else { Strikes::Every }
+    }
 }
 
 impl Sender {

@@ -157,8 +157,8 @@ impl Sender {
         let Expired { path, sent, early, .. } = *expired;
         let now = cx.now;
         self.recovery.on_timeout();
-        let concurrent = cx.is_concurrent();
-        for p in cx.paths.iter_mut().filter(|p| !concurrent || p.id == path) {
+        let several = cx.ways.are_several();
+        for p in cx.paths.iter_mut().filter(|p| !several || p.id == path) {
             p.window.abandon_recovery();
         }
         cx.paths[path].timed.cancel();

@@ -115,13 +115,12 @@ impl Sender {
         if let Some(plan) = self.plan_probe().or_else(|| self.plan_redundant(cx)) {
             return Some(plan);
         }
-        //= RFC 9260 6.1-13
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
         let waiting = self.board.first_lost().is_some() && !held;
-        if waiting && !cx.is_concurrent() {
+        if waiting && !cx.ways.new_passes_lost() {
             return None;
         }
-        self.new_data_path(cx).map(|path| Plan { path, what: What::New })
+        cx.ways.new_data_path(self, cx).map(|path| Plan { path, what: What::New })
     }
 
     /// Bytes of the first chunk of a packet.
@@ -167,7 +166,7 @@ impl Sender {
 
     /// Nothing leaves any more: what Max.Burst left is not saved up (§6.1 D).
     pub(crate) fn end_opportunity(&mut self, cx: &mut Context<'_>) {
-        self.note_blocking(cx);
+        cx.ways.on_opportunity_over(self, cx);
         for path in cx.paths.iter_mut() {
             path.bursts.expire();
         }
@@ -188,7 +187,7 @@ impl Sender {
         let max = cx.paths[packet.path].mtu.max_packet();
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = cx.may_send_data();
-        let views = self.retransmission_views(cx);
+        let views = cx.ways.views(self, cx);
         let closed = self.is_window_closed();
         let mut next = Some(from);
         while let Some(seq) = next {
@@ -199,8 +198,8 @@ impl Sender {
             if !fits || (closed && !first) {
                 break;
             }
-            if !first && self.retransmission_path(cx, &views, chunk) != packet.path {
-                if !cx.is_concurrent() {
+            if !first && cx.ways.retransmission_path(cx, &views, chunk) != packet.path {
+                if !cx.ways.are_several() {
                     break;
                 }
                 next = self.board.next_lost(seq);
@@ -210,15 +209,11 @@ impl Sender {
             self.write_again(cx, packet, seq, cause);
             let path = packet.path;
             self.recovery.spurious.on_retransmission(cx.now, seq);
-            let eligibility = self.eligibility(cx);
+            let eligibility = cx.ways.eligibility(cx.profile());
             self.board.record_retransmission(cx.now, path, seq, eligibility);
-            //= RFC 9260 6.3.1-5
-            // Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
-            // With concurrent transfer the order between paths says nothing: the chunk alone.
-            let concurrent = cx.is_concurrent();
+            let ways = cx.ways;
             for p in cx.paths.iter_mut() {
-                let spoilt = |probe: u64| if concurrent { probe == seq } else { probe >= seq };
-                p.timed.spoil(spoilt);
+                p.timed.spoil(|timed| ways.spoils(seq, timed));
             }
             let earliest = self.board.earliest(path) == Some(seq);
             let running = cx.paths[path].t3.is_running();
@@ -323,7 +318,7 @@ impl Sender {
         let new = u64::from(carried.new);
         if new > 0 {
             let end = self.board.next_seq();
-            self.plan_copies(cx, path, &(end - new..end));
+            cx.ways.on_new(self, cx, path, &(end - new..end));
         }
     }
 
@@ -339,8 +334,8 @@ impl Sender {
         let now = cx.now;
         if carried.new == 0 {
             // What the window or pacing would not have let go.
-            let beyond = self.board.flight(path) > cx.window(path);
-            if self.permits.has_extra() && (beyond || cx.is_held_back(path)) {
+            let beyond = self.board.flight(path) > cx.ways.window(&cx.paths[path]);
+            if self.permits.has_extra() && (beyond || cx.ways.is_held_back(&cx.paths[path])) {
                 self.permits.use_extra();
                 cx.journal.stats.limited_transmits += 1;
                 cx.journal.trace(now, || TraceEvent::LimitedTransmit { path });

@@ -1,0 +1,266 @@
+//! Concurrent multipath transfer: which path carries what, while several do at once
+//! (draft-tuexen-tsvwg-sctp-multipath; Sarnow 2017 §3.2).
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::strikes::Strikes;
+use super::ways::{PathViews, Ways};
+use super::{Context, Sender};
+use crate::event::LossCause;
+use crate::path::scheduler::{PathView, View};
+use crate::path::{Path, PathId, Paths, rtx_policy};
+use crate::profile::{BufferSplitting, Profile, RetransmissionPolicy};
+use crate::recovery::Buffers;
+use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
+use crate::time::Time;
+
+/// Lost chunks that are looked at for one whose path has room. Those beyond have their turn when
+/// some of these have left.
+const MAX_LOST_SCANNED: usize = 64;
+
+/// All paths that can.
+pub(super) struct Concurrent;
+
+impl Ways for Concurrent {
+    fn are_several(&self) -> bool {
+        true
+    }
+
+    fn window(&self, path: &Path) -> usize {
+        path.window.limited()
+    }
+
+    fn spare_window(&self, path: &mut Path) {
+        path.window.spare();
+    }
+
+    /// Coupled controls divide the floor among the paths.
+    fn restore_floor(&self, _path: &mut Path, _profile: &Profile) {}
+
+    fn watch_queue(&self, now: Time, path: &mut Path, ack: &PathAck, next: u64) {
+        path.window.watch_queue(now, ack, next);
+    }
+
+    fn is_held_back(&self, path: &Path) -> bool {
+        path.bursts.is_held_back()
+    }
+
+    fn is_paced(&self, path: &Path) -> bool {
+        path.bursts.is_paced()
+    }
+
+    fn share_allows(&self, sender: &Sender, cx: &Context<'_>, path: PathId) -> bool {
+        // §6.1 A: "Senders MUST support zero window probing": the shares of no room at all are nothing.
+        let probes = sender.zero_window.may_probe(sender.board.total_flight());
+        if probes {
+            return true;
+        }
+        let (board, n) = (&sender.board, cx.carriers().count().max(1));
+        let send_share = sender.room.limit() / n;
+        let receive_share = (sender.room.a_rwnd() + board.flight_user_bytes()) / n;
+        match cx.profile().multipath.buffer_splitting {
+            BufferSplitting::None => true,
+            BufferSplitting::Outstanding => board.flight(path) < send_share.min(receive_share),
+            BufferSplitting::Buffered => {
+                board.buffered_on(path) < send_share && board.flight(path) < receive_share
+            }
+        }
+    }
+
+    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
+        for i in 0..cx.paths.len() {
+            sender.decay_idle(cx, PathId(i as u8));
+        }
+        let paths = path_views(sender, cx);
+        if paths.iter().all(|p| !p.open) {
+            return None;
+        }
+        let view = sending_view(sender, cx, &paths);
+        // Nobody hands over a path that is not open.
+        sender.spread.choose(&view).filter(|id| sender.may_send_new(cx, *id))
+    }
+
+    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
+        cx.carriers().any(|id| sender.may_send_new(cx, id))
+    }
+
+    fn new_passes_lost(&self) -> bool {
+        true
+    }
+
+    /// A thin stream goes over all paths at once: copies of the packet that has just left.
+    fn on_new(&self, sender: &mut Sender, cx: &Context<'_>, path: PathId, seqs: &Range<u64>) {
+        let thin = sender.is_thin();
+        if sender.spread.duplicates(thin) {
+            let others: SmallVec<[PathId; 4]> = cx.carriers().filter(|id| *id != path).collect();
+            sender.spread.plan_copies(others.into_iter(), seqs);
+        }
+    }
+
+    /// Notes what kept data from a path with room.
+    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>) {
+        let next = sender.queue.next_len(sender.max_payload(cx.paths));
+        let blocked = match next {
+            Some(len) => len > sender.peer_window(),
+            None => sender.room.writer_waits(),
+        };
+        if blocked && cx.carriers().any(|id| sender.cwnd_allows(cx, id)) {
+            sender.spread.on_blocked();
+        }
+        let waiting = next.is_some() || sender.board.first_lost().is_some();
+        for i in 0..cx.paths.len() {
+            let flight = sender.board.flight(PathId(i as u8));
+            let p = &mut cx.paths[PathId(i as u8)];
+            let room = flight < p.window.limited();
+            p.bursts.wait(room && waiting);
+            if room && !p.bursts.is_held_back() {
+                p.window.on_starved();
+            }
+        }
+    }
+
+    fn scanned(&self) -> usize {
+        MAX_LOST_SCANNED
+    }
+
+    fn views(&self, sender: &Sender, cx: &Context<'_>) -> PathViews {
+        path_views(sender, cx)
+    }
+
+    fn retransmission_path(
+        &self,
+        cx: &Context<'_>,
+        paths: &[PathView],
+        chunk: &Outstanding,
+    ) -> PathId {
+        let last = chunk.path;
+        if chunk.cause == Some(LossCause::Rescheduled) {
+            // The point is to take another one, the fastest.
+            let others: PathViews = paths.iter().copied().filter(|p| p.id != last).collect();
+            let fastest = rtx_policy::choose(RetransmissionPolicy::MinRtt, last, &others);
+            return fastest.unwrap_or(last);
+        }
+        let paths = promising(cx.paths, paths);
+        if chunk.cause == Some(LossCause::Timeout) && is_in_vain(cx.paths, chunk) {
+            let next = rtx_policy::choose(RetransmissionPolicy::Alternate, last, &paths);
+            return next.filter(|id| *id != last).unwrap_or_else(|| cx.paths.alternate(last));
+        }
+        let policy = cx.profile().multipath.retransmission;
+        rtx_policy::choose(policy, last, &paths).unwrap_or_else(|| cx.paths.data_path())
+    }
+
+    fn eligibility(&self, profile: &Profile) -> Eligibility {
+        if profile.fast_retransmit.repeat {
+            return Eligibility::Repeat;
+        }
+        let multipath = &profile.multipath;
+        Eligibility::Multipath {
+            smart: multipath.smart_fast_retransmit,
+            same_path: multipath.fast_retransmit_again,
+        }
+    }
+
+    /// The order between paths says nothing: the chunk alone.
+    fn spoils(&self, again: u64, timed: u64) -> bool {
+        timed == again
+    }
+
+    fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes {
+        let multipath = &profile.multipath;
+        if multipath.split_fast_retransmit {
+            return Strikes::Split { packets: if multipath.dac { packets } else { 0 } };
+        }
+        Strikes::of(profile, in_recovery)
+    }
+
+    /// CUC: as if the path had a Cumulative TSN Ack Point of its own.
+    fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool {
+        if profile.multipath.cwnd_update {
+            return outcome.paths[usize::from(path.0)].earliest;
+        }
+        outcome.cumulative_advanced
+    }
+
+    /// Each path has a Fast Recovery of its own.
+    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32 {
+        let fresh = paths.iter().filter(|p| !p.window.is_recovering());
+        lost & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
+    }
+
+    /// The Cumulative TSN Ack Point that the path would have for itself.
+    fn has_recovered(&self, board: &Scoreboard, path: PathId, exit: u64) -> bool {
+        board.earliest(path).is_none_or(|earliest| earliest > exit)
+    }
+
+    /// Sends again, over another path, what holds up the buffers.
+    fn reschedule(&self, sender: &mut Sender, cx: &mut Context<'_>) {
+        let buffers = Buffers {
+            sending: sender.buffered(),
+            send_limit: sender.room.limit(),
+            receiving: sender.room.peer_holds(),
+            receive_limit: sender.room.peer_buffer(),
+        };
+        let parameters = &cx.profile().multipath;
+        let paths = &cx.paths;
+        let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
+        let found = sender.spread.reschedule(cx.now, parameters, &buffers, &sender.board, srtt);
+        let Some(range) = found else { return };
+        let blocking = sender.board.get(range.start).map(|c| c.path);
+        for seq in range {
+            if sender.board.get(seq).map(|c| c.path) == blocking {
+                sender.lose(cx, seq, LossCause::Rescheduled);
+            }
+        }
+    }
+}
+
+fn path_views(sender: &Sender, cx: &Context<'_>) -> PathViews {
+    let now = cx.now;
+    let fastest = cx.paths.iter().filter(|p| p.usable()).filter_map(|p| p.rtt.srtt()).min();
+    let view = |id: PathId| {
+        let p = &cx.paths[id];
+        PathView {
+            id,
+            open: sender.may_send_new(cx, id),
+            srtt: p.round_trip(now).or(fastest).unwrap_or_default(),
+            rttvar: p.rtt.rttvar(),
+            cwnd: p.window.limited(),
+            ssthresh: p.window.ssthresh(),
+            flight: sender.board.flight(id),
+            loss: p.loss_rate(),
+        }
+    };
+    cx.carriers().map(view).collect()
+}
+
+fn sending_view<'a>(sender: &Sender, cx: &Context<'_>, paths: &'a [PathView]) -> View<'a> {
+    View {
+        paths,
+        primary: cx.paths.primary(),
+        queued: sender.queue.bytes(),
+        window: sender.room.limit().min(sender.room.a_rwnd() + sender.board.flight_user_bytes()),
+        mss: cx.paths.amdcs(),
+        blocked: sender.spread.blocked(),
+    }
+}
+
+/// Those of the paths where something comes through, as far as is known: they have not timed out
+/// twice since anything sent there was acknowledged. If there is none, all of them.
+///
+/// The policies of the papers compare paths that work. Of one that does not, a good round-trip time
+/// or window is a memory: it would be chosen for ever, while another one works.
+fn promising(all: &Paths, paths: &[PathView]) -> PathViews {
+    let comes_through = |p: &&PathView| all[p.id].t3.in_a_row() <= 1;
+    let found: PathViews = paths.iter().filter(comes_through).copied().collect();
+    if found.is_empty() { paths.into() } else { found }
+}
+
+//= RFC 9260 6.4.1-2
+/// Whether what timed out has had its chance: it was sent twice, or twice nothing came through on its
+/// path. Then it goes round the paths, whatever the policy, as with one path at a time (RFC 9260
+/// §6.4.1).
+fn is_in_vain(paths: &Paths, chunk: &Outstanding) -> bool {
+    chunk.transmissions > 1 || paths[chunk.path].t3.in_a_row() > 1
+}

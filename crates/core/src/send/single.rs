@@ -1,0 +1,124 @@
+//! One path at a time carries data (RFC 9260 §6.4).
+
+use std::ops::Range;
+
+use super::strikes::Strikes;
+use super::ways::{PathViews, Ways};
+use super::{Context, Sender};
+use crate::event::LossCause;
+use crate::path::scheduler::PathView;
+use crate::path::{Path, PathId, Paths};
+use crate::profile::Profile;
+use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
+use crate::time::Time;
+
+/// The primary path, or an alternate.
+pub(super) struct Single;
+
+impl Ways for Single {
+    fn are_several(&self) -> bool {
+        false
+    }
+
+    fn window(&self, path: &Path) -> usize {
+        path.window.cwnd()
+    }
+
+    fn spare_window(&self, _path: &mut Path) {}
+
+    fn restore_floor(&self, path: &mut Path, profile: &Profile) {
+        let floor = (profile.congestion.ssthresh_floor * path.pmdcs() as f64) as usize;
+        path.window.restore_floor(floor);
+    }
+
+    fn watch_queue(&self, _now: Time, _path: &mut Path, _ack: &PathAck, _next: u64) {}
+
+    fn is_held_back(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn is_paced(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn share_allows(&self, _sender: &Sender, _cx: &Context<'_>, _path: PathId) -> bool {
+        true
+    }
+
+    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
+        let path = cx.paths.data_path();
+        sender.decay_idle(cx, path);
+        sender.may_send_new(cx, path).then_some(path)
+    }
+
+    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
+        sender.may_send_new(cx, cx.paths.data_path())
+    }
+
+    //= RFC 9260 6.1-13
+    /// §6.1 C: what is lost goes before what is new.
+    fn new_passes_lost(&self) -> bool {
+        false
+    }
+
+    fn on_new(&self, _sender: &mut Sender, _cx: &Context<'_>, _path: PathId, _seqs: &Range<u64>) {}
+
+    fn on_opportunity_over(&self, _sender: &mut Sender, _cx: &mut Context<'_>) {}
+
+    fn scanned(&self) -> usize {
+        1
+    }
+
+    fn views(&self, _sender: &Sender, _cx: &Context<'_>) -> PathViews {
+        PathViews::new()
+    }
+
+    //= RFC 9260 6.4-4 6.4-5
+    /// §6.4: what timed out goes to another active address, a fast retransmission to the same one.
+    fn retransmission_path(
+        &self,
+        cx: &Context<'_>,
+        _views: &[PathView],
+        chunk: &Outstanding,
+    ) -> PathId {
+        let last = chunk.path;
+        match chunk.cause {
+            Some(LossCause::Timeout) => cx.paths.alternate(last),
+            // §7.3: a path that says what fits through it works, and takes it in fragments.
+            Some(LossCause::PathFailure) if cx.paths[last].usable() => last,
+            // RFC 2960 §6.4 made no difference.
+            Some(_) if cx.profile().fast_retransmit.alternate_path => cx.paths.alternate(last),
+            _ if cx.paths[last].preferred() => last,
+            _ => cx.paths.data_path(),
+        }
+    }
+
+    fn eligibility(&self, profile: &Profile) -> Eligibility {
+        if profile.fast_retransmit.repeat { Eligibility::Repeat } else { Eligibility::Rule5 }
+    }
+
+    //= RFC 9260 6.3.1-5
+    /// Karn: no sample from anything at or beyond a retransmitted TSN (§6.3.1 C5).
+    fn spoils(&self, again: u64, timed: u64) -> bool {
+        timed >= again
+    }
+
+    fn strikes(&self, profile: &Profile, _packets: u8, in_recovery: bool) -> Strikes {
+        Strikes::of(profile, in_recovery)
+    }
+
+    fn advanced(&self, _profile: &Profile, outcome: &AckOutcome, _path: PathId) -> bool {
+        outcome.cumulative_advanced
+    }
+
+    /// The association has one Fast Recovery.
+    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32 {
+        if paths.in_fast_recovery() { 0 } else { lost }
+    }
+
+    fn has_recovered(&self, board: &Scoreboard, _path: PathId, exit: u64) -> bool {
+        board.cumulative() >= exit
+    }
+
+    fn reschedule(&self, _sender: &mut Sender, _cx: &mut Context<'_>) {}
+}

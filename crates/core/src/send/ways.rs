@@ -1,0 +1,87 @@
+//! One path at a time, or several at once: what differs. Which of the two holds is chosen once, where a
+//! [`Context`] is made.
+
+use smallvec::SmallVec;
+
+use super::strikes::Strikes;
+use super::{Context, Sender};
+use crate::path::scheduler::PathView;
+use crate::path::{Path, PathId, Paths};
+use crate::profile::Profile;
+use crate::scoreboard::{AckOutcome, Eligibility, Outstanding, PathAck, Scoreboard};
+use crate::time::Time;
+
+pub(super) type PathViews = SmallVec<[PathView; 4]>;
+
+/// How data is spread over the paths.
+pub(super) trait Ways {
+    /// Several paths carry data at once.
+    fn are_several(&self) -> bool;
+
+    // What may be in flight on a path.
+
+    /// Bytes that may.
+    fn window(&self, path: &Path) -> usize;
+    /// After a cut: the window need not fall below what the path holds without a queue.
+    fn spare_window(&self, path: &mut Path);
+    /// What a recovery has lowered below the floor of ssthresh is raised to that again, now that it is over.
+    fn restore_floor(&self, path: &mut Path, profile: &Profile);
+    /// Measures the path by what a SACK acknowledged on it.
+    fn watch_queue(&self, now: Time, path: &mut Path, ack: &PathAck, next: u64);
+    /// Whether pacing holds packets back.
+    fn is_held_back(&self, path: &Path) -> bool;
+    /// Whether pacing does away with bursts.
+    fn is_paced(&self, path: &Path) -> bool;
+    /// Whether the path is within its share of the buffers.
+    fn share_allows(&self, sender: &Sender, cx: &Context<'_>, path: PathId) -> bool;
+
+    // New data.
+
+    /// Where the next packet goes; `None` if none may leave now.
+    fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId>;
+    /// A packet may leave on some path.
+    fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool;
+    /// What is new may leave although something lost waits for another path.
+    fn new_passes_lost(&self) -> bool;
+    /// These chunks have just left on `path`.
+    fn on_new(
+        &self,
+        sender: &mut Sender,
+        cx: &Context<'_>,
+        path: PathId,
+        seqs: &std::ops::Range<u64>,
+    );
+    /// The opportunity to send is over.
+    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>);
+
+    // What is lost.
+
+    /// So many lost chunks are looked at for one that may leave.
+    fn scanned(&self) -> usize;
+    /// What [`retransmission_path`](Self::retransmission_path) chooses from.
+    fn views(&self, sender: &Sender, cx: &Context<'_>) -> PathViews;
+    /// Where a lost chunk goes.
+    fn retransmission_path(
+        &self,
+        cx: &Context<'_>,
+        views: &[PathView],
+        chunk: &Outstanding,
+    ) -> PathId;
+    /// Whether chunks that leave again can be struck again.
+    fn eligibility(&self, profile: &Profile) -> Eligibility;
+    /// Whether the measurement of the chunk `timed` is worth nothing, now that `again` left once more.
+    fn spoils(&self, again: u64, timed: u64) -> bool;
+
+    // SACKs and timeouts.
+
+    /// Which chunks a SACK strikes that answers so many packets; 0 if it does not say.
+    fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes;
+    /// Whether a SACK advanced what a path waits for, as its controller sees it.
+    fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool;
+    /// Of the paths that lost something, a set of bits, those where Fast Recovery begins.
+    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32;
+    /// Whether Fast Recovery of `path` ends, which was to end at `exit`.
+    fn has_recovered(&self, board: &Scoreboard, path: PathId, exit: u64) -> bool;
+    /// Something that is to be sent again over another path is found after a SACK.
+    fn reschedule(&self, sender: &mut Sender, cx: &mut Context<'_>);
+}
