@@ -51,9 +51,9 @@ impl Extensions {
     /// What a profile offers.
     pub(crate) fn of(profile: &Profile) -> Extensions {
         Extensions {
-            timestamp: profile.eifel_timestamp.enabled,
-            retransmit_bit: profile.eifel_retransmit_bit.enabled,
-            nr_sack: profile.multipath.nr_sack != NrSackMode::Off,
+            timestamp: profile.offers_timestamps(),
+            retransmit_bit: profile.offers_retransmit_bit(),
+            nr_sack: profile.sack.nr_sack != NrSackMode::Off,
         }
     }
 

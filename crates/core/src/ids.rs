@@ -87,6 +87,11 @@ impl LossCause {
         LossCause::Redundant,
     ];
 
+    /// What declares a chunk lost for it follows its retransmissions too: it sees when one of them is lost.
+    pub(crate) const fn sees_retransmissions(self) -> bool {
+        matches!(self, LossCause::Rack)
+    }
+
     /// Where statistics count it: its place in [`ALL`](Self::ALL).
     pub const fn index(self) -> usize {
         self as usize

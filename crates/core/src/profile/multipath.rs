@@ -70,21 +70,6 @@ pub enum ChunkRescheduling {
     Blocking,
 }
 
-/// What a receiver promises never to discard (draft-natarajan-tsvwg-sctp-nrsack).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NrSackMode {
-    /// Nothing: SACKs are sent as RFC 9260 §3.3.4 has them.
-    Off,
-    /// What was handed to the application although earlier TSNs are missing: unordered messages,
-    /// and those of streams that lack nothing.
-    Delivered,
-    /// Everything that arrived. The receiver then keeps what it holds for reordering even when it
-    /// runs out of room, where RFC 9260 §6.2 would have it drop the largest TSN. If the association
-    /// fails, what it held back for order is lost without a report to the sender.
-    All,
-}
-
 parameters! {
     /// Concurrent multipath transfer (Sarnow 2017 §3.2; draft-tuexen-tsvwg-sctp-multipath).
     MultipathParameters {
@@ -118,10 +103,6 @@ parameters! {
         /// and SACKs say how many packets they answer (DAC); the sender counts a miss for each.
         /// Halves the SACKs of concurrent transfer; both ends should have it. Default false.
         dac: bool = false,
-        /// NR-SACKs instead of SACKs, if the peer knows them too; for every association, also
-        /// without concurrent transfer. The sender frees its buffer of what the receiver promises to
-        /// keep. Default `off`.
-        nr_sack: NrSackMode = NrSackMode::Off,
         /// The SACK window `swnd`, in TSNs, 0 for none (Sarnow 2017 §6.2.2). Bounds the work of a
         /// SACK, and leaves what is beyond it in flight for longer. Default 0.
         sack_window: u32 = 0,

@@ -54,6 +54,21 @@ pub enum NoDelay {
     Sparse,
 }
 
+/// What a receiver promises never to discard (draft-natarajan-tsvwg-sctp-nrsack).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrSackMode {
+    /// Nothing: SACKs are sent as RFC 9260 §3.3.4 has them.
+    Off,
+    /// What was handed to the application although earlier TSNs are missing: unordered messages,
+    /// and those of streams that lack nothing.
+    Delivered,
+    /// Everything that arrived. The receiver then keeps what it holds for reordering even when it
+    /// runs out of room, where RFC 9260 §6.2 would have it drop the largest TSN. If the association
+    /// fails, what it held back for order is lost without a report to the sender.
+    All,
+}
+
 parameters! {
     /// What the receiver sends (RFC 9260 §6.2).
     SackParameters {
@@ -72,6 +87,9 @@ parameters! {
         /// The sender asks for a SACK at once when a packet takes the last of what waits (I bit,
         /// RFC 7053 §4). Default false.
         ask_when_idle: bool = false,
+        /// NR-SACKs instead of SACKs, if the peer knows them too. The sender frees its buffer of what the receiver promises to
+        /// keep. Default `off`.
+        nr_sack: NrSackMode = NrSackMode::Off,
     }
 }
 

@@ -82,7 +82,7 @@ impl Receiver {
         let received = ReceivedTsns::new(peer_initial_tsn);
         let first = received.cumulative_seq() + 1;
         let nr_sack =
-            if extensions.nr_sack { config.profile.multipath.nr_sack } else { NrSackMode::Off };
+            if extensions.nr_sack { config.profile.sack.nr_sack } else { NrSackMode::Off };
         let mut inbound = Inbound::new(streams, config.max_message_size, first);
         if nr_sack == NrSackMode::Delivered {
             inbound.track_delivered();

@@ -199,9 +199,9 @@ impl Sender {
         }
     }
 
-    /// A retransmission of this recovery is lost, which nothing but RACK sees.
+    /// A retransmission of this recovery is lost.
     fn is_lost_again(&self, cx: &Context<'_>, chunk: &Outstanding, cause: LossCause) -> bool {
-        cause == LossCause::Rack
+        cause.sees_retransmissions()
             && chunk.transmissions > 1
             && cx.paths[chunk.path].window.is_lost_again(chunk.last_sent)
     }

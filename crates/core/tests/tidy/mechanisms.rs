@@ -48,9 +48,7 @@ const REGISTRIES: [&str; 5] = [
 ];
 
 /// Names that stand elsewhere, to be removed: file below `core/src/`, mechanism.
-const KNOWN: [(&str, &str); 14] = [
-    ("handshake.rs", "eifel_retransmit_bit"),
-    ("handshake.rs", "eifel_timestamp"),
+const KNOWN: [(&str, &str); 11] = [
     ("recovery/budget.rs", "tail_loss_probe"),
     ("recovery/budget.rs", "thin_fast_retransmit"),
     ("recovery/loss/early_retransmit_switch_off.rs", "early_retransmit_bytes"),
@@ -59,7 +57,6 @@ const KNOWN: [(&str, &str); 14] = [
     ("recovery/loss/rack.rs", "early_retransmit_bytes"),
     ("recovery/loss/rack.rs", "early_retransmit_packets"),
     ("recovery/loss/rack.rs", "thin_fast_retransmit"),
-    ("send/loss.rs", "rack"),
     ("send/silence.rs", "silent_path"),
     ("send/write.rs", "limited_transmit"),
     ("send/write/bundle.rs", "tail_loss_probe"),

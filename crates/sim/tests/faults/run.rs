@@ -208,7 +208,7 @@ impl Run {
         }
         let lives = self.hosts.map(|host| self.sim.app::<Actor>(host).life());
         let keeps = |host: usize| {
-            let nr_sack = |host: usize| scenario.hosts[host].config.profile.multipath.nr_sack;
+            let nr_sack = |host: usize| scenario.hosts[host].config.profile.sack.nr_sack;
             nr_sack(host) == NrSackMode::All && nr_sack(1 - host) != NrSackMode::Off
         };
         let unreadable = |host, life| life < lives[host] || (life == lives[host] && crashed[host]);

@@ -7,7 +7,7 @@ use script::{PEER_TSN, RWND, peer_fields, write_data};
 use sent::only;
 
 fn config(mode: &str) -> AssociationConfig {
-    let overrides = format!("[multipath]\nnr_sack = '{mode}'");
+    let overrides = format!("[sack]\nnr_sack = '{mode}'");
     AssociationConfig { no_delay: true, ..profile("rfc9260", &overrides) }
 }
 
