@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use tresse_core::Profile;
@@ -20,7 +21,7 @@ const ENOUGH: usize = 500;
 /// blamed for bad luck. One that is fine after the first stage, but slower than RFC 9260 in its mean or its
 /// 99th percentile, is judged at the second: none passes by luck.
 const STAGES: [u64; 4] = [2, 8, 32, 128];
-/// A world whose messages are due later than it ends is played for so many times as long.
+/// A world that ends before the first message leaves is played for so many times as long.
 const LONGER: f64 = 2.0;
 /// So many standard errors above what is allowed need no further replications.
 const SURE: f64 = 3.0;
@@ -151,18 +152,23 @@ impl Profiles {
 
 /// Plays a world until it is clear whether it is harmed, or as often as `TRESSE_REPLICATIONS` says.
 pub(crate) fn judge(world: &World, profiles: &Profiles) -> Verdict {
-    let mut verdict = Verdict::default();
+    let asked: Option<NonZero<u64>> =
+        env::var("TRESSE_REPLICATIONS").ok().and_then(|n| n.parse().ok());
     let mut world = world.clone();
-    while world.messages() == 0 {
+    let mut verdict = Verdict::default();
+    loop {
+        verdict.go_on(&world, profiles, asked.map_or(STAGES[0], NonZero::get));
+        if !verdict.reference.times.is_empty() {
+            break;
+        }
         world.seconds *= LONGER;
+        verdict = Verdict::default();
     }
-    let world = &world;
-    if let Some(n) = env::var("TRESSE_REPLICATIONS").ok().and_then(|n| n.parse().ok()) {
-        verdict.go_on(world, profiles, n);
+    if asked.is_some() {
         return verdict;
     }
     for until in STAGES {
-        verdict.go_on(world, profiles, until);
+        verdict.go_on(&world, profiles, until);
         let enough = verdict.reference.times.len() >= ENOUGH;
         if enough && (verdict.is_fine() || verdict.is_sure()) {
             break;

@@ -217,15 +217,6 @@ impl World {
 }
 
 impl World {
-    /// Messages that are due in the first replication.
-    pub(crate) fn messages(&self) -> usize {
-        let due = |stream: &Stream| match stream.plan(self.seconds, 0) {
-            Plan::Schedule(schedule) => schedule.len(),
-            _ => 0,
-        };
-        self.streams.iter().map(due).sum()
-    }
-
     /// One stream with a message of `size` bytes every `every_ms`, alone on a link.
     pub(crate) fn alone(seed: u64, link: &LinkConfig, size: usize, every_ms: f64) -> World {
         let stream = Stream { size, every_ms, rhythm: Rhythm::Periodic, access_ms: 0.0, seed };
