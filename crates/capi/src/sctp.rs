@@ -7,8 +7,8 @@ use std::sync::Arc;
 use libc::{iovec, sa_family_t, size_t, sockaddr, socklen_t, ssize_t};
 use tresse_client as client;
 use tresse_client::{Fallible, Outgoing, Received, Sock, give, give_int};
-use tresse_sockets::abi::{Fields, SCTP, sinfo, sockaddr_len};
-use tresse_sockets::protocol::{TxHeader, flag};
+use tresse_socket_protocol::abi::{Fields, SCTP, sinfo, sockaddr_len};
+use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 use crate::constants::*;
 use crate::types::*;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use libc::{sockaddr, socklen_t};
-use tresse_sockets::abi::{Fields, SCTP};
+use tresse_socket_protocol::abi::{Fields, SCTP};
 
 use crate::Fallible;
 use crate::memory::read_memory;

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, recv, shutdown};
-use tresse_sockets::protocol::{MAX_CONTROL, Op, Request};
+use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request};
 
 use crate::descriptor::borrow;
 use crate::door::pass_through;

@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::net::sockopt::socket_send_buffer_size;
 use rustix::net::{SendFlags, send};
-use tresse_sockets::protocol::{HEADER, TxHeader, kind};
+use tresse_socket_protocol::protocol::{HEADER, TxHeader, kind};
 
 /// The descriptor for system calls.
 pub(crate) fn borrow(fd: i32) -> BorrowedFd<'static> {

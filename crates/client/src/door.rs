@@ -16,7 +16,7 @@ use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
     SocketFlags, SocketType, bind, sendmsg, socketpair,
 };
-use tresse_sockets::protocol::{Op, Request};
+use tresse_socket_protocol::protocol::{Op, Request};
 
 use crate::descriptor::{borrow, inode_of};
 use crate::engine::{Reached, engine_path, reach};

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use tresse_sockets::protocol::{MAX_CONTROL, Request, read_reply};
+use tresse_socket_protocol::protocol::{MAX_CONTROL, Request, read_reply};
 
 use crate::{Fallible, errno};
 

@@ -6,7 +6,9 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept, bind,
     listen, recv, send, socket, socketpair,
 };
-use tresse_sockets::protocol::{HEADER, MAX_CONTROL, MAX_RX_PAYLOAD, RxHeader, kind, reply};
+use tresse_socket_protocol::protocol::{
+    HEADER, MAX_CONTROL, MAX_RX_PAYLOAD, RxHeader, kind, reply,
+};
 
 use crate::control::call;
 use crate::engine::set_engine;
@@ -88,7 +90,7 @@ fn whatever_is_answered_is_an_answer_or_an_error() {
             // 16 bytes are the least that an address takes.
             assert!(number as usize * 16 <= list.len());
         }
-        let _ = call(tresse_sockets::protocol::Op::TakeError, 1, (0, 0), Vec::new());
+        let _ = call(tresse_socket_protocol::protocol::Op::TakeError, 1, (0, 0), Vec::new());
     }
     engine.join().unwrap();
     std::fs::remove_file(place).unwrap();

@@ -1,4 +1,4 @@
-//! A program's side of the sockets API. docs/adr/0008 has the idea, [`tresse_sockets::protocol`]
+//! A program's side of the sockets API. docs/adr/0008 has the idea, [`tresse_socket_protocol::protocol`]
 //! the frames.
 //!
 //! All system calls here go around the C library's functions (rustix makes them directly), which

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use libc::iovec;
-use tresse_sockets::abi::{Fields, SCTP, Struct, sinfo};
-use tresse_sockets::protocol::{RxHeader, TxHeader, flag, kind};
+use tresse_socket_protocol::abi::{Fields, SCTP, Struct, sinfo};
+use tresse_socket_protocol::protocol::{RxHeader, TxHeader, flag, kind};
 
 use crate::Fallible;
 use crate::memory::plausible;
@@ -272,7 +272,7 @@ pub fn time_to_live(flags: u16, value: u32) -> Result<u32, i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tresse_sockets::protocol::RxHeader;
+    use tresse_socket_protocol::protocol::RxHeader;
 
     #[test]
     fn ancillary_data_is_read_and_what_is_wrong_is_refused() {

@@ -9,10 +9,10 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::SocketFlags;
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use tresse_sockets::abi::{
+use tresse_socket_protocol::abi::{
     AF_INET6, Fields, SOCK_SEQPACKET, read_sockaddr, sockaddr, sockaddr_len,
 };
-use tresse_sockets::protocol::{
+use tresse_socket_protocol::protocol::{
     Op, Request, SOCKET_BUFFER, decode_addresses, encode_addresses, kind,
 };
 

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-use tresse_sockets::abi::{Fields, SCTP, Struct, read_packed};
-use tresse_sockets::protocol::{Op, flag};
+use tresse_socket_protocol::abi::{Fields, SCTP, Struct, read_packed};
+use tresse_socket_protocol::protocol::{Op, flag};
 
 use crate::Fallible;
 use crate::control::{Pending, call, take_error};

@@ -13,7 +13,7 @@ use libc::{
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
-use tresse_sockets::protocol::{HEADER, Op};
+use tresse_socket_protocol::protocol::{HEADER, Op};
 
 use crate::control::call;
 use crate::descriptor::{borrow, inode_of};

@@ -10,7 +10,7 @@ use libc::iovec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use tresse_sockets::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
+use tresse_socket_protocol::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
 use crate::control::{call, take_end, take_error};
 use crate::descriptor::{blocks, borrow, fill, inode_of};

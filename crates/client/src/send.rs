@@ -11,8 +11,8 @@ use rustix::net::SocketFlags;
 use rustix::net::sockopt::{
     Timeout, set_socket_send_buffer_size, socket_send_buffer_size, socket_timeout,
 };
-use tresse_sockets::abi::{Fields, sinfo};
-use tresse_sockets::protocol::{
+use tresse_socket_protocol::abi::{Fields, sinfo};
+use tresse_socket_protocol::protocol::{
     HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, encode_addresses, flag, kind,
 };
 

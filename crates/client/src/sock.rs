@@ -43,7 +43,7 @@ pub struct Sock {
     /// One-to-many: who sent the message that was read last. Its address alone may not say: peers
     /// behind one NAT share one.
     pub(crate) heard: Mutex<Option<(SocketAddr, u32)>>,
-    /// Flags that a message is handed over with ([`tresse_sockets::protocol::flag`]) once the
+    /// Flags that a message is handed over with ([`tresse_socket_protocol::protocol::flag`]) once the
     /// program has said so here, with the top bit set.
     pub(crate) flags: AtomicU8,
     /// Bytes of the frame in front that were read already, as far as this process knows. Held while a

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, getpeername, getsockname};
-use tresse_sockets::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
-use tresse_sockets::protocol::Op;
+use tresse_socket_protocol::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
+use tresse_socket_protocol::protocol::Op;
 
 use crate::control::call;
 use crate::descriptor::{borrow, inode_of};

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::mem::offset_of;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t};
-use tresse_sockets::abi::Struct;
+use tresse_socket_protocol::abi::Struct;
 
 use crate::Fallible;
 use crate::memory::{read_memory, read_structs, write_memory};

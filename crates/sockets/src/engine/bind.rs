@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use super::{Engine, Fallible};
-use crate::abi::{canonical, errno};
+use tresse_socket_protocol::abi::{canonical, errno};
 
 /// Whether two sockets with these addresses would get each other's packets.
 fn overlap(a: (&[IpAddr], bool), b: (&[IpAddr], bool)) -> bool {

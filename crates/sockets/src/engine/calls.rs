@@ -10,8 +10,10 @@ use super::bind::is_for_many;
 use super::options::Options;
 use super::socket::{Conn, Ending, Socket};
 use super::{Engine, Fallible};
-use crate::abi::{AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno};
-use crate::protocol::{
+use tresse_socket_protocol::abi::{
+    AF_INET, AF_INET6, SOCK_SEQPACKET, SOCK_STREAM, canonical, errno,
+};
+use tresse_socket_protocol::protocol::{
     HEADER, Op, Request, RxHeader, TxHeader, decode_addresses, encode_addresses, kind,
 };
 

@@ -8,8 +8,8 @@ use super::calls::frame_of;
 use super::notification::Notification;
 use super::socket::Ending;
 use super::waiting::Waiting;
-use crate::abi::sinfo;
-use crate::protocol::{RxHeader, kind};
+use tresse_socket_protocol::abi::sinfo;
+use tresse_socket_protocol::protocol::{RxHeader, kind};
 
 /// Frames that wait for a program, beyond which messages do not come back that it has written for
 /// associations whose end it was told.

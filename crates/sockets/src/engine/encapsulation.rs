@@ -4,7 +4,7 @@
 use tresse::{AssociationId, PathStats};
 
 use super::{Engine, Fallible};
-use crate::abi::{Fields, errno};
+use tresse_socket_protocol::abi::{Fields, errno};
 
 /// Where the fields of `sctp_udpencaps` begin, whose address is aligned to 8 bytes.
 const ADDRESS: usize = 8;

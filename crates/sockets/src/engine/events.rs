@@ -9,7 +9,7 @@ use tresse::{AssociationId, CloseReason, Event};
 use super::notification::{Change, Notification, event};
 use super::socket::Ending;
 use super::{Association, Engine};
-use crate::abi::errno;
+use tresse_socket_protocol::abi::errno;
 
 /// So many associations are not looked through.
 pub(super) const LEAST_SWEEP: usize = 4096;

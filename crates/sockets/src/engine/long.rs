@@ -11,8 +11,8 @@ use super::calls::asked;
 use super::shared::{Shared, answer};
 use super::socket::{Conn, Received};
 use super::{Engine, Fallible};
-use crate::abi::{errno, sinfo};
-use crate::protocol::{MAX_PIECE, Request, TxHeader};
+use tresse_socket_protocol::abi::{errno, sinfo};
+use tresse_socket_protocol::protocol::{MAX_PIECE, Request, TxHeader};
 
 /// A message that may come.
 struct Agreed {

@@ -4,8 +4,8 @@ use super::notification::{Notification, event};
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
-use crate::abi::{Fields, Struct, canonical, errno};
-use crate::protocol::{TxHeader, flag};
+use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno};
+use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 impl Engine {
     /// `setsockopt`.

@@ -40,11 +40,11 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tresse::{AssociationId, Carrier, Families, PortConfig, Profile, RawEndpoint};
 
-use crate::abi::errno;
-use crate::protocol::TxHeader;
 use exposure::Exposure;
 use peers::{Name, Peers};
 use socket::Socket;
+use tresse_socket_protocol::abi::errno;
+use tresse_socket_protocol::protocol::TxHeader;
 use waiting::Waiting;
 
 pub use folder::Folder;
@@ -204,7 +204,7 @@ impl Engine {
             ended: Rc::default(),
             listens: Rc::default(),
             idle: Rc::default(),
-            buffer: vec![0; crate::protocol::SOCKET_BUFFER * 2],
+            buffer: vec![0; tresse_socket_protocol::protocol::SOCKET_BUFFER * 2],
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tresse::SendFailure;
 
 use super::exposure::AddressState;
-use crate::abi::{Struct, sinfo};
+use tresse_socket_protocol::abi::{Struct, sinfo};
 
 /// Types of notifications; their distance from the first is their bit in a subscription.
 pub(crate) mod event {
@@ -154,7 +154,7 @@ impl Notification<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Fields;
+    use tresse_socket_protocol::abi::Fields;
 
     #[test]
     fn sizes_are_those_of_the_header() {

@@ -3,7 +3,7 @@
 
 use super::Fallible;
 use super::option_names::name;
-use crate::abi::errno;
+use tresse_socket_protocol::abi::errno;
 
 /// The lengths that a value may have.
 enum Size {

@@ -11,8 +11,8 @@ use super::notification::event;
 use super::option_names::name;
 use super::option_sizes::{cannot_set, check_size};
 use super::{Engine, Fallible};
-use crate::abi::{Fields, SCTP, canonical, errno, read_packed};
-use crate::protocol::{TxHeader, flag};
+use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
+use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 /// What SCTP_MAXSEG may be at least: so much of the least packet of Linux, 512 bytes, is left.
 const LEAST_SEGMENT: u32 = 512 - 20 - 12 - 16;

@@ -9,7 +9,7 @@ use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::option_sizes::cannot_get;
 use super::{Association, Engine, Fallible};
-use crate::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
+use tresse_socket_protocol::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
 
 fn int(value: u32) -> Vec<u8> {
     value.to_ne_bytes().to_vec()

@@ -11,7 +11,7 @@ use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::options::at_least;
 use super::{Engine, Fallible};
-use crate::abi::{Fields, Struct, errno};
+use tresse_socket_protocol::abi::{Fields, Struct, errno};
 
 /// Where the fields of `sctp_paddrparams` begin, which is packed.
 const ADDRESS: usize = 4;

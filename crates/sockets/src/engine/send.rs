@@ -14,8 +14,8 @@ use super::bind::is_for_many;
 use super::notification::Notification;
 use super::socket::{Ending, Received, Socket};
 use super::{Engine, Fallible, unspecified_is_local};
-use crate::abi::{canonical, errno, sinfo};
-use crate::protocol::{HEADER, TxHeader, kind};
+use tresse_socket_protocol::abi::{canonical, errno, sinfo};
+use tresse_socket_protocol::protocol::{HEADER, TxHeader, kind};
 
 /// What became of a frame.
 #[derive(PartialEq, Eq)]

@@ -27,8 +27,8 @@ use super::idle::watch_idle;
 use super::long::serve_long;
 use super::shared::{Shared, answer};
 use super::socket::{Conn, Received, watch};
-use crate::abi::errno;
-use crate::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
+use tresse_socket_protocol::abi::errno;
+use tresse_socket_protocol::protocol::{MAX_CONTROL, Op, Request, SOCKET_BUFFER};
 
 /// What an engine is to be like.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use rustix::net::{SendFlags, send};
 use super::Engine;
 use super::calls::Answer;
 use super::socket::Conn;
-use crate::protocol::reply;
+use tresse_socket_protocol::protocol::reply;
 
 pub(super) type Shared = Rc<RefCell<Engine>>;
 

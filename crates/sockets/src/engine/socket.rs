@@ -17,7 +17,7 @@ use tresse::{AssociationConfig, Families};
 
 use super::notification::event;
 use super::options::Options;
-use crate::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
+use tresse_socket_protocol::protocol::{MAX_RX_PAYLOAD, RxHeader, SOCKET_BUFFER, TxHeader, flag};
 
 /// Fits into a frame even when the connection has the least buffer that the kernel gives.
 const LEAST_PIECE: usize = 2048;

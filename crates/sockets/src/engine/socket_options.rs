@@ -3,7 +3,7 @@
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
-use crate::abi::{
+use tresse_socket_protocol::abi::{
     AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, SOL_IP, SOL_IPV6, SOL_SOCKET, Struct,
     errno,
 };

@@ -28,8 +28,8 @@ use tresse::Profile;
 
 use super::Engine;
 use super::serve::{Server, Settings, Stop};
-use crate::abi::{AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
-use crate::protocol::*;
+use tresse_socket_protocol::abi::{AF_INET, AF_INET6, SCTP, SOCK_SEQPACKET, SOCK_STREAM, errno};
+use tresse_socket_protocol::protocol::*;
 
 /// An engine that talks to itself, so that its port must be known before it has it.
 fn bind_to_itself(path: &Path, profile: &Arc<Profile>) -> Server {

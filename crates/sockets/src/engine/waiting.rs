@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::notification::{Change, Notification, event};
-use crate::abi::Fields;
+use tresse_socket_protocol::abi::Fields;
 
 /// Notifications of an association, and bytes of them, beyond which those are left out that a peer can
 /// cause at will; and associations with some of these, beyond which those of all others are.

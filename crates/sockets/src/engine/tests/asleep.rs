@@ -11,7 +11,7 @@ use tresse::{Config, Endpoint, Profile, SendOptions, StreamId};
 
 use super::super::Association;
 use super::*;
-use crate::abi::Fields;
+use tresse_socket_protocol::abi::Fields;
 
 const PORT: u16 = 7200;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::*;
-use crate::abi::SOL_SOCKET;
+use tresse_socket_protocol::abi::SOL_SOCKET;
 
 const ALL: PollFlags = PollFlags::IN.union(PollFlags::OUT).union(PollFlags::RDHUP);
 const READ_SHUT: PollFlags = ALL;

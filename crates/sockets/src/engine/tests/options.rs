@@ -1,7 +1,7 @@
 //! Options as the kernel has them.
 
 use super::*;
-use crate::abi::{Fields, SOL_IP, SOL_IPV6, SOL_SOCKET};
+use tresse_socket_protocol::abi::{Fields, SOL_IP, SOL_IPV6, SOL_SOCKET};
 
 fn words(list: &[u32]) -> Vec<u8> {
     list.iter().flat_map(|n| n.to_ne_bytes()).collect()

@@ -1,7 +1,7 @@
 //! SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12).
 
 use super::*;
-use crate::abi::{Fields, Struct};
+use tresse_socket_protocol::abi::{Fields, Struct};
 
 const PORT: u16 = 7100;
 const PEER_ADDR_PARAMS: i64 = 9;

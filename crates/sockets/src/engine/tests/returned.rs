@@ -1,7 +1,7 @@
 //! Messages that were taken and cannot be sent any more.
 
 use super::*;
-use crate::abi::{Fields, sinfo};
+use tresse_socket_protocol::abi::{Fields, sinfo};
 
 /// The next notification of a type; others are passed over.
 fn told(socket: &Client, kind: u16) -> Vec<u8> {
