@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tokio::time::{Instant, sleep_until, timeout};
 use tresse::{
-    Association, AssociationConfig, Carrier, Config, Endpoint, EndpointConfig, Ppid, Profile,
-    SendOptions, StreamId,
+    Association, AssociationConfig, Carrier, Config, DEFAULT_UDP_PORT, Endpoint, EndpointConfig,
+    Peer, Ppid, Profile, SendOptions, StreamId,
 };
 use tresse_interop::{Payload, Received};
 
@@ -138,9 +138,10 @@ async fn play(args: &PeerArgs, association: AssociationConfig) -> Result<u64, St
             Ok(received)
         }
         Role::Client => {
-            let config = AssociationConfig { encapsulation: args.peer_udp, ..association };
+            let peer = Peer::multihomed(args.peer.iter().copied(), args.peer_port);
+            let peer = peer.on_udp_port(args.peer_udp.unwrap_or(DEFAULT_UDP_PORT));
             let association = endpoint
-                .connect_with(&args.peer, args.peer_port, config)
+                .connect_with(peer, association)
                 .await
                 .map_err(|e| format!("connect: {e}"))?;
             println!("UP");
@@ -166,7 +167,7 @@ async fn send(args: &PeerArgs, association: &Association) -> Result<(), String> 
             sleep_until(start + Duration::from_millis(after)).await;
         }
         let options = SendOptions { ppid: Ppid(payload.ppid(index)), ..SendOptions::default() };
-        let sent = association.send(StreamId(0), payload.message(index), options).await;
+        let sent = association.send_with(StreamId(0), payload.message(index), options).await;
         sent.map_err(|e| format!("message {index}: {e}"))?;
     }
     Ok(())
@@ -180,7 +181,7 @@ async fn receive(args: &PeerArgs, association: &Association) -> Result<u64, Stri
             let why = association.closed().await;
             return Err(format!("ended after {} messages: {why}", received.messages()));
         };
-        let message = next.message;
+        let message = next;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .map_err(|e| e.to_string())?;

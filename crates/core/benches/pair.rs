@@ -70,7 +70,7 @@ impl Pair {
                 }
                 if readable {
                     while let Some(m) = self.ends[to].recv(self.now, self.ids[to]) {
-                        self.received += m.message.payload.len();
+                        self.received += m.payload.len();
                     }
                 }
             }

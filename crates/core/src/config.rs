@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::ConnectError;
+use crate::peer_filter::PeerFilter;
 use crate::profile::Profile;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): one SCTP port on one or more local addresses.
@@ -25,6 +26,8 @@ pub struct EndpointConfig {
     /// Whether to answer an INIT from a stranger (a "listening" endpoint). Default `false`:
     /// such an INIT is answered by ABORT, as RFC 9260 §8.4 asks.
     pub accept: bool,
+    /// Whose. Default: everybody's.
+    pub peers: PeerFilter,
     /// The most associations kept at once; more are refused with "Out of Resource"
     /// (RFC 9260 §3.3.10.4). Default 65 536.
     pub max_associations: usize,
@@ -50,6 +53,7 @@ impl Default for EndpointConfig {
             local_port: 5000,
             local_addresses: Vec::new(),
             accept: false,
+            peers: PeerFilter::default(),
             max_associations: 65_536,
             memory: 1 << 30,
             association: AssociationConfig::default(),
@@ -64,6 +68,8 @@ pub struct PortConfig {
     pub local_addresses: Vec<IpAddr>,
     /// Whether peers may open associations to this port. Default `false`.
     pub accept: bool,
+    /// Which peers may. Default: all.
+    pub peers: PeerFilter,
     /// From addresses of which families they may; an INIT from another one is answered as if nobody
     /// listened. Default: both.
     pub families: Families,
@@ -110,9 +116,9 @@ impl Families {
 }
 
 impl PortConfig {
-    /// Whether a peer at that address may open an association.
-    pub(crate) fn accepts(&self, peer: IpAddr) -> bool {
-        self.accept && self.families.include(peer)
+    /// Whether a peer at that address and SCTP port may open an association.
+    pub(crate) fn accepts(&self, peer: IpAddr, port: u16) -> bool {
+        self.accept && self.families.include(peer) && self.peers.admits(peer, port)
     }
 
     /// Addresses of which families an association has that a peer at that address opens.

@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// Why [`Endpoint::connect`](crate::Endpoint::connect) refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum ConnectError {
     /// The list of peer addresses was empty.
     #[error("no peer address was given")]
@@ -29,7 +28,6 @@ pub enum ConnectError {
 
 /// Why a message was not accepted for sending.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum SendError {
     /// The association is unknown or gone.
     #[error("no such association")]

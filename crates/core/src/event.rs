@@ -26,14 +26,28 @@ pub struct Message {
 /// A message handed to the application, with what the protocol knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage {
-    /// The message.
-    pub message: Message,
+    /// The stream it came on.
+    pub stream: StreamId,
+    /// Payload protocol identifier, opaque to SCTP (RFC 9260 §3.3.1).
+    pub ppid: Ppid,
+    /// Delivered without regard to order (U flag).
+    pub unordered: bool,
+    /// The user data, never empty.
+    pub payload: Bytes,
     /// Stream sequence number; meaningless if unordered.
     pub ssn: Ssn,
     /// TSN of its first fragment.
     pub tsn: Tsn,
     /// When its last missing fragment arrived.
     pub completed_at: Time,
+}
+
+impl ReceivedMessage {
+    /// What its sender gave, without what the protocol knows of its way.
+    pub fn into_message(self) -> Message {
+        let ReceivedMessage { stream, ppid, unordered, payload, .. } = self;
+        Message { stream, ppid, unordered, payload }
+    }
 }
 
 /// Options of one send (RFC 6458 §5.3.4 `sctp_sndinfo`).

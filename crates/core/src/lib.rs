@@ -18,6 +18,7 @@ mod ids;
 mod journal;
 mod memory;
 pub mod path;
+mod peer_filter;
 pub mod profile;
 mod ranges;
 mod receive;
@@ -43,6 +44,7 @@ pub use event::{
     TraceEvent, WindowCause,
 };
 pub use ids::{LossCause, PathId, PathState};
+pub use peer_filter::PeerFilter;
 pub use profile::{Profile, ProfileError};
 pub use rng::Rng;
 pub use settings::PathSettings;

@@ -211,7 +211,8 @@ impl Bench {
             End::Tresse => {
                 let any = (IpAddr::from(Ipv4Addr::UNSPECIFIED), 0).into();
                 let endpoint = Endpoint::bind(Config::client(any)).expect("it can be bound");
-                let connect = async { endpoint.connect(relay, port).await.expect("it is let in") };
+                let connect =
+                    async { endpoint.connect((relay, port)).await.expect("it is let in") };
                 return match server.end {
                     Either::Tresse(server) => {
                         let (ours, theirs) = tokio::join!(connect, server.accept());

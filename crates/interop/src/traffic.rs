@@ -79,7 +79,7 @@ pub async fn send_all(association: &Association, payload: Payload) {
             ..SendOptions::default()
         };
         let stream = StreamId(payload.stream(index));
-        association.send(stream, payload.message(index), options).await.unwrap();
+        association.send_with(stream, payload.message(index), options).await.unwrap();
     }
 }
 
@@ -94,7 +94,7 @@ pub async fn receive_all(association: &Association, payload: Payload) {
             let why = association.closed().await;
             panic!("ended after {} messages: {why}", received.messages());
         };
-        let message = next.message;
+        let message = next;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .unwrap();

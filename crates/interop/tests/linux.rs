@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tresse::{
     Association, AssociationConfig, Carrier, CloseReason, Closed, Config, Endpoint, PathState,
-    Profile,
+    Peer, Profile,
 };
 use tresse_interop::traffic::{
     BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, interrupt,
@@ -131,8 +131,10 @@ fn tresse_as_client_through(over: Over, payload: Payload, disturb: Option<impl F
     }
     run(async {
         let endpoint = client(over, &[ours(0)]);
-        let association =
-            endpoint.connect_with(&[theirs(0)], port, settings(payload)).await.unwrap();
+        let association = endpoint
+            .connect_with(Peer::multihomed([theirs(0)], port), settings(payload))
+            .await
+            .unwrap();
         exchange(&association, payload).await;
         association.shutdown().await.unwrap();
         let stats = association.stats();
@@ -218,8 +220,10 @@ fn the_kernel_sees_our_abort() {
     peer.wait_for("READY", LIMIT);
     run(async {
         let endpoint = client(Over::Raw, &[ours(0)]);
-        let association =
-            endpoint.connect_with(&[theirs(0)], port, settings(endless)).await.unwrap();
+        let association = endpoint
+            .connect_with(Peer::multihomed([theirs(0)], port), settings(endless))
+            .await
+            .unwrap();
         interrupt(&association).await;
     });
     let report = peer.finish(LIMIT);
@@ -236,7 +240,10 @@ fn we_see_the_abort_of_the_kernel() {
     peer.wait_for("READY", LIMIT);
     run(async {
         let endpoint = client(Over::Raw, &[ours(0)]);
-        let association = endpoint.connect_with(&[theirs(0)], port, settings(BRIEF)).await.unwrap();
+        let association = endpoint
+            .connect_with(Peer::multihomed([theirs(0)], port), settings(BRIEF))
+            .await
+            .unwrap();
         send_all(&association, BRIEF).await;
         let closed = association.closed().await;
         // RFC 9260 §3.3.10.12: User-Initiated Abort.
@@ -254,7 +261,10 @@ fn who_does_not_listen_refuses() {
     let guest = booted(&lock);
     run(async {
         let endpoint = client(Over::Raw, &[ours(0)]);
-        let refused = endpoint.connect_with(&[theirs(0)], 5999, settings(BRIEF)).await.unwrap_err();
+        let refused = endpoint
+            .connect_with(Peer::multihomed([theirs(0)], 5999), settings(BRIEF))
+            .await
+            .unwrap_err();
         assert!(refused.to_string().contains("aborted"), "{refused}");
         let port = endpoint.sctp_port();
         let options = format!("--address 10.99.0.2 --peer 10.99.0.1 --peer-port {port}");
@@ -298,8 +308,10 @@ fn a_path_that_fails_loses_nothing() {
     peer.wait_for("READY", LIMIT);
     run(async {
         let endpoint = client(Over::Raw, &[ours(0), ours(1)]);
-        let association =
-            endpoint.connect_with(&[theirs(0)], port, impatient(payload)).await.unwrap();
+        let association = endpoint
+            .connect_with(Peer::multihomed([theirs(0)], port), impatient(payload))
+            .await
+            .unwrap();
         confirmed(&association, 2).await;
         let halfway = async {
             while association.stats().messages_received < payload.messages / 4 {
@@ -342,7 +354,8 @@ fn wildcards(over: Over, tresse_is_server: bool) {
             let peer = peer.insert(guest.start(&arguments("server", BRIEF, &options)));
             peer.wait_for("READY", LIMIT);
             endpoint = Endpoint::bind(Config::client_over(any)).unwrap();
-            let connected = endpoint.connect_with(&[theirs(0)], port, settings(BRIEF)).await;
+            let connected =
+                endpoint.connect_with(Peer::multihomed([theirs(0)], port), settings(BRIEF)).await;
             association = connected.unwrap();
         }
         confirmed(&association, 2).await;

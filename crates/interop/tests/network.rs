@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
-use tresse::{Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Profile};
+use tresse::{Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Peer, Profile};
 use tresse_interop::traffic::{BRIEF, BULK, LARGE, LIMIT, exchange, receive_all, run, send_all};
 use tresse_interop::{Namespace, Payload, Unavailable, command, skipped};
 
@@ -66,8 +66,8 @@ async fn connect(
     to: &Endpoint,
     config: AssociationConfig,
 ) -> (Association, Association) {
-    let remote = [to.local_addr().ip()];
-    let (ours, theirs) = tokio::join!(from.connect_with(&remote, PORT, config), to.accept());
+    let peer = Peer::multihomed([to.local_addr().ip()], PORT);
+    let (ours, theirs) = tokio::join!(from.connect_with(peer, config), to.accept());
     (ours.unwrap(), theirs.unwrap())
 }
 
@@ -165,8 +165,8 @@ fn a_host_without_sctp_is_named_at_once() {
     for carrier in carriers(&[address(1, 1)]) {
         run(async {
             let client = open(&here, carrier, &AssociationConfig::default());
-            let (nobody, config) = ([address(1, 2)], AssociationConfig::default());
-            let result = client.connect_with(&nobody, PORT, config).await;
+            let nobody = Peer::multihomed([address(1, 2)], PORT);
+            let result = client.connect(nobody).await;
             let error = result.unwrap_err().to_string();
             assert!(error.contains("does not speak SCTP"), "{error}");
         });
@@ -207,7 +207,7 @@ fn a_nat_that_rebinds_is_followed() {
         let entrance = near.local_addr().unwrap();
         let (rebind, told) = tokio::sync::mpsc::channel(1);
         tokio::spawn(nat(near, server.local_addr(), told));
-        let (ours, theirs) = tokio::join!(client.connect(entrance, PORT), server.accept());
+        let (ours, theirs) = tokio::join!(client.connect((entrance, PORT)), server.accept());
         let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
         for _ in 0..3 {
             let payload = Payload { streams: 16, ..BRIEF };

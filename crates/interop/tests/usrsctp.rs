@@ -72,7 +72,7 @@ fn server_config(payload: Payload) -> Config {
 async fn connect(config: Config, udp: u16) -> (Endpoint, Association) {
     let endpoint = Endpoint::bind(config).unwrap();
     let address = SocketAddr::new(endpoint.local_addr().ip(), udp);
-    let association = endpoint.connect(address, PORT).await.unwrap();
+    let association = endpoint.connect((address, PORT)).await.unwrap();
     (endpoint, association)
 }
 

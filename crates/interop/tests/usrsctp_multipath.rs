@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tresse::{
-    Carrier, CloseReason, Closed, Config, Direction, Endpoint, ObservedPacket, Observer, Profile,
+    Carrier, CloseReason, Closed, Config, Direction, Endpoint, ObservedPacket, Observer, Peer,
+    Profile,
 };
 use tresse_interop::traffic::{BULK, LIMIT, PEER_TIMEOUT_SECONDS, all_of, exchange, run};
 use tresse_interop::{
@@ -126,9 +127,9 @@ fn tresse_as_client(profile: &str, with: &str, kind: u8) {
     let chunks = Chunks::default();
     run(async {
         let endpoint = Endpoint::bind(config(profile, None, &chunks)).unwrap();
-        let mut settings = config(profile, None, &chunks).sctp.association;
-        settings.encapsulation = Some(udp);
-        let association = endpoint.connect_with(&THEIRS.map(ip), PORT, settings).await.unwrap();
+        let settings = config(profile, None, &chunks).sctp.association;
+        let peer = Peer::multihomed(THEIRS.map(ip), PORT).on_udp_port(udp);
+        let association = endpoint.connect_with(peer, settings).await.unwrap();
         exchange(&association, BULK).await;
         association.shutdown().await.unwrap();
     });

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tresse::{Config, Endpoint, Observer, SendOptions, StreamId};
+use tresse::{Config, Endpoint, Observer, StreamId};
 use tresse_observe::{Capture, LogObserver, Observers, QlogFolder, QlogOptions, Spool, prometheus};
 
 /// Rounds; each has every way of watching once.
@@ -63,7 +63,7 @@ async fn transfer(way: usize) -> Result<(f64, f64), Failure> {
     let mut config = Config::client(loopback);
     (config.observer, config.sctp.association.trace) = observer(way, &spool)?;
     let client = Endpoint::bind(config)?;
-    let sender = client.connect(server.local_addr(), 5001).await?;
+    let sender = client.connect((server.local_addr(), 5001)).await?;
     let receiver = server.accept().await.ok_or("the socket failed")?;
     let monitor = client.monitor();
     let reader = (way == 1).then(|| {
@@ -77,7 +77,7 @@ async fn transfer(way: usize) -> Result<(f64, f64), Failure> {
     let (started, used) = (Instant::now(), cpu());
     let produce = async {
         for _ in 0..MESSAGES {
-            sender.send(StreamId(0), vec![7; SIZE], SendOptions::default()).await?;
+            sender.send(StreamId(0), vec![7; SIZE]).await?;
         }
         Ok::<(), Failure>(())
     };

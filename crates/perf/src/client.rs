@@ -1,13 +1,13 @@
 //! `tresse perf client`
 
-use std::iter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::timeout;
 use tresse::{
-    Association, AssociationConfig, CloseReason, Closed, Config, ConnectError, Endpoint, Profile,
+    Association, AssociationConfig, CloseReason, Closed, Config, ConnectError, Endpoint, Peer,
+    Profile,
 };
 
 use super::args::ClientArgs;
@@ -79,10 +79,9 @@ async fn connect(
 ) -> Result<Association, Failure> {
     let profile = Arc::clone(&config.profile);
     let place = format!("{}, SCTP port {}", setup::shown(&args.common, peer), args.sctp_port);
-    let config = AssociationConfig { encapsulation: Some(peer.port()), ..config };
-    let addresses: Vec<IpAddr> = iter::once(peer.ip()).chain(args.peer.iter().copied()).collect();
-    endpoint.learn_zone(peer);
-    let connecting = endpoint.connect_with(&addresses, args.sctp_port, config);
+    let mut peer = Peer::new(peer, args.sctp_port);
+    peer.addresses.extend(&args.peer);
+    let connecting = endpoint.connect_with(peer, config);
     match timeout(args.connect_timeout, connecting).await {
         Ok(Ok(association)) => Ok(association),
         Ok(Err(ConnectError::Closed(closed))) => {
@@ -168,7 +167,7 @@ async fn agree(session: &Session) -> Result<DelayKind, Failure> {
         Failure::Failed(format!("the server did not answer within {}", Time(session.timeout)))
     })?;
     let Some(answer) = answer else { return Err(session.ended().await) };
-    match protocol::parse(&answer.message.payload).map_err(Failure::Failed)? {
+    match protocol::parse(&answer.payload).map_err(Failure::Failed)? {
         Control::Ready { version: VERSION, clock, profile } => {
             let shared = !session.test.round_trip && clock.is_some() && clock == ours;
             if session.test.reverse {

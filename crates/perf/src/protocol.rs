@@ -63,7 +63,7 @@ pub(crate) enum Control {
 pub(crate) async fn send(association: &Association, control: &Control) -> Result<(), SendError> {
     let text = serde_json::to_vec(control).unwrap_or_default();
     let options = SendOptions { ppid: CONTROL, sack_immediately: true, ..SendOptions::default() };
-    association.send(StreamId(0), Bytes::from(text), options).await
+    association.send_with(StreamId(0), Bytes::from(text), options).await
 }
 
 /// Reads a control message.

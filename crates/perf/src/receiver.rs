@@ -80,13 +80,13 @@ async fn receive(session: &Session, tally: &Tally, check: &mut Check) -> Result<
         let Some(received) = session.recv().await else {
             return Err(session.ended().await);
         };
-        let message = received.message;
+        let message = received.into_message();
         if message.ppid == DATA {
             tally.count(message.payload.len());
             if let Some(echo) = check.take(&message, session.delay) {
                 // Round trips are sampled anyway: one less matters little when there is no room.
                 let options = SendOptions { ppid: ECHO, unordered: true, ..SendOptions::default() };
-                let _ = session.association.try_send(StreamId(0), echo, options);
+                let _ = session.association.try_send_with(StreamId(0), echo, options);
             }
         } else if message.ppid == CONTROL {
             tally.hear();
@@ -112,7 +112,7 @@ async fn finish(
         let Some(received) = session.recv().await else {
             return Err(session.ended().await);
         };
-        match protocol::parse(&received.message.payload).map_err(Failure::Failed)? {
+        match protocol::parse(&received.payload).map_err(Failure::Failed)? {
             Control::Sent(report) => return Ok(Some(*report)),
             Control::Stop => {}
             other => return Err(unexpected(&other)),

@@ -142,7 +142,7 @@ async fn produce(
         let message = builder.build(index, now, echo);
         tokio::select! {
             biased;
-            sent = session.association.send(test.stream(index), message, options) => {
+            sent = session.association.send_with(test.stream(index), message, options) => {
                 sent.map_err(|e| session.send_failed(&e))?;
             }
             _ = stopped.wait_for(|stop| *stop) => break,
@@ -166,11 +166,10 @@ async fn listen(
     echoes: &mut Durations,
 ) -> Result<ReceiverReport, Failure> {
     loop {
-        let Some(received) = session.recv().await else {
+        let Some(message) = session.recv().await else {
             return Err(session.ended().await);
         };
         tally.hear();
-        let message = received.message;
         if message.ppid == ECHO {
             if let Some(header) = payload::verify(&message.payload) {
                 echoes.record(clock::monotonic_nanos().saturating_sub(header.sent_at));

@@ -196,11 +196,10 @@ async fn request(
     let Some(hello) = hello else {
         return Err(Failure::closed(&association.closed().await, profile));
     };
-    let (version, theirs, test) =
-        match protocol::parse(&hello.message.payload).map_err(Failure::Failed)? {
-            Control::Hello { version, clock, test } => (version, clock, test),
-            other => return Err(sender::unexpected(&other)),
-        };
+    let (version, theirs, test) = match protocol::parse(&hello.payload).map_err(Failure::Failed)? {
+        Control::Hello { version, clock, test } => (version, clock, test),
+        other => return Err(sender::unexpected(&other)),
+    };
     let reason = if version == VERSION {
         test.check().err()
     } else {

@@ -148,7 +148,7 @@ impl Session {
     pub(crate) async fn first_control(&self) -> Option<ReceivedMessage> {
         loop {
             let received = self.association.recv().await?;
-            if received.message.stream == StreamId(0) {
+            if received.stream == StreamId(0) {
                 return Some(received);
             }
             self.early.lock().unwrap_or_else(PoisonError::into_inner).push_back(received);

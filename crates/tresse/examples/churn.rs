@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tresse::{Association, Config, Endpoint, Profile, SendOptions, StreamId};
+use tresse::{Association, Config, Endpoint, Profile, StreamId};
 
 const PORT: u16 = 5001;
 
@@ -49,9 +49,8 @@ fn holdings() -> Holdings {
 
 /// Sends back what comes, until the association ends.
 async fn echo(association: Association) {
-    while let Some(received) = association.recv().await {
-        let message = received.message;
-        let sent = association.send(message.stream, message.payload, SendOptions::default());
+    while let Some(message) = association.recv().await {
+        let sent = association.send(message.stream, message.payload);
         if sent.await.is_err() {
             return;
         }
@@ -63,11 +62,11 @@ async fn client(server: std::net::SocketAddr, n: usize, everyone: &tokio::sync::
     let here = "127.0.0.1:0".parse().expect("an address");
     let (endpoint, driver) = Endpoint::open(Config::client(here)).expect("a socket");
     let driver = tokio::spawn(driver);
-    let association = endpoint.connect(server, PORT).await.expect("it connects");
+    let association = endpoint.connect((server, PORT)).await.expect("it connects");
     let text = format!("message {n}");
-    let sent = association.send(StreamId(0), text.clone(), SendOptions::default());
+    let sent = association.send(StreamId(0), text.clone());
     sent.await.expect("it is sent");
-    let back = association.recv().await.expect("it comes back").message.payload;
+    let back = association.recv().await.expect("it comes back").payload;
     assert_eq!(back, text);
     // All are open at once.
     everyone.wait().await;

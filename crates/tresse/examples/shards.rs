@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
-use tresse::{Association, Bytes, Config, Endpoint, SendOptions, ShardedEndpoint, StreamId};
+use tresse::{Association, Bytes, Config, Endpoint, ShardedEndpoint, StreamId};
 
 const PORT: u16 = 5001;
 
@@ -23,12 +23,12 @@ const TIME: Duration = Duration::from_millis(1_500);
 
 async fn send(association: Association) {
     let payload = Bytes::from(vec![7; SIZE]);
-    while association.send(StreamId(0), payload.clone(), SendOptions::default()).await.is_ok() {}
+    while association.send(StreamId(0), payload.clone()).await.is_ok() {}
 }
 
 async fn receive(association: Association, bytes: Arc<AtomicUsize>) {
     while let Some(received) = association.recv().await {
-        bytes.fetch_add(received.message.payload.len(), Ordering::Relaxed);
+        bytes.fetch_add(received.payload.len(), Ordering::Relaxed);
     }
 }
 
@@ -45,7 +45,7 @@ async fn measure(shards: usize) -> f64 {
     for _ in 0..ASSOCIATIONS {
         let client = Endpoint::bind(Config::client(here)).expect("a socket");
         let (ours, theirs) =
-            tokio::join!(client.connect(server.local_addr(), PORT), server.accept());
+            tokio::join!(client.connect((server.local_addr(), PORT)), server.accept());
         tokio::spawn(receive(theirs.expect("it is accepted"), Arc::clone(&bytes)));
         tokio::spawn(send(ours.expect("it connects")));
         clients.push(client);

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quinn_udp::{Transmit, UdpSocketState};
-use tresse::{Association, Config, Endpoint, Profile, SendOptions, StreamId};
+use tresse::{Association, Config, Endpoint, Profile, StreamId};
 use tresse_wire::{
     Chunk, CommonHeader, InitFields, Packet, PacketWriter, Parameter, Tsn, VerificationTag,
 };
@@ -223,7 +223,7 @@ async fn goodput(client: &Association, time: Duration) -> Result<f64, Failure> {
     let mut due = tokio::time::interval(EVERY);
     while begin.elapsed() < time {
         due.tick().await;
-        let sent = client.send(StreamId(0), vec![1; MESSAGE], SendOptions::default());
+        let sent = client.send(StreamId(0), vec![1; MESSAGE]);
         match tokio::time::timeout(time.saturating_sub(begin.elapsed()), sent).await {
             Ok(result) => result?,
             Err(_) => break, // It is held up.
@@ -237,7 +237,7 @@ async fn attack(wanted: usize, time: Duration, rate: f64) -> Result<(), Failure>
     let server = Server::start()?;
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let endpoint = Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
-    let client = endpoint.connect(server.address, PORT).await?;
+    let client = endpoint.connect((server.address, PORT)).await?;
     let alone = goodput(&client, Duration::from_secs(5)).await?;
     println!("alone: {:.1} Mbit/s, {:.1} MiB", alone * 8e-6, mebibytes(server.resident(false)?));
 

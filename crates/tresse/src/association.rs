@@ -1,5 +1,7 @@
 //! The handle of one association.
 
+mod halves;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +16,8 @@ use tresse_wire::StreamId;
 use crate::error::{Closed, SendError};
 use crate::metrics::AssociationMetrics;
 use crate::shared::{Phase, Shared, Signals, State, wait};
+
+pub use halves::{RecvHalf, SendHalf};
 
 /// An association: whole messages on many streams to and from one peer.
 ///
@@ -61,7 +65,7 @@ impl Association {
                 Some(Phase::Connecting) => None,
                 Some(Phase::Open) => Some(Ok(())),
                 Some(Phase::Closed(closed)) => Some(Err(closed.clone())),
-                None => Some(Err(unknown())),
+                None => Some(Err(Closed::unknown())),
             }
         })
         .await
@@ -77,19 +81,31 @@ impl Association {
     /// delivered: [`shutdown`](Self::shutdown) tells whether everything arrived.
     ///
     /// # Errors
-    /// [`SendError::Closed`] when the association has ended, [`SendError::Refused`] when the
-    /// message cannot be sent: no such stream, empty, too large, or shutting down.
+    /// [`SendError::Closed`] when the association has ended, another one when the message cannot be sent: no such
+    /// stream, empty, too large, or shutting down.
     pub async fn send(
         &self,
-        stream: StreamId,
-        payload: impl Into<Bytes>,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
+    ) -> Result<(), SendError> {
+        self.send_with(stream, data, SendOptions::default()).await
+    }
+
+    /// As [`send`](Self::send), with a payload protocol identifier, unordered, for a limited time, and so on.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub async fn send_with(
+        &self,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<(), SendError> {
         // A sender that never waits would keep the driver from running on the same thread.
         consume_budget().await;
-        let mut payload = payload.into();
-        wait(&self.inner.signals.writable, || match self.offer(stream, &mut payload, options) {
-            Err(SendError::Refused(tresse_core::SendError::WouldBlock)) => None,
+        let (stream, mut data) = (stream.into(), data.into());
+        wait(&self.inner.signals.writable, || match self.offer(stream, &mut data, options) {
+            Err(SendError::WouldBlock) => None,
             result => Some(result),
         })
         .await
@@ -98,14 +114,33 @@ impl Association {
     /// Sends a message if there is room now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and `Refused(WouldBlock)` when the send buffer is full.
+    /// As [`send`](Self::send), and [`SendError::WouldBlock`] when the send buffer is full.
     pub fn try_send(
         &self,
-        stream: StreamId,
-        payload: impl Into<Bytes>,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
+    ) -> Result<(), SendError> {
+        self.try_send_with(stream, data, SendOptions::default())
+    }
+
+    /// As [`try_send`](Self::try_send), with options.
+    ///
+    /// # Errors
+    /// As `try_send`.
+    pub fn try_send_with(
+        &self,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        self.offer(stream, &mut payload.into(), options)
+        self.offer(stream.into(), &mut data.into(), options)
+    }
+
+    /// A half that sends and one that receives, for two tasks. They are the same association: it is shut down when
+    /// both are gone, and every clone of it.
+    #[must_use]
+    pub fn split(self) -> (SendHalf, RecvHalf) {
+        (SendHalf(self.clone()), RecvHalf(self))
     }
 
     /// Offers the message to the core; takes `payload` unless there is no room.
@@ -313,16 +348,11 @@ impl State {
     fn closed(&self, id: AssociationId) -> Option<Closed> {
         match self.slots.get(id) {
             Some(slot) => slot.closed().cloned(),
-            None => Some(unknown()),
+            None => Some(Closed::unknown()),
         }
     }
 
     fn last_stats(&self, id: AssociationId) -> Option<&(AssociationStats, Vec<PathStats>)> {
         self.slots.get(id)?.last_stats.as_ref()
     }
-}
-
-/// A handle keeps its slot, so this is not seen; it is an answer all the same.
-fn unknown() -> Closed {
-    Closed::Driver("the association is unknown".into())
 }

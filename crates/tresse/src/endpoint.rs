@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use slotmap::SecondaryMap;
 use tokio::sync::{Notify, mpsc};
-use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT};
+use tresse_carrier::CarrierStats;
 use tresse_core::{AssociationConfig, AssociationId, EndpointConfig, EndpointStats, Event, Time};
 
 use crate::association::Association;
@@ -16,7 +16,9 @@ use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
 use crate::host;
+use crate::incoming::Incoming;
 use crate::metrics::Monitor;
+use crate::peer::Peer;
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership, Part};
 
@@ -106,50 +108,38 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Opens an association with the peer at an address and UDP port, on its SCTP port. On raw IP
-    /// the UDP port has no meaning. Waits for the handshake; dropping the future cancels it.
+    /// Opens an association with a peer, such as `(address, sctp_port)`. Waits for the handshake; dropping the future
+    /// cancels it.
     ///
     /// # Errors
     /// See [`ConnectError`].
-    pub async fn connect(
-        &self,
-        peer: SocketAddr,
-        sctp_port: u16,
-    ) -> Result<Association, ConnectError> {
-        let mut config = self.inner.association.clone();
-        config.encapsulation = Some(peer.port());
-        host::check_routes(&self.inner.shared.local, &[peer])?;
-        self.learn_zone(peer);
-        self.connect_with(&[peer.ip()], sctp_port, config).await
+    pub async fn connect(&self, peer: impl Into<Peer>) -> Result<Association, ConnectError> {
+        self.connect_with(peer, self.inner.association.clone()).await
     }
 
-    /// Opens an association with a peer that has several addresses, the first one preferred, and
-    /// with settings of its own. `encapsulation` is the peer's UDP port, 9899 if there is none; on raw
-    /// IP it has no meaning.
+    /// As [`connect`](Self::connect), with settings of its own; their `encapsulation` has no meaning here, as the peer
+    /// has a [`udp_port`](Peer::udp_port).
     ///
     /// # Errors
     /// See [`ConnectError`].
     pub async fn connect_with(
         &self,
-        peer: &[IpAddr],
-        sctp_port: u16,
-        mut config: AssociationConfig,
+        peer: impl Into<Peer>,
+        config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        let shared = &self.inner.shared;
-        // Of link-local addresses the interface is not known here.
-        let link_local = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
-        if !peer.iter().any(link_local) {
-            let peers: Vec<SocketAddr> = peer.iter().map(|ip| SocketAddr::new(*ip, 0)).collect();
-            host::check_routes(&shared.local, &peers)?;
+        let (peer, shared) = (peer.into(), &self.inner.shared);
+        host::check_routes(&shared.local, &peer.routable())?;
+        if let Some(zone) = peer.zone() {
+            self.learn_zone(zone);
         }
-        config.encapsulation =
-            shared.encapsulated.then(|| config.encapsulation.unwrap_or(DEFAULT_UDP_PORT));
+        let encapsulation = shared.encapsulated.then_some(peer.udp_port);
+        let config = AssociationConfig { encapsulation, ..config };
         let association = shared.act(|state, now| {
             if let Some(why) = &state.ended {
                 return Err(ConnectError::Closed(Closed::Driver(Arc::clone(why))));
             }
             let send_buffer = config.send_buffer;
-            let id = shared.connect(state, now, peer, sctp_port, config)?;
+            let id = shared.connect(state, now, &peer.addresses, peer.sctp_port, config)?;
             let slot = Slot::new(Phase::Connecting, send_buffer);
             let signals = Arc::clone(&slot.signals);
             state.slots.insert(id, slot);
@@ -169,6 +159,11 @@ impl Endpoint {
     /// because the driver has ended. The endpoint must have been configured to accept.
     pub async fn accept(&self) -> Option<Association> {
         wait(&self.inner.shared.incoming, || self.accepted()).await
+    }
+
+    /// As [`accept`](Self::accept), for those who want to see who it is before they take it.
+    pub async fn incoming(&self) -> Option<Incoming> {
+        self.accept().await.map(Incoming::new)
     }
 
     /// What [`accept`](Self::accept) waits for.

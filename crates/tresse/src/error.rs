@@ -30,6 +30,13 @@ impl Closed {
     }
 }
 
+impl Closed {
+    /// A handle keeps its slot, so this is not seen; it is an answer all the same.
+    pub(crate) fn unknown() -> Closed {
+        Closed::Driver("the association is unknown".into())
+    }
+}
+
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = match self {
@@ -110,15 +117,44 @@ impl std::error::Error for NoRoute {}
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The request was refused before anything was sent.
-    #[error(transparent)]
-    Refused(#[from] tresse_core::ConnectError),
+    /// The peer has no address.
+    #[error("no peer address was given")]
+    NoAddress,
+    /// The peer's SCTP port is 0, which RFC 9260 §3.1 forbids.
+    #[error("SCTP port 0 cannot be used")]
+    ZeroPort,
+    /// An association with one of these addresses and this port exists (RFC 9260 §11.1.2).
+    #[error("an association with this peer exists already")]
+    Exists,
+    /// The endpoint has as many associations as
+    /// [`max_associations`](tresse_core::EndpointConfig::max_associations) allows.
+    #[error("the endpoint has its maximum number of associations")]
+    TooManyAssociations,
+    /// Seven eighths of the endpoint's memory are used up.
+    #[error("the endpoint has no memory for another association")]
+    OutOfMemory,
+    /// A setting is outside its range.
+    #[error("unusable setting: {0}")]
+    Config(String),
     /// Nothing can leave this host for the peer now.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),
     /// The association ended before it was established.
     #[error(transparent)]
     Closed(Closed),
+}
+
+impl From<tresse_core::ConnectError> for ConnectError {
+    fn from(error: tresse_core::ConnectError) -> ConnectError {
+        match error {
+            tresse_core::ConnectError::NoAddress => ConnectError::NoAddress,
+            tresse_core::ConnectError::ZeroPort => ConnectError::ZeroPort,
+            tresse_core::ConnectError::Exists => ConnectError::Exists,
+            tresse_core::ConnectError::TooManyAssociations => ConnectError::TooManyAssociations,
+            tresse_core::ConnectError::OutOfMemory => ConnectError::OutOfMemory,
+            tresse_core::ConnectError::Config(what) => ConnectError::Config(what),
+        }
+    }
 }
 
 /// Why a message was not accepted for sending.
@@ -128,10 +164,47 @@ pub enum SendError {
     /// The association has ended.
     #[error(transparent)]
     Closed(Closed),
-    /// The message was refused; see [`tresse_core::SendError`]. `WouldBlock` comes from
-    /// [`try_send`](crate::Association::try_send) only.
-    #[error(transparent)]
-    Refused(#[from] tresse_core::SendError),
+    /// The send buffer is full. Of [`try_send`](crate::Association::try_send) only.
+    #[error("the send buffer is full")]
+    WouldBlock,
+    /// The association is shutting down (RFC 9260 §9.2: no new data is accepted).
+    #[error("the association is shutting down")]
+    ShuttingDown,
+    /// The stream number is not below the number of negotiated outbound streams.
+    #[error("stream {stream} does not exist: there are {streams} outbound streams")]
+    NoStream {
+        /// The stream asked for.
+        stream: u16,
+        /// How many outbound streams there are.
+        streams: u16,
+    },
+    /// The message is empty (RFC 9260 §6.2: a DATA chunk always carries user data).
+    #[error("an empty message cannot be sent")]
+    Empty,
+    /// The message is longer than [`max_message_size`](tresse_core::AssociationConfig::max_message_size), or needs
+    /// fragmentation, which is off.
+    #[error("the message has {size} bytes; the limit is {limit}")]
+    TooLarge {
+        /// Bytes of the message.
+        size: usize,
+        /// The limit that it exceeds.
+        limit: usize,
+    },
+}
+
+impl From<tresse_core::SendError> for SendError {
+    fn from(error: tresse_core::SendError) -> SendError {
+        match error {
+            tresse_core::SendError::NoAssociation => SendError::Closed(Closed::unknown()),
+            tresse_core::SendError::WouldBlock => SendError::WouldBlock,
+            tresse_core::SendError::ShuttingDown => SendError::ShuttingDown,
+            tresse_core::SendError::NoStream { stream, streams } => {
+                SendError::NoStream { stream, streams }
+            }
+            tresse_core::SendError::Empty => SendError::Empty,
+            tresse_core::SendError::TooLarge { size, limit } => SendError::TooLarge { size, limit },
+        }
+    }
 }
 
 #[cfg(test)]

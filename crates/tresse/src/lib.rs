@@ -7,7 +7,7 @@
 //! [`Association`] sends and receives whole messages on many streams.
 //!
 //! ```
-//! use tresse::{Config, Endpoint, SendOptions, StreamId};
+//! use tresse::{Config, Endpoint};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,19 +16,17 @@
 //! let echo = tokio::spawn(async move {
 //!     let association = server.accept().await.expect("the endpoint is open");
 //!     while let Some(received) = association.recv().await {
-//!         let message = received.message;
-//!         let options = SendOptions { ppid: message.ppid, ..SendOptions::default() };
-//!         association.send(message.stream, message.payload, options).await?;
+//!         association.send(received.stream, received.payload).await?;
 //!     }
 //!     Ok::<(), tresse::SendError>(())
 //! });
 //!
 //! let client = Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
-//! let association = client.connect(address, 5001).await?;
-//! association.send(StreamId(3), "hello", SendOptions::default()).await?;
+//! let association = client.connect((address, 5001)).await?;
+//! association.send(3, "hello").await?;
 //! let answer = association.recv().await.expect("the server echoes");
-//! assert_eq!(answer.message.payload, "hello");
-//! assert_eq!(answer.message.stream, StreamId(3));
+//! assert_eq!(answer.payload, "hello");
+//! assert_eq!(answer.stream.0, 3);
 //! association.shutdown().await?;
 //! echo.await??;
 //! # Ok(())
@@ -66,32 +64,32 @@ mod driver;
 mod endpoint;
 mod error;
 mod host;
+mod incoming;
 mod metrics;
+mod peer;
 mod raw;
 mod sharded;
 mod shared;
 mod team;
 
-pub use association::Association;
+pub use association::{Association, RecvHalf, SendHalf};
 pub use config::{Carrier, Config, Direction, ObservedEvent, ObservedPacket, Observer};
 pub use driver::Driver;
 pub use endpoint::Endpoint;
 pub use error::{Closed, ConnectError, NoRoute, SendError};
+pub use incoming::Incoming;
 pub use metrics::{AssociationMetrics, EndpointMetrics, Monitor, association_name};
+pub use peer::Peer;
 pub use raw::{Events, RawEndpoint};
 pub use sharded::ShardedEndpoint;
 
 pub use bytes::Bytes;
 pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
-/// Why the core refused to open an association, for users of [`RawEndpoint`].
-pub use tresse_core::ConnectError as ConnectRefusal;
-/// Why the core refused a message, for users of [`RawEndpoint`].
-pub use tresse_core::SendError as SendRefusal;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Families, LossCause,
-    Message, PathCounters, PathId, PathSettings, PathState, PathStats, PortConfig, Profile,
-    ProfileError, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent,
-    WindowCause,
+    Message, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig,
+    Profile, ProfileError, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time,
+    TraceEvent, WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

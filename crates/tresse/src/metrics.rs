@@ -86,8 +86,8 @@ pub struct EndpointMetrics {
 ///
 /// let server = Endpoint::bind(Config::server("127.0.0.1:0".parse()?, 5001))?;
 /// let client = Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
-/// let association = client.connect(server.local_addr(), 5001).await?;
-/// association.send(StreamId(0), "hello", SendOptions::default()).await?;
+/// let association = client.connect((server.local_addr(), 5001)).await?;
+/// association.send(StreamId(0), "hello").await?;
 ///
 /// let metrics = client.monitor().metrics(100);
 /// assert_eq!(metrics.totals.messages_sent, 1);

@@ -1,7 +1,7 @@
 //! One endpoint on several processors.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,6 +14,8 @@ use crate::config::{Carrier, Config};
 use crate::driver::Driver;
 use crate::endpoint::{Endpoint, Place, open};
 use crate::error::ConnectError;
+use crate::incoming::Incoming;
+use crate::peer::Peer;
 use crate::shared::wait;
 use crate::team::{Membership, Team};
 
@@ -26,7 +28,7 @@ use crate::team::{Membership, Team};
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use tresse::{Config, SendOptions, ShardedEndpoint, StreamId};
+/// use tresse::{Config, ShardedEndpoint};
 ///
 /// let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
 /// runtime.block_on(async {
@@ -37,12 +39,12 @@ use crate::team::{Membership, Team};
 ///     }
 ///     let client = tresse::Endpoint::bind(Config::client("127.0.0.1:0".parse()?))?;
 ///     let (ours, theirs) = tokio::join!(
-///         client.connect(server.local_addr(), 5001),
+///         client.connect((server.local_addr(), 5001)),
 ///         server.accept()
 ///     );
-///     ours?.send(StreamId(0), "hello", SendOptions::default()).await?;
+///     ours?.send(0, "hello").await?;
 ///     let received = theirs.ok_or("none came")?.recv().await.ok_or("it ended")?;
-///     assert_eq!(received.message.payload, "hello");
+///     assert_eq!(received.payload, "hello");
 ///     Ok(())
 /// })
 /// # }
@@ -131,12 +133,8 @@ impl ShardedEndpoint {
     ///
     /// # Errors
     /// See [`ConnectError`].
-    pub async fn connect(
-        &self,
-        peer: SocketAddr,
-        sctp_port: u16,
-    ) -> Result<Association, ConnectError> {
-        self.next().connect(peer, sctp_port).await
+    pub async fn connect(&self, peer: impl Into<Peer>) -> Result<Association, ConnectError> {
+        self.next().connect(peer).await
     }
 
     /// As [`Endpoint::connect_with`]; each part takes its turn.
@@ -145,11 +143,10 @@ impl ShardedEndpoint {
     /// See [`ConnectError`].
     pub async fn connect_with(
         &self,
-        peer: &[IpAddr],
-        sctp_port: u16,
+        peer: impl Into<Peer>,
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
-        self.next().connect_with(peer, sctp_port, config).await
+        self.next().connect_with(peer, config).await
     }
 
     fn next(&self) -> &Endpoint {
@@ -164,6 +161,11 @@ impl ShardedEndpoint {
             order.find_map(|n| self.parts[n].accepted())
         })
         .await
+    }
+
+    /// As [`Endpoint::incoming`].
+    pub async fn incoming(&self) -> Option<Incoming> {
+        self.accept().await.map(Incoming::new)
     }
 
     /// The local address and UDP port (0 on raw IP), the first one if there are several.

@@ -5,9 +5,7 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use tresse::{
-    Association, AssociationConfig, Carrier, Config, Endpoint, PathState, SendOptions, StreamId,
-};
+use tresse::{Association, Carrier, Config, Endpoint, PathState, Peer, StreamId};
 
 /// Each test has its own SCTP ports: all raw sockets of a host see the packets of all.
 const BASE: u16 = 6100;
@@ -41,18 +39,18 @@ async fn exchange(client: &Association, server: &Association) {
     let sizes = [1, 50, 1_400, 1_500, 65_536];
     let send = async {
         for size in sizes {
-            client.send(StreamId(1), vec![size as u8; size], SendOptions::default()).await.unwrap();
+            client.send(StreamId(1), vec![size as u8; size]).await.unwrap();
         }
     };
     let echo = async {
         for _ in sizes {
-            let message = server.recv().await.expect("a message").message;
-            server.send(message.stream, message.payload, SendOptions::default()).await.unwrap();
+            let message = server.recv().await.expect("a message");
+            server.send(message.stream, message.payload).await.unwrap();
         }
     };
     let receive = async {
         for size in sizes {
-            let message = client.recv().await.expect("the echo").message;
+            let message = client.recv().await.expect("the echo");
             assert_eq!(message.payload, vec![size as u8; size]);
         }
     };
@@ -60,11 +58,8 @@ async fn exchange(client: &Association, server: &Association) {
 }
 
 async fn pair(client: &Endpoint, server: &Endpoint, to: &[IpAddr]) -> (Association, Association) {
-    let config = AssociationConfig {
-        encapsulation: Some(server.local_addr().port()),
-        ..AssociationConfig::default()
-    };
-    let connecting = client.connect_with(to, server.sctp_port(), config);
+    let peer = Peer::multihomed(to.iter().copied(), server.sctp_port());
+    let connecting = client.connect(peer.on_udp_port(server.local_addr().port()));
     let (client, server) =
         soon("the handshake", async { tokio::join!(connecting, server.accept()) }).await;
     (client.unwrap(), server.expect("an association"))

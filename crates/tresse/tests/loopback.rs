@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tresse::{
     Association, Bytes, CloseReason, Closed, Config, ConnectError, Direction, Endpoint, Event,
-    ObservedPacket, Observer, Ppid, Profile, SendError, SendOptions, StreamId,
+    ObservedPacket, Observer, PeerFilter, Ppid, Profile, SendError, SendOptions, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -34,7 +34,7 @@ async fn pair() -> (Association, Association) {
     let server = server();
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
     let (client, server) =
-        tokio::join!(client.connect(server.local_addr(), PORT), async { server.accept().await });
+        tokio::join!(client.connect((server.local_addr(), PORT)), async { server.accept().await });
     (client.unwrap(), server.unwrap())
 }
 
@@ -57,10 +57,10 @@ async fn messages_keep_their_order_per_stream_both_ways() {
     let (a, b) = pair().await;
     let echo = tokio::spawn(async move {
         while let Some(received) = b.recv().await {
-            let m = received.message;
+            let m = received;
             let options =
                 SendOptions { ppid: m.ppid, unordered: m.unordered, ..SendOptions::default() };
-            b.send(m.stream, m.payload, options).await.unwrap();
+            b.send_with(m.stream, m.payload, options).await.unwrap();
         }
         b.close_reason()
     });
@@ -70,12 +70,12 @@ async fn messages_keep_their_order_per_stream_both_ways() {
         for n in 0..MESSAGES {
             let options = SendOptions { ppid: Ppid(n), ..SendOptions::default() };
             let size = [10, 100, 1_000, 3_000][n as usize % 4];
-            sender.send(StreamId((n % 7) as u16), numbered(n, size), options).await.unwrap();
+            sender.send_with(StreamId((n % 7) as u16), numbered(n, size), options).await.unwrap();
         }
     });
     let mut next: Vec<u32> = (0..7).collect();
     for _ in 0..MESSAGES {
-        let m = soon("the echo", a.recv()).await.unwrap().message;
+        let m = soon("the echo", a.recv()).await.unwrap();
         let expected = &mut next[usize::from(m.stream.0)];
         assert_eq!(
             (m.ppid, m.payload),
@@ -99,14 +99,14 @@ async fn large_messages_arrive_whole() {
     let sending = tokio::spawn(async move {
         for unordered in [false, true] {
             let options = SendOptions { unordered, ..SendOptions::default() };
-            a.send(StreamId(1), message.clone(), options).await.unwrap();
-            a.send(StreamId(2), "small", options).await.unwrap();
+            a.send_with(StreamId(1), message.clone(), options).await.unwrap();
+            a.send_with(StreamId(2), "small", options).await.unwrap();
         }
         a.shutdown().await
     });
     let mut large = 0;
     for _ in 0..4 {
-        let m = soon("a large message", b.recv()).await.unwrap().message;
+        let m = soon("a large message", b.recv()).await.unwrap();
         if m.stream == StreamId(1) {
             assert!(m.payload == expected, "the large message differs");
             large += 1;
@@ -122,9 +122,9 @@ async fn a_slow_reader_holds_the_sender_back() {
     let (mut accepted, mut refused) = (0, 0);
     // The buffers of both sides fill up, and stay full.
     while refused < 10 {
-        match a.try_send(StreamId(0), numbered(accepted, 1_000), SendOptions::default()) {
+        match a.try_send(StreamId(0), numbered(accepted, 1_000)) {
             Ok(()) => (accepted, refused) = (accepted + 1, 0),
-            Err(SendError::Refused(tresse_core::SendError::WouldBlock)) => {
+            Err(SendError::WouldBlock) => {
                 refused += 1;
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -137,14 +137,11 @@ async fn a_slow_reader_holds_the_sender_back() {
     assert!((1_900..2_600).contains(&accepted), "{accepted}");
 
     let waiting = a.clone();
-    let last =
-        tokio::spawn(
-            async move { waiting.send(StreamId(0), "last", SendOptions::default()).await },
-        );
+    let last = tokio::spawn(async move { waiting.send(StreamId(0), "last").await });
     for n in 0..accepted {
-        assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, numbered(n, 1_000));
+        assert_eq!(soon("a message", b.recv()).await.unwrap().payload, numbered(n, 1_000));
     }
-    assert_eq!(soon("the last one", b.recv()).await.unwrap().message.payload, "last");
+    assert_eq!(soon("the last one", b.recv()).await.unwrap().payload, "last");
     last.await.unwrap().unwrap();
 }
 
@@ -175,12 +172,12 @@ async fn a_dead_peer_is_noticed_in_bounded_time() {
     let mut config = Config::client(loopback());
     config.sctp.association.profile = impatient();
     let client = Endpoint::bind(config).unwrap();
-    let a = soon("connecting", client.connect(near.local_addr().unwrap(), PORT)).await.unwrap();
+    let a = soon("connecting", client.connect((near.local_addr().unwrap(), PORT))).await.unwrap();
     relay.abort();
     assert!(relay.await.unwrap_err().is_cancelled());
 
     for n in 0..10 {
-        a.send(StreamId(0), numbered(n, 100), SendOptions::default()).await.unwrap();
+        a.send(StreamId(0), numbered(n, 100)).await.unwrap();
     }
     let closed = within(Duration::from_secs(3), "noticing", a.closed()).await;
     assert_eq!(closed, Closed::Association(CloseReason::Unreachable));
@@ -188,7 +185,7 @@ async fn a_dead_peer_is_noticed_in_bounded_time() {
     assert!(a.recv().await.is_none());
     assert_eq!(a.take_unacknowledged().len(), 10);
     assert!(a.stats().timeouts > 0, "the figures outlive the association");
-    let error = a.send(StreamId(0), "x", SendOptions::default()).await.unwrap_err();
+    let error = a.send(StreamId(0), "x").await.unwrap_err();
     assert_eq!(error, SendError::Closed(closed));
 }
 
@@ -199,7 +196,7 @@ async fn nobody_there() {
     config.sctp.association.profile = impatient();
     let client = Endpoint::bind(config).unwrap();
     let address = silent.local_addr().unwrap();
-    let error = within(Duration::from_secs(3), "giving up", client.connect(address, PORT)).await;
+    let error = within(Duration::from_secs(3), "giving up", client.connect((address, PORT))).await;
     let setup_failed = Closed::Association(CloseReason::SetupFailed);
     assert_eq!(error.unwrap_err(), ConnectError::Closed(setup_failed));
     client.wait_idle().await;
@@ -215,7 +212,7 @@ async fn a_closed_port_is_named_at_once() {
         gone.local_addr().unwrap()
     };
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
-    let error = soon("the refusal", client.connect(address, PORT)).await;
+    let error = soon("the refusal", client.connect((address, PORT))).await;
     let no_sctp = Closed::Association(CloseReason::NoSctp);
     assert_eq!(error.unwrap_err(), ConnectError::Closed(no_sctp));
 }
@@ -224,7 +221,7 @@ async fn a_closed_port_is_named_at_once() {
 async fn an_endpoint_that_does_not_accept_refuses() {
     let deaf = Endpoint::bind(Config::client(loopback())).unwrap();
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
-    let error = soon("the refusal", client.connect(deaf.local_addr(), deaf.sctp_port())).await;
+    let error = soon("the refusal", client.connect((deaf.local_addr(), deaf.sctp_port()))).await;
     assert!(
         matches!(
             error,
@@ -239,7 +236,7 @@ async fn a_cancelled_connect_leaves_nothing() {
     let silent = std::net::UdpSocket::bind(loopback()).unwrap();
     let (client, driver) = Endpoint::open(Config::client(loopback())).unwrap();
     let driver = tokio::spawn(driver);
-    let connecting = client.connect(silent.local_addr().unwrap(), PORT);
+    let connecting = client.connect((silent.local_addr().unwrap(), PORT));
     assert!(tokio::time::timeout(Duration::from_millis(50), connecting).await.is_err());
     soon("idleness", client.wait_idle()).await;
     drop(client);
@@ -262,11 +259,11 @@ async fn an_abort_tells_why() {
 async fn dropping_the_last_handle_still_delivers() {
     let (a, b) = pair().await;
     for n in 0..500 {
-        a.send(StreamId(0), numbered(n, 1_000), SendOptions::default()).await.unwrap();
+        a.send(StreamId(0), numbered(n, 1_000)).await.unwrap();
     }
     drop(a);
     for n in 0..500 {
-        assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, numbered(n, 1_000));
+        assert_eq!(soon("a message", b.recv()).await.unwrap().payload, numbered(n, 1_000));
     }
     assert!(soon("the end", b.recv()).await.is_none());
     assert!(b.close_reason().unwrap().is_graceful());
@@ -276,7 +273,7 @@ async fn dropping_the_last_handle_still_delivers() {
 async fn what_arrives_for_a_dropped_handle_does_not_block_the_shutdown() {
     let (a, b) = pair().await;
     let flood = tokio::spawn(async move {
-        while b.send(StreamId(0), numbered(1, 50_000), SendOptions::default()).await.is_ok() {}
+        while b.send(StreamId(0), numbered(1, 50_000)).await.is_ok() {}
         b.closed().await
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -296,7 +293,7 @@ async fn many_associations_share_one_endpoint() {
             tasks.spawn(async move {
                 let mut bytes = 0;
                 while let Some(received) = b.recv().await {
-                    bytes += received.message.payload.len();
+                    bytes += received.payload.len();
                 }
                 assert!(b.close_reason().unwrap().is_graceful());
                 bytes
@@ -311,9 +308,9 @@ async fn many_associations_share_one_endpoint() {
             // As behind one NAT, some have chosen the same SCTP port.
             config.sctp.local_port = 10_000 + n / 4;
             let client = Endpoint::bind(config).unwrap();
-            let a = client.connect(address, PORT).await.unwrap();
+            let a = client.connect((address, PORT)).await.unwrap();
             for _ in 0..20 {
-                a.send(StreamId(n % 16), numbered(1, 2_000), SendOptions::default()).await.unwrap();
+                a.send(StreamId(n % 16), numbered(1, 2_000)).await.unwrap();
             }
             a.shutdown().await.unwrap();
         });
@@ -328,10 +325,10 @@ async fn a_full_backlog_refuses() {
     config.backlog = 1;
     let server = Endpoint::bind(config).unwrap();
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
-    let first = client.connect(server.local_addr(), PORT).await.unwrap();
+    let first = client.connect((server.local_addr(), PORT)).await.unwrap();
     let other = Endpoint::bind(Config::client(loopback())).unwrap();
     let refused = async {
-        let second = other.connect(server.local_addr(), PORT).await?;
+        let second = other.connect((server.local_addr(), PORT)).await?;
         Err::<(), _>(ConnectError::Closed(second.closed().await))
     };
     assert!(matches!(
@@ -347,7 +344,7 @@ async fn a_dropped_receive_loses_no_message() {
     let (a, b) = pair().await;
     let send = tokio::spawn(async move {
         for n in 0..300 {
-            a.send(StreamId(0), numbered(n, 500), SendOptions::default()).await.unwrap();
+            a.send(StreamId(0), numbered(n, 500)).await.unwrap();
             if n % 50 == 0 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
@@ -361,7 +358,7 @@ async fn a_dropped_receive_loses_no_message() {
             () = tokio::time::sleep(Duration::from_micros(300)) => {}
             received = b.recv() => {
                 let Some(received) = received else { break };
-                assert_eq!(received.message.payload, numbered(expected, 500));
+                assert_eq!(received.payload, numbered(expected, 500));
                 expected += 1;
             }
         }
@@ -372,18 +369,14 @@ async fn a_dropped_receive_loses_no_message() {
 
 #[tokio::test]
 async fn wrong_messages_are_refused_at_once() {
-    use tresse_core::SendError as Refusal;
     let (a, _b) = pair().await;
     let refusal = async |stream, size| {
         let message = vec![1; size];
-        match a.send(StreamId(stream), message, SendOptions::default()).await.unwrap_err() {
-            SendError::Refused(refusal) => refusal,
-            other => panic!("{other}"),
-        }
+        a.send(stream, message).await.unwrap_err()
     };
-    assert!(matches!(refusal(0, 0).await, Refusal::Empty));
-    assert!(matches!(refusal(a.outbound_streams(), 1).await, Refusal::NoStream { .. }));
-    assert!(matches!(refusal(0, (16 << 20) + 1).await, Refusal::TooLarge { .. }));
+    assert!(matches!(refusal(0, 0).await, SendError::Empty));
+    assert!(matches!(refusal(a.outbound_streams(), 1).await, SendError::NoStream { .. }));
+    assert!(matches!(refusal(0, (16 << 20) + 1).await, SendError::TooLarge { .. }));
     let shutdown = a.clone();
     let ending = tokio::spawn(async move { shutdown.shutdown().await });
     soon("the end", a.closed()).await;
@@ -401,10 +394,10 @@ async fn ipv6() {
         return;
     };
     let client = Endpoint::bind(Config::client(v6)).unwrap();
-    let a = soon("connecting", client.connect(server.local_addr(), PORT)).await.unwrap();
-    a.send(StreamId(0), "six", SendOptions::default()).await.unwrap();
+    let a = soon("connecting", client.connect((server.local_addr(), PORT))).await.unwrap();
+    a.send(StreamId(0), "six").await.unwrap();
     let b = server.accept().await.unwrap();
-    assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, "six");
+    assert_eq!(soon("a message", b.recv()).await.unwrap().payload, "six");
 }
 
 #[tokio::test]
@@ -412,13 +405,13 @@ async fn the_driver_ends_with_the_last_association() {
     let (server, driver) = Endpoint::open(Config::server(loopback(), PORT)).unwrap();
     let driver = tokio::spawn(driver);
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
-    let a = client.connect(server.local_addr(), PORT).await.unwrap();
+    let a = client.connect((server.local_addr(), PORT)).await.unwrap();
     let b = server.accept().await.unwrap();
     drop(server);
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(!driver.is_finished());
-    a.send(StreamId(0), "still here", SendOptions::default()).await.unwrap();
-    assert_eq!(soon("a message", b.recv()).await.unwrap().message.payload, "still here");
+    a.send(StreamId(0), "still here").await.unwrap();
+    assert_eq!(soon("a message", b.recv()).await.unwrap().payload, "still here");
     drop(b);
     assert!(soon("the end", a.closed()).await.is_graceful());
     soon("the driver's end", driver).await.unwrap().unwrap();
@@ -447,11 +440,79 @@ async fn observers_see_every_packet_and_decision() {
     config.sctp.association.trace = true;
     config.observer = Some(Box::new(log.clone()));
     let client = Endpoint::bind(config).unwrap();
-    let a = client.connect(server.local_addr(), PORT).await.unwrap();
-    a.send(StreamId(0), "hello", SendOptions::default()).await.unwrap();
+    let a = client.connect((server.local_addr(), PORT)).await.unwrap();
+    a.send(StreamId(0), "hello").await.unwrap();
     a.shutdown().await.unwrap();
     let stats = client.carrier_stats();
     let (received, sent, decisions) = *log.0.lock().unwrap();
     assert_eq!((received, sent), (stats.datagrams_received, stats.datagrams_sent));
     assert!(received >= 4 && sent >= 4 && decisions > 0, "{received} {sent} {decisions}");
+}
+
+/// Who calls is known before the association is taken; refusing it, or dropping it, ends it.
+#[tokio::test]
+async fn incoming_associations_are_taken_or_refused() {
+    let (server, client) = (server(), Endpoint::bind(Config::client(loopback())).unwrap());
+    let call = || client.connect((server.local_addr(), PORT));
+    let (ours, incoming) = tokio::join!(call(), server.incoming());
+    let incoming = incoming.expect("the endpoint is open");
+    let peer = incoming.peer();
+    assert_eq!(peer.addresses, [client.local_addr().ip()]);
+    assert_eq!((peer.udp_port, peer.sctp_port), (client.local_addr().port(), client.sctp_port()));
+    incoming.refuse("not today");
+    let closed = soon("the end", ours.unwrap().closed()).await;
+    assert!(closed.to_string().ends_with("(not today)"), "{closed}");
+
+    let (ours, incoming) = tokio::join!(call(), server.incoming());
+    drop(incoming);
+    let closed = soon("the end", ours.unwrap().closed()).await;
+    assert!(closed.to_string().contains("nobody took"), "{closed}");
+
+    let (ours, incoming) = tokio::join!(call(), server.incoming());
+    let theirs = incoming.expect("the endpoint is open").accept();
+    ours.unwrap().send(0, "hello").await.unwrap();
+    assert_eq!(soon("a message", theirs.recv()).await.unwrap().payload, "hello");
+}
+
+/// Whom the filter turns away is answered as if nobody listened, and nothing is kept of him.
+#[tokio::test]
+async fn a_filter_turns_peers_away() {
+    let mut config = Config::server(loopback(), PORT);
+    let caller = |sctp_port| {
+        let mut config = Config::client(loopback());
+        config.sctp.local_port = sctp_port;
+        Endpoint::bind(config).unwrap()
+    };
+    let (welcome, stranger) = (caller(40_001), caller(40_002));
+    config.sctp.peers = PeerFilter::new(|_, sctp_port| sctp_port == 40_001);
+    let server = Endpoint::bind(config).unwrap();
+    let refused = soon("the refusal", stranger.connect((server.local_addr(), PORT))).await;
+    assert!(matches!(refused, Err(ConnectError::Closed(_))), "{refused:?}");
+    assert_eq!(server.stats().refused, 1);
+    assert_eq!(server.stats().associations_begun, 0);
+    soon("connecting", welcome.connect((server.local_addr(), PORT))).await.unwrap();
+}
+
+#[tokio::test]
+async fn halves_send_and_receive_in_two_tasks() {
+    let (a, b) = pair().await;
+    let (sender, mut receiver) = a.split();
+    let echo = tokio::spawn(async move {
+        while let Some(received) = b.recv().await {
+            b.send(received.stream, received.payload).await.unwrap();
+        }
+    });
+    let sending = tokio::spawn(async move {
+        for n in 0..200u32 {
+            sender.send(1, n.to_be_bytes().to_vec()).await.unwrap();
+        }
+        sender
+    });
+    for n in 0..200u32 {
+        let received = soon("an echo", receiver.recv()).await.unwrap();
+        assert_eq!(received.payload, n.to_be_bytes().as_slice());
+    }
+    let sender = sending.await.unwrap();
+    soon("the end", sender.shutdown()).await.unwrap();
+    echo.await.unwrap();
 }

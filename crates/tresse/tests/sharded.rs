@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tresse::{
-    Association, Config, ConnectError, ConnectRefusal, Endpoint, Event, ObservedEvent,
-    ObservedPacket, Observer, SendOptions, ShardedEndpoint, StreamId,
+    Association, Config, ConnectError, Endpoint, Event, ObservedEvent, ObservedPacket, Observer,
+    ShardedEndpoint, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -31,15 +31,15 @@ async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
 /// Sends back what comes, until the end.
 async fn echo(association: Association) {
     while let Some(received) = association.recv().await {
-        let payload = received.message.payload;
-        association.send(StreamId(0), payload, SendOptions::default()).await.unwrap();
+        let payload = received.payload;
+        association.send(StreamId(0), payload).await.unwrap();
     }
 }
 
 async fn ask(association: &Association, question: &str) {
     let question = question.to_owned();
-    association.send(StreamId(0), question.clone(), SendOptions::default()).await.unwrap();
-    let answer = soon("the answer", association.recv()).await.unwrap().message.payload;
+    association.send(StreamId(0), question.clone()).await.unwrap();
+    let answer = soon("the answer", association.recv()).await.unwrap().payload;
     assert_eq!(answer, question);
 }
 
@@ -62,7 +62,7 @@ async fn associations_are_spread_and_the_kernel_finds_their_part() {
     for n in 0..60 {
         clients.spawn(async move {
             let client = Endpoint::bind(Config::client(loopback())).unwrap();
-            let association = soon("connecting", client.connect(address, PORT)).await.unwrap();
+            let association = soon("connecting", client.connect((address, PORT))).await.unwrap();
             for m in 0..20 {
                 ask(&association, &format!("question {m} of client {n}")).await;
             }
@@ -102,16 +102,16 @@ async fn a_peer_that_restarts_is_recognised() {
             }
         };
         let driver = tokio::spawn(driver);
-        let ours = soon("connecting", client.connect(address, PORT)).await.unwrap();
+        let ours = soon("connecting", client.connect((address, PORT))).await.unwrap();
         match &theirs {
             None => theirs = soon("the association", server.accept()).await,
             Some(theirs) => {
                 assert_eq!(soon("the news", theirs.next_event()).await, Some(Event::Restarted));
             }
         }
-        ours.send(StreamId(0), format!("life {life}"), SendOptions::default()).await.unwrap();
+        ours.send(StreamId(0), format!("life {life}")).await.unwrap();
         let got = soon("a message", theirs.as_ref().unwrap().recv()).await.unwrap();
-        assert_eq!(got.message.payload, format!("life {life}"));
+        assert_eq!(got.payload, format!("life {life}"));
         // It dies without a word.
         driver.abort();
         let _ = driver.await;
@@ -126,14 +126,15 @@ async fn a_peer_that_restarts_is_recognised() {
 async fn one_association_to_a_peer_whatever_the_part() {
     let server = serve(sharded(Config::server(loopback(), PORT), 2));
     let client = sharded(Config::client(loopback()), 2);
-    let first = soon("connecting", client.connect(server.local_addr(), PORT)).await.unwrap();
-    let second = soon("the refusal", client.connect(server.local_addr(), PORT)).await;
-    assert_eq!(second.unwrap_err(), ConnectError::Refused(ConnectRefusal::Exists));
+    let first = soon("connecting", client.connect((server.local_addr(), PORT))).await.unwrap();
+    let second = soon("the refusal", client.connect((server.local_addr(), PORT))).await;
+    assert_eq!(second.unwrap_err(), ConnectError::Exists);
     ask(&first, "still there?").await;
     soon("the shutdown", first.shutdown()).await.unwrap();
     soon("idleness", client.wait_idle()).await;
     // It is over, so there can be another one, from the other part.
-    let third = soon("connecting again", client.connect(server.local_addr(), PORT)).await.unwrap();
+    let third =
+        soon("connecting again", client.connect((server.local_addr(), PORT))).await.unwrap();
     ask(&third, "and now?").await;
 }
 
@@ -145,15 +146,15 @@ async fn drivers_end_together() {
         running.spawn(driver);
     }
     let client = Endpoint::bind(Config::client(loopback())).unwrap();
-    let ours = soon("connecting", client.connect(server.local_addr(), PORT)).await.unwrap();
+    let ours = soon("connecting", client.connect((server.local_addr(), PORT))).await.unwrap();
     let theirs = soon("accepting", server.accept()).await.unwrap();
     drop(server);
     // One part has an association, and so all have their sockets.
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(running.try_join_next().is_none());
-    theirs.send(StreamId(0), "the last word", SendOptions::default()).await.unwrap();
+    theirs.send(StreamId(0), "the last word").await.unwrap();
     drop(theirs);
-    assert_eq!(soon("it", ours.recv()).await.unwrap().message.payload, "the last word");
+    assert_eq!(soon("it", ours.recv()).await.unwrap().payload, "the last word");
     assert!(soon("the end", ours.recv()).await.is_none());
     while let Some(end) = soon("the end of a driver", running.join_next()).await {
         end.unwrap().unwrap();
@@ -185,7 +186,7 @@ async fn each_shard_can_be_observed() {
     let server = serve(server);
     for n in 0..12 {
         let client = Endpoint::bind(Config::client(loopback())).unwrap();
-        let connecting = client.connect(server.local_addr(), PORT);
+        let connecting = client.connect((server.local_addr(), PORT));
         let association = soon("connecting", connecting).await.unwrap();
         ask(&association, &format!("question of client {n}")).await;
         soon("the shutdown", association.shutdown()).await.unwrap();

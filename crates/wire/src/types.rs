@@ -80,6 +80,12 @@ pub struct StreamId(
     pub u16,
 );
 
+impl From<u16> for StreamId {
+    fn from(number: u16) -> StreamId {
+        StreamId(number)
+    }
+}
+
 impl fmt::Display for StreamId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -157,20 +157,20 @@ fn strangers_do_not_disturb_the_server() {
     let address = server.address.parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        use tresse::{Config, Endpoint, SendOptions, StreamId};
+        use tresse::{Config, Endpoint, StreamId};
         let stranger = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap();
-        let association = stranger.connect(address, 5001).await.unwrap();
+        let association = stranger.connect((address, 5001)).await.unwrap();
         let hello = "GET / HTTP/1.1\r\n\r\n";
-        association.send(StreamId(0), hello, SendOptions::default()).await.unwrap();
+        association.send(StreamId(0), hello).await.unwrap();
         let closed = association.closed().await.to_string();
         assert!(closed.contains("does not speak our language"), "{closed}");
 
-        let association = stranger.connect(address, 5001).await.unwrap();
+        let association = stranger.connect((address, 5001)).await.unwrap();
         let hello = r#"{"hello":{"version":99,"clock":null,"test":{"size":1,"streams":0,
             "unordered":false,"reverse":false,"pace":"bulk","messages":1,"duration_ms":null,
             "round_trip":false}}}"#;
-        association.send(StreamId(0), hello, SendOptions::default()).await.unwrap();
-        let refusal = association.recv().await.unwrap().message.payload;
+        association.send(StreamId(0), hello).await.unwrap();
+        let refusal = association.recv().await.unwrap().payload;
         assert!(text(&refusal).contains("version 99"), "{}", text(&refusal));
     });
     assert_eq!(json(&server.client(&["--bytes", "100k", "--json"]).end())["error"], Value::Null);

@@ -80,7 +80,7 @@ impl Association {
         let receiver = self.receiver.as_mut();
         let message = if let Some(message) = self.retained.pop_front() {
             if let Some(receiver) = receiver {
-                receiver.on_past_read(charge(message.message.payload.len()));
+                receiver.on_past_read(charge(message.payload.len()));
             }
             message
         } else {
@@ -90,7 +90,7 @@ impl Association {
             receiver.on_read(self.paths.amdcs());
         }
         self.journal.stats.messages_received += 1;
-        self.journal.stats.user_bytes_received += message.message.payload.len() as u64;
+        self.journal.stats.user_bytes_received += message.payload.len() as u64;
         Some(message)
     }
 

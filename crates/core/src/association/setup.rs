@@ -351,7 +351,7 @@ impl Association {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(self.profile()).and(peer.extensions);
-        let past = self.retained.iter().map(|m| charge(m.message.payload.len())).sum();
+        let past = self.retained.iter().map(|m| charge(m.payload.len())).sum();
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
         self.receiver = Some(receiver);
         self.sender.agree(extensions, &self.config);

@@ -154,7 +154,7 @@ impl Endpoint {
     ) -> Option<Answer> {
         let full = !self.has_room();
         let port = self.ports.get(&header.destination_port);
-        let port = port.filter(|port| port.accepts(datagram.source) && !full);
+        let port = port.filter(|port| port.accepts(datagram.source, header.source_port) && !full);
         let Some(port) = port else {
             //= RFC 9260 8.4-3 8.4-4
             // §8.4 rule 3: ABORT with the Initiate Tag and the T bit clear.
@@ -445,7 +445,9 @@ impl Endpoint {
         let confirmed = cookie.peer.addresses.first().copied().unwrap_or(datagram.source);
         let port = port.filter(|port| {
             let limits = &port.association.profile.limits;
-            port.accepts(datagram.source) && !full && self.admits_association(confirmed, limits)
+            port.accepts(datagram.source, header.source_port)
+                && !full
+                && self.admits_association(confirmed, limits)
         });
         let Some(port) = port else {
             let causes = CauseWriter::new().out_of_resource().finish();

@@ -108,6 +108,7 @@ impl Endpoint {
             local_port,
             local_addresses,
             accept,
+            peers,
             max_associations,
             memory,
             association,
@@ -115,8 +116,14 @@ impl Endpoint {
         let mut ports = BTreeMap::new();
         if local_port != 0 {
             let families = Families::default();
-            let port =
-                PortConfig { local_addresses, accept, families, one_family: false, association };
+            let port = PortConfig {
+                local_addresses,
+                accept,
+                peers,
+                families,
+                one_family: false,
+                association,
+            };
             ports.insert(local_port, port);
         }
         Endpoint {

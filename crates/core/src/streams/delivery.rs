@@ -163,18 +163,18 @@ impl Delivery {
 
     /// Queues a message for the application: its turn has come.
     pub(super) fn deliver(&mut self, message: ReceivedMessage) {
-        if !message.message.unordered {
-            let state = self.streams.get_mut(message.message.stream);
+        if !message.unordered {
+            let state = self.streams.get_mut(message.stream);
             state.next = message.ssn.wrapping_add(1);
         }
-        self.charge += charge(message.message.payload.len());
+        self.charge += charge(message.payload.len());
         self.ready.push_back(message);
     }
 
     /// The next message for the application.
     pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
         let message = self.ready.pop_front()?;
-        self.charge -= charge(message.message.payload.len());
+        self.charge -= charge(message.payload.len());
         if self.ready.is_empty() && self.ready.capacity() > 1024 {
             self.ready = VecDeque::new();
         }

@@ -129,9 +129,8 @@ impl Inbound {
     fn route(&mut self, completed: Completed) -> Result<(), InboundError> {
         let message = match completed {
             Completed::Message(message) => {
-                let (stream, ssn) = (message.message.stream, message.ssn);
-                if !message.message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later
-                {
+                let (stream, ssn) = (message.stream, message.ssn);
+                if !message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later {
                     // No chunk is missing, but an SSN is: the peer numbers TSNs and SSNs in
                     // different order. RFC 9260 §6.6 holds the message all the same.
                     let entry = self.reassembly.store(message);
@@ -147,7 +146,7 @@ impl Inbound {
                 self.reassembly.take(entry)
             }
         };
-        let (stream, unordered) = (message.message.stream, message.message.unordered);
+        let (stream, unordered) = (message.stream, message.unordered);
         self.deliver(message);
         if !unordered {
             while let Some(entry) = self.delivery.next_held(stream) {
@@ -160,8 +159,8 @@ impl Inbound {
 
     fn deliver(&mut self, mut message: ReceivedMessage) {
         if self.delivery.ready() >= BACKLOG {
-            let payload = std::mem::take(&mut message.message.payload);
-            message.message.payload = self.reassembly.detach(payload);
+            let payload = std::mem::take(&mut message.payload);
+            message.payload = self.reassembly.detach(payload);
         }
         self.delivery.deliver(message);
     }

@@ -158,8 +158,8 @@ impl Reassembly {
 
     /// Keeps a complete message though it is not its turn.
     pub(super) fn store(&mut self, mut message: ReceivedMessage) -> EntryId {
-        let payload = std::mem::take(&mut message.message.payload);
-        message.message.payload = self.detach(payload);
+        let payload = std::mem::take(&mut message.payload);
+        message.payload = self.detach(payload);
         self.ring.store(message)
     }
 

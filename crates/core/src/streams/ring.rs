@@ -10,7 +10,7 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 use super::chunk::{InChunk, InboundError};
 use super::slots::{DONE, MISSING, Slots};
 use super::{PIECE, charge};
-use crate::event::{Message, ReceivedMessage};
+use crate::event::ReceivedMessage;
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
@@ -90,8 +90,7 @@ impl Head {
 
     pub(super) fn message(self, payload: Bytes, completed_at: Time) -> ReceivedMessage {
         let Head { tsn, stream, ssn, ppid, unordered } = self;
-        let message = Message { stream, ppid, unordered, payload };
-        ReceivedMessage { message, ssn, tsn, completed_at }
+        ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at }
     }
 }
 
@@ -289,8 +288,7 @@ impl Ring {
 
     /// Keeps a complete message that begins before the edge.
     pub(super) fn store(&mut self, message: ReceivedMessage) -> EntryId {
-        let ReceivedMessage { message, ssn, tsn, completed_at } = message;
-        let Message { stream, ppid, unordered, payload } = message;
+        let ReceivedMessage { stream, ppid, unordered, payload, ssn, tsn, completed_at } = message;
         let seq = self.edge.saturating_sub(1);
         self.allocate(Entry {
             run_bytes: payload.len(),

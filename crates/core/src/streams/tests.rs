@@ -10,7 +10,7 @@ use super::MIN_CHARGE;
 use super::chunk::InChunk;
 use super::inbound::Inbound;
 use super::send_queue::SendQueue;
-use crate::event::{Message, SendOptions};
+use crate::event::{Message, ReceivedMessage, SendOptions};
 use crate::time::Time;
 
 const STREAMS: u16 = 4;
@@ -172,12 +172,12 @@ impl Comparison<'_> {
             .find(|(chunk, _)| chunk.tsn == received.tsn)
             .map(|(_, message)| *message)
             .unwrap();
-        assert_eq!(received.message, self.model.messages[index].0);
+        assert_eq!(received.clone().into_message(), self.model.messages[index].0);
         assert_eq!(received.completed_at, self.completed_at[&index]);
         assert!(self.model.delivered[index] && !self.model.popped[index]);
         self.model.popped[index] = true;
-        if !received.message.unordered {
-            let next = &mut self.next_ssn[usize::from(received.message.stream.0)];
+        if !received.unordered {
+            let next = &mut self.next_ssn[usize::from(received.stream.0)];
             assert_eq!(received.ssn, Ssn(*next));
             *next += 1;
         }
@@ -259,7 +259,7 @@ proptest! {
         let mut received = Vec::new();
         for (chunk, _) in chunks_of(&messages, 1 << 32) {
             inbound.receive(Time::ZERO, chunk).unwrap();
-            received.extend(inbound.pop().map(|received| received.message));
+            received.extend(inbound.pop().map(ReceivedMessage::into_message));
         }
         let sent: Vec<Message> = messages.into_iter().map(|(message, _)| message).collect();
         prop_assert_eq!(received, sent);
@@ -348,7 +348,7 @@ fn ssns_wrap_on_their_way() {
         inbound.receive(Time::ZERO, chunk).unwrap();
         queue.on_acked(stream, flags);
         while let Some(received) = inbound.pop() {
-            assert_eq!(received.message.payload, expected.to_be_bytes().as_slice());
+            assert_eq!(received.payload, expected.to_be_bytes().as_slice());
             assert_eq!(u32::from(received.ssn.0), expected % 65_536);
             expected += 1;
         }

@@ -174,7 +174,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The rooms of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const ROOMS: [&str; 26] = [
+const ROOMS: [&str; 27] = [
     "time",
     "rng",
     "ranges",
@@ -186,6 +186,7 @@ const ROOMS: [&str; 26] = [
     "event",
     "profile",
     "settings",
+    "peer_filter",
     "config",
     "stats",
     "datagram",

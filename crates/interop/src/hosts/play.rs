@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tresse::{
-    Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Ppid, Profile,
+    Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Peer, Ppid, Profile,
     SendOptions, StreamId,
 };
 
@@ -256,9 +256,12 @@ impl Scene {
         AssociationConfig {
             profile: profile.into(),
             outbound_streams: self.payload.streams,
-            encapsulation: (self.cell.travel == Travel::Udp).then_some(UDP_PORT),
             ..AssociationConfig::default()
         }
+    }
+
+    fn peer(&self, address: IpAddr) -> Peer {
+        Peer::multihomed([address], SCTP_PORT).on_udp_port(UDP_PORT)
     }
 
     /// What an end does: everything in both directions, then the client shuts down.
@@ -273,7 +276,7 @@ impl Scene {
             // As whoever knows one address of a server; those that it has besides it says itself.
             let all = self.network.addresses(Host::Server);
             let server = self.bound(Host::Server).first().map_or(all[0].1, |first| *first);
-            let connected = endpoint.connect_with(&[server], SCTP_PORT, self.association()).await;
+            let connected = endpoint.connect_with(self.peer(server), self.association()).await;
             connected.map_err(|error| format!("connect to {server}: {error}"))?
         } else {
             endpoint.accept().await.ok_or("the endpoint has ended")?
@@ -330,7 +333,7 @@ async fn send(
         orders.wait_for(ordered).await.map_err(|_| "nobody directs any more")?;
         let options = SendOptions { ppid: Ppid(payload.ppid(index)), ..SendOptions::default() };
         let stream = StreamId(payload.stream(index));
-        let sent = association.send(stream, payload.message(index), options).await;
+        let sent = association.send_with(stream, payload.message(index), options).await;
         sent.map_err(|error| format!("message {index}: {error}"))?;
     }
     Ok(())
@@ -348,7 +351,7 @@ async fn receive(
             let messages = received.messages();
             return Err(format!("ended after {messages} messages: {}", association.closed().await));
         };
-        let message = next.message;
+        let message = next;
         received
             .accept(message.stream.0, message.ppid.0, message.unordered, &message.payload)
             .map_err(|error| error.to_string())?;

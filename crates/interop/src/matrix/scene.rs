@@ -293,9 +293,8 @@ impl<'a> Scene<'a> {
             Some(relay) => (relay.address(), relay.port()),
             None => (server.ip(), server.port()),
         };
-        let mut config = self.association(plan);
-        config.encapsulation = Some(udp);
-        (endpoint.connect_with(&[address], self.ports.0, config).await, relay)
+        let peer = (SocketAddr::new(address, udp), self.ports.0);
+        (endpoint.connect_with(peer, self.association(plan)).await, relay)
     }
 
     /// Starts the peer as a client, and accepts what it opens.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tresse::{AssociationConfig, Carrier, Config, Endpoint, EndpointConfig, Observer};
+use tresse::{AssociationConfig, Carrier, Config, Endpoint, EndpointConfig, Observer, Peer};
 use tresse_emulator::{Emulation, LinkFile, Privilege, Settings, Side};
 use tresse_netem::LinkConfig;
 
@@ -50,8 +50,8 @@ pub(crate) struct Place {
 impl Place {
     /// Opens the association.
     pub(crate) async fn connect(&self) -> Result<tresse::Association, String> {
-        let config = self.association.clone();
-        let opened = self.endpoint.connect_with(&[self.peer], PORT, config).await;
+        let peer = Peer::multihomed([self.peer], PORT);
+        let opened = self.endpoint.connect_with(peer, self.association.clone()).await;
         opened.map_err(|error| format!("no association: {error}"))
     }
 

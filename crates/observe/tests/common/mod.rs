@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tresse::{Association, Config, Endpoint, Observer, SendOptions, StreamId};
+use tresse::{Association, Config, Endpoint, Observer, StreamId};
 
 /// A server that is observed, a client, and their association as both see it.
 pub(crate) struct Pair {
@@ -21,7 +21,7 @@ impl Pair {
         config.observer = observer;
         let server = Endpoint::bind(config).unwrap();
         let client = Endpoint::bind(Config::client(loopback)).unwrap();
-        let ours = client.connect(server.local_addr(), 5001).await.unwrap();
+        let ours = client.connect((server.local_addr(), 5001)).await.unwrap();
         let theirs = server.accept().await.unwrap();
         Pair { server, client, theirs, ours }
     }
@@ -31,7 +31,7 @@ impl Pair {
     pub(crate) async fn send(&self, messages: u16, size: usize) {
         for n in 0..messages {
             let message = vec![0; size];
-            self.theirs.send(StreamId(n % 8), message, SendOptions::default()).await.unwrap();
+            self.theirs.send(StreamId(n % 8), message).await.unwrap();
             self.ours.recv().await.unwrap();
         }
         while self.theirs.stats().send_buffered > 0 {

@@ -142,12 +142,13 @@ async fn listen(
         let Some(message) = session.recv().await else {
             return Err(session.ended().await);
         };
-        let message = message.message;
+
+        let message = message.into_message();
         match message.ppid {
             DATA => {
                 tally.count(message.payload.len());
                 if let Some(echo) = check.take(&message, clock::monotonic_nanos()) {
-                    let _ = session.association.try_send(StreamId(0), echo, echo_options());
+                    let _ = session.association.try_send_with(StreamId(0), echo, echo_options());
                 }
             }
             ECHO => {

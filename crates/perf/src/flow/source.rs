@@ -138,7 +138,7 @@ impl Source {
             let stream = StreamId(self.flow.stream);
             tokio::select! {
                 biased;
-                sent = sending.association.send(stream, message, options) => sent?,
+                sent = sending.association.send_with(stream, message, options) => sent?,
                 _ = sending.stopped.wait_for(|stop| *stop) => return Ok(false),
             }
             sending.amount.messages += 1;

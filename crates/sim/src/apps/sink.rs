@@ -179,14 +179,13 @@ impl Sink {
     }
 
     fn record(&mut self, cx: &Context<'_>, id: AssociationId, received: &ReceivedMessage) {
-        let message = &received.message;
         let at = cx.simulation_time();
         let stats = &mut self.stats;
         stats.messages += 1;
-        stats.bytes += message.payload.len() as u64;
+        stats.bytes += received.payload.len() as u64;
         stats.first_at.get_or_insert(at);
         stats.last_at = Some(at);
-        let index = match inspect(&message.payload) {
+        let index = match inspect(&received.payload) {
             Content::Intact(index) => Some(index),
             Content::Short => {
                 stats.unverified += 1;
@@ -200,8 +199,8 @@ impl Sink {
         if let Some(index) = index {
             let seen = self.seen.entry(id).or_default();
             stats.duplicates += u64::from(!seen.note(index));
-            if !message.unordered {
-                let last = seen.streams.entry(message.stream.0).or_insert(index);
+            if !received.unordered {
+                let last = seen.streams.entry(received.stream.0).or_insert(index);
                 stats.disordered += u64::from(index < *last);
                 *last = index.max(*last);
             }
@@ -212,13 +211,13 @@ impl Sink {
                 completed_at: cx.to_simulation_time(received.completed_at),
                 association: id,
                 index,
-                stream: message.stream.0,
+                stream: received.stream.0,
                 ssn: received.ssn.0,
                 tsn: received.tsn.0,
-                ppid: message.ppid.0,
-                unordered: message.unordered,
-                size: message.payload.len(),
-                checksum: crc32c::crc32c(&message.payload),
+                ppid: received.ppid.0,
+                unordered: received.unordered,
+                size: received.payload.len(),
+                checksum: crc32c::crc32c(&received.payload),
             });
         }
     }

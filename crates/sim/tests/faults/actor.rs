@@ -289,7 +289,7 @@ impl Actor {
         };
         for _ in 0..count {
             let Some(received) = cx.recv(id) else { return };
-            self.take(id, received.message);
+            self.take(id, received.into_message());
         }
         if let Some(pause) = pause
             && let Some(local) = self.locals.get_mut(&id)

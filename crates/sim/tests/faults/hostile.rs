@@ -260,7 +260,7 @@ impl World {
                 // What was received is looked at and freed at once.
                 let look = |end: &mut Endpoint| {
                     let received = end.recv(now, id)?;
-                    Some(honest::number(&received.message.payload))
+                    Some(honest::number(&received.payload))
                 };
                 while let Some(number) = self.victim.on(look) {
                     if let Some(n) = honest {

@@ -122,14 +122,13 @@ impl Engine {
         association.heard = self.delivered;
         let (peer, context) = (association.peer, association.context);
         let Some(socket) = self.sockets.get_mut(&id) else { return };
-        let message = &received.message;
         let header = RxHeader {
             kind: kind::DATA,
             flags: socket.options.receive_flags(),
-            stream: message.stream.0,
+            stream: received.stream.0,
             ssn: received.ssn.0,
-            sinfo_flags: if message.unordered { sinfo::UNORDERED } else { 0 },
-            ppid: u32::from_ne_bytes(message.ppid.0.to_be_bytes()),
+            sinfo_flags: if received.unordered { sinfo::UNORDERED } else { 0 },
+            ppid: u32::from_ne_bytes(received.ppid.0.to_be_bytes()),
             tsn: received.tsn.0,
             cumulative_tsn: cumulative.0,
             context,
@@ -138,7 +137,7 @@ impl Engine {
             address: Some(socket.for_program(peer)),
         };
         socket.delivered = true;
-        socket.queue(header, &message.payload);
+        socket.queue(header, &received.payload);
     }
 
     /// Writes the frames that wait.

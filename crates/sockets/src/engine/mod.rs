@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use tresse::{AssociationId, Carrier, Families, PortConfig, Profile, RawEndpoint};
+use tresse::{AssociationId, Carrier, Families, PeerFilter, PortConfig, Profile, RawEndpoint};
 
 use exposure::Exposure;
 use peers::{Name, Peers};
@@ -261,6 +261,7 @@ impl Engine {
         let families = self.families_of(port);
         let config = match any {
             Some(socket) => PortConfig {
+                peers: PeerFilter::default(),
                 families,
                 local_addresses: socket
                     .specific_addresses()
@@ -359,8 +360,8 @@ impl Engine {
             .act(|core, now| core.connect_from(now, port, &ips, first.port(), config))
             .map_err(|error| match error {
                 // As the kernel where the association was peeled off.
-                tresse::ConnectRefusal::Exists => errno::EADDRNOTAVAIL,
-                tresse::ConnectRefusal::TooManyAssociations => errno::ENOMEM,
+                tresse_core::ConnectError::Exists => errno::EADDRNOTAVAIL,
+                tresse_core::ConnectError::TooManyAssociations => errno::ENOMEM,
                 _ => errno::EINVAL,
             })?;
         let peer = SocketAddr::new(ips[0], first.port());

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use tresse::{
-    AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendOptions, SendRefusal,
-    StreamId,
-};
+use tresse::{AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendOptions, StreamId};
 
 use super::bind::is_for_many;
 use super::notification::Notification;
 use super::socket::{Ending, Received, Socket};
 use super::{Engine, Fallible, unspecified_is_local};
+use tresse_core::SendError;
 use tresse_socket_protocol::abi::{canonical, errno, sinfo};
 use tresse_socket_protocol::protocol::{HEADER, TxHeader, kind};
 
@@ -349,21 +347,21 @@ impl Engine {
             let stream = StreamId(header.stream);
             let gone = self.sockets.get(&id).is_some_and(|socket| socket.gone);
             let mut result = self.offer(core, stream, &payload, options);
-            if gone && result == Err(SendRefusal::WouldBlock) {
+            if gone && result == Err(SendError::WouldBlock) {
                 self.make_room(core, payload.len());
                 result = self.offer(core, stream, &payload, options);
             }
             // Also when the association has ended and that was not told yet.
-            let refused = result.as_ref().is_err_and(|error| *error != SendRefusal::WouldBlock);
+            let refused = result.as_ref().is_err_and(|error| *error != SendError::WouldBlock);
             if refused {
                 self.give_back(id, header, payload.clone());
             }
-            if let (Err(SendRefusal::TooLarge { .. }), Some(socket)) =
+            if let (Err(SendError::TooLarge { .. }), Some(socket)) =
                 (&result, self.sockets.get_mut(&id))
             {
                 socket.error = errno::EMSGSIZE;
             }
-            if result == Err(SendRefusal::WouldBlock) {
+            if result == Err(SendError::WouldBlock) {
                 if let Some(socket) = self.sockets.get_mut(&id) {
                     socket.stalled.push_front((*header, payload));
                 }
@@ -380,7 +378,7 @@ impl Engine {
         stream: StreamId,
         payload: &Bytes,
         options: SendOptions,
-    ) -> Result<(), SendRefusal> {
+    ) -> Result<(), SendError> {
         self.raw.act(|endpoint, now| endpoint.send(now, core, stream, payload.clone(), options))
     }
 

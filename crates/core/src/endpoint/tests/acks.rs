@@ -210,7 +210,7 @@ fn data_on_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     assert_eq!(error.sack().unwrap().cumulative_tsn_ack, nth(1));
     assert!(script.recv().is_none());
     script.give(|w| w.data(nth(2), StreamId(9), Ssn(0), Ppid(0), flags, b"fine"));
-    assert_eq!(&script.recv().unwrap().message.payload[..], b"fine");
+    assert_eq!(&script.recv().unwrap().payload[..], b"fine");
 }
 
 //= RFC 9260 5.4-2 6.4-3 6.7-2

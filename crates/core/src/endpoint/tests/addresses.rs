@@ -386,7 +386,7 @@ fn addresses_beyond_the_first_sixteen_are_heard() {
     let data = script::packet(script.tag, |w| script::write_data(w, script.next, 5));
     let sent = script.give_from(all[30], data);
     assert!(sent.iter().all(|p| !p.carries(ChunkType::ABORT)));
-    assert_eq!(script.end.recv(script.now, script.id).unwrap().message.payload.len(), 5);
+    assert_eq!(script.end.recv(script.now, script.id).unwrap().payload.len(), 5);
     // After a crash of the peer they are no new addresses.
     let again = InitFields { initiate_tag: VerificationTag(77), ..script::peer_fields() };
     script.events.clear();

@@ -55,9 +55,9 @@ fn transfer(name: &str, seed: u8) -> Pair {
             continue;
         }
         for received in pair.recv_all(Side::Z, z) {
-            let n = u32::from_be_bytes(received.message.payload[..4].try_into().unwrap());
+            let n = u32::from_be_bytes(received.payload[..4].try_into().unwrap());
             let (stream, unordered, payload) = message(n);
-            assert_eq!(received.message.payload, payload);
+            assert_eq!(received.payload, payload);
             assert!(!std::mem::replace(&mut arrived[n as usize], true), "{n} came twice");
             if !unordered {
                 let last = next.insert(stream, n);

@@ -27,8 +27,7 @@ fn tsns_wrap_around_under_loss() {
         }
         pair.run(secs(60));
         for (side, id) in [(Side::A, a), (Side::Z, z)] {
-            let got: Vec<u8> =
-                pair.recv_all(side, id).iter().map(|m| m.message.payload[0]).collect();
+            let got: Vec<u8> = pair.recv_all(side, id).iter().map(|m| m.payload[0]).collect();
             assert_eq!(got, (0..80).collect::<Vec<u8>>(), "{side:?} from {first}");
         }
         let first_sent = pair.log.iter().find_map(|p| p.tsns().first().copied());
@@ -50,7 +49,7 @@ fn ssns_wrap_around() {
         }
         pair.run(ms(1000));
         for message in pair.recv_all(Side::Z, z) {
-            assert_eq!(message.message.payload[..], got.to_be_bytes());
+            assert_eq!(message.payload[..], got.to_be_bytes());
             assert_eq!(message.ssn.0, got as u16);
             got += 1;
         }
@@ -75,7 +74,7 @@ fn order_holds_within_a_stream_and_unordered_messages_do_not_wait() {
     };
     let mut read = |n, stream, ssn, unordered| {
         script.give(chunk(n, stream, ssn, unordered));
-        std::iter::from_fn(|| script.recv()).map(|m| m.message.ppid.0).collect::<Vec<_>>()
+        std::iter::from_fn(|| script.recv()).map(|m| m.ppid.0).collect::<Vec<_>>()
     };
     assert_eq!(read(1, 0, 1, false), []);
     assert_eq!(read(2, 1, 0, false), [2], "another stream is not blocked");

@@ -100,7 +100,7 @@ fn fragments_larger_than_half_the_receive_buffer_arrive() {
         pair.run(secs(8));
         let got = pair.recv_all(Side::Z, z);
         assert_eq!(got.len(), 1, "receive buffer {buffer}");
-        assert!(got[0].message.payload == message);
+        assert!(got[0].payload == message);
     }
 }
 

@@ -30,7 +30,7 @@ fn each_port_has_its_own_associations_with_the_same_peer() {
     let end = pair.end(Side::Z);
     for id in end.associations() {
         let info = end.info(id).unwrap();
-        let message = end.recv(now, id).unwrap().message;
+        let message = end.recv(now, id).unwrap();
         assert_eq!(message.payload[..], [info.remote_port as u8, info.local_port as u8]);
     }
 }

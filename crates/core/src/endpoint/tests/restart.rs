@@ -48,9 +48,9 @@ fn a_live_peer_restarts() {
     pair.send(Side::Z, z, 3, b"welcome".to_vec());
     pair.run(secs(1));
     // "Any SCTP DATA chunks MAY be retained": what was complete is still there.
-    let got: Vec<_> = pair.recv_all(Side::Z, z).into_iter().map(|m| m.message.payload).collect();
+    let got: Vec<_> = pair.recv_all(Side::Z, z).into_iter().map(|m| m.payload).collect();
     assert_eq!(got, [&b"before"[..], b"after"]);
-    let got: Vec<_> = pair.recv_all(Side::A, a).into_iter().map(|m| m.message.payload).collect();
+    let got: Vec<_> = pair.recv_all(Side::A, a).into_iter().map(|m| m.payload).collect();
     assert_eq!(got, [&b"welcome"[..]]);
 }
 
@@ -91,7 +91,7 @@ fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
         })
         .collect();
     assert_eq!(lens, [200, 300, 0]);
-    assert_eq!(script.recv().unwrap().message.payload.len(), 10);
+    assert_eq!(script.recv().unwrap().payload.len(), 10);
     // Both directions begin anew, with new tags and TSNs; the first DATA is acknowledged at once.
     assert_eq!(types(&script.data(10)), [[ChunkType::SACK]]);
     let data = script.send(1);

@@ -13,8 +13,8 @@ fn four_way_handshake_and_graceful_shutdown() {
     pair.send(Side::A, a, 1, b"hello".to_vec());
     pair.send(Side::Z, z, 2, b"world".to_vec());
     pair.run(ms(50));
-    assert_eq!(&pair.recv_all(Side::Z, z)[0].message.payload[..], b"hello");
-    assert_eq!(&pair.recv_all(Side::A, a)[0].message.payload[..], b"world");
+    assert_eq!(&pair.recv_all(Side::Z, z)[0].payload[..], b"hello");
+    assert_eq!(&pair.recv_all(Side::A, a)[0].payload[..], b"world");
     pair.shutdown(Side::A, a);
     pair.run(secs(1));
     for side in [Side::A, Side::Z] {
@@ -137,7 +137,7 @@ fn data_behind_a_cookie_echo_is_taken_and_acknowledged_behind_the_cookie_ack() {
     assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK, ChunkType::SACK]);
     assert_eq!(only(&sent).sack().unwrap().cumulative_tsn_ack, script::PEER_TSN);
     script.id = script.end.associations()[0];
-    assert_eq!(script.recv().unwrap().message.payload.len(), 5);
+    assert_eq!(script.recv().unwrap().payload.len(), 5);
 }
 
 //= RFC 9260 5.1-18 5.1-19

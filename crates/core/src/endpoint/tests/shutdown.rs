@@ -277,7 +277,7 @@ fn sixteen_mebibytes_over_256_kbit_per_second_are_delivered() {
     pair.shutdown(Side::A, a);
     pair.run(secs(640));
     let messages = pair.recv_all(Side::Z, z);
-    assert_eq!(messages.iter().map(|m| m.message.payload.len()).sum::<usize>(), 16 << 20);
+    assert_eq!(messages.iter().map(|m| m.payload.len()).sum::<usize>(), 16 << 20);
     for side in [Side::A, Side::Z] {
         assert_eq!(pair.closed(side), Some(&CloseReason::Shutdown));
     }

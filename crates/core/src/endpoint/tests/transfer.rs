@@ -28,7 +28,7 @@ fn transfer(
         }
         pair.run(ms(100));
         for m in pair.recv_all(Side::Z, z) {
-            assert_eq!(m.message.payload, message(got, len), "message {got}");
+            assert_eq!(m.payload, message(got, len), "message {got}");
             got += 1;
         }
         if got == count {

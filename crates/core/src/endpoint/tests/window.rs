@@ -206,7 +206,7 @@ fn a_slow_reader_costs_nothing_but_time() {
     for _ in 0..80 {
         pair.run(secs(1));
         let now = pair.now;
-        got.extend(pair.end(Side::Z).recv(now, z).map(|m| m.message.payload[0]));
+        got.extend(pair.end(Side::Z).recv(now, z).map(|m| m.payload[0]));
     }
     assert_eq!(got, (0..60).collect::<Vec<u8>>());
     assert_eq!(pair.end(Side::A).path_stats(a)[0].errors, 0);

@@ -4,7 +4,6 @@ use bytes::Bytes;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
 
 use super::*;
-use crate::event::Message;
 
 const FIRST: u64 = (1 << 32) + 1000;
 
@@ -46,7 +45,7 @@ fn at(millis: u64) -> Time {
 fn texts(inbound: &mut Inbound) -> Vec<String> {
     let mut found = Vec::new();
     while let Some(received) = inbound.pop() {
-        found.push(String::from_utf8(received.message.payload.to_vec()).unwrap());
+        found.push(String::from_utf8(received.payload.to_vec()).unwrap());
     }
     found
 }
@@ -69,10 +68,10 @@ fn a_whole_message_goes_straight_through_without_a_copy() {
     inbound.receive(at(5), whole).unwrap();
     assert_eq!((inbound.ready(), inbound.buffered()), (1, 900));
     let received = inbound.pop().unwrap();
-    assert_eq!(received.message.payload.as_ptr(), data.as_ptr());
+    assert_eq!(received.payload.as_ptr(), data.as_ptr());
     assert_eq!(received.completed_at, at(5));
     assert_eq!((received.tsn, received.ssn), (Tsn(1000), Ssn(0)));
-    let Message { stream, ppid, unordered, .. } = received.message;
+    let ReceivedMessage { stream, ppid, unordered, .. } = received;
     assert_eq!((stream, ppid, unordered), (StreamId(3), Ppid(103), false));
     assert_eq!((inbound.ready(), inbound.buffered(), inbound.pop()), (0, 0, None));
 }
@@ -85,7 +84,7 @@ fn fragments_in_order_are_joined() {
     assert_eq!((inbound.ready(), inbound.buffered()), (0, 64));
     inbound.receive(at(3), chunk(2, 2, 0, "E", "three")).unwrap();
     let received = inbound.pop().unwrap();
-    assert_eq!(received.message.payload, "one two three");
+    assert_eq!(received.payload, "one two three");
     assert_eq!((received.tsn, received.completed_at), (Tsn(1000), at(3)));
     assert_eq!(inbound.buffered(), 0);
 }
@@ -106,7 +105,7 @@ fn fragments_in_any_order_are_joined() {
                 inbound.receive(at(step as u64), part).unwrap();
             }
             let received = inbound.pop().unwrap();
-            assert_eq!(received.message.payload, "abcde");
+            assert_eq!(received.payload, "abcde");
             assert_eq!((received.completed_at, received.tsn.0), (at(4), 1000 + missing as u32));
             assert_eq!(inbound.buffered(), 0);
         });
@@ -389,13 +388,13 @@ fn small_slices_of_large_packets_are_copied_when_held() {
     }
     inbound.receive(at(0), chunk(0, 0, 0, "BE", "")).unwrap();
     inbound.pop();
-    assert_ne!(inbound.pop().unwrap().message.payload.as_ptr(), small.as_ptr());
-    assert_eq!(inbound.pop().unwrap().message.payload.as_ptr(), large.as_ptr());
+    assert_ne!(inbound.pop().unwrap().payload.as_ptr(), small.as_ptr());
+    assert_eq!(inbound.pop().unwrap().payload.as_ptr(), large.as_ptr());
 
     inbound.begin_packet(9000);
     let held = InChunk { payload: large.clone(), ..chunk(4, 1, 0, "BE", "") };
     inbound.receive(at(0), held).unwrap();
-    assert_ne!(inbound.pop().unwrap().message.payload.as_ptr(), large.as_ptr());
+    assert_ne!(inbound.pop().unwrap().payload.as_ptr(), large.as_ptr());
 }
 
 #[test]
@@ -408,9 +407,9 @@ fn a_slow_reader_does_not_keep_packets_alive() {
     }
     assert_eq!(inbound.buffered(), (BACKLOG + 1) * 64);
     for _ in 0..BACKLOG {
-        assert_eq!(inbound.pop().unwrap().message.payload.as_ptr(), small.as_ptr());
+        assert_eq!(inbound.pop().unwrap().payload.as_ptr(), small.as_ptr());
     }
-    assert_ne!(inbound.pop().unwrap().message.payload.as_ptr(), small.as_ptr());
+    assert_ne!(inbound.pop().unwrap().payload.as_ptr(), small.as_ptr());
 }
 
 #[test]
@@ -463,8 +462,8 @@ fn long_messages_take_linear_time_in_any_order() {
         assert_eq!(inbound.ready(), 0);
         assert_eq!(inbound.buffered() as u64, CHUNKS * 64);
         inbound.receive(at(1), chunk(0, 0, 0, "BE", "x")).unwrap();
-        assert_eq!(inbound.pop().unwrap().message.payload, "x");
-        assert_eq!(inbound.pop().unwrap().message.payload.len() as u64, CHUNKS * 16);
+        assert_eq!(inbound.pop().unwrap().payload, "x");
+        assert_eq!(inbound.pop().unwrap().payload.len() as u64, CHUNKS * 16);
         assert_eq!(inbound.buffered(), 0);
     }
 }

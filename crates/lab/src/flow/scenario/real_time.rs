@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
-use tresse::{AssociationStats, SendOptions, StreamId, Time};
+use tresse::{AssociationStats, StreamId, Time};
 use tresse_emulator::Side;
 use tresse_sim::apps::{Plan, ScheduledMessage, SinkStats, content};
 
@@ -116,7 +116,7 @@ async fn send(
         }
         due.push(at);
         let payload = content(index, message.size);
-        let result = association.send(StreamId(0), payload, SendOptions::default()).await;
+        let result = association.send(StreamId(0), payload).await;
         result.map_err(|error| format!("message {index} was refused: {error}"))?;
     }
     all_there.notified().await;
@@ -137,7 +137,7 @@ async fn receive(
     let mut received = Received { at: Vec::new(), bytes: 0, stats: AssociationStats::default() };
     while let Some(message) = association.recv().await {
         let (now, index) = (Instant::now(), received.at.len());
-        let payload = message.message.payload;
+        let payload = message.payload;
         let expected = schedule.get(index).map(|m| content(index as u64, m.size));
         if expected.is_none_or(|expected| payload != expected) {
             return Err(format!("message {index} is not what was sent"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
-use tresse::{AssociationConfig, AssociationStats, SendOptions, StreamId};
+use tresse::{AssociationConfig, AssociationStats, StreamId};
 use tresse_emulator::Side;
 use tresse_netem::LinkConfig;
 
@@ -109,7 +109,7 @@ async fn send(
         let payload = payload(message.index, spec.setup.bursts.message_bytes);
         sent.push(Instant::now());
         // The send buffer is for the stack to fill; a program of the paper would block as well.
-        let result = association.send(StreamId(0), payload, SendOptions::default()).await;
+        let result = association.send(StreamId(0), payload).await;
         result.map_err(|error| format!("message {} was refused: {error}", message.index))?;
     }
     all_there.notified().await;
@@ -126,7 +126,7 @@ async fn receive(spec: &RunSpec, place: Place, all_there: Done) -> Result<Vec<In
     while let Some(received) = association.recv().await {
         let now = Instant::now();
         let index = delivered.len() as u32;
-        if received.message.payload != payload(index, spec.setup.bursts.message_bytes) {
+        if received.payload != payload(index, spec.setup.bursts.message_bytes) {
             return Err(format!("message {index} is not what was sent"));
         }
         delivered.push(now);

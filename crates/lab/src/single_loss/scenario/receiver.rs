@@ -69,7 +69,7 @@ impl Application for Receiver {
                 while let Some(received) = cx.recv(id) {
                     // One ordered stream: messages come in the order of sending, each once.
                     let index = self.delivered_at.len() as u32;
-                    if received.message.payload != payload(index, self.message_bytes) {
+                    if received.payload != payload(index, self.message_bytes) {
                         self.fault.get_or_insert(format!("message {index} is not what was sent"));
                     }
                     self.delivered_at.push(cx.simulation_time());

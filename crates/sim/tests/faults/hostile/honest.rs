@@ -146,7 +146,7 @@ impl Honest {
             assert!(!matches!(event, Event::Closed(_) | Event::SendFailed(_)), "{event:?}");
         }
         while let Some(received) = self.end.recv(now, self.id) {
-            self.reached(number(&received.message.payload));
+            self.reached(number(&received.payload));
         }
         let mut sent = self.direction == Direction::Up;
         while sent {

@@ -40,11 +40,11 @@ async fn visit(who: u8, server: SocketAddr, Visits { times, polite }: Visits) {
     let here = SocketAddr::from(([127, 0, 1, who], 0));
     let peer = Endpoint::bind(Config::client(here)).unwrap();
     for time in 0..times {
-        let association = peer.connect(server, PORT).await.unwrap();
+        let association = peer.connect((server, PORT)).await.unwrap();
         if time % polite == polite / 2 {
             let message = [who, (time / polite) as u8];
             let options = SendOptions::default();
-            association.send(StreamId(0), message.to_vec(), options).await.unwrap();
+            association.send_with(StreamId(0), message.to_vec(), options).await.unwrap();
             association.shutdown().await.unwrap();
         } else {
             association.abort("enough");
@@ -136,9 +136,9 @@ fn sleeping(visits: Visits, then: impl FnOnce(&mut Engine)) -> Woken {
             then(&mut engine.borrow_mut());
             wake.send(()).unwrap();
             let last = Endpoint::bind(Config::client("127.0.0.1:0".parse().unwrap())).unwrap();
-            let association = last.connect(udp, PORT).await.unwrap();
+            let association = last.connect((udp, PORT)).await.unwrap();
             let options = SendOptions::default();
-            association.send(StreamId(0), LAST.to_vec(), options).await.unwrap();
+            association.send_with(StreamId(0), LAST.to_vec(), options).await.unwrap();
             read = program.await.ok();
             Stop { close: true, patience: Duration::from_secs(5) }
         };

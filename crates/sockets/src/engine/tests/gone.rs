@@ -224,7 +224,7 @@ fn what_was_taken_and_waits_for_room_arrives_after_the_end_of_the_program() {
             // The engine has no doubt seen the end of the program by then.
             tokio::time::sleep(Duration::from_millis(200)).await;
             for n in 0..sent {
-                let message = association.recv().await.expect("nothing is lost").message;
+                let message = association.recv().await.expect("nothing is lost");
                 assert_eq!(
                     (message.payload.len(), &message.payload[..4]),
                     (10_004, &n.to_be_bytes()[..])

@@ -1,0 +1,78 @@
+//! An association in two: for a task that sends and one that receives.
+
+use bytes::Bytes;
+use tresse_core::{ReceivedMessage, SendOptions};
+use tresse_wire::StreamId;
+
+use super::Association;
+use crate::error::{Closed, SendError};
+
+/// What sends, of [`Association::split`].
+#[derive(Debug)]
+pub struct SendHalf(pub(crate) Association);
+
+/// What receives, of [`Association::split`].
+#[derive(Debug)]
+pub struct RecvHalf(pub(crate) Association);
+
+impl SendHalf {
+    /// See [`Association::send`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send(
+        &self,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
+    ) -> Result<(), SendError> {
+        self.0.send(stream, data).await
+    }
+
+    /// See [`Association::send_with`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send_with(
+        &self,
+        stream: impl Into<StreamId>,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.0.send_with(stream, data, options).await
+    }
+
+    /// See [`Association::shutdown`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn shutdown(self) -> Result<(), Closed> {
+        self.0.shutdown().await
+    }
+
+    /// The association, for all else.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.0
+    }
+}
+
+impl RecvHalf {
+    /// See [`Association::recv`].
+    pub async fn recv(&mut self) -> Option<ReceivedMessage> {
+        self.0.recv().await
+    }
+
+    /// See [`Association::try_recv`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_recv(&mut self) -> Result<Option<ReceivedMessage>, Closed> {
+        self.0.try_recv()
+    }
+
+    /// The association, for all else.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.0
+    }
+}

@@ -1,0 +1,63 @@
+//! Associations that peers have opened, before this side has taken them.
+
+use tresse_core::AssociationInfo;
+
+use crate::association::Association;
+use crate::peer::Peer;
+
+/// An association that a peer has opened: [`accept`](Self::accept) takes it, [`refuse`](Self::refuse) and dropping it
+/// end it at once. What the peer sends in the meantime waits.
+///
+/// The peer has proved by then that it receives at its address. Whom nothing is to be kept of at all, not even that
+/// long, [`EndpointConfig::peers`](tresse_core::EndpointConfig::peers) turns away.
+#[derive(Debug)]
+pub struct Incoming {
+    association: Option<Association>,
+}
+
+impl Incoming {
+    pub(crate) fn new(association: Association) -> Incoming {
+        Incoming { association: Some(association) }
+    }
+
+    fn get(&self) -> &Association {
+        self.association.as_ref().expect("it is there until it is taken")
+    }
+
+    /// Who it is: all its addresses, its UDP port (9899 on raw IP, where it has no meaning) and its SCTP port.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        let paths = self.get().path_stats();
+        let AssociationInfo { remote_port, encapsulation, .. } = match self.get().metrics() {
+            Some(metrics) => metrics.info,
+            // It has ended by now.
+            None => return Peer::multihomed(paths.iter().map(|path| path.remote), 0),
+        };
+        let peer = Peer::multihomed(paths.iter().map(|path| path.remote), remote_port);
+        match encapsulation {
+            Some(port) => peer.on_udp_port(port),
+            None => peer,
+        }
+    }
+
+    /// Takes it.
+    #[must_use]
+    pub fn accept(mut self) -> Association {
+        self.association.take().expect("it is there until it is taken")
+    }
+
+    /// Aborts it (RFC 9260 §9.1); `reason` is shown to the peer.
+    pub fn refuse(mut self, reason: impl AsRef<[u8]>) {
+        if let Some(association) = self.association.take() {
+            association.abort(reason);
+        }
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if let Some(association) = self.association.take() {
+            association.abort(b"nobody took this association");
+        }
+    }
+}
