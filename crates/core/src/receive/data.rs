@@ -74,7 +74,7 @@ impl Receiver {
         // if it does not fit now it never will, for example a fragment larger than half the buffer
         // of a message larger than the buffer (§6.9).
         let starved = self.is_read() && seq == self.received.cumulative_seq() + 1;
-        let hard_limit = HARD_LIMIT * self.room.buffer;
+        let hard_limit = HARD_LIMIT * self.room.size();
         // Memory is all but used up: who holds much may add what is in sequence, and no more.
         if seq > self.received.cumulative_seq() + 1 && self.is_over_share() {
             return false;

@@ -148,19 +148,9 @@ impl Receiver {
     /// §6.2: additional SACKs SHOULD be sent when the window opens up.
     pub(crate) fn on_read(&mut self, pmdcs: usize) {
         self.bound_window();
-        if self.room.window.update_due(self.occupied(), pmdcs) {
+        if self.is_update_due(pmdcs) {
             self.delayed.request();
         }
-    }
-
-    /// A message of so many bytes from before a restart was read.
-    pub(crate) fn on_past_read(&mut self, bytes: usize) {
-        self.room.past -= bytes;
-    }
-
-    /// Bytes of messages from before a restart of the peer that the application has not read.
-    pub(crate) const fn past(&self) -> usize {
-        self.room.past
     }
 
     /// All chunks of a packet with DATA were processed.

@@ -7,11 +7,11 @@ use crate::memory::Budget;
 /// The receive buffer.
 #[derive(Debug)]
 pub(super) struct Room {
-    pub(super) window: ReceiveWindow,
+    window: ReceiveWindow,
     /// Size of the receive buffer in bytes.
-    pub(super) buffer: usize,
+    buffer: usize,
     /// Bytes of messages from before a restart of the peer that the application has not read.
-    pub(super) past: usize,
+    past: usize,
     /// User bytes accepted since the association began.
     received_bytes: u64,
     /// The right edge of the widest window ever advertised, counted as `received_bytes`: up to
@@ -32,6 +32,11 @@ impl Room {
             promised_bytes: (buffer as usize).saturating_sub(past) as u64,
             budget: Budget::AMPLE,
         }
+    }
+
+    /// Size of the receive buffer in bytes.
+    pub(super) const fn size(&self) -> usize {
+        self.buffer
     }
 
     /// The peer was allowed to send `len` bytes more.
@@ -71,6 +76,21 @@ impl Receiver {
     pub(super) fn occupied(&self) -> usize {
         // With something left to read the application is not waiting for the rest of a message.
         if self.room.past > 0 { self.buffered() } else { self.inbound.occupied(self.room.buffer) }
+    }
+
+    /// A message of so many bytes from before a restart was read.
+    pub(crate) fn on_past_read(&mut self, bytes: usize) {
+        self.room.past -= bytes;
+    }
+
+    /// Bytes of messages from before a restart of the peer that the application has not read.
+    pub(crate) const fn past(&self) -> usize {
+        self.room.past
+    }
+
+    /// The window has opened so far that the peer is to be told.
+    pub(super) fn is_update_due(&self, pmdcs: usize) -> bool {
+        self.room.window.update_due(self.occupied(), pmdcs)
     }
 
     /// The application has read everything.

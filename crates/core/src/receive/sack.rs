@@ -15,11 +15,19 @@ const MAX_DUPLICATES: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackForm {
     /// Bytes of the packet at most.
-    pub(crate) max: usize,
+    max: usize,
     /// How many TSNs beyond the Cumulative TSN Ack it reports on, 0 for all.
-    pub(crate) window: u32,
+    window: u32,
     /// The R bit was agreed on.
-    pub(crate) retransmit_bit: bool,
+    retransmit_bit: bool,
+}
+
+impl SackForm {
+    /// In a packet of `max` bytes at most; reporting on `window` TSNs beyond the Cumulative TSN Ack, 0 for all;
+    /// `retransmit_bit` was agreed on.
+    pub(crate) const fn new(max: usize, window: u32, retransmit_bit: bool) -> SackForm {
+        SackForm { max, window, retransmit_bit }
+    }
 }
 
 impl Receiver {

@@ -1,4 +1,4 @@
-//! Loss recovery: algorithms look at facts and return decisions; only the association acts.
+//! Loss recovery: algorithms look at facts and return decisions; only the sending half acts.
 //!
 //! One file per mechanism; a profile switches each of them, and any subset composes. In which
 //! order they are asked:

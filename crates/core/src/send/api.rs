@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tresse_wire::{StreamId, Tsn};
 
-use super::{Context, Sender};
+use super::{Context, Sender, Work};
 use crate::config::AssociationConfig;
 use crate::event::{LossCause, SendFailure, SendOptions};
 use crate::handshake::Extensions;
@@ -93,7 +93,8 @@ impl Sender {
 
     /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
-        self.queue.memory() + self.board.memory()
+        let work = self.work.as_ref().map_or(0, |_| size_of::<Work>());
+        self.queue.memory() + self.board.memory() + work
     }
 
     /// User data that waits, as far as the peer is about to take it.

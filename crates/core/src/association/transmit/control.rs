@@ -127,7 +127,7 @@ impl Association {
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
         let Some(receiver) = self.receiver.as_mut().filter(|r| r.owes_sack(path)) else { return };
         let retransmit_bit = self.sender.extensions().retransmit_bit;
-        if receiver.write_sack(writer, SackForm { max, window, retransmit_bit }) {
+        if receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
             self.journal.stats.sacks_sent += 1;
         }
     }
