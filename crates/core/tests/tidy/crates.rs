@@ -95,3 +95,26 @@ fn architecture_names_files_that_exist() {
     }
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+/// The functions that a page names, each with its file: `` `name` (`file.rs`) ``.
+fn functions(page: &str) -> Vec<(&str, &str)> {
+    let quoted: Vec<&str> = page.split('`').collect();
+    let named = |part: &[&'_ str]| part[1] == " (" && part[2].ends_with(".rs");
+    quoted.windows(3).filter(|part| named(part)).map(|part| (part[0], part[2])).collect()
+}
+
+#[test]
+fn the_walk_visits_functions_that_exist() {
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let page = core.join("../../../docs/walk.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.lines().count() <= 120, "a walk, not a journey");
+    let found = functions(&page);
+    assert!(found.len() > 30, "{found:?}");
+    let is_there = |(name, file): &(&str, &str)| {
+        let text = fs::read_to_string(core.join(file)).unwrap_or_default();
+        text.contains(&format!("fn {name}(")) || text.contains(&format!("fn {name}<"))
+    };
+    let missing: Vec<_> = found.into_iter().filter(|visit| !is_there(visit)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
