@@ -12,9 +12,9 @@
 //!   is known after four;
 //! - **credit**, which needless guesses use up, and proven losses and new data earn.
 //!
-//! A retransmission after one SACK needs credit alone: the SACK is its evidence. Timers whose data would go to
+//! A retransmission after one SACK need not be late, and the first one is free: the SACK is its evidence. Timers whose data would go to
 //! another working path need none of this. What may not be guessed happens when RFC 9260 would do it:
-//! T3-rtx waits for the timer of RFC 9260 (`association/patience.rs`), and RTO is doubled.
+//! T3-rtx waits for the timer of RFC 9260 (`send/patience.rs`), and RTO is doubled.
 //!
 //! ```text
 //! cost    = bytes of the chunk / mean bytes of a new chunk, at least 1
@@ -26,7 +26,7 @@
 //!                  unexplained: to -6            to -6
 //!           + 2    a loss was repaired         + 1 / 128 a new chunk is sent       + 1 / 12
 //!                  on a calm path
-//! a guess is allowed <=> each of them >= 1
+//! a guess is allowed <=> each of them >= 1, after one SACK credit >= 0 and the others >= 1
 //! ```
 //! What was sent again was *in vain* if its TSN is reported as a duplicate (RFC 9260 §6.2), or acknowledged
 //! sooner than half of the shortest round trip after it was sent. It was *useful* if its chunk is acknowledged, and what
@@ -42,20 +42,19 @@
 //! RFC 5681 §5 and RFC 8085 §3.1 ask that a sender does not offer more for what looks like a loss. With `n` new
 //! chunks and `v` guesses in vain, `w` of them not explained by a lost SACK, all in units of cost:
 //! ```text
-//! w <= 2 u                  from the credit, u losses repaired on a calm path
+//! w <= 1 + 2 u              from the credit, u losses repaired on a calm path
 //! w <= 1 + n / 128          from the share: less than one percent
 //! v <= 16 + n / 12          from the ceiling: 8.4 %, whatever is reported or not
 //! ```
 //! where the first two hold for all that is in vain as long as guesses are made: what RFC 9260 itself repeats in
 //! vain leaves less for them. And four more at most, which one packet may take beyond zero. A useful guess takes the
-//! place of a retransmission that RFC 9260 would have sent later: it is no load of its own. Without losses there are
-//! no guesses at all. With many, as on a full link, no more than the share. And where a queue overflows, losses
-//! come while the round trip is long: the path is not calm, nothing is earned, and the sender is the one of RFC 9260.
-//!
-//! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling does
-//! not depend on reports.
+//! place of a retransmission that RFC 9260 would have sent later: it is no load of its own. Without losses there is
+//! one guess at most, after reordering. With many, as on a full link, no more than the share. And where a queue overflows,
+//! losses come while the path is not calm: nothing is earned, and the sender is the one of RFC 9260.
+//! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling needs no reports.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::event::LossCause;
@@ -157,6 +156,16 @@ impl Budget {
     /// Whether there is credit for a guess.
     pub(crate) fn affords(&self) -> bool {
         !self.enabled || self.credit.min(self.share).min(self.ceiling) >= 1.0
+    }
+
+    /// The same for what a SACK reports missing: the first guess is free.
+    pub(crate) fn affords_reported(&self) -> bool {
+        !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
+    }
+
+    /// Whether one of these chunks asked for its SACK when it was new.
+    pub(crate) fn asked(&self, mut chunks: Range<u64>) -> bool {
+        chunks.any(|seq| self.asked.contains(seq))
     }
 
     /// Enough was repaired to know what a repair adds to the round trip.
@@ -325,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_guess_after_one_sack_is_free() {
+        for (fate, after) in [(Outcome::Useful, REWARD), (Outcome::InVain, -1.0)] {
+            let mut budget = Budget::new(true);
+            assert!(budget.affords_reported() && !budget.affords());
+            send(&mut budget, 1, Some(LossCause::ThinFastRetransmit));
+            assert!(!budget.affords_reported(), "nothing is known of this one");
+            budget.settle(0, fate);
+            (2..200).for_each(|seq| send(&mut budget, seq, None));
+            assert_eq!((budget.credit, budget.affords_reported()), (after, after >= 0.0));
+        }
+    }
+
+    #[test]
     fn only_a_loss_without_a_queue_shows_that_guesses_help() {
         let mut budget = Budget::new(true);
         let again = Some(LossCause::Rack);
@@ -385,7 +407,7 @@ mod tests {
     proptest! {
         /// Whatever happens, in whatever order: the two inequalities hold.
         #[test]
-        fn needless_guesses_are_bounded(steps in prop::collection::vec((0..4u8, 0..3u8), 1..2000)) {
+        fn needless_guesses_are_bounded(steps in prop::collection::vec((0..5u8, 0..3u8), 1..2000)) {
             let mut budget = Budget::new(true);
             let (mut new, mut useful, mut vain, mut wrong) = (0.0, 0.0, 0.0, 0.0);
             for (seq, (step, fate)) in (1u64..).zip(steps) {
@@ -398,6 +420,9 @@ mod tests {
                         send(&mut budget, seq, Some(LossCause::Bundled));
                     }
                     2 => send(&mut budget, seq, Some(LossCause::Rack)),
+                    4 if budget.affords_reported() => {
+                        send(&mut budget, seq, Some(LossCause::ThinFastRetransmit));
+                    }
                     3 if !budget.open.is_empty() => {
                         let guess = f64::from(u8::from(budget.open[0].guess));
                         budget.open[0].explained = fate == 1;
@@ -408,7 +433,7 @@ mod tests {
                     }
                     _ => {}
                 }
-                prop_assert!(wrong <= REWARD * useful, "{} {}", wrong, useful);
+                prop_assert!(wrong <= 1.0 + REWARD * useful, "{} {}", wrong, useful);
                 prop_assert!(wrong <= FIRST + SHARE * new, "{} {}", wrong, new);
                 prop_assert!(vain <= CEILING + CEILING_SHARE * new, "{} {}", vain, new);
             }

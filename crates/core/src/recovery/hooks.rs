@@ -182,6 +182,11 @@ impl Recovery {
         worth.rttvars().map(|n| self.overdue.age(path, srtt, rttvar, n))
     }
 
+    /// How long a peer may delay a SACK that was not asked for (RFC 9260 §6.2).
+    pub(crate) fn longest_sack_delay(profile: &Profile) -> Duration {
+        profile.tail_loss_probe.max_sack_delay()
+    }
+
     /// The age from which on a chunk on `path` could have been answered.
     pub(crate) fn answered_from(&self, path: PathId, srtt: Option<Duration>) -> Duration {
         srtt.map_or(Duration::ZERO, |_| self.overdue.age(path, srtt, Duration::ZERO, 0.0))

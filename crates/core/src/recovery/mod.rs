@@ -284,7 +284,7 @@ impl Recovery {
         for algorithm in &mut self.algorithms {
             let silent = match algorithm {
                 AnyAlgorithm::FastRetransmit(_) => reordering,
-                AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords(),
+                AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords_reported(),
                 _ => off && algorithm.lowers_threshold(),
             };
             if !silent {

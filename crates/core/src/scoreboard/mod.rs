@@ -321,6 +321,12 @@ impl Scoreboard {
         self.paths.get(usize::from(path.0)).and_then(|p| p.earliest)
     }
 
+    /// The first chunk after `seq` that another packet carried last.
+    pub fn follower(&self, seq: u64) -> Option<u64> {
+        let packet = self.get(seq)?.packet;
+        (seq + 1..self.next_seq()).find(|s| self.get(*s).is_some_and(|c| c.packet != packet))
+    }
+
     /// Packets of which at least one chunk is in flight.
     pub fn packets_in_flight(&self) -> usize {
         self.packets_in_flight

@@ -471,3 +471,21 @@ fn in_flight_a_chunk_counts_with_its_header_or_its_data_alone() {
         assert_eq!(board.flight(PathId(0)), each);
     }
 }
+
+#[test]
+fn what_follows_a_chunk_is_what_another_packet_carried_last() {
+    let mut board = Scoreboard::new(Tsn(1));
+    for chunks in [2, 1] {
+        board.begin_packet();
+        for _ in 0..chunks {
+            board.record_new(Time::from_millis(1), PathId(0), chunk(50));
+        }
+    }
+    let first = board.cumulative() + 1;
+    let followers = |board: &Scoreboard| [0, 1, 2].map(|i| board.follower(first + i));
+    assert_eq!(followers(&board), [Some(first + 2), Some(first + 2), None]);
+    assert!(board.mark_lost(first + 1, LossCause::Rack));
+    board.begin_packet();
+    board.record_retransmission(Time::from_millis(2), PathId(0), first + 1, Eligibility::Rule5);
+    assert_eq!(followers(&board), [Some(first + 1), Some(first + 2), None]);
+}

@@ -321,7 +321,6 @@ impl Sender {
         if !recovery.budget.is_enabled() {
             return Some(now);
         }
-        let chunk = self.board.get(seq)?;
         if !cx.paths[path].calm.is_calm() || !recovery.budget.affords() {
             return None;
         }
@@ -330,7 +329,21 @@ impl Sender {
         let longest = recovery.overdue.longest(path)?.max(rtt.srtt()?).max(behind_repair);
         let late = longest + cx.profile().rto.granularity();
         let pending = recovery.budget.answer_due(now, seq, late + 4 * rtt.rttvar());
-        Some(pending.unwrap_or(now).max(chunk.last_sent + late))
+        Some(pending.unwrap_or(now).max(self.answered_from(cx, seq)? + late))
+    }
+
+    /// From when on the peer does not delay the SACK of a chunk: it was asked for, another packet has followed, or the
+    /// delay is over (RFC 9260 §6.2).
+    fn answered_from(&self, cx: &Context<'_>, seq: u64) -> Option<Time> {
+        let chunk = self.board.get(seq)?;
+        let follower = self.board.follower(seq);
+        let asked = self.recovery.budget.asked(seq..follower.unwrap_or(self.board.next_seq()));
+        if asked || chunk.transmissions > 1 {
+            return Some(chunk.last_sent);
+        }
+        let latest = chunk.last_sent + Recovery::longest_sack_delay(cx.profile());
+        let followed = follower.and_then(|seq| self.board.get(seq)).map(|chunk| chunk.last_sent);
+        Some(followed.map_or(latest, |at| at.clamp(chunk.last_sent, latest)))
     }
 
     /// Whether a budget that is kept finds no queue on `path`.
