@@ -19,7 +19,7 @@ doc *ARGS:
 
 # The header of the C library, made anew (needs cbindgen).
 header:
-    cd crates/capi && cbindgen --quiet --config cbindgen.toml --output include/tresse/sctp.h .
+    cd sockets/capi && cbindgen --quiet --config cbindgen.toml --output include/tresse/sctp.h .
 
 # The pages in docs/rfc/, made anew from the citations in the code.
 rfc:
@@ -27,7 +27,7 @@ rfc:
 
 # The C library with its header: PREFIX=/usr/local DESTDIR= just install-c
 install-c:
-    crates/capi/install.sh
+    sockets/capi/install.sh
 
 # Benchmarks: just bench -p tresse-core scoreboard
 bench *ARGS:

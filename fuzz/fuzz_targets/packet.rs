@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/wire/tests/wire/reemit.rs"]
+#[path = "../../stack/wire/tests/wire/reemit.rs"]
 mod reemit;
 
 fuzz_target!(|bytes: &[u8]| reemit::check_packet(bytes));

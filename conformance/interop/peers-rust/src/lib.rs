@@ -7,7 +7,7 @@
 
 mod options;
 /// What the driver verifies with.
-#[path = "../../../../crates/interop/src/payload.rs"]
+#[path = "../../../../lab/interop/src/payload.rs"]
 mod payload;
 
 use std::io;

@@ -1,0 +1,117 @@
+//! What ARCHITECTURE.md says of crates and files, against the tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use toml::{Table, Value};
+
+/// Crates, each with those that it depends on; without the `tresse-` before their names.
+type Crates = BTreeMap<String, BTreeSet<String>>;
+
+fn short(package: &str) -> Option<String> {
+    (package == "tresse").then_some(package).or(package.strip_prefix("tresse-")).map(str::to_owned)
+}
+
+/// The crates of the project in `[dependencies]` of a manifest, those of one platform included.
+fn dependencies(manifest: &Table) -> BTreeSet<String> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let tables = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
+    tables
+        .chain([manifest])
+        .filter_map(|table| table.get("dependencies")?.as_table())
+        .flat_map(Table::keys)
+        .filter_map(|package| short(package))
+        .collect()
+}
+
+fn manifests() -> Crates {
+    let mut found = Crates::new();
+    for (_, member) in super::crates() {
+        let text = fs::read_to_string(member.join("Cargo.toml")).unwrap();
+        let manifest: Table = text.parse().unwrap();
+        let package = manifest["package"]["name"].as_str().unwrap();
+        found.insert(short(package).expect("all names begin alike"), dependencies(&manifest));
+    }
+    found
+}
+
+/// The rows of the table in ARCHITECTURE.md: `| name | what it is | depends on |`.
+fn table(page: &str) -> Crates {
+    let section = page.split_once("\n## Crates").expect("a section on crates").1;
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    let mut found = Crates::new();
+    for line in section.lines() {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let [name, _, used] = cells.as_slice() else { continue };
+        let Some(name) = name.strip_prefix("| `").and_then(|name| name.strip_suffix('`')) else {
+            continue;
+        };
+        let used = used.trim_end_matches('|').split(',').map(|used| used.trim().to_owned());
+        found.insert(name.to_owned(), used.filter(|used| !used.is_empty()).collect());
+    }
+    found
+}
+
+#[test]
+fn architecture_tells_the_crates_and_what_they_depend_on() {
+    let page = fs::read_to_string(super::root().join("ARCHITECTURE.md")).unwrap();
+    let mut told = table(&page);
+    // A workspace of its own.
+    told.remove("fuzz/").expect("the fuzz targets are told of");
+    assert_eq!(told, manifests());
+}
+
+/// What stands between backticks and looks like a file or a folder of the tree.
+fn paths(page: &str) -> impl Iterator<Item = &str> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    let is_path = |text: &&str| {
+        let ends = [".rs", ".toml", ".md", ".inc", ".c", "/"];
+        ends.iter().any(|end| text.ends_with(end))
+            && !text.contains(['<', '*', '{', ' '])
+            && !text.contains("NAME")
+    };
+    quoted.filter(is_path)
+}
+
+#[test]
+fn architecture_names_files_that_exist() {
+    let page = fs::read_to_string(super::root().join("ARCHITECTURE.md")).unwrap();
+    let sources = super::sources();
+    let mut missing = Vec::new();
+    let core = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut from = super::groups();
+    from.extend([super::root().to_owned(), core.to_owned(), core.join("src")]);
+    for path in paths(&page) {
+        // A name alone is that of a file beside the one named before.
+        let is_a_name = !path.contains('/')
+            && sources.iter().any(|source| source.name.ends_with(&format!("/{path}")));
+        if !is_a_name && !from.iter().any(|from| from.join(path).exists()) {
+            missing.push(path);
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The functions that a page names, each with its file: `` `name` (`file.rs`) ``.
+fn functions(page: &str) -> Vec<(&str, &str)> {
+    let quoted: Vec<&str> = page.split('`').collect();
+    let named = |part: &[&'_ str]| part[1] == " (" && part[2].ends_with(".rs");
+    quoted.windows(3).filter(|part| named(part)).map(|part| (part[0], part[2])).collect()
+}
+
+#[test]
+fn the_walk_visits_functions_that_exist() {
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let page = core.join("../../../docs/walk.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.lines().count() <= 120, "a walk, not a journey");
+    let found = functions(&page);
+    assert!(found.len() > 30, "{found:?}");
+    let is_there = |(name, file): &(&str, &str)| {
+        let text = fs::read_to_string(core.join(file)).unwrap_or_default();
+        text.contains(&format!("fn {name}(")) || text.contains(&format!("fn {name}<"))
+    };
+    let missing: Vec<_> = found.into_iter().filter(|visit| !is_there(visit)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

@@ -1,0 +1,249 @@
+//! Rules of STYLE.md that neither rustc nor clippy can check.
+
+mod crates;
+mod fields;
+mod imports;
+mod mechanisms;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+/// Lines of a source file that is not a test.
+const MAX_LINES: usize = 500;
+/// Lines of the file of one algorithm, its tests not counted.
+const MAX_ALGORITHM_LINES: usize = 300;
+
+struct Source {
+    /// Path below the folder of the group, as `core/src/lib.rs`, with `/` on every system.
+    name: String,
+    text: String,
+}
+
+impl Source {
+    fn is_test(&self) -> bool {
+        self.name.ends_with("/tests.rs") || self.name.contains("/tests/")
+    }
+
+    fn is_algorithm(&self) -> bool {
+        let rooms = ["core/src/recovery/", "core/src/congestion/"];
+        rooms.iter().any(|room| self.name.starts_with(room))
+            && !self.name.ends_with("/mod.rs")
+            && !self.name.ends_with("/hooks.rs")
+            && !self.is_test()
+    }
+
+    /// The lines of the file; citations of an RFC (`tests/rfc/`) do not count.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().filter(|line| !line.trim_start().starts_with("//= RFC "))
+    }
+
+    /// The lines before the inline tests: not merely before the first thing that is for tests alone.
+    fn code_lines(&self) -> usize {
+        let lines: Vec<&str> = self.lines().collect();
+        let are_tests = |pair: &[&str]| {
+            pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
+        };
+        lines.windows(2).position(are_tests).unwrap_or(lines.len())
+    }
+
+    /// The `//!` comment at the top.
+    fn header(&self) -> String {
+        self.text.lines().take_while(|line| line.starts_with("//!")).collect()
+    }
+}
+
+fn collect(folder: &Path, crates: &Path, found: &mut Vec<Source>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, crates, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/");
+            found.push(Source { name, text: fs::read_to_string(&path).unwrap() });
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap()
+}
+
+/// The folders in which crates are, as the workspace names them.
+fn groups() -> Vec<PathBuf> {
+    let manifest: Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap().iter();
+    members.map(|member| root().join(member.as_str().unwrap().trim_end_matches("/*"))).collect()
+}
+
+/// All crates of the workspace, each with the folder in which it is.
+fn crates() -> Vec<(PathBuf, PathBuf)> {
+    let folders = |group: PathBuf| {
+        let members = fs::read_dir(&group).unwrap();
+        members.map(move |member| (group.clone(), member.unwrap().path()))
+    };
+    groups().into_iter().flat_map(folders).collect()
+}
+
+/// All Rust files in the `src` of crates, with names as `core/src/lib.rs`.
+fn sources() -> Vec<Source> {
+    let mut found = Vec::new();
+    for (group, member) in crates() {
+        let src = member.join("src");
+        if src.is_dir() {
+            collect(&src, &group, &mut found);
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(found.iter().any(|source| source.name == "core/src/lib.rs"), "looked in a wrong place");
+    found
+}
+
+/// Fails with one line for each place where `is_wrong` finds something in a line of code.
+fn search(files: &[Source], is_wrong: impl Fn(&str) -> bool) {
+    let mut problems = Vec::new();
+    for file in files {
+        for (number, line) in file.text.lines().enumerate().filter(|(_, line)| is_wrong(line)) {
+            problems.push(format!("{}:{}: {}", file.name, number + 1, line.trim()));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[test]
+fn files_are_short() {
+    let mut problems = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_test()) {
+        let lines = source.lines().count();
+        if lines > MAX_LINES {
+            problems.push(format!("{}: {lines} lines, at most {MAX_LINES}", source.name));
+        }
+        if source.is_algorithm() && source.code_lines() > MAX_ALGORITHM_LINES {
+            let lines = source.code_lines();
+            problems.push(format!("{}: {lines} of {MAX_ALGORITHM_LINES} lines", source.name));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+/// Whether `header` names an RFC, a draft, a section or a year.
+fn cites(header: &str) -> bool {
+    let is_year = |n: &str| n.len() == 4 && (n.starts_with("19") || n.starts_with("20"));
+    ["RFC ", "draft-", "§"].iter().any(|mark| header.contains(mark))
+        || header.split(|c: char| !c.is_ascii_digit()).any(is_year)
+}
+
+#[test]
+fn algorithms_cite_their_source() {
+    let files = sources();
+    let uncited: Vec<&str> = files
+        .iter()
+        .filter(|source| source.is_algorithm() && !cites(&source.header()))
+        .map(|source| source.name.as_str())
+        .collect();
+    assert!(uncited.is_empty(), "no RFC and no paper in the header of {}", uncited.join(", "));
+}
+
+#[test]
+fn no_paths_of_one_machine() {
+    // Put together here, so that this file does not contain what it looks for.
+    let roots = ["home", "root", "Users", "work"].map(|root| format!("/{root}/"));
+    let is_inside_a_path =
+        |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+    search(&sources(), |line| {
+        roots.iter().any(|root| {
+            line.match_indices(root.as_str()).any(|(at, _)| !is_inside_a_path(&line[..at]))
+        })
+    });
+}
+
+#[test]
+fn the_core_reads_no_clock_socket_environment_or_random_source() {
+    let outside = ["Instant", "SystemTime", "std::env", "std::thread", "Socket", "OsRng"];
+    let mut core = sources();
+    core.retain(|source| source.name.starts_with("core/src/"));
+    search(&core, |line| {
+        let code = line.split("//").next().unwrap_or_default();
+        outside.iter().any(|word| code.contains(word))
+    });
+}
+
+/// A file and what lies in the folder of its name are one thing, and may know each other.
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    let sources = sources();
+    let mut crates: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let (member, path) = source.name.split_once("/src/").expect("collected below src/");
+        crates.entry(member).or_default().push((path, &source.text));
+    }
+    let mut found = Vec::new();
+    for (member, files) in crates {
+        let mut uses = imports::uses(&files);
+        for (module, used) in &mut uses {
+            used.retain(|other| !other.starts_with(module) && !module.starts_with(other));
+        }
+        for circle in imports::circles(&uses) {
+            let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+            found.push((member, names.join(" ")));
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// The rooms of the core, each of which may use those before it: facts, then those who look at them and decide, then
+/// those who act.
+const ROOMS: [&str; 27] = [
+    "time",
+    "rng",
+    "ranges",
+    "error",
+    "ids",
+    "state",
+    "memory",
+    "windowed",
+    "event",
+    "profile",
+    "settings",
+    "peer_filter",
+    "config",
+    "stats",
+    "datagram",
+    "streams",
+    "ack",
+    "scoreboard",
+    "congestion",
+    "recovery",
+    "path",
+    "handshake",
+    "journal",
+    "receive",
+    "send",
+    "association",
+    "endpoint",
+];
+
+#[test]
+fn no_room_of_the_core_uses_one_above() {
+    let mut core = sources();
+    core.retain(|source| source.name.starts_with("core/src/") && !source.is_test());
+    let of_core = |source: &Source| source.name["core/src/".len()..].to_owned();
+    let files: Vec<(String, &str)> =
+        core.iter().map(|source| (of_core(source), source.text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&name[..], *text)).collect();
+    let height = |module: &imports::Module| {
+        let room = module.first()?;
+        let found = ROOMS.iter().position(|name| name == room);
+        Some(found.unwrap_or_else(|| panic!("{room} has no place in the list")))
+    };
+    let mut upwards = Vec::new();
+    for (module, used) in imports::uses(&files) {
+        let Some(own) = height(&module) else { continue };
+        for other in used.iter().filter(|other| height(other).is_some_and(|height| height > own)) {
+            upwards.push(format!("{} uses {}", module.join("/"), other.join("/")));
+        }
+    }
+    assert!(upwards.is_empty(), "\n{}", upwards.join("\n"));
+}

@@ -1,0 +1,318 @@
+//! `tresse lab` as a user meets it: output, exit codes, and nothing written when it refuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn lab(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tresse"))
+        .arg("lab")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The one line on standard error of a refused request.
+fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let before = fs::read_dir(folder).unwrap().count();
+    let output = lab(folder, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("tresse: "), "{error}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(fs::read_dir(folder).unwrap().count(), before, "{arguments:?} wrote something");
+    error
+}
+
+#[test]
+fn list_names_every_experiment() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = lab(temp.path(), &["list"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    for id in tresse_lab::experiment::ids() {
+        assert!(text.contains(id), "{id} is missing in:\n{text}");
+    }
+    assert!(text.contains("published numbers"));
+}
+
+#[test]
+fn a_figure_is_run_shown_and_resumed() {
+    let temp = tempfile::tempdir().unwrap();
+    let hint = refusal(temp.path(), &["show", "hurtig/fig2"]);
+    assert!(hint.contains("tresse lab run hurtig/fig2"), "{hint}");
+
+    let output = lab(temp.path(), &["run", "hurtig/fig2"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    let page = "results/hurtig/fig2/index.html";
+    for expected in ["Ours beside the paper", "41.0 %", "64.0 %", "246 runs in ", page] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+    assert!(temp.path().join(page).is_file());
+
+    let shown = stdout(&lab(temp.path(), &["show", "hurtig/fig2"]));
+    let tables = text.split("\n246 runs").next().unwrap();
+    assert!(shown.starts_with(tables), "{shown}\n---\n{tables}");
+
+    let again = stdout(&lab(temp.path(), &["run", "hurtig/fig2", "--jobs", "1"]));
+    assert!(again.contains("0 runs in ") && again.contains("246 were stored already"), "{again}");
+}
+
+#[test]
+fn a_group_is_run_and_summed_up() {
+    let temp = tempfile::tempdir().unwrap();
+    let ids = tresse_lab::experiment::ids_of("mechanisms");
+    let output = lab(temp.path(), &["run", "mechanisms", "mechanisms/prr"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    // Named twice, run once.
+    assert!(text.contains(&format!("\n{} experiments: ", ids.len())), "{text}");
+    assert!(text.contains("What it changes") && text.contains("packets/s"), "{text}");
+    assert!(!text.contains("published numbers agree"), "{text}");
+    for id in ids {
+        assert!(text.contains(&format!("{id}: ")), "{id} is missing in:\n{text}");
+        assert!(temp.path().join("results").join(id).join("with.svg").is_file(), "{id}");
+    }
+    let again = stdout(&lab(temp.path(), &["run", "mechanisms"]));
+    assert!(again.contains(": 0 runs in ") && again.contains("were stored already)"), "{again}");
+}
+
+#[test]
+fn all_stands_for_every_experiment() {
+    let temp = tempfile::tempdir().unwrap();
+    let dry = |more: &[&str]| {
+        let arguments = ["run", "--all", "--dry-run", "--set", "replications.count=1"];
+        let output = lab(temp.path(), &[&arguments, more].concat());
+        assert!(output.status.success(), "{output:?}");
+        stdout(&output)
+    };
+    let text = dry(&["--slow"]);
+    let ids: Vec<&str> = tresse_lab::experiment::ids().collect();
+    let listed: Vec<&str> = text.lines().filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(listed[..ids.len()], ids, "{text}");
+    assert!(text.contains(&format!("\n{} experiments, ", ids.len())), "{text}");
+    // Without being told so, it leaves out what takes minutes, and says that it does.
+    let text = dry(&[]);
+    let slow: Vec<&str> =
+        ids.iter().copied().filter(|id| !text.contains(&format!("{id} "))).collect();
+    assert!(slow.contains(&"sarnow/fig1.1") && !slow.contains(&"tresse/failover"), "{text}");
+    let note = format!("{} slow experiments were left out; --all --slow runs", slow.len());
+    assert!(text.contains(&note), "{text}");
+    assert_eq!(lab(temp.path(), &["run", "--slow"]).status.code(), Some(2));
+    assert!(!temp.path().join("results").exists(), "nothing was run");
+    let error = refusal(temp.path(), &["run", "--all", "--only", "ab"]);
+    assert!(error.contains("name just one"), "{error}");
+    assert_eq!(lab(temp.path(), &["run", "--all", "hurtig"]).status.code(), Some(2));
+}
+
+#[test]
+fn an_interrupted_experiment_carries_on() {
+    let temp = tempfile::tempdir().unwrap();
+    assert!(lab(temp.path(), &["run", "hurtig/fig2"]).status.success());
+    let folder = temp.path().join("results/hurtig/fig2");
+    let whole = fs::read(folder.join("summary.json")).unwrap();
+    // As if the power had failed in the middle of a line, before anything else was written.
+    let runs = fs::read_to_string(folder.join("runs.jsonl")).unwrap();
+    let hundred: usize = runs.split_inclusive('\n').take(100).map(str::len).sum();
+    fs::write(folder.join("runs.jsonl"), &runs[..hundred + 20]).unwrap();
+    fs::remove_file(folder.join("summary.json")).unwrap();
+    let error = refusal(temp.path(), &["show", "hurtig/fig2"]);
+    assert!(error.contains("no result"), "{error}");
+
+    let text = stdout(&lab(temp.path(), &["run", "hurtig/fig2"]));
+    assert!(text.contains("146 runs in ") && text.contains("100 were stored already"), "{text}");
+    assert_eq!(fs::read(folder.join("summary.json")).unwrap(), whole);
+}
+
+#[test]
+fn the_pages_of_a_campaign_need_every_result() {
+    let temp = tempfile::tempdir().unwrap();
+    let error = refusal(temp.path(), &["report"]);
+    assert!(error.contains("no result of any experiment in results"), "{error}");
+    assert!(error.contains("tresse lab run --all"), "{error}");
+
+    assert!(lab(temp.path(), &["run", "hurtig/fig2", "--out", "out"]).status.success());
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("hurtig/fig3") && error.contains("ladha/fig2"), "{error}");
+    assert!(!error.contains("hurtig/fig2,") && !error.contains("mechanisms/"), "{error}");
+    assert!(error.trim_end().ends_with(" --out out"), "{error}");
+
+    // A campaign takes minutes: the same result stands in for all the others.
+    let own = temp.path().join("out/hurtig/fig2/summary.json");
+    let summary = fs::read_to_string(&own).unwrap();
+    for id in tresse_lab::experiment::ids().filter(|id| !id.starts_with("mechanisms/")) {
+        let folder = temp.path().join("out").join(id);
+        fs::create_dir_all(&folder).unwrap();
+        let text = summary.replacen("\"id\": \"hurtig/fig2\"", &format!("\"id\": \"{id}\""), 1);
+        fs::write(folder.join("summary.json"), text).unwrap();
+    }
+    let output = lab(temp.path(), &["report", "--out", "out", "--docs", "pages/of/it"]);
+    assert!(output.status.success(), "{output:?}");
+    let page = |name: &str| fs::read_to_string(temp.path().join("pages/of/it").join(name)).unwrap();
+    let reproduction = page("reproduction.md");
+    for expected in ["# Reproduction", "[hurtig](reproduction/hurtig.md)", "ns-2 validation"] {
+        assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
+    }
+    // With so many rows a page shows those that are not within, and counts the others.
+    for (paper, expected) in
+        [("hurtig", "`hurtig/fig2`"), ("ladha", "`ladha/fig2`"), ("hurtig", "Within: 6 more")]
+    {
+        let rows = page(&format!("reproduction/{paper}.md"));
+        assert!(rows.contains(expected) && !rows.contains("| within |"), "{expected}:\n{rows}");
+    }
+    assert!(!reproduction.contains("mechanisms"), "no paper has numbers for them");
+    assert!(page("default-profile.md").starts_with("# The default profile"));
+    let all = fs::read_to_string(temp.path().join("out/default-profile.md")).unwrap();
+    assert!(all.starts_with("# Every workload"), "{all}");
+    assert!(stdout(&output).contains("reproduction.md"));
+
+    // Slow ones may be left out, if that is said.
+    fs::remove_file(temp.path().join("out/tresse/rule1/summary.json")).unwrap();
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("tresse/rule1"), "{error}");
+    let arguments = ["report", "--without-slow", "--out", "out", "--docs", "pages/of/it"];
+    assert!(lab(temp.path(), &arguments).status.success());
+    assert!(page("reproduction.md").contains("being slow: tresse/rule1."));
+
+    fs::write(own, "{}").unwrap();
+    let error = refusal(temp.path(), &["report", "--out", "out"]);
+    assert!(error.contains("is not a result of this version"), "{error}");
+    fs::write(temp.path().join("file"), "").unwrap();
+    fs::write(temp.path().join("out/hurtig/fig2/summary.json"), summary).unwrap();
+    let arguments = ["report", "--without-slow", "--out", "out", "--docs", "file"];
+    let error = refusal(temp.path(), &arguments);
+    assert!(error.contains("cannot write file"), "{error}");
+}
+
+#[test]
+fn options_change_what_is_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "hurtig/fig2",
+        "--out",
+        "elsewhere",
+        "--profile",
+        "rfc9260+limited-transmit",
+        "--set",
+        "rto.min_ms=150",
+        "--set",
+        "workload.bursts.count=4",
+        "--seed",
+        "7",
+        "--capture",
+        "packets",
+    ];
+    let output = lab(temp.path(), &arguments);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    for expected in [
+        "rfc9260+limited-transmit",
+        "changed: --set rto.min_ms=150",
+        "changed: --seed 7",
+        "elsewhere/hurtig/fig2/index.html",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+    assert!(!temp.path().join("results").exists());
+    // Two measured bursts of four and a run without loss for seven senders, as both ends see them.
+    assert_eq!(fs::read_dir(temp.path().join("packets")).unwrap().count(), 7 * 9 * 2);
+
+    // Keys in rows.csv replay single runs.
+    let rows = fs::read_to_string(temp.path().join("elsewhere/hurtig/fig2/rows.csv")).unwrap();
+    let head: Vec<&str> = rows.lines().next().unwrap().split(',').collect();
+    let key = head.iter().position(|name| *name == "run").unwrap();
+    let row: Vec<&str> = rows.lines().last().unwrap().split(',').collect();
+    let mut replay = arguments[..10].to_vec();
+    replay.extend(["--seed", "7", "--only", row[key]]);
+    let replayed = lab(temp.path(), &replay);
+    assert!(replayed.status.success(), "{replayed:?}");
+    assert!(stdout(&replayed).contains(row[key]));
+}
+
+#[test]
+fn a_users_own_file_is_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = include_str!("../../../lab/lab/experiments/hurtig/fig2.toml")
+        .replace("id = \"hurtig/fig2\"", "id = \"own/first\"")
+        .replace("count = 12", "count = 3");
+    fs::write(temp.path().join("own.toml"), text).unwrap();
+    let output = lab(temp.path(), &["run", "./own.toml"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(temp.path().join("results/own/first/summary.json").is_file());
+    assert!(stdout(&lab(temp.path(), &["show", "own.toml"])).starts_with("own/first: "));
+}
+
+#[test]
+fn wrong_requests_are_refused_in_one_line() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path();
+    fs::write(folder.join("file"), "").unwrap();
+    fs::write(folder.join("bad.toml"), "id = \"x/y\"\ntitel = \"?\"\n").unwrap();
+    for (arguments, words) in [
+        (vec!["run", "hurtig/fig22"], vec!["hurtig/fig22", "did you mean", "known: "]),
+        (vec!["run", "hurtig/fig2", "nothing"], vec!["unknown experiment \"nothing\""]),
+        (vec!["show", "nothing"], vec!["unknown experiment \"nothing\""]),
+        (vec!["run", "./missing.toml"], vec!["cannot read ./missing.toml"]),
+        (vec!["run", "bad.toml"], vec!["bad.toml:2: ", "unknown field `titel`", "(key titel)"]),
+        (
+            vec!["run", "hurtig/fig2", "--profile", "warp"],
+            vec!["unknown profile \"warp\"", "rfc9260"],
+        ),
+        (vec!["run", "hurtig/fig2", "--set", "rto.min=1"], vec!["--set rto.min=1", "min_ms"]),
+        (vec!["run", "hurtig/fig2", "--set", "rto"], vec!["key=value"]),
+        (vec!["run", "hurtig/fig2", "--out", "file"], vec!["cannot write file"]),
+        (vec!["run", "hurtig/fig2", "--only", "zz"], vec!["no run of hurtig/fig2"]),
+        (vec!["show", "hurtig/fig2"], vec!["no result", "tresse lab run hurtig/fig2"]),
+    ] {
+        let error = refusal(folder, &arguments);
+        for word in words {
+            assert!(error.contains(word), "{arguments:?}: {error}");
+        }
+    }
+    // Wrong usage is clap's: exit code 2 as well.
+    for arguments in [vec!["run"], vec!["run", "hurtig/fig2", "--jobs", "0"], vec!["walk"]] {
+        assert_eq!(lab(folder, &arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_capture_folder_that_cannot_be_made_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("file"), "").unwrap();
+    let error = refusal(temp.path(), &["run", "hurtig/fig2", "--capture", "file/in/it"]);
+    assert!(error.contains("cannot write file/in/it"), "{error}");
+}
+
+#[test]
+fn failed_runs_give_exit_code_1_and_a_command_to_repeat_them() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = include_str!("../../../lab/lab/experiments/hurtig/fig2.toml")
+        .replace("forward.queue_packets = 50", "forward.queue_packets = 1");
+    fs::write(temp.path().join("tight.toml"), text).unwrap();
+    let output = lab(temp.path(), &["run", "tight.toml"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = stdout(&output);
+    assert!(text.contains("246 of 246 runs failed"), "{text}");
+    let replay = text.lines().find_map(|l| l.split("again with: tresse lab ").nth(1)).unwrap();
+    let arguments: Vec<&str> = replay.split(' ').collect();
+    let again = lab(temp.path(), &arguments);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stdout(&again).contains("premise of one loss"));
+}
+
+#[test]
+fn help_shows_examples() {
+    let temp = tempfile::tempdir().unwrap();
+    let help = stdout(&lab(temp.path(), &["run", "--help"]));
+    for word in ["Examples:", "--capture", "--set", "tresse lab run hurtig/fig2"] {
+        assert!(help.contains(word), "{help}");
+    }
+}
