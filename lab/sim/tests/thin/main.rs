@@ -150,28 +150,44 @@ fn worlds_are_not_harmed() {
     assert!(harmed.is_empty(), "{} harmed: {harmed:?}", harmed.len());
 }
 
+/// The default profile harms nobody in these worlds.
+fn assert_harmless(seeds: &[u64]) {
+    let profiles = Profiles::against_rfc9260("tresse", "");
+    for seed in seeds {
+        let world = World::draw(*seed);
+        let verdict = judge(&world, &profiles);
+        tell(&world, &verdict);
+        assert_eq!(verdict.harms(), Vec::<&str>::new(), "{world}");
+    }
+}
+
 /// Beside transfers that fill a short queue retransmissions are lost, too. Each lowers the window once more,
 /// below the floor of RFC 9260, and afterwards it has to be back there as soon as after T3-rtx. Limited Transmit had
 /// sent into the full queue besides (`docs/harm.md`).
 #[test]
 fn a_window_that_was_lowered_twice_is_soon_back_at_its_floor() {
-    let world = World::draw(842);
-    let verdict = judge(&world, &Profiles::against_rfc9260("tresse", ""));
-    tell(&world, &verdict);
-    assert_eq!(verdict.harms(), Vec::<&str>::new(), "{world}");
+    assert_harmless(&[842]);
+}
+
+/// A retransmission is lost although there is no queue, and the window was lowered below the floor of ssthresh
+/// (`core/src/congestion/floor.rs`).
+#[test]
+fn a_retransmission_lost_on_a_calm_path_leaves_the_window_at_its_floor() {
+    assert_harmless(&[257]);
+}
+
+/// Between messages cwnd decayed once per RTO, and a thin stream's RTO is shorter: no window was left when a queue of
+/// seconds came (`core/src/path/patience.rs`).
+#[test]
+fn the_window_of_an_idle_path_decays_no_sooner_than_by_rfc9260() {
+    assert_harmless(&[286, 2074]);
 }
 
 /// Links of 7 to 8 kbit/s that are 84 to 98 % full: a repair is a packet more than they have room for, and behind
 /// the queue that it made chunk after chunk looked lost.
 #[test]
 fn a_repair_on_a_nearly_full_link_makes_no_other_chunk_look_lost() {
-    let profiles = Profiles::against_rfc9260("tresse", "");
-    for seed in [1164, 1638, 2124] {
-        let world = World::draw(seed);
-        let verdict = judge(&world, &profiles);
-        tell(&world, &verdict);
-        assert_eq!(verdict.harms(), Vec::<&str>::new(), "{world}");
-    }
+    assert_harmless(&[1164, 1638, 2124]);
 }
 
 /// The links on which the default profile collapsed: every copy lengthened the queue, the queue made more

@@ -4,10 +4,12 @@
 //! separate reactions". RFC 9260 finds it by T3-rtx, which takes cwnd below the floor of ssthresh; RACK finds it in
 //! a round trip. A queue of a few packets does not hold that floor, which is there for the SACKs of a fast
 //! retransmit: here it is RFC 5681's, of two packets, until the recovery ends. Where even that is too much, one
-//! packet goes on, as after T3-rtx.
+//! packet goes on, as after T3-rtx. While the round trip shows no queue (`path/calm.rs`) nothing overflows, and RFC 9260's
+//! floor stays.
 //!
 //! ```text
 //! lost again: cwnd = min(cwnd, ssthresh / 2), ssthresh = min(ssthresh, max(ssthresh / 2, 2 PMDCS))
+//! while calm: cwnd = min(cwnd, h), ssthresh = min(ssthresh, h), h = max(ssthresh / 2, floor)
 //! at the end: ssthresh = max(ssthresh, floor)      if cwnd was 2 floor at least before the loss
 //! ```
 
@@ -22,11 +24,52 @@ pub(crate) fn lower(control: &mut dyn CongestionControl, pmdcs: usize) -> bool {
     half < least
 }
 
+/// A retransmission is lost, and no queue was seen: the path is not full, and RFC 9260's `floor` holds in the recovery.
+pub(crate) fn lower_calm(control: &mut dyn CongestionControl, floor: usize) {
+    let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+    let half = (ssthresh / 2).max(floor);
+    control.set_window(cwnd.min(half), ssthresh.min(half));
+}
+
 /// The recovery is over, before which cwnd was `held`. A path that had held twice as much as the floor holds that,
 /// too: slow start leads back to it, as RFC 9260 §7.2.3 has it after T3-rtx.
 pub(crate) fn restore(control: &mut dyn CongestionControl, floor: usize, held: usize) {
     if control.ssthresh() < floor && held >= 2 * floor {
         let cwnd = control.cwnd();
         control.set_window(cwnd, floor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Controller;
+    use crate::profile::CongestionParameters;
+
+    const FLOOR: usize = 4000;
+
+    /// cwnd and ssthresh after a loss of a retransmission.
+    fn lowered(calm: bool, cwnd: usize, ssthresh: usize) -> (usize, usize) {
+        let mut control = Controller::new(&CongestionParameters::default(), FLOOR / 4, false);
+        let control = control.get_mut();
+        control.set_window(cwnd, ssthresh);
+        if calm {
+            lower_calm(control, FLOOR);
+        } else {
+            lower(control, FLOOR / 4);
+        }
+        (control.cwnd(), control.ssthresh())
+    }
+
+    #[test]
+    fn a_calm_path_stops_at_the_floor() {
+        for calm in [true, false] {
+            assert_eq!(lowered(calm, 20_000, 20_000), (10_000, 10_000));
+            assert_eq!(lowered(calm, 1000, 20_000), (1000, 10_000), "none is raised");
+        }
+        assert_eq!(lowered(true, 6000, 6000), (4000, 4000));
+        assert_eq!(lowered(false, 6000, 6000), (3000, 3000));
+        assert_eq!(lowered(true, 3000, 3000), (3000, 3000));
+        assert_eq!(lowered(false, 3000, 3000), (1500, 2000));
     }
 }

@@ -12,6 +12,12 @@ impl Path {
         if profile.limits.patience { self.rtt.patience(profile, Pace::Error) } else { self.rto() }
     }
 
+    /// How long nothing is sent until cwnd decays: RTO. Where timers are shorter than RFC 9260's, that is RTO as
+    /// RFC 9260 has it: a thin stream would have no window left else when a queue comes.
+    pub(crate) fn idle_after(&self, profile: &Profile) -> Duration {
+        if profile.limits.patience { self.rtt.patience(profile, Pace::Try) } else { self.rto() }
+    }
+
     /// A heartbeat on a path that is probed more often than by RFC 9260: how long it waits for its answer, which
     /// is not delayed as a SACK may be. No longer than until it is an error of the path.
     pub(crate) fn probe_wait(&self, now: Time, rto: Duration, profile: &Profile) -> Duration {

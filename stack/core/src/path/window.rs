@@ -217,6 +217,12 @@ impl Window {
         }
     }
 
+    /// The same while there is no queue.
+    pub(crate) fn lower_calm(&mut self, now: Time, floor: usize) {
+        self.lowered_at = now;
+        floor::lower_calm(self.control.get_mut(), floor);
+    }
+
     /// The recovery is over: what the path holds is given back ([`floor`](crate::congestion::floor)).
     pub(crate) fn restore_floor(&mut self, floor: usize) {
         floor::restore(self.control.get_mut(), floor, self.cwnd_at_loss);

@@ -36,6 +36,11 @@ impl Ways for Concurrent {
         path.window.spare();
     }
 
+    fn lower_again(&self, now: Time, path: &mut Path, _profile: &Profile) {
+        path.window.lower_again(now, path.mtu.pmdcs());
+        path.window.spare();
+    }
+
     /// Coupled controls divide the floor among the paths.
     fn restore_floor(&self, _path: &mut Path, _profile: &Profile) {}
 

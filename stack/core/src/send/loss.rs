@@ -208,10 +208,8 @@ impl Sender {
 
     /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let now = cx.now;
-        let p = &mut cx.paths[path];
-        p.window.lower_again(now, p.mtu.pmdcs());
-        cx.ways.spare_window(&mut cx.paths[path]);
+        let (now, profile) = (cx.now, cx.profile());
+        cx.ways.lower_again(now, &mut cx.paths[path], profile);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 

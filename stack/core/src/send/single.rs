@@ -15,6 +15,11 @@ use crate::time::Time;
 /// The primary path, or an alternate.
 pub(super) struct Single;
 
+/// RFC 9260 §7.2.3: no loss that SACKs show takes ssthresh below that.
+fn ssthresh_floor(path: &Path, profile: &Profile) -> usize {
+    (profile.congestion.ssthresh_floor * path.pmdcs() as f64) as usize
+}
+
 impl Ways for Single {
     fn are_several(&self) -> bool {
         false
@@ -26,9 +31,16 @@ impl Ways for Single {
 
     fn spare_window(&self, _path: &mut Path) {}
 
+    fn lower_again(&self, now: Time, path: &mut Path, profile: &Profile) {
+        if path.calm.is_calm() {
+            path.window.lower_calm(now, ssthresh_floor(path, profile));
+        } else {
+            path.window.lower_again(now, path.mtu.pmdcs());
+        }
+    }
+
     fn restore_floor(&self, path: &mut Path, profile: &Profile) {
-        let floor = (profile.congestion.ssthresh_floor * path.pmdcs() as f64) as usize;
-        path.window.restore_floor(floor);
+        path.window.restore_floor(ssthresh_floor(path, profile));
     }
 
     fn watch_queue(&self, _now: Time, _path: &mut Path, _ack: &PathAck, _next: u64) {}

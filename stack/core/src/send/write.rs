@@ -175,9 +175,9 @@ impl Sender {
 
     /// §7.2.1: cwnd decays while nothing is sent on an address.
     pub(super) fn decay_idle(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let now = cx.now;
+        let (now, profile) = (cx.now, cx.profile());
         let p = &mut cx.paths[path];
-        if self.board.flight(path) == 0 && p.window.decay(now, p.rtt.rto()) {
+        if self.board.flight(path) == 0 && p.window.decay(now, p.idle_after(profile)) {
             self.trace_window(cx, path, WindowCause::Idle);
         }
     }

@@ -263,6 +263,27 @@ fn cwnd_decays_while_nothing_is_sent() {
     assert_eq!(script.path(0).cwnd, 4 * PMDCS);
 }
 
+//= RFC 9260 7.2.1-10
+#[test]
+fn a_shorter_timer_does_not_make_cwnd_decay_sooner() {
+    // RTO is 150 ms here, and 1 s by RFC 9260, where each RTO of a pause takes a half.
+    let after = |patience: bool, pause| {
+        let limits = format!("[limits]\npatience = {patience}");
+        let overrides = format!("[thin_rto_min]\nmin_ms = 150\n{limits}");
+        let mut script = Script::grown(&profile("rfc9260+thin-rto-min", &overrides), 20);
+        script.send(100);
+        script.sack(1, &[]);
+        let before = script.path(0).cwnd;
+        script.wait(pause);
+        script.send(100);
+        (before, script.path(0).cwnd)
+    };
+    let (before, kept) = after(true, ms(999));
+    assert_eq!(kept, before);
+    assert_eq!(after(true, ms(2500)).1, before / 4);
+    assert!(after(false, ms(999)).1 < before, "the thin stream's own RTO");
+}
+
 //= RFC 9260 8.1-3 8.1-4
 //= RFC 6951 5.5-2
 #[test]

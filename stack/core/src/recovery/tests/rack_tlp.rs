@@ -39,25 +39,34 @@ fn rack_finds_a_lost_retransmission() {
     assert_eq!(run("rfc9260+rack"), 0);
 }
 
-/// RFC 5681 §4.3, RFC 8985 §9.3: and to half of RFC 9260's floor of ssthresh.
+/// RFC 5681 §4.3, RFC 8985 §9.3: behind a queue to half of RFC 9260's floor of ssthresh, else to that floor.
 #[test]
 fn the_loss_of_a_retransmission_lowers_the_window_again() {
-    let lowered = |lost: &[(u32, u32)]| {
+    let lowered = |queue: bool, lost: &[(u32, u32)]| {
         let mut story = Story::new("rfc9260+rack", QUICK, 50);
-        story.lose(lost);
-        for i in 0..30 {
-            story.say(10 * i, 1, 1000);
+        if queue {
+            story.hold(0, 500);
         }
-        let trace = story.end(5000);
+        story.lose(lost);
+        story.say(0, 1, 1000);
+        for i in 0..30 {
+            story.say(1000 + 10 * i, 1, 1000);
+        }
+        let trace = story.end(9000);
         let by_loss = trace.lines().filter_map(|l| l[5..].strip_suffix(": Loss"));
-        by_loss.map(str::to_owned).collect::<Vec<_>>()
+        by_loss.map(|line| line.trim_start().to_owned()).collect::<Vec<_>>()
     };
     let once = "cwnd 5872 ssthresh 5872";
-    assert_eq!(lowered(&[(1, 1)]), [once]);
-    assert_eq!(lowered(&[(1, 1), (3, 1)]), [once], "of one window");
-    assert_eq!(lowered(&[(1, 1), (1, 2)]), [once, "cwnd 2936 ssthresh 2936"]);
-    let three_times = lowered(&[(1, 1), (1, 2), (1, 3)]);
-    assert_eq!(three_times, [once, "cwnd 2936 ssthresh 2936", "cwnd 1468 ssthresh 2936"]);
+    for queue in [false, true] {
+        assert_eq!(lowered(queue, &[(2, 1)]), [once]);
+        assert_eq!(lowered(queue, &[(2, 1), (4, 1)]), [once], "of one window");
+    }
+    let (twice, three_times) = ([(2, 1), (2, 2)], [(2, 1), (2, 2), (2, 3)]);
+    assert_eq!(lowered(false, &twice), [once; 2]);
+    assert_eq!(lowered(false, &three_times), [once; 3]);
+    let half = "cwnd 2936 ssthresh 2936";
+    assert_eq!(lowered(true, &twice), [once, half]);
+    assert_eq!(lowered(true, &three_times), [once, half, "cwnd 1468 ssthresh 2936"]);
 }
 
 /// RFC 4015 step 8: what the timer declared lost is in flight again, and may be lost indeed.
