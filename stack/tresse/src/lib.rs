@@ -57,6 +57,11 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+/// The programs of the README, which are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod association;
 mod clock;
 mod config;
