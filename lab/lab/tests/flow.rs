@@ -221,7 +221,9 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let tested = pages(&outside, &reason);
     assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
     assert!(
-        tested.1.contains("| Slow hosts. Tested by `test/reason`, where it is "),
+        tested.1.contains("| (1) tested by `test/reason`, which has ")
+            && tested.1.matches("Slow hosts.").count() == 1
+            && tested.1.contains("\n1. Slow hosts.\n"),
         "{}",
         tested.1
     );
@@ -238,7 +240,9 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let scanned = pages(&outside, &reason);
     assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
     assert!(
-        scanned.1.contains("Not reproducible. Slow hosts. None of 6 settings in `test/reason`")
+        scanned
+            .1
+            .contains("| (1) not reproducible: the nearest of 6 settings in `test/reason` has ")
     );
     reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Agrees);
     let found = pages(&outside, &reason);

@@ -77,18 +77,26 @@ fn variants(out: &mut String, reports: &[Report]) {
 
 /// Experiments of the papers that have no workload here, and why.
 fn not_compared(out: &mut String, reports: &[Report]) {
-    let without: Vec<String> = reports
+    let without: Vec<&Report> = reports
         .iter()
         .filter(|r| !r.matrix.iter().any(|row| standing(r, row).is_some()))
         .filter(|r| paper_of(r) != OURS)
-        .map(|r| {
-            let played = r.profiles.iter().any(|p| p.label == OURS);
-            let why = if played { "no metric of its own" } else { "`tresse` was not run" };
-            format!("`{}` ({why})", r.about.id)
-        })
         .collect();
-    if !without.is_empty() {
-        let _ = writeln!(out, "\nNot compared: {}.", without.join(", "));
+    let played = |r: &Report| r.profiles.iter().any(|p| p.label == OURS);
+    for (was_played, why) in [(true, "no metric of its own"), (false, "`tresse` was not run")] {
+        let of: Vec<&Report> =
+            without.iter().copied().filter(|r| played(r) == was_played).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\nNot compared, {why}: {}\n", of.len());
+        for paper in papers_of(reports) {
+            let ids = of.iter().filter(|r| paper_of(r) == paper).map(|r| r.about.id.as_str());
+            let names: Vec<&str> = ids.filter_map(|id| id.split('/').next_back()).collect();
+            if !names.is_empty() {
+                let _ = writeln!(out, "- {paper}: {}", names.join(", "));
+            }
+        }
     }
 }
 

@@ -53,20 +53,21 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The reason in words; nothing if there is no difference.
-    pub(super) fn text(&self, c: &Comparison) -> String {
+    /// The evidence in words; nothing if there is no difference. The reason itself, which many rows may have, is
+    /// added to `reasons` if it is not among them, and named by its number there.
+    pub(super) fn text<'c>(&self, c: &'c Comparison, reasons: &mut Vec<&'c str>) -> String {
         if c.verdict == Verdict::Agrees {
             return String::new();
         }
-        let why = c.claim.why.as_deref().unwrap_or_default();
         let tested = c.claim.tested.as_deref();
         let scanned = c.claim.not_reproducible.as_deref();
         match (self.test(c), self.scan(c), tested, scanned) {
             (Some(row), _, Some(id), _) => {
-                format!("{why} Tested by `{id}`, where it is {}.", ours(row))
+                format!("({}) tested by `{id}`, which has {}", number(c, reasons), ours(row))
             }
             (_, Some((settings, row)), _, Some(id)) => format!(
-                "Not reproducible. {why} None of {settings} settings in `{id}` agrees; the nearest has {}.",
+                "({}) not reproducible: the nearest of {settings} settings in `{id}` has {}",
+                number(c, reasons),
                 ours(row)
             ),
             (_, _, Some(id), _) => format!("unexplained: `{id}` does not remove it"),
@@ -80,4 +81,14 @@ impl<'a> Evidence<'a> {
 /// Our number of a row.
 fn ours(row: &Comparison) -> String {
     row.ours.map_or_else(|| "–".into(), |o| row.claim.unit.format_estimate(o))
+}
+
+/// The number of the reason of a row, counted from 1.
+fn number<'c>(c: &'c Comparison, reasons: &mut Vec<&'c str>) -> usize {
+    let why = c.claim.why.as_deref().unwrap_or_default();
+    let place = reasons.iter().position(|reason| *reason == why);
+    place.unwrap_or_else(|| {
+        reasons.push(why);
+        reasons.len() - 1
+    }) + 1
 }

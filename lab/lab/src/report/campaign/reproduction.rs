@@ -139,14 +139,49 @@ pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
         let mut out = format!("# {paper}: {}, *{}*\n\n", about.authors, about.title);
         out.push_str("Generated, see [the summary](../reproduction.md).\n");
         let all = of.iter().map(|r| r.comparisons.len()).sum::<usize>() <= SHOWN;
-        for report in &of {
+        let (with_rows, without): (Vec<&Report>, Vec<&Report>) =
+            of.iter().copied().partition(|r| all || has_outside(r));
+        for report in with_rows {
             section(&mut out, report, &Evidence(reports), all);
         }
+        nothing_outside(&mut out, &without);
         inferred(&mut out, &of);
         notes(&mut out, &of);
         Some((format!("{FOLDER}/{paper}.md"), out))
     };
     papers_of(reports).into_iter().filter_map(page).collect()
+}
+
+/// Whether a row of the experiment has to be shown.
+fn is_outside(c: &Comparison) -> bool {
+    c.claim.repeats.is_none() && c.verdict != Verdict::Agrees
+}
+
+fn has_outside(report: &Report) -> bool {
+    let as_it_should_be = report.changes.is_empty() && report.failures.is_empty();
+    !as_it_should_be || report.comparisons.iter().any(is_outside)
+}
+
+/// Rows that are not shown: how many are within, and how many repeat others.
+fn not_shown(hidden: &[&Comparison]) -> String {
+    let repeats = hidden.iter().filter(|c| c.claim.repeats.is_some()).count();
+    let of = [(hidden.len() - repeats, "within"), (repeats, "repeated from other experiments")];
+    let said: Vec<String> =
+        of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    said.join(", ")
+}
+
+/// Experiments with nothing to explain, one line each.
+fn nothing_outside(out: &mut String, reports: &[&Report]) {
+    if reports.is_empty() {
+        return;
+    }
+    out.push_str("\n## Experiments with nothing outside\n\n");
+    for report in reports {
+        let about = &report.about;
+        let rows: Vec<&Comparison> = report.comparisons.iter().collect();
+        let _ = writeln!(out, "- `{}`: {}: {}", about.id, cell(&about.title), not_shown(&rows));
+    }
 }
 
 fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>, all: bool) {
@@ -155,20 +190,17 @@ fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>, all: bool
     for change in &report.changes {
         let _ = writeln!(out, "Changed: `{change}`.\n");
     }
-    let (shown, hidden): (Vec<_>, Vec<_>) = report
-        .comparisons
-        .iter()
-        .partition(|c| all || (c.claim.repeats.is_none() && c.verdict != Verdict::Agrees));
+    let (shown, hidden): (Vec<_>, Vec<_>) =
+        report.comparisons.iter().partition(|c| all || is_outside(c));
     if !shown.is_empty() {
         rows(out, &shown, evidence);
     }
     if !hidden.is_empty() {
-        let repeats = hidden.iter().filter(|c| c.claim.repeats.is_some()).count();
         let _ = writeln!(
             out,
-            "{}Within: {} more; {repeats} repeat rows of other experiments. `tresse lab show {}` has every row.",
+            "{}Not shown: {}. `tresse lab show {}` has every row.",
             if shown.is_empty() { "" } else { "\n" },
-            hidden.len() - repeats,
+            not_shown(&hidden),
             about.id
         );
     }
@@ -182,6 +214,7 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>) 
         "| where | what | published | ours | difference | tolerance | verdict | reason |\n",
     );
     out.push_str("|---|---|---:|---:|---:|---|---|---|\n");
+    let mut reasons = Vec::new();
     for c in comparisons {
         let dash = || "–".to_owned();
         let verdict = match (c.verdict, &c.claim.repeats) {
@@ -190,7 +223,8 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>) 
             (Verdict::Differs, None) => "**outside**".into(),
             (Verdict::Missing, None) => "**missing**".into(),
         };
-        let reason = if c.claim.repeats.is_some() { String::new() } else { evidence.text(c) };
+        let reason =
+            if c.claim.repeats.is_some() { String::new() } else { evidence.text(c, &mut reasons) };
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {verdict} | {} |",
@@ -203,6 +237,10 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>) 
             cell(&reason)
         );
     }
+    for (number, reason) in (1..).zip(&reasons) {
+        let _ = write!(out, "\n{number}. {reason}");
+    }
+    out.push_str(if reasons.is_empty() { "" } else { "\n" });
 }
 
 /// What was inferred: each once, with where it was fitted and how many experiments it predicts.
