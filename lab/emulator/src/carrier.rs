@@ -34,7 +34,7 @@ const MAX_LATE: u64 = 60_000_000_000;
 
 /// What the owner asks of the thread.
 pub(crate) enum Order {
-    /// All links begin anew.
+    /// All links start again.
     Restart(Box<LinkFile>),
     /// The link of this index gets other settings.
     Reconfigure(usize, Box<LinkConfig>, Sender<Result<(), ConfigError>>),
@@ -69,7 +69,7 @@ pub(crate) struct Carrier {
     taps: Vec<Tap>,
     wires: Vec<Wire>,
     udp_ports: Vec<u16>,
-    /// How often the links began to count anew.
+    /// How often the links started to count again.
     era: u64,
     /// When the links began.
     epoch: Instant,

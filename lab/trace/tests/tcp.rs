@@ -1,4 +1,4 @@
-//! What a capture of TCP says: near whom it was taken, what is in flight, which retransmissions were
+//! What a capture of TCP says: which end it was taken near, what is in flight, which retransmissions were
 //! unnecessary.
 
 use std::io::Cursor;

@@ -8,8 +8,8 @@ use crate::peer::Peer;
 /// An association that a peer has opened: [`accept`](Self::accept) takes it, [`refuse`](Self::refuse) and dropping it
 /// end it at once. What the peer sends in the meantime waits.
 ///
-/// The peer has proved by then that it receives at its address. Whom nothing is to be kept of at all, not even that
-/// long, [`EndpointConfig::peers`](tresse_core::EndpointConfig::peers) turns away.
+/// The peer has proved by then that it receives at its address. To keep nothing at all of a peer, not even that long,
+/// turn it away with [`EndpointConfig::peers`](tresse_core::EndpointConfig::peers).
 #[derive(Debug)]
 pub struct Incoming {
     association: Option<Association>,

@@ -1,4 +1,4 @@
-//! Whom an association is opened with.
+//! The peer that an association is opened with.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -19,7 +19,7 @@ use crate::shared::Shared;
 /// Events of a [`RawEndpoint`], in the order in which the core told them.
 pub type Events = mpsc::UnboundedReceiver<(AssociationId, Event)>;
 
-/// An endpoint for who builds another interface than [`Endpoint`](crate::Endpoint) on the core:
+/// For building an interface other than [`Endpoint`](crate::Endpoint) on the core:
 /// packets and timers are seen to, everything else is up to the caller. Besides the port of
 /// [`Config::sctp`], which may be 0 for none, it can have any number of SCTP ports on the same
 /// carrier ([`tresse_core::Endpoint::open_port`]).

@@ -126,10 +126,10 @@ struct CompareArgs {
     /// Id (see `tresse lab list`) or path of an experiment file
     #[arg(value_name = "EXPERIMENT")]
     experiment: String,
-    /// Folder of the one results
+    /// Folder of the first set of results
     #[arg(value_name = "DIR")]
     first: PathBuf,
-    /// Folder of the other results
+    /// Folder of the second set of results
     #[arg(value_name = "DIR")]
     second: PathBuf,
 }

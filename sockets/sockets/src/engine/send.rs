@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// As `readable`, for who does not care whether there is more.
+    /// As `readable`, for callers that do not care whether there is more.
     pub(super) fn take_frames(&mut self, id: u64) {
         let _ = self.readable(id);
     }
