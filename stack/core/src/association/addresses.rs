@@ -75,7 +75,7 @@ impl Association {
             Path::new(id, remote, source_beside(sources, remote, others), encapsulation, config)
         });
         setup.path = paths.find(target).unwrap_or_default();
-        self.moved = true;
+        self.listing.moved = true;
         self.pin_sources();
     }
 
@@ -101,7 +101,7 @@ impl Association {
             path
         });
         self.omits_addresses |= addresses.iter().any(|a| paths.find(*a).is_none());
-        self.moved |= paths.len() > before;
+        self.listing.moved |= paths.len() > before;
     }
 
     /// Gives every path a source that the peer knows of, if there is any.

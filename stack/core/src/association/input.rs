@@ -80,7 +80,7 @@ impl Association {
             // RFC 6951 §5.4: the peer's port may change, for example by a NAT, or it leaves UDP; only
             // now, with the tag checked.
             if path.encapsulate(encapsulation) {
-                self.moved = true;
+                self.listing.moved = true;
             }
         }
         let gap = self.receiver.as_ref().is_some_and(Receiver::has_gaps);

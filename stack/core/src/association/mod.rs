@@ -5,12 +5,14 @@
 
 mod addresses;
 mod api;
+mod cookie;
 mod data;
 mod errors;
 mod heartbeat;
 mod icmp;
 mod input;
 mod lifetime;
+mod listing;
 mod memory;
 mod restart;
 mod sack;
@@ -40,6 +42,7 @@ use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use errors::Errors;
+use listing::Listing;
 pub(crate) use setup::AcceptedCookie;
 use setup::Setup;
 use shutdown::Shutdown;
@@ -132,25 +135,8 @@ pub(crate) struct Association {
     probes: Probes,
     /// How much of the peer's data the application takes.
     read: Throughput,
-    /// What the endpoint finds this association by.
-    pub(crate) indexed: Vec<PeerKey>,
-    pub(crate) indexed_tag: VerificationTag,
-    /// The peer's UDP port has changed since.
-    pub(crate) moved: bool,
-    /// In the endpoint's list of associations that may have something to send.
-    pub(crate) queued: bool,
-    /// Its last event was polled: it goes once everything has left and was read.
-    pub(crate) leaving: bool,
-    /// The deadline that the endpoint has on its list.
-    pub(crate) registered: Option<Time>,
-    /// The confirmed address of the peer that opened it: it counts among the associations of that source.
-    pub(crate) claimed_by: Option<IpAddr>,
-    /// Bytes of memory as they stand in the endpoint's account.
-    pub(crate) held: usize,
-    /// That is no longer right.
-    pub(crate) touched: bool,
-    /// Where it stands in the endpoint's list of the largest; 0 if not at all.
-    pub(crate) size_class: u8,
+    /// Where it stands in the lists of its endpoint.
+    pub(crate) listing: Listing,
 }
 
 /// What both ways of creating an association need.
@@ -195,16 +181,7 @@ impl Association {
             patience: Patience::default(),
             probes: Probes::default(),
             read: Throughput::NONE,
-            indexed: Vec::new(),
-            indexed_tag: VerificationTag(0),
-            moved: false,
-            queued: false,
-            leaving: false,
-            registered: None,
-            claimed_by: None,
-            held: 0,
-            touched: false,
-            size_class: 0,
+            listing: Listing::default(),
             config,
         }
     }

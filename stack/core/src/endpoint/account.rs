@@ -69,7 +69,7 @@ impl Account {
         if cfg!(tresse_without_account) {
             return; // For `benches/account.sh`, which says what all this costs.
         }
-        if !association.touched || self.is_short() {
+        if !association.listing.touched || self.is_short() {
             self.note(id, association);
         }
     }
@@ -77,12 +77,12 @@ impl Account {
     #[cold]
     #[inline(never)]
     fn note(&mut self, id: AssociationId, association: &mut Association) {
-        let is_new = association.held == 0;
+        let is_new = association.listing.held == 0;
         if is_new || self.is_short() || association.is_closed() {
             self.measure(id, association);
         }
-        if !association.touched {
-            association.touched = true;
+        if !association.listing.touched {
+            association.listing.touched = true;
             self.touched.push(id);
         }
     }
@@ -96,7 +96,7 @@ impl Account {
     /// Looks at what an association holds.
     fn measure(&mut self, id: AssociationId, association: &mut Association) {
         let held = association.memory();
-        self.used = self.used + held - std::mem::replace(&mut association.held, held);
+        self.used = self.used + held - std::mem::replace(&mut association.listing.held, held);
         self.tolerate();
         let class = match association.is_closed() {
             true if association.readable() == 0 => 0,
@@ -104,10 +104,10 @@ impl Account {
             false if self.is_short() => size_class(association.excess()),
             _ => size_class(held),
         };
-        let before = association.size_class;
+        let before = association.listing.size_class;
         // One that has become a little smaller stays where it is: it may well grow again.
         if class > before || class + 1 < before {
-            association.size_class = class;
+            association.listing.size_class = class;
             self.by_size.remove(&(before, id));
             if class > 0 {
                 self.by_size.insert((class, id));
@@ -123,9 +123,9 @@ impl Account {
 
     /// An association has gone.
     pub(super) fn remove(&mut self, id: AssociationId, association: &Association) {
-        self.used -= association.held;
+        self.used -= association.listing.held;
         self.tolerate();
-        self.by_size.remove(&(association.size_class, id));
+        self.by_size.remove(&(association.listing.size_class, id));
     }
 
     /// Half of it is used: windows shrink.
@@ -153,7 +153,7 @@ impl Endpoint {
     /// Bytes of memory that all associations hold.
     pub(super) fn memory(&self) -> usize {
         let touched = self.account.touched.iter().filter_map(|id| self.associations.get(*id));
-        touched.fold(self.account.used, |used, a| used + a.memory() - a.held)
+        touched.fold(self.account.used, |used, a| used + a.memory() - a.listing.held)
     }
 
     /// Looks at what was touched.
@@ -162,7 +162,7 @@ impl Endpoint {
         let mut touched = std::mem::take(&mut self.account.touched);
         for id in touched.drain(..) {
             if let Some(a) = self.associations.get_mut(id) {
-                a.touched = false;
+                a.listing.touched = false;
                 self.account.measure(id, a);
             }
         }

@@ -482,7 +482,7 @@ impl Endpoint {
             datagram.destination,
         );
         a.begin_within(self.budget());
-        a.claimed_by = Some(confirmed);
+        a.listing.claimed_by = Some(confirmed);
         self.claims.add(confirmed);
         Some(self.insert(a))
     }

@@ -96,19 +96,21 @@ impl Index {
     /// have changed.
     pub(super) fn update_peer(&mut self, id: AssociationId, association: &mut Association) {
         self.update_peer_tag(id, association);
-        if association.indexed.len() == association.paths.len() && !association.moved {
+        if association.listing.indexed.len() == association.paths.len()
+            && !association.listing.moved
+        {
             return;
         }
-        association.moved = false;
+        association.listing.moved = false;
         self.remove_addresses(id, association);
         let identity = association.identity;
-        association.indexed.extend(association.paths.iter().map(|path| PeerKey {
+        association.listing.indexed.extend(association.paths.iter().map(|path| PeerKey {
             local_port: identity.local_port,
             address: path.address.remote(),
             remote_port: identity.remote_port,
             encapsulation: path.address.encapsulation(),
         }));
-        for key in &association.indexed {
+        for key in &association.listing.indexed {
             // An address that another association has is not taken from it (RFC 5062 §2).
             if let Entry::Vacant(free) = self.by_peer.entry(*key) {
                 free.insert(id);
@@ -121,11 +123,11 @@ impl Index {
 
     fn update_peer_tag(&mut self, id: AssociationId, association: &mut Association) {
         let Identity { local_port, remote_port, peer_tag, .. } = association.identity;
-        if association.indexed_tag == peer_tag {
+        if association.listing.indexed_tag == peer_tag {
             return;
         }
         self.remove_peer_tag(id, association);
-        association.indexed_tag = peer_tag;
+        association.listing.indexed_tag = peer_tag;
         if peer_tag.0 != 0 {
             let key = (local_port, remote_port, peer_tag.0);
             if let Entry::Vacant(free) = self.by_peer_tag.entry(key) {
@@ -139,7 +141,7 @@ impl Index {
 
     fn remove_peer_tag(&mut self, id: AssociationId, association: &Association) {
         let Identity { local_port, remote_port, .. } = association.identity;
-        let key = (local_port, remote_port, association.indexed_tag.0);
+        let key = (local_port, remote_port, association.listing.indexed_tag.0);
         if self.by_peer_tag.get(&key) == Some(&id) {
             self.by_peer_tag.remove(&key);
             if let Some(tags) = &self.peer_tags {
@@ -164,7 +166,7 @@ impl Index {
     }
 
     fn remove_addresses(&mut self, id: AssociationId, association: &mut Association) {
-        for key in association.indexed.drain(..) {
+        for key in association.listing.indexed.drain(..) {
             if self.by_peer.get(&key) == Some(&id) {
                 self.by_peer.remove(&key);
                 if let Some(changes) = &mut self.changes {

@@ -233,7 +233,7 @@ impl Endpoint {
             }
             self.deadlines.pop_first();
             if let Some(a) = self.associations.get_mut(id) {
-                a.registered = None;
+                a.listing.registered = None;
                 a.obey(now, self.account.budget(self.index.len()));
                 a.handle_timeout(now);
             }
@@ -274,7 +274,7 @@ impl Endpoint {
             a.journal.told(&event);
             self.account.touch(id, a);
             if matches!(event, Event::Closed(_)) {
-                a.leaving = true;
+                a.listing.leaving = true;
                 self.leaving.push(id);
             }
         }
@@ -320,7 +320,7 @@ impl Endpoint {
         }
         let message = a.recv()?;
         self.account.touch(id, a);
-        if a.leaving && a.readable() == 0 {
+        if a.listing.leaving && a.readable() == 0 {
             self.leaving.push(id);
         } else if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);

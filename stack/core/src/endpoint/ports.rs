@@ -118,7 +118,7 @@ impl Endpoint {
         self.with(now, id, |a| {
             a.paths.get(path).ok_or(AssociationError::NoPath)?;
             a.paths[path].encapsulate(port);
-            a.moved = true;
+            a.listing.moved = true;
             Ok(())
         })
     }

@@ -55,8 +55,8 @@ impl Endpoint {
             }
             self.ready.pop_front();
             if let Some(a) = self.associations.get_mut(id) {
-                a.queued = false;
-                if a.leaving {
+                a.listing.queued = false;
+                if a.listing.leaving {
                     self.leaving.push(id);
                 }
                 self.tell(id);
@@ -69,9 +69,9 @@ impl Endpoint {
     /// Has `poll_transmit` ask the association for packets.
     pub(super) fn enqueue(&mut self, id: AssociationId) {
         if let Some(a) = self.associations.get_mut(id)
-            && !a.queued
+            && !a.listing.queued
         {
-            a.queued = true;
+            a.listing.queued = true;
             self.ready.push_back(id);
         }
     }
@@ -91,8 +91,8 @@ impl Endpoint {
     pub(super) fn schedule(&mut self, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         let Some(next) = a.next_timeout() else { return };
-        if a.registered.is_none_or(|at| next < at) {
-            if let Some(old) = a.registered.replace(next) {
+        if a.listing.registered.is_none_or(|at| next < at) {
+            if let Some(old) = a.listing.registered.replace(next) {
                 self.deadlines.remove(&(old, id));
             }
             self.deadlines.insert((next, id));
@@ -104,7 +104,7 @@ impl Endpoint {
     /// the list again when the last of it goes, so that those who are never read cost nothing.
     pub(super) fn reap(&mut self) {
         while let Some(id) = self.leaving.pop() {
-            if self.associations.get(id).is_some_and(|a| a.readable() == 0 && !a.queued) {
+            if self.associations.get(id).is_some_and(|a| a.readable() == 0 && !a.listing.queued) {
                 self.remove(id);
             }
         }
@@ -114,7 +114,7 @@ impl Endpoint {
         let Some(a) = self.associations.remove(id) else { return };
         self.account.remove(id, &a);
         // What it leaves unread counts as its source's until it is read.
-        a.claimed_by.into_iter().for_each(|address| self.claims.remove(address));
+        a.listing.claimed_by.into_iter().for_each(|address| self.claims.remove(address));
         self.stats.associations_ended += 1;
         // What it still holds is nobody's any more.
         let stats = AssociationStats {
@@ -125,7 +125,7 @@ impl Endpoint {
             ..a.stats()
         };
         self.past_stats.add(&stats);
-        if let Some(at) = a.registered {
+        if let Some(at) = a.listing.registered {
             self.deadlines.remove(&(at, id));
         }
     }

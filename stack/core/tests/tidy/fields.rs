@@ -7,7 +7,7 @@ const MAX_FIELDS: usize = 15;
 
 /// Structs that are larger, to shrink: file below `core/src/`, name, fields. Those that a user fills in or reads,
 /// settings and counters, may be as long as the list of what there is.
-const KNOWN_LARGE: [(&str, &str, usize); 1] = [("association/mod.rs", "Association", 29)];
+const KNOWN_LARGE: [(&str, &str, usize); 1] = [("association/mod.rs", "Association", 20)];
 
 /// Fields that others may name, for each room, those of what is passed between rooms included: the numbers only
 /// shrink.

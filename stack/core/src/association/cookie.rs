@@ -1,0 +1,135 @@
+//! What COOKIE ECHO and COOKIE ACK bring, and a cookie that is stale (RFC 9260 §5.1 D and E, §5.2.4 to §5.2.6).
+
+use std::net::IpAddr;
+
+use tresse_wire::VerificationTag;
+
+use super::setup::AcceptedCookie;
+use super::{Association, Control, State};
+use crate::event::CloseReason;
+use crate::path::PathId;
+use crate::time::Time;
+
+impl Association {
+    /// Queues a COOKIE ACK for `path`; the COOKIE ECHO arrived at `local`.
+    pub(super) fn send_cookie_ack(&mut self, now: Time, path: PathId, local: IpAddr) {
+        self.heard_at(now, path, local);
+        let source = self.reply_source(path, local);
+        //= RFC 9260 5.4-3
+        // §5.4: to an UNCONFIRMED address, "it MUST be bundled with a HEARTBEAT chunk": that stands next to
+        // it, whatever else waits.
+        if !self.paths[path].is_confirmed() {
+            self.send_heartbeat(now, path);
+            let last = self.outbox.iter().rposition(|(_, c)| !c.is_search());
+            if let Some(heartbeat) = last.and_then(|at| self.outbox.remove(at)) {
+                self.outbox.push_front(heartbeat);
+            }
+        }
+        self.push_control(path, Control::CookieAck(source));
+    }
+
+    /// COOKIE ACK (§5.1 E).
+    pub(super) fn on_cookie_ack(&mut self, now: Time) {
+        //= RFC 9260 5.2.5-1
+        // §5.2.5: at any state other than COOKIE-ECHOED it SHOULD be discarded.
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        if let Some(sent) = self.setup.sent_once.take() {
+            self.sample_setup(now, sent);
+        }
+        self.establish(now);
+    }
+
+    //= RFC 9260 5.2.6-1 5.2.6-2
+    /// ERROR with Stale Cookie (§5.2.6): asks once for a longer life, then gives up.
+    pub(super) fn on_stale_cookie(&mut self, now: Time) {
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        if self.setup.stale_retried {
+            self.close(CloseReason::SetupFailed);
+            return;
+        }
+        self.setup.stale_retried = true;
+        //= RFC 9260 5.2.6-3
+        // The extension SHOULD use the measured RTT and add no more than one second.
+        let rtt = now.since(self.setup.cookie_sent).as_millis();
+        self.setup.preservative_ms = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
+        self.outbox.clear();
+        self.lose_all(now);
+        self.identity.peer_tag = VerificationTag(0);
+        self.receiver = None;
+        self.send_init(now);
+    }
+
+    /// Whether the peer has brought a cookie that was made after `created`. Each life of the peer brings those
+    /// that were made in it.
+    pub(crate) fn has_newer_cookie(&self, created: Time) -> bool {
+        self.setup.brought.is_some_and(|brought| brought > created)
+    }
+
+    /// A COOKIE ECHO came late (§5.2.4, Table 12 C): the peer calls, too, and has answered our INIT. Our own
+    /// COOKIE ECHO decides. It may have been lost where it went: if the peer's came from an address that is
+    /// new to us, ours goes there, for the cookie shows that it is the peer's (§5.4 rule 2).
+    pub(crate) fn echo_cookie_to(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
+        if self.state != State::CookieEchoed || self.paths.find(source).is_some() {
+            return;
+        }
+        self.join_addresses(now, &cookie.peer.addresses);
+        if let Some(path) = self.paths.find(source).filter(|path| self.paths[*path].is_confirmed())
+        {
+            self.learn_source(path, source, local);
+            self.setup.sent_once = None;
+            self.setup.path = path;
+            self.push_control(path, Control::CookieEcho);
+        }
+    }
+
+    //= RFC 9260 5.2.4-11
+    /// A valid cookie for this association (§5.2.4, Table 12 B and D): the tags are adopted or
+    /// the same, and the peer waits for a COOKIE ACK on `path`.
+    pub(crate) fn on_matching_cookie(
+        &mut self,
+        now: Time,
+        cookie: &AcceptedCookie,
+        source: IpAddr,
+        local: IpAddr,
+    ) {
+        let in_setup = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        let mut peer = cookie.peer.clone();
+        // D: the peer that answered our INIT is the one that sent this.
+        if self.identity.peer_tag == peer.tag && !self.is_closed() {
+            self.join_addresses(now, &peer.addresses);
+            peer.addresses = self.paths.iter().map(|p| p.address.remote()).collect();
+        }
+        if in_setup {
+            self.outbox.clear();
+            self.sources.learn(local);
+            self.adopt_peer(&peer);
+            self.lose_all(now);
+            self.establish(now);
+        }
+        // B: the peer's tag MUST be updated from the cookie.
+        self.identity.peer_tag = cookie.peer.tag;
+        self.setup.brought = Some(cookie.created);
+        if self.state != State::Closed {
+            let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
+            if !in_setup {
+                // The one before was lost on that way. The peer takes it at any of its addresses, in turn.
+                let other = self.paths.alternate(self.setup.path);
+                self.setup.path = other;
+                if other != path && self.paths[other].is_confirmed() {
+                    self.push_control(other, Control::CookieAck(None));
+                }
+            }
+            self.send_cookie_ack(now, path, local);
+        }
+    }
+}
