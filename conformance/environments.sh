@@ -51,8 +51,11 @@ environment() {
     log="$scratch/${title//\//_}.log"
     while read -r test; do
         echo "== $test"
-        timeout 100 "$@" "$test" </dev/null 2>&1 || status=1
-    done <"$scratch/tests" >"$log"
+        timeout 100 "$@" "$test" </dev/null || status=1
+    done <"$scratch/tests" >"$log.out" 2>"$log"
+    # Reasons are on standard error, which is not in one file with the progress of other threads: whole
+    # lines remain whole lines.
+    cat "$log.out" >>"$log"
     if grep '^skipped:' "$log" | grep -vE "$HOW"; then
         echo "$title: a reason does not say what to do"
         status=1
