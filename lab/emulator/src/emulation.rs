@@ -187,7 +187,10 @@ impl Emulation {
             format!("link set {tap} up"),
             format!("link set bridge{path} up"),
         ];
-        self.namespace(side).ip(&lines)
+        self.namespace(side).ip(&lines)?;
+        // The guest has an Ethernet address of its own.
+        let peer = Side::BOTH[1 - side as usize];
+        self.namespace(peer).ip(&[format!("neigh flush dev link{path} nud permanent")])
     }
 
     /// Has all links begin anew, as they were described: packets are counted from 1, `changes` and
@@ -316,13 +319,20 @@ fn interface(
         Ok(device)
     });
     let device = device.map_err(Error::Tap)?;
-    let host = side as usize + 1;
+    let (host, peer) = (side as usize + 1, 2 - side as usize);
+    let ethernet = |host| format!("02:00:00:00:{path:02x}:{host:02x}");
+    // The neighbour is known from the beginning: packets that wait for the resolution of its address
+    // can be overtaken by the next one.
+    let known = format!("lladdr {} dev {name} nud permanent", ethernet(peer));
     let mut lines = vec![
+        format!("link set {name} address {}", ethernet(host)),
         format!("addr add 10.77.{path}.{host}/24 dev {name}"),
         format!("link set {name} up txqueuelen {INTERFACE_QUEUE}"),
+        format!("neigh replace 10.77.{path}.{peer} {known}"),
     ];
     if has_ipv6() {
-        lines.push(format!("addr add fd77:{path}::{host}/64 dev {name} nodad"));
+        lines.push(format!("addr add fd77:{path:x}::{host}/64 dev {name} nodad"));
+        lines.push(format!("neigh replace fd77:{path:x}::{peer} {known}"));
     }
     namespace.ip(&lines)?;
     Ok(device)
