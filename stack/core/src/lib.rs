@@ -45,7 +45,9 @@ pub use event::{
 };
 pub use ids::{LossCause, PathId, PathState};
 pub use peer_filter::PeerFilter;
-pub use profile::{Profile, ProfileError};
+pub use profile::Profile;
+#[cfg(feature = "toml")]
+pub use profile::ProfileError;
 pub use rng::Rng;
 pub use settings::PathSettings;
 pub use stats::{

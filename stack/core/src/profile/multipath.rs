@@ -4,13 +4,14 @@
 //!
 //! The defaults are CMT as draft-tuexen-tsvwg-sctp-multipath describes it.
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 use super::parameters::parameters;
 
 /// Which path a packet of new data takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Scheduler {
     /// The primary path alone, as long as it is active (RFC 9260 §6.4).
     Primary,
@@ -28,8 +29,8 @@ pub enum Scheduler {
 }
 
 /// Which path a retransmission takes (Iyengar et al. 2006 §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum RetransmissionPolicy {
     /// The same path, until it fails (RTX-SAME).
     Same,
@@ -46,8 +47,8 @@ pub enum RetransmissionPolicy {
 }
 
 /// Whether a path may use only its share of the buffers (Dreibholz et al. 2010).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BufferSplitting {
     /// It may use all.
     None,
@@ -59,8 +60,8 @@ pub enum BufferSplitting {
 
 /// What is sent again over another path when it blocks the buffers (Dreibholz et al. 2010; Sarnow
 /// 2017 §6.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ChunkRescheduling {
     /// Nothing.
     Off,

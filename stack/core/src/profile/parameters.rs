@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// A group of parameters: a struct with its defaults, strict about keys.
 macro_rules! parameters {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident : $ty:ty = $default:expr,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(default, deny_unknown_fields))]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
         impl Default for $name {
             fn default() -> Self { $name { $($field: $default,)* } }
@@ -43,8 +44,8 @@ parameters! {
 }
 
 /// When a receiver acknowledges every packet at once (Pedersen 2006 §4.3.2, §5.1.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum NoDelay {
     /// As RFC 9260 §6.2 delays them.
     Never,
@@ -55,8 +56,8 @@ pub enum NoDelay {
 }
 
 /// What a receiver promises never to discard (draft-natarajan-tsvwg-sctp-nrsack).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum NrSackMode {
     /// Nothing: SACKs are sent as RFC 9260 §3.3.4 has them.
     Off,
@@ -163,8 +164,8 @@ parameters! {
 }
 
 /// Which congestion control a path runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CongestionAlgorithm {
     /// RFC 9260 §7.2, and with other parameters RFC 2960. With concurrent transfer, every path is
     /// controlled for itself: "CMT", as aggressive on a shared bottleneck as one flow per path.
@@ -182,8 +183,8 @@ pub enum CongestionAlgorithm {
 }
 
 /// How large the first congestion window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum InitialWindow {
     /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes (RFC 9260 §7.2.1).
     Rfc9260,

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{millis, parameters};
@@ -38,8 +39,8 @@ parameters! {
 }
 
 /// What "outstanding packets" counts in packet-based Early Retransmit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum OutstandingCount {
     /// Packets neither cumulatively nor gap acknowledged, as an SCTP sender counts its flight.
     InFlight,
@@ -85,8 +86,8 @@ parameters! {
 }
 
 /// How packets in flight are counted to tell whether a stream is thin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ThinDetector {
     /// The estimate of Pedersen 2006 §4.1.2: a SACK with gap blocks stands for one packet.
     Estimate,
@@ -213,8 +214,8 @@ switch! {
 }
 
 /// How the dynamic RTO.Min computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Arithmetic {
     /// Integers and whole clock ticks, as in Listing 1.
     Integer,

@@ -13,6 +13,13 @@ fn every_built_in_profile_loads_and_round_trips() {
 }
 
 #[test]
+fn the_profiles_in_code_are_those_of_the_files() {
+    for profile in [Profile::tresse(), Profile::standard()] {
+        assert_eq!(*profile, Profile::named(&profile.name).unwrap());
+    }
+}
+
+#[test]
 fn rfc9260_is_the_default_and_follows_section_16() {
     let standard = Profile::named("rfc9260").unwrap();
     let defaults = Profile { description: standard.description.clone(), ..Profile::default() };

@@ -1,0 +1,294 @@
+//! Profiles by their names, and as TOML: the files in `profiles/`, joined and overridden.
+
+use thiserror::Error;
+
+use super::{Profile, suggestion};
+
+/// Pairs each name with its file.
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../profiles/", $name, ".toml")))),*]
+    };
+}
+/// The profiles that are built in: name and TOML text.
+const BUILT_IN: &[(&str, &str)] = &built_in![
+    // Whole senders and receivers.
+    "rfc9260",
+    "rfc2960",
+    "lksctp-2.6.15",
+    "lksctp-2.6.32",
+    "ns2",
+    "ns2-3.4",
+    "freebsd-cmt",
+    "tresse",
+    // The rows of the papers' comparisons.
+    "pedersen-original",
+    "pedersen-rto-fr",
+    "pedersen-restart",
+    "pedersen-nodelay",
+    "pedersen-fr-bundling",
+    "hurtig-standard",
+    "hurtig-early-retransmit",
+    "gonzalez-static",
+    "gonzalez-dynamic",
+    "gonzalez-dynamic-float",
+    "ladha-plain",
+    "ladha-eifel-ts",
+    "ladha-eifel-rbit",
+    "ladha-dup-tsn",
+    "ladha-combined",
+    "ladha-f-rto",
+    "sarnow-efficient",
+    "sarnow-no-fr",
+    "sarnow-rescheduling",
+    // For concurrent transfer, to be joined to any of them; of schedulers and congestion controls
+    // the last one counts.
+    "schedule-round-robin",
+    "schedule-min-rtt",
+    "schedule-ecf",
+    "schedule-blest",
+    "schedule-redundant",
+    "fast-retransmit-again",
+    "buffer-splitting",
+    "chunk-rescheduling",
+    "chunk-rescheduling-original",
+    "silent-path",
+    "queue-limit",
+    "pacing",
+    "cmt-rpv1",
+    "cmt-rpv2",
+    "lia",
+    "olia",
+    "balia",
+    "dac",
+    "nr-sack",
+    "nr-sack-all",
+    "sack-window",
+    "sack-window-pieces",
+    // Mechanisms, to be joined to any of them.
+    "early-retransmit-bytes",
+    "early-retransmit-packets",
+    "early-retransmit-switch-off",
+    "limited-transmit",
+    "thin-estimate",
+    "thin-fast-retransmit",
+    "thin-bundle-fast-retransmit",
+    "thin-bundle-new",
+    "thin-rto-min",
+    "thin-no-backoff",
+    "rto-restart",
+    "no-sack-delay",
+    "immediate-sack",
+    "dynamic-rto-min",
+    "dynamic-rto-min-float",
+    "eifel-timestamp",
+    "eifel-retransmit-bit",
+    "dup-tsn",
+    "f-rto",
+    "rack",
+    "tail-loss-probe",
+    "prompt-probe",
+    "rack-tlp",
+    "prr",
+];
+
+/// The first of the mechanisms of concurrent transfer in the list of built-in profiles.
+const FIRST_MULTIPATH: &str = "schedule-round-robin";
+/// The first of the mechanisms in the list of built-in profiles.
+const FIRST_MECHANISM: &str = "early-retransmit-bytes";
+
+/// Why a profile cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No profile of that name is built in.
+    #[error("unknown profile \"{name}\"{}; known: {}; join them with +", meant(name, known), known.join(", "))]
+    Unknown {
+        /// The name, or the part of it, that is unknown.
+        name: String,
+        /// All known names.
+        known: Vec<&'static str>,
+    },
+    /// The TOML text does not parse, or a key or value is wrong.
+    #[error("profile parameters: {0}")]
+    Toml(String),
+    /// A value is outside its range.
+    #[error("profile parameter {key} = {value} is out of range: {range}")]
+    Range {
+        /// TOML key.
+        key: &'static str,
+        /// Value found.
+        value: String,
+        /// What is allowed.
+        range: &'static str,
+    },
+}
+
+impl Profile {
+    /// Names of all built-in profiles, bases first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// Names of the built-in mechanisms: overlays that can be joined to any profile, in any number.
+    pub fn mechanisms() -> impl Iterator<Item = &'static str> {
+        Profile::names().skip_while(|name| *name != FIRST_MECHANISM)
+    }
+
+    /// Names of the built-in mechanisms of concurrent transfer: overlays that can be joined to any
+    /// profile and act where an association asks for it.
+    pub fn multipath_mechanisms() -> impl Iterator<Item = &'static str> {
+        let first = Profile::names().skip_while(|name| *name != FIRST_MULTIPATH);
+        first.take_while(|name| *name != FIRST_MECHANISM)
+    }
+
+    /// The profile called `name`: one built-in name or several joined by `+`.
+    ///
+    /// # Errors
+    /// [`ProfileError::Unknown`] lists the known names.
+    pub fn named(name: &str) -> Result<Profile, ProfileError> {
+        let mut table = toml::Table::new();
+        for part in name.split('+').map(str::trim) {
+            merge_built_in(&mut table, part)?;
+        }
+        table.insert("name".into(), name.into());
+        Profile::from_table(table)
+    }
+
+    /// This profile with the parameters in `toml` instead of its own.
+    ///
+    /// # Errors
+    /// [`ProfileError::Toml`] for text that is not TOML, unknown keys or wrong types;
+    /// [`ProfileError::Range`] for values out of range.
+    pub fn with_overrides(&self, toml: &str) -> Result<Profile, ProfileError> {
+        let overrides: toml::Table =
+            toml.parse().map_err(|e: toml::de::Error| ProfileError::Toml(one_line(&e)))?;
+        self.with_override_table(overrides)
+    }
+
+    /// As [`with_overrides`](Self::with_overrides), from TOML that is parsed already.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_override_table(&self, overrides: toml::Table) -> Result<Profile, ProfileError> {
+        let mut table =
+            toml::Table::try_from(self).map_err(|e| ProfileError::Toml(e.to_string()))?;
+        merge(&mut table, overrides);
+        Profile::from_table(table)
+    }
+
+    /// The profile as TOML, every parameter written out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).unwrap_or_default()
+    }
+
+    fn from_table(mut table: toml::Table) -> Result<Profile, ProfileError> {
+        table.remove("base");
+        let profile: Profile =
+            table.try_into().map_err(|e: toml::de::Error| ProfileError::Toml(one_line(&e)))?;
+        profile.validate()?;
+        Ok(profile)
+    }
+
+    //= RFC 9260 6.2-13 6.2-14
+    fn validate(&self) -> Result<(), ProfileError> {
+        const HOUR_MS: f64 = 3_600_000.0;
+        let range = |key, value: f64, low: f64, high: f64, range| {
+            if value >= low && value <= high {
+                Ok(())
+            } else {
+                Err(ProfileError::Range { key, value: value.to_string(), range })
+            }
+        };
+        let hour = "0 to 3600000 (one hour)";
+        range("rto.initial_ms", self.rto.initial_ms, 1.0, HOUR_MS, "1 to 3600000")?;
+        range("rto.min_ms", self.rto.min_ms, 0.0, self.rto.max_ms, "0 to rto.max_ms")?;
+        range("rto.max_ms", self.rto.max_ms, 1.0, HOUR_MS, "1 to 3600000")?;
+        range("rto.alpha", self.rto.alpha, 0.0, 1.0, "0 to 1")?;
+        range("rto.beta", self.rto.beta, 0.0, 1.0, "0 to 1")?;
+        range("rto.granularity_ms", self.rto.granularity_ms, 0.001, 1000.0, "0.001 to 1000")?;
+        range("rto.tick_ms", self.rto.tick_ms, 0.0, 1000.0, "0 to 1000")?;
+        // RFC 9260 §6.2: SACK.Delay MUST NOT be configured to be more than 500 ms.
+        range("sack.delay_ms", self.sack.delay_ms, 0.0, 500.0, "0 to 500")?;
+        range("sack.packets", f64::from(self.sack.packets), 1.0, 1000.0, "1 to 1000")?;
+        range("heartbeat.interval_ms", self.heartbeat.interval_ms, 0.0, HOUR_MS, hour)?;
+        range("limits.max_init_rto_ms", self.limits.max_init_rto_ms, 0.0, HOUR_MS, hour)?;
+        range("limits.cookie_life_ms", self.limits.cookie_life_ms, 1.0, HOUR_MS, hour)?;
+        range(
+            "limits.shutdown_guard_rto_max",
+            self.limits.shutdown_guard_rto_max,
+            0.1,
+            100.0,
+            "0.1 to 100",
+        )?;
+        range("congestion.ssthresh_floor", self.congestion.ssthresh_floor, 1.0, 100.0, "1 to 100")?;
+        range(
+            "congestion.slow_start_limit",
+            self.congestion.slow_start_limit,
+            0.1,
+            100.0,
+            "0.1 to 100",
+        )?;
+        range("t3_rtx.backoff", self.t3_rtx.backoff, 1.0, 10.0, "1 to 10")?;
+        let rttvars = "0 to 100";
+        let late = self.bundle_new.overdue_rttvar;
+        range("bundle_new.overdue_rttvar", late, 0.0, 100.0, rttvars)?;
+        let late = self.bundle_fast_retransmit.overdue_rttvar;
+        range("bundle_fast_retransmit.overdue_rttvar", late, 0.0, 100.0, rttvars)?;
+        range("thin_rto_min.min_ms", self.thin_rto_min.min_ms, 0.0, HOUR_MS, hour)?;
+        let dynamic = &self.dynamic_rto_min;
+        range("dynamic_rto_min.tick_ms", dynamic.tick_ms, 0.001, 1000.0, "0.001 to 1000")?;
+        range("dynamic_rto_min.bootstrap", dynamic.bootstrap, 0.0, 1e6, "0 to 1000000")?;
+        range("dynamic_rto_min.start_ms", dynamic.start_ms, 0.0, HOUR_MS, hour)?;
+        range("dynamic_rto_min.floor_ms", dynamic.floor_ms, 0.0, HOUR_MS, hour)?;
+        range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
+        let threshold = self.multipath.rescheduling_threshold;
+        range("multipath.rescheduling_threshold", threshold, 0.0, 1.0, "0 to 1")?;
+        range("multipath.pacing", self.multipath.pacing, 0.0, 100.0, "0 to 100")?;
+        range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
+        let probe = &self.tail_loss_probe;
+        range("tail_loss_probe.max_sack_delay_ms", probe.max_sack_delay_ms, 0.0, 500.0, "0 to 500")
+    }
+}
+
+/// What may have been meant by an unknown name, as a part of a sentence.
+fn meant(name: &str, known: &[&'static str]) -> String {
+    let nearest = suggestion::nearest(name, known);
+    nearest.map_or_else(String::new, |nearest| format!(": did you mean \"{nearest}\"?"))
+}
+
+/// The whole message, with the place it names, on one line.
+fn one_line(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "|").collect::<Vec<_>>().join(" ")
+}
+
+fn merge_built_in(table: &mut toml::Table, name: &str) -> Result<(), ProfileError> {
+    let (_, text) = BUILT_IN.iter().find(|(n, _)| *n == name).ok_or_else(|| {
+        ProfileError::Unknown { name: name.to_owned(), known: Profile::names().collect() }
+    })?;
+    let mut own: toml::Table =
+        text.parse().map_err(|e: toml::de::Error| ProfileError::Toml(one_line(&e)))?;
+    if let Some(toml::Value::String(base)) = own.remove("base") {
+        for part in base.split('+') {
+            merge_built_in(table, part)?;
+        }
+    }
+    merge(table, own);
+    Ok(())
+}
+
+fn merge(into: &mut toml::Table, from: toml::Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            // 100 and 100.0 mean the same to a person.
+            (Some(old @ toml::Value::Float(_)), toml::Value::Integer(n)) => {
+                *old = toml::Value::Float(n as f64);
+            }
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
