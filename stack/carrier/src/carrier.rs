@@ -6,11 +6,14 @@ mod tests;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 #[cfg(target_os = "linux")]
 use crate::RawCarrier;
-use crate::{CarrierStats, IcmpMessage, Incoming, Outgoing, SocketOptions, UdpCarrier};
+use crate::{
+    CarrierStats, IcmpMessage, Incoming, Outgoing, PacketSocket, Reactor, SocketOptions, UdpCarrier,
+};
 
 /// One socket of either kind.
 #[derive(Debug)]
@@ -50,10 +53,11 @@ impl Carrier {
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when there is no address, or when the ports differ; otherwise
     /// as [`UdpCarrier::bind`].
-    ///
-    /// # Panics
-    /// As [`UdpCarrier::bind`].
-    pub fn udp(local: &[SocketAddr], options: SocketOptions) -> io::Result<Carrier> {
+    pub fn udp(
+        local: &[SocketAddr],
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<Carrier> {
         let mut links: Vec<Link> = Vec::new();
         let mut port = 0;
         for address in local {
@@ -65,7 +69,8 @@ impl Carrier {
                 let why = "all local addresses must have the same UDP port (RFC 6951 §5.1)";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
             }
-            let carrier = UdpCarrier::bind(address, options).map_err(|e| at(address, &e))?;
+            let carrier =
+                UdpCarrier::bind(address, options, reactor).map_err(|e| at(address, &e))?;
             port = carrier.local_addr().port();
             links.push(Link::Udp(carrier));
         }
@@ -76,15 +81,16 @@ impl Carrier {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when there is no address; otherwise as [`RawCarrier::bind`].
-    ///
-    /// # Panics
-    /// As [`RawCarrier::bind`].
     #[cfg(target_os = "linux")]
-    pub fn raw(local: &[IpAddr], options: SocketOptions) -> io::Result<Carrier> {
+    pub fn raw(
+        local: &[IpAddr],
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<Carrier> {
         let links: io::Result<Vec<Link>> = local
             .iter()
             .map(|address| {
-                let carrier = RawCarrier::bind(*address, options);
+                let carrier = RawCarrier::bind(*address, options, reactor);
                 carrier.map(Link::Raw).map_err(|e| at(SocketAddr::new(*address, 0), &e))
             })
             .collect();
@@ -96,7 +102,11 @@ impl Carrier {
     /// # Errors
     /// Always [`io::ErrorKind::Unsupported`].
     #[cfg(not(target_os = "linux"))]
-    pub fn raw(_local: &[IpAddr], _options: SocketOptions) -> io::Result<Carrier> {
+    pub fn raw(
+        _local: &[IpAddr],
+        _options: SocketOptions,
+        _reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<Carrier> {
         let why = "SCTP on raw IP works on Linux only; use UDP encapsulation";
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
@@ -113,13 +123,29 @@ impl Carrier {
         self.links.get(link).map(|link| either!(link, carrier => carrier.local_addr()))
     }
 
-    /// The address of each socket, in the order given; with the UDP port, or port 0 on raw IP.
-    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+    /// Waits for packets; see [`poll_recv`](Self::poll_recv). Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// As `poll_recv`.
+    pub async fn recv(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_recv(cx, out)).await
+    }
+
+    /// Waits until everything queued was sent; see [`poll_flush`](Self::poll_flush).
+    pub async fn flush(&mut self) {
+        poll_fn(|cx| self.poll_flush(cx)).await;
+    }
+}
+
+/// A destination that no socket can reach by its address family counts as failed. Errors of single packets are counted
+/// and do not stop the others; [`poll_recv`](PacketSocket::poll_recv) fails only when a socket is of no use any more.
+/// Neighbours travel in one system call where that is possible.
+impl PacketSocket for Carrier {
+    fn local_addrs(&self) -> Vec<SocketAddr> {
         self.links.iter().map(|link| either!(link, carrier => carrier.local_addr())).collect()
     }
 
-    /// What all sockets have done so far.
-    pub fn stats(&self) -> CarrierStats {
+    fn stats(&self) -> CarrierStats {
         let mut sum = CarrierStats { send_failed: self.homeless, ..CarrierStats::default() };
         for link in &self.links {
             sum.add(&either!(link, carrier => carrier.stats()));
@@ -127,18 +153,13 @@ impl Carrier {
         sum
     }
 
-    /// Remembers the interface through which a link-local IPv6 peer is reached.
-    pub fn learn_zone(&mut self, peer: SocketAddr) {
+    fn learn_zone(&mut self, peer: SocketAddr) {
         for link in &mut self.links {
             either!(link, carrier => carrier.learn_zone(peer));
         }
     }
 
-    /// Appends the packets that have arrived to `out` and gives their number, at least 1.
-    ///
-    /// # Errors
-    /// Only those after which a socket is of no use.
-    pub fn poll_recv(
+    fn poll_recv(
         &mut self,
         cx: &mut Context<'_>,
         out: &mut Vec<Incoming>,
@@ -155,40 +176,24 @@ impl Carrier {
         }
     }
 
-    /// Waits for packets; see [`poll_recv`](Self::poll_recv). Dropping the future loses nothing.
-    ///
-    /// # Errors
-    /// As `poll_recv`.
-    pub async fn recv(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_recv(cx, out)).await
-    }
-
-    /// Appends the ICMP messages that have arrived.
-    pub fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
+    fn poll_icmp(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
         for link in &mut self.links {
             either!(link, carrier => carrier.poll_icmp(cx, out));
         }
     }
 
-    /// Accepts one packet for sending; [`poll_flush`](Self::poll_flush) sends it. Neighbours travel in
-    /// one system call where that is possible.
-    ///
-    /// A destination that no socket can reach by its address family counts as failed.
-    pub fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
+    fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
         match choose(|i| self.local_addr(i), to) {
             Some(i) => either!(&mut self.links[i], carrier => carrier.queue(to, packet)),
             None => self.homeless += 1,
         }
     }
 
-    /// Whether so much waits that the caller should stop queueing until a flush has succeeded.
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.links.iter().any(|link| either!(link, carrier => carrier.is_full()))
     }
 
-    /// Sends what is queued. Pending when a system's buffer is full: the rest stays queued. Errors of
-    /// single packets are counted and do not stop the others.
-    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut all = Poll::Ready(());
         for link in &mut self.links {
             if either!(link, carrier => carrier.poll_flush(cx)).is_pending() {
@@ -196,11 +201,6 @@ impl Carrier {
             }
         }
         all
-    }
-
-    /// Waits until everything queued was sent; see [`poll_flush`](Self::poll_flush).
-    pub async fn flush(&mut self) {
-        poll_fn(|cx| self.poll_flush(cx)).await;
     }
 }
 

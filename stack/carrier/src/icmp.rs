@@ -37,15 +37,14 @@ pub enum IcmpKind {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use queue::{ErrorQueue, Writable};
+pub(crate) use queue::ErrorQueue;
 
 #[cfg(target_os = "linux")]
 mod queue {
-    use std::future::Future;
     use std::io::{self, IoSliceMut};
-    use std::net::SocketAddr;
-    use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-    use std::pin::Pin;
+    use std::net::{SocketAddr, UdpSocket};
+    use std::os::fd::AsRawFd;
+    use std::sync::Arc;
     use std::task::{Context, Poll};
 
     use bytes::Bytes;
@@ -53,12 +52,10 @@ mod queue {
     use nix::sys::socket::{
         ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
     };
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
 
     use super::{IcmpKind, IcmpMessage};
     use crate::address::AddressMap;
-    use crate::sys;
+    use crate::{Interest, Reactor, Readiness};
 
     /// Bytes kept of a quoted packet: enough for an INIT (RFC 9260 §10, ICMP6).
     const QUOTED: usize = 64;
@@ -67,33 +64,20 @@ mod queue {
     const BATCH: usize = 64;
 
     /// The error queue of one socket.
+    #[derive(Debug)]
     pub(crate) struct ErrorQueue {
-        /// Waits for an error. It owns a duplicate of the socket, for the runtime tells a reader and
-        /// a writer of a descriptor nothing of errors.
-        waiting: Pin<Box<dyn Future<Output = AsyncFd<OwnedFd>> + Send>>,
+        socket: Arc<UdpSocket>,
+        /// Waits for an error of a duplicate, for a runtime may tell a reader and a writer of a descriptor
+        /// nothing of errors.
+        ready: Box<dyn Readiness>,
         encapsulated: bool,
-    }
-
-    impl std::fmt::Debug for ErrorQueue {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.debug_struct("ErrorQueue").finish_non_exhaustive()
-        }
-    }
-
-    async fn next(fd: AsyncFd<OwnedFd>) -> AsyncFd<OwnedFd> {
-        match fd.ready(Interest::ERROR).await {
-            // Cleared before the queue is read: what comes later wakes anew.
-            Ok(mut ready) => ready.clear_ready(),
-            // The runtime is going away.
-            Err(_) => std::future::pending().await,
-        }
-        fd
     }
 
     impl ErrorQueue {
         /// Asks the system to queue errors of `socket`.
         pub(crate) fn new(
-            socket: &impl AsFd,
+            socket: &Arc<UdpSocket>,
+            reactor: &dyn Reactor,
             ipv6: bool,
             encapsulated: bool,
         ) -> io::Result<ErrorQueue> {
@@ -104,17 +88,15 @@ mod queue {
             } else {
                 v4?;
             }
-            let fd = socket.as_fd().try_clone_to_owned()?;
-            let fd = sys::register(fd, Interest::ERROR)?;
-            Ok(ErrorQueue { waiting: Box::pin(next(fd)), encapsulated })
+            let ready = reactor.register(Arc::new(socket.try_clone()?), Interest::Error)?;
+            Ok(ErrorQueue { socket: Arc::clone(socket), ready, encapsulated })
         }
 
         /// Appends the messages that have arrived; pending when there are no more.
         pub(crate) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<IcmpMessage>) {
-            while let Poll::Ready(fd) = self.waiting.as_mut().poll(cx) {
-                let full = drain(&fd, self.encapsulated, out);
-                self.waiting = Box::pin(next(fd));
-                if full {
+            // Not if the runtime is going away.
+            while let Poll::Ready(Ok(())) = self.ready.poll_ready(cx) {
+                if drain(&self.socket, self.encapsulated, out) {
                     cx.waker().wake_by_ref();
                     return;
                 }
@@ -123,16 +105,19 @@ mod queue {
     }
 
     /// Reads the queue; true if there may be more.
-    fn drain(fd: &AsyncFd<OwnedFd>, encapsulated: bool, out: &mut Vec<IcmpMessage>) -> bool {
+    fn drain(socket: &UdpSocket, encapsulated: bool, out: &mut Vec<IcmpMessage>) -> bool {
         for _ in 0..BATCH {
             let mut quoted = [0; QUOTED];
             let mut slices = [IoSliceMut::new(&mut quoted)];
             let mut control =
                 nix::cmsg_space!(sock_extended_err, nix::libc::sockaddr_in6, [u64; 32]);
             let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-            let Ok(message) =
-                recvmsg::<SockaddrStorage>(fd.as_raw_fd(), &mut slices, Some(&mut control), flags)
-            else {
+            let Ok(message) = recvmsg::<SockaddrStorage>(
+                socket.as_raw_fd(),
+                &mut slices,
+                Some(&mut control),
+                flags,
+            ) else {
                 return false;
             };
             let Some(destination) = message.address.as_ref().and_then(socket_address) else {
@@ -191,33 +176,6 @@ mod queue {
                 Some((IcmpKind::Unreachable, false))
             }
             _ => None,
-        }
-    }
-
-    /// Waits until a socket has room for another packet. A duplicate is registered each time, for an
-    /// error leaves the registration of a socket writable for ever.
-    #[derive(Debug, Default)]
-    pub(crate) struct Writable {
-        waiting: Option<AsyncFd<OwnedFd>>,
-    }
-
-    impl Writable {
-        /// Ready when the caller should try again.
-        pub(crate) fn poll(
-            &mut self,
-            cx: &mut Context<'_>,
-            socket: &impl AsFd,
-        ) -> Poll<io::Result<()>> {
-            if self.waiting.is_none() {
-                let fd = socket.as_fd().try_clone_to_owned()?;
-                self.waiting = Some(sys::register(fd, Interest::WRITABLE)?);
-            }
-            let waiting = self.waiting.as_ref().expect("it was made above");
-            let ready = waiting.poll_write_ready(cx).map_ok(|_| ());
-            if ready.is_ready() {
-                self.waiting = None;
-            }
-            ready
         }
     }
 

@@ -6,6 +6,9 @@
 //! appends what has arrived, `queue` accepts packets to send and `poll_flush` hands them to the
 //! system; `poll_icmp` tells what routers and peers said of packets sent (Linux only). On raw IP
 //! `encapsulation` is empty.
+//!
+//! A [`Reactor`] tells when a socket is ready: `Tokio`, with the cargo feature of that name, or any other one. Whatever
+//! else moves packets is a [`PacketSocket`].
 
 #![deny(missing_docs)]
 
@@ -13,10 +16,14 @@ mod address;
 mod batch;
 mod carrier;
 mod icmp;
+#[cfg(feature = "tokio")]
+mod on_tokio;
 #[cfg(target_os = "linux")]
 mod raw;
+mod reactor;
 mod receive;
 mod shard;
+mod socket;
 #[cfg(target_os = "linux")]
 mod sys;
 mod udp;
@@ -28,9 +35,13 @@ use quinn_udp::{EcnCodepoint, RecvMeta};
 
 pub use carrier::Carrier;
 pub use icmp::{IcmpKind, IcmpMessage};
+#[cfg(feature = "tokio")]
+pub use on_tokio::Tokio;
 #[cfg(target_os = "linux")]
 pub use raw::{RAW_MARK, RawCarrier};
+pub use reactor::{Interest, Reactor, Readiness};
 pub use shard::Shard;
+pub use socket::PacketSocket;
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).

@@ -4,9 +4,10 @@
 mod tests;
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::task::{Context, Poll, ready};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use nix::errno::Errno;
@@ -14,15 +15,16 @@ use nix::libc;
 use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, sendmmsg};
 use quinn_udp::{RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 use crate::address::AddressMap;
 use crate::batch::{SendQueue, Target};
-use crate::icmp::{ErrorQueue, Writable};
+use crate::icmp::ErrorQueue;
+use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 use crate::sys;
-use crate::{CarrierStats, IcmpMessage, Incoming, Outgoing, SocketOptions, ecn_of, may_be_icmp};
+use crate::{
+    CarrierStats, IcmpMessage, Incoming, Outgoing, Reactor, SocketOptions, ecn_of, may_be_icmp,
+};
 
 /// The protocol number of SCTP in the IP header (RFC 9260 §15).
 const IPPROTO_SCTP: i32 = 132;
@@ -43,7 +45,9 @@ pub const RAW_MARK: u32 = 0x5453_4354;
 /// [`Outgoing::fragment`] asks for fragmentation.
 #[derive(Debug)]
 pub struct RawCarrier {
-    io: AsyncFd<OwnedFd>,
+    /// A raw socket, whatever its type says: what is done to it is the same.
+    io: Arc<UdpSocket>,
+    readable: Readable,
     state: UdpSocketState,
     local: SocketAddr,
     addresses: AddressMap,
@@ -59,11 +63,12 @@ impl RawCarrier {
     ///
     /// # Errors
     /// [`ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`, with a text that says
-    /// so; others are those of the system, such as an address that is not ours.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime with IO enabled.
-    pub fn bind(local: IpAddr, options: SocketOptions) -> io::Result<RawCarrier> {
+    /// so; others are those of the system, such as an address that is not ours, and of the reactor.
+    pub fn bind(
+        local: IpAddr,
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<RawCarrier> {
         let local = SocketAddr::new(local, 0);
         let domain = Domain::for_address(local);
         let socket =
@@ -81,16 +86,18 @@ impl RawCarrier {
         // It asks for the destination address and the ECN field of each packet, and sets DF. What it
         // asks of UDP alone a raw socket refuses, and it copes.
         let state = UdpSocketState::new((&socket).into())?;
-        let errors = ErrorQueue::new(&socket, local.is_ipv6(), false)?;
+        let io = Arc::new(UdpSocket::from(socket));
+        let errors = ErrorQueue::new(&io, &**reactor, local.is_ipv6(), false)?;
         Ok(RawCarrier {
-            io: sys::register(socket.into(), Interest::READABLE)?,
+            readable: Readable::new(&**reactor, &io)?,
+            io,
             state,
             local,
             addresses: AddressMap::new(local),
             received: ReceiveBuffers::default(),
             queue: SendQueue::default(),
             errors,
-            writable: Writable::default(),
+            writable: Writable::new(Arc::clone(reactor)),
             stats: CarrierStats::default(),
         })
     }
@@ -126,11 +133,9 @@ impl RawCarrier {
         cx: &mut Context<'_>,
         out: &mut Vec<Incoming>,
     ) -> Poll<io::Result<usize>> {
-        let RawCarrier { io, state, local, addresses, received, stats, .. } = self;
+        let RawCarrier { io, readable, state, local, addresses, received, stats, .. } = self;
         let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
-            let mut ready = ready!(io.poll_read_ready(cx))?;
-            let result = ready.try_io(|io| state.recv(io.get_ref().into(), buffers, metas));
-            Poll::Ready(result.unwrap_or_else(|_| Err(ErrorKind::WouldBlock.into())))
+            readable.poll(cx, || state.recv((&**io).into(), buffers, metas))
         };
         received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
             take(meta, buffer, local.ip(), addresses, stats, out);
@@ -170,7 +175,7 @@ impl RawCarrier {
                 cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
                 return Poll::Pending;
             }
-            match self.writable.poll(cx, self.io.get_ref()) {
+            match self.writable.poll(cx, &self.io) {
                 Poll::Ready(Ok(())) => {}
                 // No descriptor is left, or the runtime is going away; packets may be lost at any
                 // time.
@@ -200,11 +205,11 @@ impl RawCarrier {
             // Only this packet: the socket has the setting, not the packet.
             slices.truncate(1);
             destinations.truncate(1);
-            let _ = sys::allow_fragmentation(self.io.get_ref(), self.local.is_ipv6(), true);
+            let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), true);
         }
         let result = self.send_now(&target, &slices, &destinations);
         if target.fragment {
-            let _ = sys::allow_fragmentation(self.io.get_ref(), self.local.is_ipv6(), false);
+            let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), false);
         }
         match result {
             Ok(bytes) => {
@@ -251,7 +256,7 @@ impl RawCarrier {
         };
         let send = || {
             let mut headers = MultiHeaders::preallocate(slices.len(), Some(space.clone()));
-            let fd = self.io.get_ref().as_raw_fd();
+            let fd = self.io.as_raw_fd();
             let sent =
                 sendmmsg(fd, &mut headers, slices, destinations, controls, MsgFlags::empty())?;
             Ok(sent.map(|message| message.bytes).collect())

@@ -1,10 +1,16 @@
-//! The two things that no well-kept crate does without `unsafe`.
+//! The few things that no well-kept crate does without `unsafe`.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+#[cfg(feature = "tokio")]
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd};
+#[cfg(feature = "tokio")]
+use std::sync::Arc;
 
 use nix::libc;
+#[cfg(feature = "tokio")]
 use tokio::io::Interest;
+#[cfg(feature = "tokio")]
 use tokio::io::unix::AsyncFd;
 
 /// Registers a descriptor with the current runtime.
@@ -14,11 +20,15 @@ use tokio::io::unix::AsyncFd;
 ///
 /// # Panics
 /// Outside of a tokio runtime with IO enabled.
+#[cfg(feature = "tokio")]
 #[allow(unsafe_code)]
-pub(crate) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is open and remains the same descriptor until it is dropped, and the
-    // `AsyncFd` owns it.
-    Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
+pub(crate) fn register(
+    socket: Arc<UdpSocket>,
+    interest: Interest,
+) -> io::Result<AsyncFd<Arc<UdpSocket>>> {
+    // SAFETY: a socket is open and remains the same descriptor until it is dropped, and the
+    // `AsyncFd` owns a share of it.
+    Ok(unsafe { AsyncFd::register_with_interest(socket, interest) }?)
 }
 
 /// Lets IP fragment what the socket sends from now on, without DF (RFC 9260 §6.9), or forbids it.

@@ -5,26 +5,26 @@ mod tests;
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
-use std::task::{Context, Poll, ready};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::Interest;
-use tokio::net::UdpSocket;
 
 use crate::address::AddressMap;
 use crate::batch::{SendQueue, Target};
 #[cfg(target_os = "linux")]
-use crate::icmp::{ErrorQueue, Writable};
+use crate::icmp::ErrorQueue;
 #[cfg(target_os = "linux")]
 use crate::may_be_icmp;
+use crate::reactor::{Readable, Writable};
 use crate::receive::{Buffers, ReceiveBuffers};
 #[cfg(target_os = "linux")]
 use crate::sys;
 use crate::{
-    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, Outgoing, SocketOptions, ecn_of,
+    CarrierStats, DEFAULT_UDP_PORT, IcmpMessage, Incoming, Outgoing, Reactor, SocketOptions, ecn_of,
 };
 
 /// A UDP socket that carries SCTP packets, many per system call where the kernel can.
@@ -37,7 +37,8 @@ use crate::{
 /// counted and lost, never fragmented.
 #[derive(Debug)]
 pub struct UdpCarrier {
-    io: UdpSocket,
+    io: Arc<UdpSocket>,
+    readable: Readable,
     state: UdpSocketState,
     local: SocketAddr,
     addresses: AddressMap,
@@ -51,7 +52,6 @@ pub struct UdpCarrier {
     singly: usize,
     #[cfg(target_os = "linux")]
     errors: ErrorQueue,
-    #[cfg(target_os = "linux")]
     writable: Writable,
     stats: CarrierStats,
 }
@@ -60,11 +60,12 @@ impl UdpCarrier {
     /// Binds a socket. Port 0 lets the system choose; [`DEFAULT_UDP_PORT`] is the registered one.
     ///
     /// # Errors
-    /// Those of the system, such as an address in use.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime with IO enabled.
-    pub fn bind(local: SocketAddr, options: SocketOptions) -> io::Result<UdpCarrier> {
+    /// Those of the system, such as an address in use, and of the reactor.
+    pub fn bind(
+        local: SocketAddr,
+        options: SocketOptions,
+        reactor: &Arc<dyn Reactor>,
+    ) -> io::Result<UdpCarrier> {
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
         if local.is_ipv6() {
             // The wildcard of IPv6 also serves IPv4; systems differ in the default.
@@ -74,7 +75,7 @@ impl UdpCarrier {
         if let Some(shard) = options.shard {
             if shard.index == 0 && local.port() != 0 {
                 // Sharing would hide that another program has the port.
-                drop(UdpCarrier::bind(local, SocketOptions { shard: None, ..options })?);
+                drop(UdpCarrier::bind(local, SocketOptions { shard: None, ..options }, reactor)?);
             }
             shard.share(&socket)?;
         }
@@ -85,12 +86,13 @@ impl UdpCarrier {
         // Best effort: with small buffers everything works, with more loss.
         let _ = socket.set_recv_buffer_size(options.receive_buffer);
         let _ = socket.set_send_buffer_size(options.send_buffer);
-        let io = UdpSocket::from_std(socket.into())?;
-        let state = UdpSocketState::new((&io).into())?;
+        let io = Arc::new(UdpSocket::from(socket));
+        let state = UdpSocketState::new((&*io).into())?;
         let local = io.local_addr()?;
         #[cfg(target_os = "linux")]
-        let errors = ErrorQueue::new(&io, local.is_ipv6(), true)?;
+        let errors = ErrorQueue::new(&io, &**reactor, local.is_ipv6(), true)?;
         Ok(UdpCarrier {
+            readable: Readable::new(&**reactor, &io)?,
             io,
             state,
             local,
@@ -101,8 +103,7 @@ impl UdpCarrier {
             singly: 0,
             #[cfg(target_os = "linux")]
             errors,
-            #[cfg(target_os = "linux")]
-            writable: Writable::default(),
+            writable: Writable::new(Arc::clone(reactor)),
             stats: CarrierStats::default(),
         })
     }
@@ -132,12 +133,9 @@ impl UdpCarrier {
         cx: &mut Context<'_>,
         out: &mut Vec<Incoming>,
     ) -> Poll<io::Result<usize>> {
-        let UdpCarrier { io, state, local, addresses, received, stats, .. } = self;
+        let UdpCarrier { io, readable, state, local, addresses, received, stats, .. } = self;
         let recv = |cx: &mut Context<'_>, (buffers, metas): Buffers<'_, '_>| {
-            ready!(io.poll_recv_ready(cx))?;
-            let socket = &*io;
-            let receive = || state.recv(socket.into(), buffers, metas);
-            Poll::Ready(io.try_io(Interest::READABLE, receive))
+            readable.poll(cx, || state.recv((&**io).into(), buffers, metas))
         };
         received.poll(cx, out, stats, recv, |meta, buffer, stats, out| {
             split(meta, buffer, *local, addresses, stats, out);
@@ -194,7 +192,7 @@ impl UdpCarrier {
                 cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
                 return Poll::Pending;
             }
-            match self.poll_writable(cx) {
+            match self.writable.poll(cx, &self.io) {
                 Poll::Ready(Ok(())) => {}
                 // No descriptor is left, or the runtime is going away; datagrams may be lost at any
                 // time.
@@ -206,16 +204,6 @@ impl UdpCarrier {
             }
         }
         Poll::Ready(())
-    }
-
-    #[cfg(target_os = "linux")]
-    fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.writable.poll(cx, &self.io)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io.poll_send_ready(cx)
     }
 
     /// Appends the ICMP messages that have arrived.
@@ -305,22 +293,22 @@ impl UdpCarrier {
         let Target { fragment, interface, .. } = *target;
         // The socket has these settings, not the datagram.
         if fragment {
-            let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), true);
+            let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), true);
         }
         if interface != 0 {
-            let _ = sys::leave_by(&self.io, interface);
+            let _ = sys::leave_by(&*self.io, interface);
         }
-        let mut result = self.state.try_send((&self.io).into(), transmit);
+        let mut result = self.state.try_send((&*self.io).into(), transmit);
         // An ICMP message makes one call fail, whatever is in it: that datagram was not sent.
         let icmp = |e: &io::Error| may_be_icmp(e.raw_os_error().unwrap_or(0));
         if result.as_ref().is_err_and(icmp) {
-            result = self.state.try_send((&self.io).into(), transmit);
+            result = self.state.try_send((&*self.io).into(), transmit);
         }
         if interface != 0 {
-            let _ = sys::leave_by(&self.io, 0);
+            let _ = sys::leave_by(&*self.io, 0);
         }
         if fragment {
-            let _ = sys::allow_fragmentation(&self.io, self.local.is_ipv6(), false);
+            let _ = sys::allow_fragmentation(&*self.io, self.local.is_ipv6(), false);
         }
         result
     }
@@ -328,14 +316,14 @@ impl UdpCarrier {
     /// One system call.
     #[cfg(not(target_os = "linux"))]
     fn send_now(&self, transmit: &Transmit<'_>, _target: &Target) -> io::Result<()> {
-        self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), transmit))
+        self.state.try_send((&*self.io).into(), transmit)
     }
 
     /// One bad destination must not cost all others their segmentation: a datagram that fails
     /// alone proves that segmentation was not the reason.
     fn restore_segmentation(&mut self) {
         self.segmentation_in_doubt = false;
-        if let Ok(state) = UdpSocketState::new((&self.io).into()) {
+        if let Ok(state) = UdpSocketState::new((&*self.io).into()) {
             self.state = state;
         }
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use tokio::task::coop::consume_budget;
 use tresse_core::{
     AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathStats,
     ReceivedMessage, SendOptions, Time,
@@ -102,7 +101,7 @@ impl Association {
         options: SendOptions,
     ) -> Result<(), SendError> {
         // A sender that never waits would keep the driver from running on the same thread.
-        consume_budget().await;
+        yield_if_long().await;
         let (stream, mut data) = (stream.into(), data.into());
         wait(&self.inner.signals.writable, || match self.offer(stream, &mut data, options) {
             Err(SendError::WouldBlock) => None,
@@ -168,7 +167,7 @@ impl Association {
     /// Waits for the next message of any stream; `None` when the association has ended and all
     /// messages have been read. [`closed`](Self::closed) then tells how it ended.
     pub async fn recv(&self) -> Option<ReceivedMessage> {
-        consume_budget().await;
+        yield_if_long().await;
         wait(&self.inner.signals.readable, || match self.take() {
             Ok(None) => None,
             Ok(message) => Some(message),
@@ -355,4 +354,11 @@ impl State {
     fn last_stats(&self, id: AssociationId) -> Option<&(AssociationStats, Vec<PathStats>)> {
         self.slots.get(id)?.last_stats.as_ref()
     }
+}
+
+/// Lets other tasks of the thread run if this one has had its turn for long. Other runtimes than tokio have no such
+/// account.
+async fn yield_if_long() {
+    #[cfg(feature = "tokio")]
+    tokio::task::coop::consume_budget().await;
 }

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use tresse_carrier::{DEFAULT_UDP_PORT, Ecn, SocketOptions};
 use tresse_core::{AssociationId, EndpointConfig, Event, Time, TraceEvent};
 
 use crate::metrics::AssociationMetrics;
+use crate::runtime::{Reactor, Runtime};
 
 /// How packets travel, and from which local addresses.
 ///
@@ -32,16 +34,16 @@ pub enum Carrier {
 
 impl Carrier {
     /// Opens the sockets.
-    pub(crate) fn open(&self, options: SocketOptions) -> io::Result<tresse_carrier::Carrier> {
+    pub(crate) fn open(
+        &self,
+        options: SocketOptions,
+        runtime: &Arc<dyn Runtime>,
+    ) -> io::Result<tresse_carrier::Carrier> {
+        let reactor: Arc<dyn Reactor> = Arc::clone(runtime) as _;
         match self {
-            Carrier::Udp { local } => tresse_carrier::Carrier::udp(local, options),
-            Carrier::RawIp { local } => tresse_carrier::Carrier::raw(local, options),
+            Carrier::Udp { local } => tresse_carrier::Carrier::udp(local, options, &reactor),
+            Carrier::RawIp { local } => tresse_carrier::Carrier::raw(local, options, &reactor),
         }
-    }
-
-    /// Whether packets travel in UDP datagrams.
-    pub(crate) fn is_encapsulated(&self) -> bool {
-        matches!(self, Carrier::Udp { .. })
     }
 
     /// The addresses that the endpoint is bound to; none for a wildcard.

@@ -8,12 +8,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::time::{Sleep, sleep_until};
-use tresse_carrier::{Carrier, Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing};
+use tresse_carrier::{Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing, PacketSocket};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
 use crate::host;
+use crate::runtime::{Runtime, Timer};
 use crate::shared::{Shared, State, Told};
 use crate::team::Mail;
 
@@ -32,7 +32,7 @@ const MAX_SOURCES: usize = 1024;
 /// is an error only if the socket failed.
 pub struct Driver {
     shared: Arc<Shared>,
-    carrier: Carrier,
+    carrier: Box<dyn PacketSocket>,
     observer: Option<Watch>,
     received: Vec<Incoming>,
     icmp: Vec<IcmpMessage>,
@@ -46,8 +46,8 @@ pub struct Driver {
     packet: Vec<u8>,
     /// When to look at the addresses of the host again.
     look_at: Time,
-    sleep: Pin<Box<Sleep>>,
-    /// When `sleep` fires, if it is armed. Never later than the core's deadline; often earlier,
+    timer: Pin<Box<dyn Timer>>,
+    /// When `timer` fires, if it is armed. Never later than the core's deadline; often earlier,
     /// because deadlines mostly move away and re-arming for each packet would cost more.
     armed: Option<Time>,
 }
@@ -79,12 +79,12 @@ impl std::fmt::Debug for Driver {
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        carrier: Carrier,
+        carrier: Box<dyn PacketSocket>,
+        runtime: &dyn Runtime,
         observer: Option<Box<dyn Observer>>,
     ) -> Driver {
         let parts = shared.member.as_ref().map_or(0, |member| member.count);
         let outbox = std::iter::repeat_with(Mail::default).take(parts).collect();
-        let sleep = Box::pin(sleep_until(shared.clock.instant(Time::ZERO).into()));
         Driver {
             shared,
             carrier,
@@ -97,7 +97,7 @@ impl Driver {
             told: Vec::new(),
             packet: Vec::new(),
             look_at: Time::ZERO + host::INTERVAL,
-            sleep,
+            timer: runtime.timer(),
             armed: None,
         }
     }
@@ -174,7 +174,7 @@ impl Driver {
     fn handle(&mut self, state: &mut State, now: Time) {
         if self.look_at <= now {
             self.look_at = now + host::INTERVAL;
-            if let Ok(addresses) = host::addresses(&self.shared.local) {
+            if let Ok(addresses) = self.shared.host_addresses() {
                 state.core.set_host_addresses(now, &addresses);
             }
         }
@@ -259,10 +259,10 @@ impl Driver {
             return false;
         };
         if self.armed.is_none_or(|armed| deadline < armed) {
-            self.sleep.as_mut().reset(self.shared.clock.instant(deadline).into());
+            self.timer.as_mut().reset(self.shared.clock.instant(deadline));
             self.armed = Some(deadline);
         }
-        if self.sleep.as_mut().poll(cx).is_ready() {
+        if self.timer.as_mut().poll(cx).is_ready() {
             self.armed = None;
             return true;
         }

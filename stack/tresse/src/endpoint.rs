@@ -15,10 +15,12 @@ use crate::association::Association;
 use crate::config::Config;
 use crate::driver::Driver;
 use crate::error::{Closed, ConnectError};
-use crate::host;
 use crate::incoming::Incoming;
 use crate::metrics::Monitor;
 use crate::peer::Peer;
+#[cfg(feature = "tokio")]
+use crate::runtime::Tokio;
+use crate::runtime::{PacketSocket, Runtime};
 use crate::shared::{Phase, Shared, Slot, State, wait};
 use crate::team::{Mail, Membership, Part};
 
@@ -67,6 +69,7 @@ impl Endpoint {
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO and time enabled.
+    #[cfg(feature = "tokio")]
     pub fn bind(config: Config) -> io::Result<Endpoint> {
         let (endpoint, driver) = Endpoint::open(config)?;
         tokio::spawn(driver);
@@ -80,11 +83,37 @@ impl Endpoint {
     ///
     /// # Panics
     /// As `bind`.
+    #[cfg(feature = "tokio")]
     pub fn open(config: Config) -> io::Result<(Endpoint, Driver)> {
-        let mut config = config;
+        Endpoint::open_with(config, Arc::new(Tokio))
+    }
+
+    /// As [`open`](Self::open), on any runtime.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind), and those of the runtime.
+    pub fn open_with(config: Config, runtime: Arc<dyn Runtime>) -> io::Result<(Endpoint, Driver)> {
+        Endpoint::open_on(config, Ground::System(runtime))
+    }
+
+    /// As [`open_with`](Self::open_with), over `socket` instead of sockets of the system. [`Config::carrier`] and
+    /// [`Config::socket`] have no meaning then. Routes and interfaces of this host are not looked at: any peer can be
+    /// called, and our addresses are those of the socket for as long as it lasts. Of the runtime only the timer is used.
+    ///
+    /// # Errors
+    /// There is no random source; [`io::ErrorKind::InvalidInput`] if the socket has no address.
+    pub fn open_over(
+        config: Config,
+        socket: Box<dyn PacketSocket>,
+        runtime: Arc<dyn Runtime>,
+    ) -> io::Result<(Endpoint, Driver)> {
+        Endpoint::open_on(config, Ground::Given(socket, runtime))
+    }
+
+    fn open_on(mut config: Config, ground: Ground) -> io::Result<(Endpoint, Driver)> {
         Endpoint::choose_port(&mut config.sctp)?;
         let association = config.sctp.association.clone();
-        let (shared, driver) = open(config, None, None)?;
+        let (shared, driver) = open(config, ground, None, None)?;
         Ok((Endpoint::of(shared, association), driver))
     }
 
@@ -128,11 +157,11 @@ impl Endpoint {
         config: AssociationConfig,
     ) -> Result<Association, ConnectError> {
         let (peer, shared) = (peer.into(), &self.inner.shared);
-        host::check_routes(&shared.local, &peer.routable())?;
+        shared.check_routes(&peer.routable())?;
         if let Some(zone) = peer.zone() {
             self.learn_zone(zone);
         }
-        let encapsulation = shared.encapsulated.then_some(peer.udp_port);
+        let encapsulation = shared.is_encapsulated().then_some(peer.udp_port);
         let config = AssociationConfig { encapsulation, ..config };
         let association = shared.act(|state, now| {
             if let Some(why) = &state.ended {
@@ -259,20 +288,39 @@ pub(crate) struct Place {
     pub(crate) incoming: Arc<Notify>,
 }
 
+/// What an endpoint stands on.
+pub(crate) enum Ground {
+    /// Sockets of the system, as the configuration says.
+    System(Arc<dyn Runtime>),
+    /// A socket that the caller has made.
+    Given(Box<dyn PacketSocket>, Arc<dyn Runtime>),
+}
+
 /// Binds the carrier, and makes what the handles and the driver share.
 pub(crate) fn open(
     config: Config,
+    ground: Ground,
     tap: Option<mpsc::UnboundedSender<(AssociationId, Event)>>,
     place: Option<Place>,
 ) -> io::Result<(Arc<Shared>, Driver)> {
     let Config { carrier: kind, socket, mut sctp, backlog, observer } = config;
-    let carrier = kind.open(socket)?;
+    let of_system = matches!(ground, Ground::System(_));
+    let (carrier, runtime): (Box<dyn PacketSocket>, _) = match ground {
+        Ground::System(runtime) => (Box::new(kind.open(socket, &runtime)?), runtime),
+        Ground::Given(socket, runtime) => (socket, runtime),
+    };
+    let local = carrier.local_addrs();
+    if local.is_empty() {
+        let why = "an endpoint needs at least one local address";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     if sctp.local_addresses.is_empty() {
-        sctp.local_addresses = kind.offered();
+        let given = || local.iter().map(SocketAddr::ip).collect();
+        sctp.local_addresses = if of_system { kind.offered() } else { given() };
     }
     let sctp_port = sctp.local_port;
     let accepted_send_buffer = sctp.association.send_buffer;
-    let (mut core, team) = match place {
+    let (core, team) = match place {
         Some(Place { core, member, incoming }) => (core, Some((member, incoming))),
         None => {
             let mut seed = [0; 32];
@@ -280,8 +328,6 @@ pub(crate) fn open(
             (tresse_core::Endpoint::new(sctp, seed), None)
         }
     };
-    let local = carrier.local_addrs();
-    core.set_host_addresses(Time::ZERO, &host::addresses(&local).unwrap_or_default());
     let state = State {
         core,
         slots: SecondaryMap::new(),
@@ -296,7 +342,9 @@ pub(crate) fn open(
         inbox: Mail::default(),
         tap,
     };
-    let shared = Arc::new(Shared::new(state, local, kind.is_encapsulated(), sctp_port, team));
-    let driver = Driver::new(Arc::clone(&shared), carrier, observer);
+    let shared = Arc::new(Shared::new(state, local, of_system, sctp_port, team));
+    let host = shared.host_addresses().unwrap_or_default();
+    shared.lock().core.set_host_addresses(Time::ZERO, &host);
+    let driver = Driver::new(Arc::clone(&shared), carrier, &*runtime, observer);
     Ok((shared, driver))
 }

@@ -37,7 +37,8 @@
 //! There is no global state and no thread of its own. Each endpoint has one *driver*, a future
 //! that moves packets between the socket and the protocol and runs the timers.
 //! [`Endpoint::bind`] spawns it as one task on the current tokio runtime; [`Endpoint::open`]
-//! returns it, for callers who choose where it is polled.
+//! returns it, for callers who choose where it is polled; [`Endpoint::open_with`] takes another
+//! [runtime](crate::runtime), and [`Endpoint::open_over`] what moves packets instead of sockets.
 //!
 //! The protocol ([`tresse_core::Endpoint`]) stands behind one mutex per endpoint, as in quinn,
 //! rather than behind a channel of commands: a call to `send` learns at once whether the message
@@ -73,6 +74,7 @@ mod incoming;
 mod metrics;
 mod peer;
 mod raw;
+pub mod runtime;
 mod sharded;
 mod shared;
 mod team;
@@ -90,11 +92,13 @@ pub use sharded::ShardedEndpoint;
 
 pub use bytes::Bytes;
 pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
+#[cfg(feature = "toml")]
+pub use tresse_core::ProfileError;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
     AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Families, LossCause,
     Message, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig,
-    Profile, ProfileError, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time,
-    TraceEvent, WindowCause,
+    Profile, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent,
+    WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

@@ -10,10 +10,12 @@ use tresse_core::{AssociationId, Event, Time};
 
 use crate::config::Config;
 use crate::driver::Driver;
-use crate::endpoint::open;
+use crate::endpoint::{Ground, open};
 use crate::error::NoRoute;
-use crate::host;
 use crate::metrics::Monitor;
+use crate::runtime::Runtime;
+#[cfg(feature = "tokio")]
+use crate::runtime::Tokio;
 use crate::shared::Shared;
 
 /// Events of a [`RawEndpoint`], in the order in which the core told them.
@@ -51,9 +53,21 @@ impl RawEndpoint {
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO and time enabled.
+    #[cfg(feature = "tokio")]
     pub fn open(config: Config) -> io::Result<(RawEndpoint, Events, Driver)> {
+        RawEndpoint::open_with(config, Arc::new(Tokio))
+    }
+
+    /// As [`open`](Self::open), on any runtime.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_with(
+        config: Config,
+        runtime: Arc<dyn Runtime>,
+    ) -> io::Result<(RawEndpoint, Events, Driver)> {
         let (tap, events) = mpsc::unbounded_channel();
-        let (shared, driver) = open(config, Some(tap), None)?;
+        let (shared, driver) = open(config, Ground::System(runtime), Some(tap), None)?;
         Ok((RawEndpoint { shared }, events, driver))
     }
 
@@ -75,7 +89,7 @@ impl RawEndpoint {
     /// # Errors
     /// [`NoRoute`], with the error number for the first of them.
     pub fn check_routes(&self, peers: &[SocketAddr]) -> Result<(), NoRoute> {
-        host::check_routes(&self.shared.local, peers)
+        self.shared.check_routes(peers)
     }
 
     /// A view of this endpoint's figures that can be handed to others.

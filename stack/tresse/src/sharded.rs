@@ -12,10 +12,13 @@ use tresse_core::AssociationConfig;
 use crate::association::Association;
 use crate::config::{Carrier, Config};
 use crate::driver::Driver;
-use crate::endpoint::{Endpoint, Place, open};
+use crate::endpoint::{Endpoint, Ground, Place, open};
 use crate::error::ConnectError;
 use crate::incoming::Incoming;
 use crate::peer::Peer;
+use crate::runtime::Runtime;
+#[cfg(feature = "tokio")]
+use crate::runtime::Tokio;
 use crate::shared::wait;
 use crate::team::{Membership, Team};
 
@@ -74,7 +77,20 @@ impl ShardedEndpoint {
     ///
     /// # Panics
     /// As [`Endpoint::bind`].
+    #[cfg(feature = "tokio")]
     pub fn open(config: Config, shards: usize) -> io::Result<(ShardedEndpoint, Vec<Driver>)> {
+        ShardedEndpoint::open_with(config, shards, &(Arc::new(Tokio) as Arc<dyn Runtime>))
+    }
+
+    /// As [`open`](Self::open), on any runtime.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_with(
+        config: Config,
+        shards: usize,
+        runtime: &Arc<dyn Runtime>,
+    ) -> io::Result<(ShardedEndpoint, Vec<Driver>)> {
         let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
         let count = u16::try_from(shards).ok().filter(|count| (1..=1024).contains(count));
         let count = count.ok_or_else(|| invalid("an endpoint has 1 to 1024 shards"))?;
@@ -105,7 +121,8 @@ impl ShardedEndpoint {
             };
             let member = Membership { team: Arc::clone(&team), index, count: shards };
             let place = Place { core, member, incoming: Arc::clone(&incoming) };
-            let (shared, driver) = open(config, None, Some(place))?;
+            let (shared, driver) =
+                open(config, Ground::System(Arc::clone(runtime)), None, Some(place))?;
             if let Carrier::Udp { local } = &mut carrier {
                 local.clone_from(&shared.local);
             }

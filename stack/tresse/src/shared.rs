@@ -1,6 +1,7 @@
 //! What the handles of an endpoint and its driver share.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,8 @@ use tresse_core::{
 };
 
 use crate::clock::Clock;
-use crate::error::Closed;
+use crate::error::{Closed, NoRoute};
+use crate::host;
 use crate::team::{Mail, Membership, Part};
 
 /// Events kept for [`next_event`](crate::Association::next_event); a peer can cause any number.
@@ -27,8 +29,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// The address of each socket; at least one.
     pub(crate) local: Vec<SocketAddr>,
-    /// Packets travel in UDP datagrams.
-    pub(crate) encapsulated: bool,
+    /// The sockets are those of the system: its routes and interfaces say whom they reach.
+    pub(crate) of_system: bool,
     pub(crate) sctp_port: u16,
     /// Woken when an association waits to be accepted or none will come any more.
     pub(crate) incoming: Arc<Notify>,
@@ -152,7 +154,7 @@ impl Shared {
     pub(crate) fn new(
         state: State,
         local: Vec<SocketAddr>,
-        encapsulated: bool,
+        of_system: bool,
         sctp_port: u16,
         team: Option<(Membership, Arc<Notify>)>,
     ) -> Shared {
@@ -161,12 +163,31 @@ impl Shared {
             state: Mutex::new(state),
             clock: Clock::start(),
             local,
-            encapsulated,
+            of_system,
             sctp_port,
             incoming,
             member,
             idle: Notify::new(),
         }
+    }
+
+    /// Packets travel in UDP datagrams.
+    pub(crate) fn is_encapsulated(&self) -> bool {
+        self.local[0].port() != 0
+    }
+
+    /// The addresses that packets can leave from at present.
+    pub(crate) fn host_addresses(&self) -> io::Result<Vec<IpAddr>> {
+        if self.of_system {
+            host::addresses(&self.local)
+        } else {
+            Ok(self.local.iter().map(SocketAddr::ip).collect())
+        }
+    }
+
+    /// Whether a packet can leave for one of these addresses.
+    pub(crate) fn check_routes(&self, peers: &[SocketAddr]) -> Result<(), NoRoute> {
+        if self.of_system { host::check_routes(&self.local, peers) } else { Ok(()) }
     }
 
     /// The state. A panic of another holder ends the driver, which marks everything as ended, so

@@ -2,6 +2,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
+use crate::on_tokio::tokio;
 use crate::{Ecn, IcmpKind};
 
 fn to(destination: SocketAddr, source: Option<IpAddr>) -> Outgoing {
@@ -18,11 +19,11 @@ fn at_port(last: u8, port: u16) -> SocketAddr {
     (Ipv4Addr::new(127, 0, 0, last), port).into()
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn several_addresses_share_a_port_and_each_sends_from_its_own_socket() {
     let options = SocketOptions::default();
-    let mut a = Carrier::udp(&[at_port(31, 0), at_port(32, 0)], options).unwrap();
-    let mut b = Carrier::udp(&[at_port(33, 0)], options).unwrap();
+    let mut a = Carrier::udp(&[at_port(31, 0), at_port(32, 0)], options, &tokio()).unwrap();
+    let mut b = Carrier::udp(&[at_port(33, 0)], options, &tokio()).unwrap();
     let (ours, theirs) = (a.local_addrs(), b.local_addrs()[0]);
     assert_eq!(ours[0].port(), ours[1].port());
     for source in [Some(ours[1].ip()), Some(ours[0].ip()), None, Some(theirs.ip())] {
@@ -49,21 +50,25 @@ async fn several_addresses_share_a_port_and_each_sends_from_its_own_socket() {
     assert_eq!((a.stats().datagrams_sent, a.stats().datagrams_received), (4, 2));
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn addresses_that_cannot_go_together_are_refused() {
     let options = SocketOptions::default();
-    assert_eq!(Carrier::udp(&[], options).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-    let two_ports = Carrier::udp(&[at_port(34, 9100), at_port(35, 9101)], options).unwrap_err();
+    assert_eq!(
+        Carrier::udp(&[], options, &tokio()).unwrap_err().kind(),
+        io::ErrorKind::InvalidInput
+    );
+    let two_ports =
+        Carrier::udp(&[at_port(34, 9100), at_port(35, 9101)], options, &tokio()).unwrap_err();
     assert!(two_ports.to_string().contains("same UDP port"), "{two_ports}");
-    let taken = Carrier::udp(&[at_port(36, 0)], options).unwrap();
-    let again = Carrier::udp(&taken.local_addrs(), options).unwrap_err();
+    let taken = Carrier::udp(&[at_port(36, 0)], options, &tokio()).unwrap();
+    let again = Carrier::udp(&taken.local_addrs(), options, &tokio()).unwrap_err();
     assert_eq!(again.kind(), io::ErrorKind::AddrInUse);
     assert!(again.to_string().contains("127.0.0.36"), "{again}");
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_destination_without_a_socket_counts_as_failed() {
-    let mut a = Carrier::udp(&[at_port(37, 0)], SocketOptions::default()).unwrap();
+    let mut a = Carrier::udp(&[at_port(37, 0)], SocketOptions::default(), &tokio()).unwrap();
     a.queue(&to("[::1]:9899".parse().unwrap(), None), b"lost");
     a.flush().await;
     assert_eq!((a.stats().send_failed, a.stats().datagrams_sent), (1, 0));
@@ -88,11 +93,11 @@ fn the_socket_of_the_source_is_chosen_if_it_reaches_the_destination() {
 
 /// Nobody listens on the port: the peer's host says so, and quotes the packet.
 #[cfg(target_os = "linux")]
-#[tokio::test]
+#[::tokio::test]
 async fn an_icmp_message_is_told_with_the_packet_that_caused_it() {
-    let mut a = Carrier::udp(&[at_port(38, 0)], SocketOptions::default()).unwrap();
+    let mut a = Carrier::udp(&[at_port(38, 0)], SocketOptions::default(), &tokio()).unwrap();
     let closed = {
-        let b = Carrier::udp(&[at_port(39, 0)], SocketOptions::default()).unwrap();
+        let b = Carrier::udp(&[at_port(39, 0)], SocketOptions::default(), &tokio()).unwrap();
         b.local_addrs()[0]
     };
     for round in 0..3u8 {
@@ -103,7 +108,9 @@ async fn an_icmp_message_is_told_with_the_packet_that_caused_it() {
             a.poll_icmp(cx, &mut out);
             if out.is_empty() { Poll::Pending } else { Poll::Ready(()) }
         });
-        tokio::time::timeout(Duration::from_secs(5), told).await.expect("the error wakes the task");
+        ::tokio::time::timeout(Duration::from_secs(5), told)
+            .await
+            .expect("the error wakes the task");
         assert_eq!(out[0].destination, closed.ip());
         assert_eq!((out[0].encapsulation, out[0].kind), (Some(closed.port()), IcmpKind::NoSctp));
         assert_eq!(out[0].quoted.as_deref(), Some(&[round; 40][..]));

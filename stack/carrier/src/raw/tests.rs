@@ -3,11 +3,13 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use super::*;
+use crate::PacketSocket;
+use crate::on_tokio::tokio;
 use crate::{Carrier, Ecn, IcmpKind};
 
 /// A carrier, or a word on stderr that the test is skipped.
 fn carrier(local: impl Into<IpAddr>) -> Option<Carrier> {
-    match Carrier::raw(&[local.into()], SocketOptions::default()) {
+    match Carrier::raw(&[local.into()], SocketOptions::default(), &tokio()) {
         Ok(carrier) => Some(carrier),
         Err(e) if e.kind() == ErrorKind::PermissionDenied => {
             let required = std::env::var_os("TRESSE_REQUIRE_PEERS").is_some_and(|v| v == "1");
@@ -33,7 +35,7 @@ fn to(destination: impl Into<IpAddr>) -> Outgoing {
 async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<Incoming> {
     let mut out = Vec::new();
     while out.len() < n {
-        tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
+        ::tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
             .await
             .expect("packets arrive on loopback")
             .unwrap();
@@ -42,7 +44,7 @@ async fn recv_n(carrier: &mut Carrier, tag: &[u8], n: usize) -> Vec<Incoming> {
     out
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn packets_arrive_whole_with_their_addresses_and_marks() {
     let a = Ipv4Addr::new(127, 0, 0, 21);
     let (Some(mut from), Some(mut any)) = (carrier(a), carrier(Ipv4Addr::UNSPECIFIED)) else {
@@ -73,7 +75,7 @@ async fn packets_arrive_whole_with_their_addresses_and_marks() {
     assert_eq!(recv_n(&mut from, b"answer", 1).await[0].source, IpAddr::from(asked));
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn ipv6_passes_too() {
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
     if std::net::UdpSocket::bind((local, 0)).is_err() {
@@ -96,7 +98,7 @@ async fn ipv6_passes_too() {
     assert_eq!(recv_n(&mut from, b"back-6", 1).await[0].source, local);
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn errors_of_a_packet_are_counted_and_the_next_one_passes() {
     let (Some(mut a), Some(mut b)) =
         (carrier(Ipv4Addr::new(127, 0, 0, 23)), carrier(Ipv4Addr::new(127, 0, 0, 24)))
@@ -113,7 +115,7 @@ async fn errors_of_a_packet_are_counted_and_the_next_one_passes() {
     assert_eq!((a.stats().send_failed, a.stats().send_too_large), (2, 1));
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_permission_that_is_missing_is_named() {
     let denied = explain(io::Error::from_raw_os_error(libc::EPERM));
     assert_eq!(denied.kind(), ErrorKind::PermissionDenied);
@@ -124,12 +126,14 @@ async fn a_permission_that_is_missing_is_named() {
         Some(libc::EMFILE)
     );
     // An address that is not ours is named.
-    if let Err(e) = Carrier::raw(&[Ipv4Addr::new(192, 0, 2, 1).into()], SocketOptions::default()) {
+    if let Err(e) =
+        Carrier::raw(&[Ipv4Addr::new(192, 0, 2, 1).into()], SocketOptions::default(), &tokio())
+    {
         assert!(e.to_string().contains("192.0.2.1"), "{e}");
     }
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_packet_above_the_mtu_of_the_host_says_what_fits() {
     let Some(mut a) = carrier(Ipv4Addr::new(127, 0, 0, 25)) else { return };
     let destination = Ipv4Addr::new(127, 0, 0, 26);

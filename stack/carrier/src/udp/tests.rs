@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::Ecn;
+use crate::on_tokio::tokio;
 
 fn carrier(local: &str) -> UdpCarrier {
-    UdpCarrier::bind(local.parse().unwrap(), SocketOptions::default()).unwrap()
+    UdpCarrier::bind(local.parse().unwrap(), SocketOptions::default(), &tokio()).unwrap()
 }
 
 fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
@@ -22,7 +23,7 @@ fn to(carrier: &UdpCarrier, address: impl Into<IpAddr>) -> Outgoing {
 async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<Incoming> {
     let mut out = Vec::new();
     while out.len() < n {
-        tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
+        ::tokio::time::timeout(Duration::from_secs(5), carrier.recv(&mut out))
             .await
             .expect("datagrams arrive on loopback")
             .unwrap();
@@ -31,7 +32,7 @@ async fn recv_n(carrier: &mut UdpCarrier, n: usize) -> Vec<Incoming> {
 }
 
 //= RFC 6951 5.3-1 5.3-2
-#[tokio::test]
+#[::tokio::test]
 async fn packets_keep_their_bounds_order_and_addresses() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
     let sizes: Vec<usize> = (0..300).map(|n| if n % 7 == 0 { 60 } else { 1400 }).collect();
@@ -56,7 +57,7 @@ async fn packets_keep_their_bounds_order_and_addresses() {
 }
 
 //= RFC 6951 5.3-1
-#[tokio::test]
+#[::tokio::test]
 async fn answers_leave_from_the_address_that_was_asked() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("0.0.0.0:0"));
     let asked = Ipv4Addr::new(127, 0, 0, 9);
@@ -74,10 +75,10 @@ async fn answers_leave_from_the_address_that_was_asked() {
     assert_eq!(recv_n(&mut a, 1).await[0].source, IpAddr::from(asked));
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_dual_stack_socket_speaks_both_families() {
     let Ok(mut dual) =
-        UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), SocketOptions::default())
+        UdpCarrier::bind((Ipv6Addr::UNSPECIFIED, 0).into(), SocketOptions::default(), &tokio())
     else {
         let _ = writeln!(
             io::stderr(),
@@ -94,7 +95,8 @@ async fn a_dual_stack_socket_speaks_both_families() {
     dual.send(&[(back, Bytes::from_static(b"back"))]).await;
     assert_eq!(recv_n(&mut v4, 1).await[0].packet, "back");
 
-    let Ok(mut v6) = UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), SocketOptions::default())
+    let Ok(mut v6) =
+        UdpCarrier::bind((Ipv6Addr::LOCALHOST, 0).into(), SocketOptions::default(), &tokio())
     else {
         let _ = writeln!(
             io::stderr(),
@@ -109,7 +111,7 @@ async fn a_dual_stack_socket_speaks_both_families() {
 }
 
 //= RFC 6951 5.8-1
-#[tokio::test]
+#[::tokio::test]
 async fn ecn_bits_pass() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("127.0.0.1:0"));
     let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
@@ -124,7 +126,7 @@ async fn ecn_bits_pass() {
     assert_eq!(got, marks);
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn errors_of_a_datagram_are_counted_and_the_next_one_passes() {
     let (mut a, mut b) = (carrier("127.0.0.1:0"), carrier("127.0.0.1:0"));
     let good = to(&b, Ipv4Addr::LOCALHOST);
@@ -151,7 +153,7 @@ async fn errors_of_a_datagram_are_counted_and_the_next_one_passes() {
     assert_eq!((a.stats().send_too_large, a.stats().send_failed), (2, 2));
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_bad_source_address_does_not_end_segmentation() {
     let (mut a, mut b) = (carrier("0.0.0.0:0"), carrier("127.0.0.1:0"));
     let before = a.state.max_gso_segments();
@@ -165,7 +167,7 @@ async fn a_bad_source_address_does_not_end_segmentation() {
     assert_eq!(a.state.max_gso_segments(), before);
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn empty_datagrams_are_dropped() {
     let mut b = carrier("127.0.0.1:0");
     let plain = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -175,11 +177,11 @@ async fn empty_datagrams_are_dropped() {
     assert_eq!(b.stats().recv_invalid, 1);
 }
 
-#[tokio::test]
+#[::tokio::test]
 async fn a_full_socket_buffer_loses_nothing() {
     let options = SocketOptions { send_buffer: 1, receive_buffer: 16 << 20, shard: None };
-    let mut a = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
-    let mut b = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options).unwrap();
+    let mut a = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options, &tokio()).unwrap();
+    let mut b = UdpCarrier::bind("127.0.0.1:0".parse().unwrap(), options, &tokio()).unwrap();
     let goal = to(&b, Ipv4Addr::LOCALHOST);
     let mut sent = 0u32;
     let mut out = Vec::new();
