@@ -282,6 +282,13 @@ pub enum TraceEvent {
     },
 }
 
+impl TraceEvent {
+    /// A new packet left that neither cwnd nor pacing would have let go.
+    pub(crate) const fn extra_packet(path: PathId) -> TraceEvent {
+        TraceEvent::LimitedTransmit { path }
+    }
+}
+
 /// What detected a spurious retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

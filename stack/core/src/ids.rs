@@ -87,6 +87,33 @@ impl LossCause {
         LossCause::Redundant,
     ];
 
+    /// Fewer miss indications than RFC 9260 §7.2.4 asks for were enough.
+    pub(crate) const LOWERED_THRESHOLD: [LossCause; 3] = [
+        LossCause::EarlyRetransmitBytes,
+        LossCause::EarlyRetransmitPackets,
+        LossCause::ThinFastRetransmit,
+    ];
+
+    /// SACKs that reported higher TSNs declared it lost: that is also what reordering looks like.
+    pub(crate) const DECLARED_BY_SACKS: [LossCause; 5] = [
+        LossCause::FastRetransmit,
+        LossCause::EarlyRetransmitBytes,
+        LossCause::EarlyRetransmitPackets,
+        LossCause::ThinFastRetransmit,
+        LossCause::Rack,
+    ];
+
+    /// What is sent again before T3-rtx would expire, so that a SACK tells what is missing.
+    pub(crate) const PROBE: LossCause = LossCause::TailLossProbe;
+
+    /// It was sent again on little or no evidence that it is lost, to be quick if it is.
+    pub(crate) const fn is_guess(self) -> bool {
+        matches!(
+            self,
+            LossCause::Bundled | LossCause::TailLossProbe | LossCause::ThinFastRetransmit
+        )
+    }
+
     /// What declares a chunk lost for it follows its retransmissions too: it sees when one of them is lost.
     pub(crate) const fn sees_retransmissions(self) -> bool {
         matches!(self, LossCause::Rack)

@@ -67,6 +67,16 @@ tresse_counters::counters! {
 }
 
 impl AssociationStats {
+    /// A new packet left that neither cwnd nor pacing would have let go.
+    pub(crate) fn count_extra_packet(&mut self) {
+        self.limited_transmits += 1;
+    }
+
+    /// A packet left that asks for a SACK before T3-rtx expires.
+    pub(crate) fn count_probe(&mut self) {
+        self.tail_loss_probes += 1;
+    }
+
     /// Retransmitted chunks of all causes.
     pub fn retransmissions(&self) -> u64 {
         self.retransmitted_chunks.iter().sum()

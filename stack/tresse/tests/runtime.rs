@@ -110,9 +110,9 @@ fn an_endpoint_runs_on_async_io() {
         Endpoint::open_with(Config::server(local, 5001), Arc::clone(&runtime)).unwrap();
     let (client, clients) = Endpoint::open_with(Config::client(local), runtime).unwrap();
     let peer = (server.local_addr(), 5001);
-    let drivers = [servers, clients].map(|driver| drive(driver, |d| async_io::block_on(d)));
+    let drivers = [servers, clients].map(|driver| drive(driver, async_io::block_on));
     async_io::block_on(echo(client, server, peer, 200));
-    drivers.map(|driver| driver.join().unwrap());
+    drivers.into_iter().for_each(|driver| driver.join().unwrap());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_peer_that_is_not_there_is_noticed_by_timers_and_icmp_of_async_io() {
     let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let (client, driver) = Endpoint::open_with(Config::client(local), Arc::new(AsyncIo)).unwrap();
     let nobody = UdpSocket::bind(local).unwrap().local_addr().unwrap();
-    let driver = drive(driver, |d| async_io::block_on(d));
+    let driver = drive(driver, async_io::block_on);
     let mut config = tresse::AssociationConfig::default();
     let mut profile = (*config.profile).clone();
     profile.rto.initial_ms = 20.0;
@@ -228,7 +228,7 @@ impl PacketSocket for Plug {
     fn queue(&mut self, to: &Outgoing, packet: &[u8]) {
         assert_eq!(to.encapsulation, None, "port 0: no UDP");
         self.sent += 1;
-        if self.sent % 10 == 0 {
+        if self.sent.is_multiple_of(10) {
             return;
         }
         let mut outbox = self.outbox.lock().unwrap();
@@ -267,9 +267,9 @@ fn an_endpoint_runs_on_threads_over_a_socket_of_the_program() {
     let (client, clients) =
         Endpoint::open_over(config, plug(a, &to_a, &to_b), Arc::new(Threads)).unwrap();
     assert_eq!(server.local_addr(), SocketAddr::new(b, 0));
-    let drivers = [servers, clients].map(|driver| drive(driver, |d| park_on(d)));
+    let drivers = [servers, clients].map(|driver| drive(driver, park_on));
     park_on(echo(client, server, (SocketAddr::new(b, 0), 5001), 30));
-    drivers.map(|driver| driver.join().unwrap());
+    drivers.into_iter().for_each(|driver| driver.join().unwrap());
 }
 
 #[test]

@@ -78,7 +78,7 @@ async fn packets_arrive_whole_with_their_addresses_and_marks() {
 #[::tokio::test]
 async fn ipv6_passes_too() {
     let local = IpAddr::from(Ipv6Addr::LOCALHOST);
-    if std::net::UdpSocket::bind((local, 0)).is_err() {
+    if UdpSocket::bind((local, 0)).is_err() {
         let _ = writeln!(
             io::stderr(),
             "skipped: no IPv6 on this host (sysctl net.ipv6.conf.all.disable_ipv6=0)"

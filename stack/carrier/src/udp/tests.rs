@@ -170,7 +170,7 @@ async fn a_bad_source_address_does_not_end_segmentation() {
 #[::tokio::test]
 async fn empty_datagrams_are_dropped() {
     let mut b = carrier("127.0.0.1:0");
-    let plain = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let plain = UdpSocket::bind("127.0.0.1:0").unwrap();
     plain.send_to(&[], b.local_addr()).unwrap();
     plain.send_to(b"x", b.local_addr()).unwrap();
     assert_eq!(recv_n(&mut b, 1).await[0].packet, "x");

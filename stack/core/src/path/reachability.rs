@@ -27,7 +27,7 @@ pub(crate) struct Reachability {
     unreachable_at: Option<Time>,
     /// When something was last acknowledged here, or the first packet of the flight left.
     answered: Time,
-    /// It owes an answer for too long ([`silent_path`](crate::recovery::silent_path)).
+    /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
 }
 

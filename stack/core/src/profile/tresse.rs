@@ -7,8 +7,8 @@ use super::*;
 pub(super) fn profile() -> Profile {
     let mut profile = Profile {
         name: "tresse".into(),
-        description: "The project's own: what helps from all of them, one setting for every workload"
-            .into(),
+        description:
+            "The project's own: what helps from all of them, one setting for every workload".into(),
         ..Profile::default()
     };
     profile.congestion.halve_at_every_timeout = false;

@@ -206,7 +206,7 @@ impl Budget {
         let early = self.early.contains(sent.seq);
         self.early.remove(sent.seq);
         let guess = match cause {
-            LossCause::Bundled | LossCause::TailLossProbe | LossCause::ThinFastRetransmit => true,
+            cause if cause.is_guess() => true,
             LossCause::Timeout => early,
             // Not repairs.
             LossCause::Redundant | LossCause::ZeroWindowProbe | LossCause::PathFailure => return,

@@ -182,6 +182,11 @@ impl Recovery {
         worth.rttvars().map(|n| self.overdue.age(path, srtt, rttvar, n))
     }
 
+    /// What is in flight leaves a path that stops answering.
+    pub(crate) fn watches_silence(profile: &Profile) -> bool {
+        profile.multipath.silent_path
+    }
+
     /// How long a peer may delay a SACK that was not asked for (RFC 9260 §6.2).
     pub(crate) fn longest_sack_delay(profile: &Profile) -> Duration {
         profile.tail_loss_probe.max_sack_delay()

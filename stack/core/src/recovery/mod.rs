@@ -19,7 +19,7 @@ mod chunk_rescheduling;
 mod hooks;
 mod immediate_sack;
 mod loss;
-pub(crate) mod silent_path;
+mod silent_path;
 pub(crate) mod spurious;
 #[cfg(test)]
 mod tests;
@@ -48,6 +48,7 @@ use loss::fast_retransmit::FastRetransmit;
 use loss::limited_transmit::LimitedTransmit;
 use loss::rack::Rack;
 use loss::thin_fast_retransmit::ThinFastRetransmit;
+pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
 use thin_stream::ThinStream;
 use timer::dynamic_rto_min::DynamicRtoMin;

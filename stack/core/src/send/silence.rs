@@ -1,4 +1,4 @@
-//! Paths that stop answering ([`silent_path`](crate::recovery::silent_path)).
+//! Paths that stop answering, as a mechanism of recovery sees them.
 
 use smallvec::SmallVec;
 
@@ -7,7 +7,7 @@ use crate::config::AssociationConfig;
 use crate::event::LossCause;
 use crate::path::{Path, PathId, Paths};
 use crate::profile::Profile;
-use crate::recovery::silent_path::PathFacts;
+use crate::recovery::{PathFacts, Recovery};
 use crate::state::State;
 use crate::time::Time;
 
@@ -20,7 +20,7 @@ impl Sender {
         // that keeps its window closed answers, and nothing can leave over another path.
         state.may_send_data()
             && paths.are_concurrent(config)
-            && config.profile.multipath.silent_path
+            && Recovery::watches_silence(&config.profile)
             && !self.is_window_closed()
     }
 

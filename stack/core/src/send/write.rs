@@ -337,8 +337,8 @@ impl Sender {
             let beyond = self.board.flight(path) > cx.ways.window(&cx.paths[path]);
             if self.permits.has_extra() && (beyond || cx.ways.is_held_back(&cx.paths[path])) {
                 self.permits.use_extra();
-                cx.journal.stats.limited_transmits += 1;
-                cx.journal.trace(now, || TraceEvent::LimitedTransmit { path });
+                cx.journal.stats.count_extra_packet();
+                cx.journal.trace(now, || TraceEvent::extra_packet(path));
             }
         }
         if probe {

@@ -21,11 +21,7 @@ pub(in crate::recovery) struct EarlyRetransmitSwitchOff {
 
 impl EarlyRetransmitSwitchOff {
     pub(in crate::recovery) fn new() -> EarlyRetransmitSwitchOff {
-        let declared = Suspects::new(&[
-            LossCause::EarlyRetransmitBytes,
-            LossCause::EarlyRetransmitPackets,
-            LossCause::ThinFastRetransmit,
-        ]);
+        let declared = Suspects::new(&LossCause::LOWERED_THRESHOLD);
         EarlyRetransmitSwitchOff { declared, off: false }
     }
 

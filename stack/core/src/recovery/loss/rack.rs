@@ -49,15 +49,6 @@ const PERSIST: u32 = 16;
 /// Gap-acknowledged packets that prove a loss while no reordering was seen (§6.2 step 4).
 const DUP_THRESH: usize = 3;
 
-/// Causes that a reordering window too small can explain.
-const DECLARED_BY_SACKS: [LossCause; 5] = [
-    LossCause::FastRetransmit,
-    LossCause::EarlyRetransmitBytes,
-    LossCause::EarlyRetransmitPackets,
-    LossCause::ThinFastRetransmit,
-    LossCause::Rack,
-];
-
 /// Chunks `first..=last` sent at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
@@ -136,7 +127,7 @@ impl Rack {
             retransmit_bit,
             paths: SmallVec::new(),
             reordering_seen: false,
-            declared: Suspects::new(&DECLARED_BY_SACKS),
+            declared: Suspects::new(&LossCause::DECLARED_BY_SACKS),
             multiplier: 1,
             persist: 0,
             round_end: None,

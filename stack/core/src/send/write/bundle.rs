@@ -78,8 +78,8 @@ impl Sender {
             let room = left - reserved;
             self.write_copies(cx, packet, &Copies { end: seq, room, worth });
         }
-        self.write_copy(cx, packet, seq, LossCause::TailLossProbe);
-        cx.journal.stats.tail_loss_probes += 1;
+        self.write_copy(cx, packet, seq, LossCause::PROBE);
+        cx.journal.stats.count_probe();
     }
 
     /// A packet of a thin stream that waits to be sent once more over another path.
