@@ -7,22 +7,27 @@ mod balia;
 mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
+mod cubic;
 pub(crate) mod floor;
 mod lia;
 mod olia;
 mod prr;
 mod rfc9260;
 
+use std::time::Duration;
+
 use balia::Balia;
 use cmt_rpv1::CmtRpv1;
 use cmt_rpv2::CmtRpv2;
 use coupled::CoupledControl;
+use cubic::Cubic;
 use lia::Lia;
 use olia::Olia;
 pub(crate) use prr::Prr as RateReduction;
 use rfc9260::Rfc9260;
 
 use crate::profile::{CongestionAlgorithm, CongestionParameters};
+use crate::time::Time;
 
 /// What coupled controllers know of a path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,8 +75,12 @@ impl Coupled<'_> {
 }
 
 /// What a SACK means for one path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckFacts<'a> {
+    /// When it came.
+    pub(crate) now: Time,
+    /// Smoothed round-trip time, once there is one.
+    pub(crate) srtt: Option<Duration>,
     /// Bytes acknowledged for the first time on this path, with headers and padding.
     pub(crate) bytes: usize,
     /// Bytes in flight on this path before the SACK.
@@ -97,6 +106,10 @@ pub(crate) trait CongestionControl {
     fn on_idle(&mut self);
     /// Sets both from outside: the answer to a spurious loss, and rate reduction.
     fn set_window(&mut self, cwnd: usize, ssthresh: usize);
+    /// The last loss or timeout was none (RFC 4015): the window that the response gives back.
+    fn undo(&mut self, cwnd: usize, ssthresh: usize) {
+        self.set_window(cwnd, ssthresh);
+    }
     /// The path MTU has changed: the unit of growth, and the least that a window is.
     fn set_pmdcs(&mut self, pmdcs: usize);
     /// The window of a new association.
@@ -115,6 +128,7 @@ pub(crate) trait CongestionControl {
 #[derive(Debug)]
 pub(crate) enum Controller {
     Rfc9260(Rfc9260),
+    Cubic(Cubic),
     CmtRpv1(CoupledControl<CmtRpv1>),
     CmtRpv2(CoupledControl<CmtRpv2>),
     Lia(CoupledControl<Lia>),
@@ -127,6 +141,7 @@ impl Controller {
         let base = Rfc9260::new(parameters, pmdcs, ipv6);
         match parameters.algorithm {
             CongestionAlgorithm::Rfc9260 => Controller::Rfc9260(base),
+            CongestionAlgorithm::Cubic => Controller::Cubic(Cubic::new(base)),
             CongestionAlgorithm::CmtRpv1 => Controller::CmtRpv1(CoupledControl::new(base)),
             CongestionAlgorithm::CmtRpv2 => Controller::CmtRpv2(CoupledControl::new(base)),
             CongestionAlgorithm::Lia => Controller::Lia(CoupledControl::new(base)),
@@ -138,6 +153,7 @@ impl Controller {
     pub(crate) fn get(&self) -> &dyn CongestionControl {
         match self {
             Controller::Rfc9260(c) => c,
+            Controller::Cubic(c) => c,
             Controller::CmtRpv1(c) => c,
             Controller::CmtRpv2(c) => c,
             Controller::Lia(c) => c,
@@ -149,6 +165,7 @@ impl Controller {
     pub(crate) fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Controller::Rfc9260(c) => c,
+            Controller::Cubic(c) => c,
             Controller::CmtRpv1(c) => c,
             Controller::CmtRpv2(c) => c,
             Controller::Lia(c) => c,

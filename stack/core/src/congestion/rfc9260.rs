@@ -206,14 +206,7 @@ mod tests {
     }
 
     fn ack(bytes: usize, flight_before: usize) -> AckFacts<'static> {
-        AckFacts {
-            bytes,
-            flight_before,
-            cumulative_advanced: true,
-            in_fast_recovery: false,
-            all_acked: false,
-            coupled: Coupled::default(),
-        }
+        AckFacts { bytes, flight_before, cumulative_advanced: true, ..AckFacts::default() }
     }
 
     //= RFC 9260 7.2.1-1

@@ -59,6 +59,7 @@ fn happen(control: &mut dyn CongestionControl, choice: u64, coupled: Coupled<'_>
             in_fast_recovery: n == 9,
             all_acked: n == 10,
             coupled,
+            ..AckFacts::default()
         }),
     }
 }
@@ -84,9 +85,8 @@ fn after_a_loss_nothing_grows_uncoupled() {
             bytes: PMDCS,
             flight_before: usize::MAX,
             cumulative_advanced: true,
-            in_fast_recovery: false,
-            all_acked: false,
             coupled: Coupled { own: view(control, 0.1), others },
+            ..AckFacts::default()
         });
         assert_eq!(control.cwnd(), 14_680 + grown, "{algorithm:?}");
     }
@@ -174,9 +174,8 @@ fn shared_bottleneck(algorithm: CongestionAlgorithm, loss: Loss) -> f64 {
                     bytes: cwnd,
                     flight_before: cwnd,
                     cumulative_advanced: true,
-                    in_fast_recovery: false,
-                    all_acked: false,
                     coupled,
+                    ..AckFacts::default()
                 });
             }
         }

@@ -65,6 +65,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "nr-sack-all",
     "sack-window",
     "sack-window-pieces",
+    // Congestion controls for one path or several, of which the last one counts.
+    "cubic",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",
     "early-retransmit-packets",
@@ -94,6 +96,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
 
 /// The first of the mechanisms of concurrent transfer in the list of built-in profiles.
 const FIRST_MULTIPATH: &str = "schedule-round-robin";
+/// The first of the congestion controls that are not made for concurrent transfer.
+const FIRST_CONTROL: &str = "cubic";
 /// The first of the mechanisms in the list of built-in profiles.
 const FIRST_MECHANISM: &str = "early-retransmit-bytes";
 
@@ -139,6 +143,13 @@ impl Profile {
     /// profile and act where an association asks for it.
     pub fn multipath_mechanisms() -> impl Iterator<Item = &'static str> {
         let first = Profile::names().skip_while(|name| *name != FIRST_MULTIPATH);
+        first.take_while(|name| *name != FIRST_CONTROL)
+    }
+
+    /// Names of the built-in congestion controls that are not made for concurrent transfer: overlays that can be
+    /// joined to any profile, of which the last one counts.
+    pub fn congestion_controls() -> impl Iterator<Item = &'static str> {
+        let first = Profile::names().skip_while(|name| *name != FIRST_CONTROL);
         first.take_while(|name| *name != FIRST_MECHANISM)
     }
 

@@ -170,6 +170,10 @@ pub enum CongestionAlgorithm {
     /// RFC 9260 §7.2, and with other parameters RFC 2960. With concurrent transfer, every path is
     /// controlled for itself: "CMT", as aggressive on a shared bottleneck as one flow per path.
     Rfc9260,
+    /// CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, and falls to 0.7 of
+    /// itself instead of a half. Fills long fat paths in seconds, not minutes; takes what NewReno takes where that is
+    /// more.
+    Cubic,
     /// Coupled: resource pooling by slow start thresholds (draft-tuexen-tsvwg-sctp-multipath).
     CmtRpv1,
     /// Coupled: resource pooling by bandwidths (draft-tuexen-tsvwg-sctp-multipath).

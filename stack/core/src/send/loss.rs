@@ -306,7 +306,7 @@ impl Sender {
             let (initial, acked) = (control.initial_window(), outcome.newly_acked);
             let response = &profile.spurious_response;
             let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
-            control.set_window(cwnd, ssthresh);
+            control.undo(cwnd, ssthresh);
             self.trace_window(cx, cut.path, WindowCause::Undo);
         }
     }

@@ -200,7 +200,7 @@ impl Sender {
         bytes: usize,
         outcome: &AckOutcome,
     ) {
-        let (ways, profile) = (cx.ways, cx.profile());
+        let (now, ways, profile) = (cx.now, cx.ways, cx.profile());
         let flight = self.board.flight(path);
         let p = &mut cx.paths[path];
         if p.window.reduce(bytes, flight, p.mtu.max_packet()) {
@@ -211,8 +211,11 @@ impl Sender {
         let before = p.window.cwnd();
         let flight_before = p.window.flight_at_send();
         let in_fast_recovery = p.window.is_recovering();
+        let srtt = p.rtt.srtt();
         self.tell_control(cx, path, |control, coupled| {
             control.on_ack(&AckFacts {
+                now,
+                srtt,
                 bytes,
                 flight_before,
                 cumulative_advanced,

@@ -37,6 +37,7 @@ pub(super) fn draw(
         // The same holds of those for concurrent transfer.
         chosen.extend(Profile::multipath_mechanisms().filter(|_| draw.chance(0.3)));
     }
+    chosen.extend(Profile::congestion_controls().filter(|_| draw.chance(0.2)));
     while draw.chance(0.4) {
         let name = draw.pick(&names);
         if !chosen.contains(&name) {
