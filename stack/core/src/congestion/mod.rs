@@ -9,6 +9,7 @@ mod cmt_rpv2;
 mod coupled;
 mod cubic;
 pub(crate) mod floor;
+mod hystart_plus_plus;
 mod lia;
 mod olia;
 mod prr;
@@ -21,6 +22,7 @@ use cmt_rpv1::CmtRpv1;
 use cmt_rpv2::CmtRpv2;
 use coupled::CoupledControl;
 use cubic::Cubic;
+use hystart_plus_plus::{HystartPlusPlus as DelayExit, SlowStart};
 use lia::Lia;
 use olia::Olia;
 pub(crate) use prr::Prr as RateReduction;
@@ -81,6 +83,14 @@ pub(crate) struct AckFacts<'a> {
     pub(crate) now: Time,
     /// Smoothed round-trip time, once there is one.
     pub(crate) srtt: Option<Duration>,
+    /// Round trip of the chunk sent last, of those that are newly acknowledged here; `None` if it was sent twice.
+    pub(crate) rtt: Option<Duration>,
+    /// The highest sequence number newly acknowledged here.
+    pub(crate) newest: Option<u64>,
+    /// The sequence number of the next new chunk.
+    pub(crate) next: u64,
+    /// Packets are paced.
+    pub(crate) paced: bool,
     /// Bytes acknowledged for the first time on this path, with headers and padding.
     pub(crate) bytes: usize,
     /// Bytes in flight on this path before the SACK.

@@ -13,7 +13,7 @@
 //!   may hold ssthresh (RFC 5681 §3.1)
 //! - idle, once per RTO: first `ssthresh = cwnd`, then `cwnd = max(cwnd / 2, 4 PMDCS)`
 
-use super::{AckFacts, CongestionControl, Coupled};
+use super::{AckFacts, CongestionControl, Coupled, DelayExit, SlowStart};
 use crate::profile::{CongestionParameters, InitialWindow};
 
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Rfc9260 {
     partial_bytes_acked: usize,
     /// The path has decayed since it was last used.
     idle: bool,
+    /// What may end the first slow start before a loss does.
+    exit: Option<DelayExit>,
 }
 
 /// By how much a window grows, as multiples of what RFC 9260 says.
@@ -48,6 +50,7 @@ impl Rfc9260 {
             ssthresh: usize::MAX,
             partial_bytes_acked: 0,
             idle: false,
+            exit: DelayExit::asked_for(parameters),
         }
     }
 
@@ -75,9 +78,13 @@ impl Rfc9260 {
             // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
             let allowed =
                 facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
-            if used && !facts.in_fast_recovery && allowed {
-                let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
-                self.step(facts.bytes.min(limit), steps.slow_start);
+            match self.slow_start(facts) {
+                SlowStart::Done => self.ssthresh = self.cwnd,
+                SlowStart::Grow { limit, weight } => {
+                    if used && !facts.in_fast_recovery && allowed {
+                        self.step(facts.bytes.min(limit), weight * steps.slow_start);
+                    }
+                }
             }
         } else {
             //= RFC 9260 7.2.2-1 7.2.2-2 7.2.2-3
@@ -94,6 +101,18 @@ impl Rfc9260 {
         }
         if facts.all_acked {
             self.partial_bytes_acked = 0;
+        }
+    }
+
+    /// How slow start goes on: as §7.2.1 says, unless something may end the first one.
+    fn slow_start(&mut self, facts: &AckFacts<'_>) -> SlowStart {
+        let first = self.ssthresh == usize::MAX;
+        match self.exit.as_mut().filter(|_| first) {
+            Some(exit) => exit.on_ack(facts, self.pmdcs),
+            None => {
+                let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
+                SlowStart::Grow { limit, weight: 1.0 }
+            }
         }
     }
 

@@ -67,6 +67,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "sack-window-pieces",
     // Congestion controls for one path or several, of which the last one counts.
     "cubic",
+    "hystart-plus-plus",
     // Mechanisms, to be joined to any of them.
     "early-retransmit-bytes",
     "early-retransmit-packets",

@@ -209,6 +209,10 @@ parameters! {
         ssthresh_floor: f64 = 4.0,
         /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK. Default 1.
         slow_start_limit: f64 = 1.0,
+        /// The first slow start ends when the round trip grows (HyStart++, RFC 9406), before the queue overflows; its L is 8, or
+        /// none where packets are paced, whatever `slow_start_limit` says. Fewer losses at the start, and now and then
+        /// an early end where the round trip varies without a queue. Default false.
+        hystart_plus_plus: bool = false,
         /// Slow start grows only when a SACK advances the Cumulative TSN Ack Point, as RFC 2960
         /// §7.2.1 asks. Default false.
         growth_needs_cumulative_advance: bool = false,

@@ -7,7 +7,7 @@ use super::{Context, SackMarks, Sender, Work};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
-use crate::scoreboard::{AckOutcome, SackFault, Scoreboard};
+use crate::scoreboard::{AckOutcome, PathAck, SackFault, Scoreboard};
 
 /// What an acknowledgement leaves to the association.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +180,7 @@ impl Sender {
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
             if ack.chunks > 0 && !spurious {
-                self.grow_window(cx, PathId(i as u8), ack.bytes, outcome);
+                self.grow_window(cx, PathId(i as u8), ack, outcome);
             }
         }
         self.act_on_losses(cx, &mut work.decisions);
@@ -197,13 +197,13 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         path: PathId,
-        bytes: usize,
+        ack: &PathAck,
         outcome: &AckOutcome,
     ) {
         let (now, ways, profile) = (cx.now, cx.ways, cx.profile());
         let flight = self.board.flight(path);
         let p = &mut cx.paths[path];
-        if p.window.reduce(bytes, flight, p.mtu.max_packet()) {
+        if p.window.reduce(ack.bytes, flight, p.mtu.max_packet()) {
             self.trace_window(cx, path, WindowCause::RateReduction);
             return;
         }
@@ -212,11 +212,18 @@ impl Sender {
         let flight_before = p.window.flight_at_send();
         let in_fast_recovery = p.window.is_recovering();
         let srtt = p.rtt.srtt();
+        let measured = ack.latest.filter(|latest| latest.transmissions == 1);
+        let (rtt, next) = (measured.map(|latest| now.since(latest.sent)), self.board.next_seq());
+        let paced = ways.is_paced(p);
         self.tell_control(cx, path, |control, coupled| {
             control.on_ack(&AckFacts {
                 now,
                 srtt,
-                bytes,
+                rtt,
+                newest: ack.highest_newly_acked,
+                next,
+                paced,
+                bytes: ack.bytes,
                 flight_before,
                 cumulative_advanced,
                 in_fast_recovery,
