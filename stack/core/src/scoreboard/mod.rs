@@ -7,6 +7,7 @@
 //! every chunk costs O(1) over its life, however many are outstanding.
 
 mod changed;
+mod delivery_rate;
 mod kept;
 mod loss;
 mod missing;
@@ -23,6 +24,7 @@ use smallvec::SmallVec;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
 
 pub use changed::SackFault;
+pub use delivery_rate::{LossSample, RateSample};
 pub use loss::Eligibility;
 pub use missing::MissingRange;
 pub use sack::{AckOutcome, LatestAck, PathAck};
@@ -182,6 +184,7 @@ pub struct Scoreboard {
     /// acknowledged one, or the end of the SACK window.
     holes_to: u64,
     window: SackWindow,
+    rates: Option<Box<delivery_rate::DeliveryRates>>,
     /// What is in flight counts with headers and padding.
     counts_headers: bool,
 }
@@ -213,6 +216,7 @@ impl Scoreboard {
             highest_acked: base - 1,
             holes_to: base - 1,
             window: SackWindow::default(),
+            rates: None,
             counts_headers: true,
         }
     }
@@ -295,6 +299,7 @@ impl Scoreboard {
             + runs * size_of::<Range>()
             + self.edges.capacity() * size_of::<[u16; 2]>()
             + self.lost.memory()
+            + self.rates.as_ref().map_or(0, |rates| rates.memory())
             + missing
     }
 
