@@ -119,6 +119,19 @@ impl LossCause {
         matches!(self, LossCause::Rack)
     }
 
+    /// It says that the chunk did not arrive, and not that it was sent for nothing, or is better sent elsewhere.
+    pub(crate) const fn is_loss(self) -> bool {
+        !matches!(
+            self,
+            LossCause::PathFailure
+                | LossCause::ZeroWindowProbe
+                | LossCause::TailLossProbe
+                | LossCause::Bundled
+                | LossCause::Rescheduled
+                | LossCause::Redundant
+        )
+    }
+
     /// Where statistics count it: its place in [`ALL`](Self::ALL).
     pub const fn index(self) -> usize {
         self as usize

@@ -4,6 +4,7 @@
 //! it: [`Coupled`].
 
 mod balia;
+mod bbr;
 mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
@@ -18,6 +19,7 @@ mod rfc9260;
 use std::time::Duration;
 
 use balia::Balia;
+use bbr::Bbr;
 use cmt_rpv1::CmtRpv1;
 use cmt_rpv2::CmtRpv2;
 use coupled::CoupledControl;
@@ -29,6 +31,7 @@ pub(crate) use prr::Prr as RateReduction;
 use rfc9260::Rfc9260;
 
 use crate::profile::{CongestionAlgorithm, CongestionParameters};
+use crate::scoreboard::{LossSample, RateSample};
 use crate::time::Time;
 
 /// What coupled controllers know of a path.
@@ -91,6 +94,8 @@ pub(crate) struct AckFacts<'a> {
     pub(crate) next: u64,
     /// Packets are paced.
     pub(crate) paced: bool,
+    /// Delivery rate, for a controller that asks for it ([`CongestionControl::samples_rate`]).
+    pub(crate) rate: Option<RateSample>,
     /// Bytes acknowledged for the first time on this path, with headers and padding.
     pub(crate) bytes: usize,
     /// Bytes in flight on this path before the SACK.
@@ -128,6 +133,29 @@ pub(crate) trait CongestionControl {
     fn is_coupled(&self) -> bool {
         false
     }
+    /// It looks at delivery rates and single losses ([`on_lost`](Self::on_lost)).
+    fn samples_rate(&self) -> bool {
+        false
+    }
+    /// A chunk is lost. For who asks for it.
+    fn on_lost(&mut self, _lost: &LossSample) {}
+    /// The recovery that began with the last loss is over.
+    fn on_recovered(&mut self) {}
+    /// Data leaves again, after there had been nothing to send and nothing was in flight. For who samples rates.
+    fn on_restart(&mut self, _now: Time) {}
+    /// The rate at which packets are to leave, in bytes of DATA per second; `None` leaves it to the window.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+    /// Its window follows what was measured of the path, whatever is lost: nothing else moves it. Rate reduction, the
+    /// floor of ssthresh ([`floor`]), and what the path holds without a queue are for windows that a loss cuts.
+    fn is_model_based(&self) -> bool {
+        false
+    }
+    /// It holds itself back for now: what is delivered says nothing of the path.
+    fn holds_back(&self) -> bool {
+        false
+    }
     /// Bytes acknowledged since the last loss, or between the last two if those were more.
     fn between_losses(&self) -> usize {
         0
@@ -139,6 +167,8 @@ pub(crate) trait CongestionControl {
 pub(crate) enum Controller {
     Rfc9260(Rfc9260),
     Cubic(Cubic),
+    /// Boxed, as it is several times as large as the others.
+    Bbr(Box<Bbr>),
     CmtRpv1(CoupledControl<CmtRpv1>),
     CmtRpv2(CoupledControl<CmtRpv2>),
     Lia(CoupledControl<Lia>),
@@ -152,6 +182,7 @@ impl Controller {
         match parameters.algorithm {
             CongestionAlgorithm::Rfc9260 => Controller::Rfc9260(base),
             CongestionAlgorithm::Cubic => Controller::Cubic(Cubic::new(base)),
+            CongestionAlgorithm::Bbr => Controller::Bbr(Box::new(Bbr::new(base))),
             CongestionAlgorithm::CmtRpv1 => Controller::CmtRpv1(CoupledControl::new(base)),
             CongestionAlgorithm::CmtRpv2 => Controller::CmtRpv2(CoupledControl::new(base)),
             CongestionAlgorithm::Lia => Controller::Lia(CoupledControl::new(base)),
@@ -160,10 +191,16 @@ impl Controller {
         }
     }
 
+    /// Whether controllers of this kind look at delivery rates ([`CongestionControl::samples_rate`]).
+    pub(crate) fn samples_rate(parameters: &CongestionParameters) -> bool {
+        parameters.algorithm == CongestionAlgorithm::Bbr
+    }
+
     pub(crate) fn get(&self) -> &dyn CongestionControl {
         match self {
             Controller::Rfc9260(c) => c,
             Controller::Cubic(c) => c,
+            Controller::Bbr(c) => &**c,
             Controller::CmtRpv1(c) => c,
             Controller::CmtRpv2(c) => c,
             Controller::Lia(c) => c,
@@ -176,6 +213,7 @@ impl Controller {
         match self {
             Controller::Rfc9260(c) => c,
             Controller::Cubic(c) => c,
+            Controller::Bbr(c) => &mut **c,
             Controller::CmtRpv1(c) => c,
             Controller::CmtRpv2(c) => c,
             Controller::Lia(c) => c,

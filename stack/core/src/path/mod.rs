@@ -75,6 +75,7 @@ impl Path {
         let control = Controller::new(&config.profile.congestion, pmdcs, remote.is_ipv6());
         let limit = (concurrent && multipath.queue_limit_packets > 0)
             .then(|| QueueLimit::new(multipath.queue_limit_packets, pmdcs));
+        let paced = concurrent && multipath.pacing > 0.0 || control.get().pacing_rate().is_some();
         Path {
             id,
             address: Address::new(remote, local, encapsulation),
@@ -83,7 +84,7 @@ impl Path {
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
             window: Window::new(control, limit),
-            bursts: Bursts::new(concurrent && multipath.pacing > 0.0),
+            bursts: Bursts::new(paced),
             mtu,
             timed: Timed::default(),
             t3: T3::default(),
@@ -141,8 +142,18 @@ impl Path {
         self.rtt.srtt().max(pending.filter(|age| *age > self.rto()))
     }
 
+    /// Its congestion control says at which rate packets leave.
+    #[inline]
+    pub(crate) fn sets_rate(&self) -> bool {
+        self.bursts.is_paced() && self.window.control().pacing_rate().is_some()
+    }
+
     /// A packet with so many bytes of DATA left.
     pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
+        if let Some(rate) = self.window.control().pacing_rate() {
+            self.bursts.on_sent(now, bytes, rate);
+            return;
+        }
         // The first window, before anything was measured, leaves as cwnd allows.
         if let Some(srtt) = self.rtt.srtt().filter(|_| self.bursts.is_paced()) {
             let gain = if self.window.is_starting() { 2.0 * gain } else { gain };

@@ -154,6 +154,9 @@ impl Window {
         let Some(limit) = &mut self.limit else { return };
         let more = limit.on_ack(now, ack, next);
         let control = self.control.get_mut();
+        if control.is_model_based() {
+            return;
+        }
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
         if more > 0 && self.fast_recovery_exit.is_none() && self.flight_at_send >= cwnd {
             control.set_window(cwnd + more, ssthresh);
@@ -199,7 +202,7 @@ impl Window {
         limit.on_loss();
         let floor = limit.bdp().min(self.cwnd_at_loss);
         let control = self.control.get_mut();
-        if floor > control.ssthresh() {
+        if floor > control.ssthresh() && !control.is_model_based() {
             control.set_window(floor.max(control.cwnd()), floor);
         }
     }
@@ -212,7 +215,7 @@ impl Window {
     /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
         self.lowered_at = now;
-        if floor::lower(self.control.get_mut(), pmdcs) {
+        if !self.control().is_model_based() && floor::lower(self.control.get_mut(), pmdcs) {
             self.reduction = None;
         }
     }
@@ -220,12 +223,16 @@ impl Window {
     /// The same while there is no queue.
     pub(crate) fn lower_calm(&mut self, now: Time, floor: usize) {
         self.lowered_at = now;
-        floor::lower_calm(self.control.get_mut(), floor);
+        if !self.control().is_model_based() {
+            floor::lower_calm(self.control.get_mut(), floor);
+        }
     }
 
     /// The recovery is over: what the path holds is given back ([`floor`](crate::congestion::floor)).
     pub(crate) fn restore_floor(&mut self, floor: usize) {
-        floor::restore(self.control.get_mut(), floor, self.cwnd_at_loss);
+        if !self.control().is_model_based() {
+            floor::restore(self.control.get_mut(), floor, self.cwnd_at_loss);
+        }
     }
 
     /// Fast Recovery begins, until `exit` is acknowledged.
@@ -239,6 +246,7 @@ impl Window {
         let ends = self.fast_recovery_exit.is_some_and(reached);
         if ends {
             self.fast_recovery_exit = None;
+            self.control.get_mut().on_recovered();
         }
         ends
     }
@@ -250,7 +258,7 @@ impl Window {
 
     /// Fast Recovery begins: the rate is reduced from now on, if `profile` asks for that.
     pub(crate) fn begin_reduction(&mut self, profile: &Profile) {
-        if RateReduction::is_asked_for(profile) {
+        if RateReduction::is_asked_for(profile) && !self.control().is_model_based() {
             self.reduction = Some(RateReduction::new(self.flight_at_send));
         }
     }

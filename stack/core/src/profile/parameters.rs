@@ -174,6 +174,10 @@ pub enum CongestionAlgorithm {
     /// itself instead of a half. Fills long fat paths in seconds, not minutes; takes what NewReno takes where that is
     /// more.
     Cubic,
+    /// BBR version 3 (draft-ietf-ccwg-bbr): the window and the rate follow what the path delivers and its shortest round
+    /// trip, not single losses. Full use at 1 % of random loss and with short queues; packets are paced, also on a
+    /// single path. Beside flows that fill a queue it takes more than they do if the queue is short, less if it is long.
+    Bbr,
     /// Coupled: resource pooling by slow start thresholds (draft-tuexen-tsvwg-sctp-multipath).
     CmtRpv1,
     /// Coupled: resource pooling by bandwidths (draft-tuexen-tsvwg-sctp-multipath).

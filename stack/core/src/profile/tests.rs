@@ -44,7 +44,7 @@ fn the_last_of_two_congestion_controls_counts() {
     let alone = Profile::named("tresse+cmt-rpv2+rack+limited-transmit").unwrap();
     let renamed = Profile { name: name.into(), description: profile.description.clone(), ..alone };
     assert_eq!(profile, renamed);
-    for name in ["cmt-rpv1", "cmt-rpv2", "lia", "olia", "balia", "cubic"] {
+    for name in ["cmt-rpv1", "cmt-rpv2", "lia", "olia", "balia", "cubic", "bbr"] {
         let algorithm = Profile::named(name).unwrap().congestion.algorithm;
         assert!(format!("{algorithm:?}").eq_ignore_ascii_case(&name.replace('-', "")), "{name}");
     }

@@ -149,6 +149,11 @@ impl Sender {
         }
         let Some(chunk) = self.board.get(seq) else { return 0 };
         let (path, misses) = (chunk.path, chunk.misses);
+        if cause.is_loss()
+            && let Some(lost) = self.board.loss_sample(seq)
+        {
+            cx.paths[path].window.control_mut().on_lost(&lost);
+        }
         let tsn = Scoreboard::tsn(seq);
         cx.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
         cx.journal.stats.lost_chunks[cause.index()] += 1;

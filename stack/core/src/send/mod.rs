@@ -24,6 +24,7 @@ mod zero_window;
 use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
+use crate::congestion::Controller;
 use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
 use crate::journal::Journal;
@@ -103,6 +104,9 @@ impl Sender {
         let mut board = Scoreboard::new(initial_tsn);
         board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
         board.set_counts_headers(config.profile.congestion.counts_headers);
+        if Controller::samples_rate(&config.profile.congestion) {
+            board.sample_delivery_rates();
+        }
         Sender {
             queue: SendQueue::new(config.outbound_streams),
             board,

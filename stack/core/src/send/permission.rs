@@ -91,6 +91,25 @@ impl Sender {
         window && cwnd && burst && !(cx.state == State::Established && self.nagle_holds(cx))
     }
 
+    /// Nothing leaves any more: paths that could carry more say nothing of what they could carry. A peer that has no
+    /// room is as good as a path that has none (draft-ietf-ccwg-bbr-06 §4.1.1).
+    pub(super) fn note_app_limited(&mut self, cx: &Context<'_>) {
+        if !self.board.samples_delivery_rates() {
+            return;
+        }
+        let next = self.queue.next_len(self.max_payload(cx.paths));
+        let closed = next.is_some_and(|len| len > self.peer_window());
+        if closed || self.board.first_lost().is_some() {
+            return;
+        }
+        for p in cx.paths.iter().filter(|p| p.window.control().samples_rate()) {
+            let flight = self.board.flight(p.id);
+            if flight < cx.ways.window(p) && !cx.ways.is_held_back(p) {
+                self.board.note_app_limited(p.id);
+            }
+        }
+    }
+
     //= RFC 9260 6.1-9
     /// Nagle: a packet that is not full waits while data is in flight (RFC 9260 §6.1, RFC 1122
     /// §4.2.3.4), unless the application turned that off.

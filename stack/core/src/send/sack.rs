@@ -7,7 +7,7 @@ use super::{Context, SackMarks, Sender, Work};
 use crate::congestion::AckFacts;
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::PathId;
-use crate::scoreboard::{AckOutcome, PathAck, SackFault, Scoreboard};
+use crate::scoreboard::{AckOutcome, PathAck, RateSample, SackFault, Scoreboard};
 
 /// What an acknowledgement leaves to the association.
 #[derive(Clone, Copy, Debug)]
@@ -179,8 +179,13 @@ impl Sender {
         let outcome = &work.outcome;
         for (i, ack) in outcome.paths.iter().enumerate() {
             // RFC 4015 §3.4: cwnd must not be changed any further by the ack that restored it.
-            if ack.chunks > 0 && !spurious {
-                self.grow_window(cx, PathId(i as u8), ack, outcome);
+            if ack.chunks == 0 {
+                continue;
+            }
+            let path = PathId(i as u8);
+            let rate = self.board.rate_sample(now, path, ack);
+            if !spurious {
+                self.grow_window(cx, path, (ack, rate), outcome);
             }
         }
         self.act_on_losses(cx, &mut work.decisions);
@@ -197,7 +202,7 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         path: PathId,
-        ack: &PathAck,
+        (ack, rate): (&PathAck, Option<RateSample>),
         outcome: &AckOutcome,
     ) {
         let (now, ways, profile) = (cx.now, cx.ways, cx.profile());
@@ -223,6 +228,7 @@ impl Sender {
                 newest: ack.highest_newly_acked,
                 next,
                 paced,
+                rate,
                 bytes: ack.bytes,
                 flight_before,
                 cumulative_advanced,
@@ -231,7 +237,11 @@ impl Sender {
                 coupled,
             });
         });
-        if cx.paths[path].window.cwnd() != before {
+        let window = &cx.paths[path].window;
+        if window.control().holds_back() {
+            self.board.note_app_limited(path);
+        }
+        if window.cwnd() != before {
             self.trace_window(cx, path, WindowCause::Growth);
         }
     }

@@ -45,12 +45,13 @@ impl Ways for Single {
 
     fn watch_queue(&self, _now: Time, _path: &mut Path, _ack: &PathAck, _next: u64) {}
 
-    fn is_held_back(&self, _path: &Path) -> bool {
-        false
+    fn is_held_back(&self, path: &Path) -> bool {
+        path.bursts.is_held_back() && path.sets_rate()
     }
 
-    fn is_paced(&self, _path: &Path) -> bool {
-        false
+    /// One path at a time is paced by its congestion control alone.
+    fn is_paced(&self, path: &Path) -> bool {
+        path.sets_rate()
     }
 
     fn share_allows(&self, _sender: &Sender, _cx: &Context<'_>, _path: PathId) -> bool {
@@ -75,7 +76,13 @@ impl Ways for Single {
 
     fn on_new(&self, _sender: &mut Sender, _cx: &Context<'_>, _path: PathId, _seqs: &Range<u64>) {}
 
-    fn on_opportunity_over(&self, _sender: &mut Sender, _cx: &mut Context<'_>) {}
+    fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>) {
+        let waiting = !sender.queue.is_empty() || sender.board.first_lost().is_some();
+        for p in cx.paths.iter_mut().filter(|p| p.sets_rate()) {
+            let room = sender.board.flight(p.id) < p.window.cwnd();
+            p.bursts.wait(room && waiting);
+        }
+    }
 
     fn scanned(&self) -> usize {
         1

@@ -167,6 +167,7 @@ impl Sender {
     /// Nothing leaves any more: what Max.Burst left is not saved up (§6.1 D).
     pub(crate) fn end_opportunity(&mut self, cx: &mut Context<'_>) {
         cx.ways.on_opportunity_over(self, cx);
+        self.note_app_limited(cx);
         for path in cx.paths.iter_mut() {
             path.bursts.expire();
         }
@@ -386,6 +387,11 @@ impl Sender {
         if flight <= carried.bytes {
             p.reachability.owes_from(cx.now); // The first packet of a flight: no answer was owed before.
         }
+        let first_of_flight = flight <= carried.bytes;
+        if first_of_flight && self.board.is_app_limited(path) {
+            p.window.control_mut().on_restart(cx.now);
+        }
+        self.board.note_departure(cx.now, path, first_of_flight);
         p.window.on_sent(cx.now, carried.bytes, flight, waits);
         p.pace(cx.now, carried.bytes, pacing);
         let round_trip = p.rtt.round_trip();

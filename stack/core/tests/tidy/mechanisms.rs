@@ -10,19 +10,23 @@ const FOLDERS: [&str; 3] =
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 22] = [
     "asked_sack",
     "budget",
     "combined",
     "coupled",
     "cover_ack",
+    "cycle",
     "fast_retransmit",
     "floor",
     "hooks",
+    "loss_response",
     "min_rtt",
+    "model",
     "new_data",
     "overdue",
     "primary",
+    "probe_rtt",
     "redundant",
     "response",
     "rfc9260",
