@@ -18,6 +18,21 @@ use crate::time::Time;
 /// So many other sources are asked for at each error; then it is the turn of others.
 const SEARCHED: usize = 4;
 
+/// What an association may use of our addresses and of the peer's.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    /// Ours.
+    pub(super) sources: Sources,
+    /// Some of the peer have no path: we cannot reach them, or they were too many.
+    pub(super) are_omitted: bool,
+}
+
+impl Addresses {
+    pub(super) fn new(sources: Sources) -> Addresses {
+        Addresses { sources, are_omitted: false }
+    }
+}
+
 impl Sources {
     /// Those addresses of a peer that get a path. The first one, from which it sent its INIT or INIT ACK,
     /// always does.
@@ -38,19 +53,19 @@ pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) 
 impl Association {
     /// The addresses of ours that the peer knows of.
     pub(crate) fn sources(&self) -> &Sources {
-        &self.sources
+        &self.addresses.sources
     }
 
     /// Whether the peer has addresses without a path: we cannot reach them, or they were too many.
     pub(crate) fn omits_addresses(&self) -> bool {
-        self.omits_addresses
+        self.addresses.are_omitted
     }
 
     /// The peer answered during the handshake, `from` one of its addresses, at this address of ours: so it
     /// knows it. Of the path to another one of them that says nothing: it may be of the other family.
     pub(super) fn learn_source(&mut self, path: PathId, from: IpAddr, local: IpAddr) {
-        self.sources.learn(local);
-        if self.sources.knows(local) && self.paths[path].address.remote() == from {
+        self.addresses.sources.learn(local);
+        if self.addresses.sources.knows(local) && self.paths[path].address.remote() == from {
             self.paths[path].address.on_answer_at(local);
         }
     }
@@ -61,20 +76,20 @@ impl Association {
     /// RFC 9260 §5.1.2 C: "The receiver SHOULD use only these transport addresses"; §5.1.2 A: if none is
     /// listed, the source address "as the only destination transport address for this peer".
     pub(super) fn adopt_addresses(&mut self, addresses: &[IpAddr]) {
-        let usable = self.sources.usable_peers(addresses);
-        self.omits_addresses |= usable.len() < addresses.len();
-        let Association { sources, paths, config, setup, .. } = self;
+        let usable = self.addresses.sources.usable_peers(addresses);
+        self.addresses.are_omitted |= usable.len() < addresses.len();
+        let Association { addresses: Addresses { sources, .. }, paths, config, origin, .. } = self;
         let encapsulation = paths[PathId(0)].address.encapsulation();
         // What is outstanding names its path. It was sent after the first answer of the peer, which has
         // settled the addresses.
         if self.sender.outstanding() > 0 {
             return;
         }
-        let target = paths[setup.path].address.remote();
+        let target = paths[origin.path].address.remote();
         paths.become_those_to(&usable, |id, remote, others| {
             Path::new(id, remote, source_beside(sources, remote, others), encapsulation, config)
         });
-        setup.path = paths.find(target).unwrap_or_default();
+        origin.path = paths.find(target).unwrap_or_default();
         self.listing.moved = true;
         self.pin_sources();
     }
@@ -84,9 +99,9 @@ impl Association {
     /// When both ends call each other, a peer that lists none (RFC 6951 §5.7) may have called from another
     /// address than the one that we called: both are its own.
     pub(super) fn join_addresses(&mut self, now: Time, addresses: &[IpAddr]) {
-        let usable = self.sources.usable_peers(addresses);
+        let usable = self.addresses.sources.usable_peers(addresses);
         let monitored = self.is_monitored();
-        let Association { sources, paths, config, .. } = self;
+        let Association { addresses: Addresses { sources, .. }, paths, config, .. } = self;
         let before = paths.len();
         let encapsulation = paths[PathId(0)].address.encapsulation();
         let both: Vec<IpAddr> = paths.iter().map(|p| p.address.remote()).chain(usable).collect();
@@ -100,7 +115,7 @@ impl Association {
             path.heartbeat.plan(monitored.then_some(now));
             path
         });
-        self.omits_addresses |= addresses.iter().any(|a| paths.find(*a).is_none());
+        self.addresses.are_omitted |= addresses.iter().any(|a| paths.find(*a).is_none());
         self.listing.moved |= paths.len() > before;
     }
 
@@ -108,8 +123,9 @@ impl Association {
     pub(super) fn pin_sources(&mut self) {
         for i in 0..self.paths.len() {
             let address = &self.paths[PathId(i as u8)].address;
-            if address.local().is_none_or(|l| !self.sources.knows(l)) {
-                let local = source_beside(&self.sources, address.remote(), self.paths.all());
+            if address.local().is_none_or(|l| !self.addresses.sources.knows(l)) {
+                let local =
+                    source_beside(&self.addresses.sources, address.remote(), self.paths.all());
                 self.paths[PathId(i as u8)].address.begin_from(local);
             }
         }
@@ -135,7 +151,7 @@ impl Association {
 
     /// Whether the peer would know a packet from `local`, and our host can send it.
     fn may_leave_from(&self, local: IpAddr) -> bool {
-        self.sources.knows(local) && !self.sources.has_lost(local)
+        self.addresses.sources.knows(local) && !self.addresses.sources.has_lost(local)
     }
 
     /// The source of an answer on `path` to what arrived at `local`: that address, so that the peer learns
@@ -155,7 +171,7 @@ impl Association {
         let Path { address, heartbeat, .. } = p;
         let other = |l: &IpAddr| address.could_leave_from(*l) && self.may_leave_from(*l);
         let found = heartbeat.found().filter(other);
-        let next = || self.sources.next(address.remote(), address.local());
+        let next = || self.addresses.sources.next(address.remote(), address.local());
         if p.doubts_source()
             && address.is_since(sent)
             && let Some(next) = found.or_else(next)
@@ -179,7 +195,7 @@ impl Association {
         if !p.is_confirmed() || !p.settings.heartbeats {
             return;
         }
-        let mut others = self.sources.others(p.address.remote(), p.address.local());
+        let mut others = self.addresses.sources.others(p.address.remote(), p.address.local());
         others.truncate(SEARCHED);
         if others.is_empty() {
             return;
@@ -221,7 +237,7 @@ impl Association {
 
     /// The addresses of our host have changed.
     pub(crate) fn on_host_change(&mut self, now: Time, host: &Arc<Host>) {
-        self.sources.set_host(Arc::clone(host));
+        self.addresses.sources.set_host(Arc::clone(host));
         let burst = self.profile().heartbeat.max_burst.max(1);
         let apart = self.paths.iter().map(Path::rto).min().unwrap_or_default();
         let apart = apart.min(self.profile().rto.initial());
@@ -229,16 +245,16 @@ impl Association {
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
             let address = &self.paths[path].address;
-            let lost = address.local().is_some_and(|l| self.sources.has_lost(l));
+            let lost = address.local().is_some_and(|l| self.addresses.sources.has_lost(l));
             // If all are lost, it may be the first that is back.
-            let next = self.sources.next(address.remote(), address.local());
-            let next = next.filter(|l| !self.sources.has_lost(*l));
+            let next = self.addresses.sources.next(address.remote(), address.local());
+            let next = next.filter(|l| !self.addresses.sources.has_lost(*l));
             if lost && let Some(next) = next {
                 self.change_source(now, path, next);
             }
             // What works now is known soon, and not a heartbeat interval later; but not all is asked at once.
             let p = &mut self.paths[path];
-            let monitored = self.state == State::Established && p.settings.heartbeats;
+            let monitored = self.phase.state() == State::Established && p.settings.heartbeats;
             if monitored && !(p.address.is_proven() && p.usable()) && !p.heartbeat.is_awaited() {
                 let at = now + apart * (asked / burst);
                 p.heartbeat.hasten(at);

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tresse_wire::{CauseWriter, DATA_HEADER_LEN, StreamId};
 
-use super::{Association, State};
+use super::{Association, Phase, State};
 use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
@@ -22,10 +22,11 @@ impl Association {
         payload: Bytes,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        match self.state {
-            State::Closed => return Err(SendError::NoAssociation),
-            State::CookieWait | State::CookieEchoed | State::Established
-                if !self.shutdown.requested => {}
+        match &self.phase {
+            Phase::Closed(_) => return Err(SendError::NoAssociation),
+            Phase::Established(_) => {}
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..)
+                if !opening.to_be_closed => {}
             //= RFC 9260 4-10 4-12 9.2-8 9.2-21
             // §9.2: new data requests SHOULD be rejected.
             _ => return Err(SendError::ShuttingDown),
@@ -66,7 +67,7 @@ impl Association {
 
     /// STATUS (§11.1.8), as far as it is not counted.
     pub(crate) fn info(&self) -> AssociationInfo {
-        let state = match self.state {
+        let state = match self.state() {
             State::Closed => AssociationState::Closed,
             State::CookieWait => AssociationState::CookieWait,
             State::CookieEchoed => AssociationState::CookieEchoed,
@@ -83,9 +84,9 @@ impl Association {
             local_tag: self.identity.local_tag,
             remote_tag: self.identity.peer_tag,
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
-            local_addresses: self.sources.known().to_vec(),
+            local_addresses: self.sources().known().to_vec(),
             outbound_streams: self.sender.streams(),
-            inbound_streams: self.receiver.as_ref().map_or(0, Receiver::streams),
+            inbound_streams: self.phase.receiver().map_or(0, Receiver::streams),
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
             fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
@@ -108,15 +109,23 @@ impl Association {
             self.configure_path(now, path, own.follow(self.profile(), &config.profile));
         }
         let rto = |path: PathId| now + self.paths[path].rto();
-        self.setup.t1 = self.setup.t1.map(|at| at.min(rto(self.setup.path)));
-        self.shutdown.t2 = self.shutdown.t2.map(|at| at.min(rto(self.shutdown.path)));
-        if let Some(receiver) = &mut self.receiver {
+        let t1 = rto(self.origin.path);
+        let t2 = self.phase.closing().map(|closing| rto(closing.path));
+        if let Some(opening) = self.phase.opening_mut() {
+            opening.t1 = opening.t1.map(|at| at.min(t1));
+        }
+        if let (Some(closing), Some(latest)) = (self.phase.closing_mut(), t2) {
+            closing.t2 = closing.t2.map(|at| at.min(latest));
+        }
+        if let Some(receiver) = self.phase.receiver_mut() {
             receiver.reconfigure(now, &config.profile.sack);
         }
         self.sender.configure(config.send_buffer);
         self.config = config;
         let guard = now + self.guard();
-        self.shutdown.t5 = self.shutdown.t5.map(|at| at.min(guard));
+        if let Some(closing) = self.phase.closing_mut() {
+            closing.t5 = closing.t5.map(|at| at.min(guard));
+        }
         // What Nagle held back may leave.
         self.opportunity();
     }
@@ -148,7 +157,7 @@ impl Association {
         path: PathId,
     ) -> Result<(), AssociationError> {
         self.paths.get(path).ok_or(AssociationError::NoPath)?;
-        if self.state != State::Established {
+        if self.state() != State::Established {
             return Err(AssociationError::WrongState("the association is not established"));
         }
         self.send_heartbeat(now, path);

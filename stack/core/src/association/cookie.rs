@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use tresse_wire::VerificationTag;
 
+use super::phase::Opening;
 use super::setup::AcceptedCookie;
-use super::{Association, Control, State};
+use super::{Association, Control, Phase, State};
 use crate::event::CloseReason;
 use crate::path::PathId;
 use crate::time::Time;
@@ -20,10 +21,7 @@ impl Association {
         // it, whatever else waits.
         if !self.paths[path].is_confirmed() {
             self.send_heartbeat(now, path);
-            let last = self.outbox.iter().rposition(|(_, c)| !c.is_search());
-            if let Some(heartbeat) = last.and_then(|at| self.outbox.remove(at)) {
-                self.outbox.push_front(heartbeat);
-            }
+            self.outbox.put_last_first();
         }
         self.push_control(path, Control::CookieAck(source));
     }
@@ -32,41 +30,43 @@ impl Association {
     pub(super) fn on_cookie_ack(&mut self, now: Time) {
         //= RFC 9260 5.2.5-1
         // §5.2.5: at any state other than COOKIE-ECHOED it SHOULD be discarded.
-        if self.state != State::CookieEchoed {
-            return;
-        }
-        if let Some(sent) = self.setup.sent_once.take() {
+        let Phase::CookieEchoed(opening, ..) = &mut self.phase else { return };
+        if let Some(sent) = opening.sent_once.take() {
             self.sample_setup(now, sent);
         }
-        self.establish(now);
+        let to_be_closed = self.is_to_be_closed();
+        if let Some(receiver) = self.phase.leave() {
+            self.establish(now, receiver, to_be_closed);
+        }
     }
 
     //= RFC 9260 5.2.6-1 5.2.6-2
     /// ERROR with Stale Cookie (§5.2.6): asks once for a longer life, then gives up.
     pub(super) fn on_stale_cookie(&mut self, now: Time) {
-        if self.state != State::CookieEchoed {
-            return;
-        }
-        if self.setup.stale_retried {
+        let Phase::CookieEchoed(opening, echo, _) = &mut self.phase else { return };
+        if opening.stale_retried {
             self.close(CloseReason::SetupFailed);
             return;
         }
-        self.setup.stale_retried = true;
         //= RFC 9260 5.2.6-3
         // The extension SHOULD use the measured RTT and add no more than one second.
-        let rtt = now.since(self.setup.cookie_sent).as_millis();
-        self.setup.preservative_ms = u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000);
+        let rtt = now.since(echo.sent).as_millis();
+        let again = Opening {
+            preservative_ms: u32::try_from(rtt).unwrap_or(u32::MAX).saturating_add(1000),
+            stale_retried: true,
+            to_be_closed: opening.to_be_closed,
+            ..Opening::default()
+        };
         self.outbox.clear();
         self.lose_all(now);
         self.identity.peer_tag = VerificationTag(0);
-        self.receiver = None;
-        self.send_init(now);
+        self.send_init(now, again);
     }
 
     /// Whether the peer has brought a cookie that was made after `created`. Each life of the peer brings those
     /// that were made in it.
     pub(crate) fn has_newer_cookie(&self, created: Time) -> bool {
-        self.setup.brought.is_some_and(|brought| brought > created)
+        self.origin.brought.is_some_and(|brought| brought > created)
     }
 
     /// A COOKIE ECHO came late (§5.2.4, Table 12 C): the peer calls, too, and has answered our INIT. Our own
@@ -79,15 +79,17 @@ impl Association {
         source: IpAddr,
         local: IpAddr,
     ) {
-        if self.state != State::CookieEchoed || self.paths.find(source).is_some() {
+        if self.state() != State::CookieEchoed || self.paths.find(source).is_some() {
             return;
         }
         self.join_addresses(now, &cookie.peer.addresses);
         if let Some(path) = self.paths.find(source).filter(|path| self.paths[*path].is_confirmed())
         {
             self.learn_source(path, source, local);
-            self.setup.sent_once = None;
-            self.setup.path = path;
+            if let Some(opening) = self.phase.opening_mut() {
+                opening.sent_once = None;
+            }
+            self.origin.path = path;
             self.push_control(path, Control::CookieEcho);
         }
     }
@@ -102,7 +104,7 @@ impl Association {
         source: IpAddr,
         local: IpAddr,
     ) {
-        let in_setup = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        let in_setup = self.phase.opening().is_some();
         let mut peer = cookie.peer.clone();
         // D: the peer that answered our INIT is the one that sent this.
         if self.identity.peer_tag == peer.tag && !self.is_closed() {
@@ -111,20 +113,21 @@ impl Association {
         }
         if in_setup {
             self.outbox.clear();
-            self.sources.learn(local);
-            self.adopt_peer(&peer);
+            self.addresses.sources.learn(local);
+            let receiver = self.adopt_peer(&peer);
             self.lose_all(now);
-            self.establish(now);
+            let to_be_closed = self.is_to_be_closed();
+            self.establish(now, receiver, to_be_closed);
         }
         // B: the peer's tag MUST be updated from the cookie.
         self.identity.peer_tag = cookie.peer.tag;
-        self.setup.brought = Some(cookie.created);
-        if self.state != State::Closed {
+        self.origin.brought = Some(cookie.created);
+        if !self.is_closed() {
             let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
             if !in_setup {
                 // The one before was lost on that way. The peer takes it at any of its addresses, in turn.
-                let other = self.paths.alternate(self.setup.path);
-                self.setup.path = other;
+                let other = self.paths.alternate(self.origin.path);
+                self.origin.path = other;
                 if other != path && self.paths[other].is_confirmed() {
                     self.push_control(other, Control::CookieAck(None));
                 }

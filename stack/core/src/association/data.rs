@@ -3,7 +3,7 @@
 use tresse_wire::{CauseWriter, Data, Tsn};
 
 use super::input::Incoming;
-use super::{Association, Control, State};
+use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::receive::{Receiver, Taken};
 use crate::streams::charge;
@@ -13,10 +13,7 @@ use crate::time::Time;
 impl Association {
     pub(super) fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &Data<'_>) {
         //= RFC 9260 6-2 6-4
-        // DATA is taken until our SHUTDOWN is answered; the sender of SHUTDOWN has none left.
-        let open =
-            matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownSent);
-        let Some(receiver) = self.receiver.as_mut().filter(|_| open) else {
+        let Some(receiver) = self.phase.receiving() else {
             self.journal.stats.data_chunks_dropped += 1;
             return;
         };
@@ -72,13 +69,13 @@ impl Association {
 
     /// The Cumulative TSN Ack Point of what the peer sends; `None` before anything of it is known.
     pub(crate) fn cumulative_tsn(&self) -> Option<Tsn> {
-        Some(self.receiver.as_ref()?.cumulative())
+        Some(self.phase.receiver()?.cumulative())
     }
 
     /// The next message for the application; opens the window.
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
-        let receiver = self.receiver.as_mut();
-        let message = if let Some(message) = self.retained.pop_front() {
+        let receiver = self.phase.receiver_mut();
+        let message = if let Some(message) = self.reading.take_retained() {
             if let Some(receiver) = receiver {
                 receiver.on_past_read(charge(message.payload.len()));
             }
@@ -86,7 +83,7 @@ impl Association {
         } else {
             receiver?.pop()?
         };
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = self.phase.receiver_mut() {
             receiver.on_read(self.paths.amdcs());
         }
         self.journal.stats.messages_received += 1;
@@ -96,11 +93,11 @@ impl Association {
 
     /// A SACK must leave now.
     pub(crate) fn sack_is_due(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::is_sack_due)
+        self.phase.receiver().is_some_and(Receiver::is_sack_due)
     }
 
     /// Messages that can be read.
     pub(crate) fn readable(&self) -> usize {
-        self.retained.len() + self.receiver.as_ref().map_or(0, Receiver::ready)
+        self.reading.retained().len() + self.phase.receiver().map_or(0, Receiver::ready)
     }
 }

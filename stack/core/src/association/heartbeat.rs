@@ -31,7 +31,10 @@ impl Association {
     /// §8.3: from ESTABLISHED on; "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
     /// chunk".
     pub(super) fn is_monitored(&self) -> bool {
-        matches!(self.state, State::Established | State::ShutdownPending | State::ShutdownReceived)
+        matches!(
+            self.state(),
+            State::Established | State::ShutdownPending | State::ShutdownReceived
+        )
     }
 
     /// §8.3 A to C: other settings of a path hold at once, those of its heartbeats included.

@@ -31,10 +31,10 @@ impl Association {
             // COOKIE-WAIT state, handle the ICMP message like an ABORT chunk."
             // In SHUTDOWN-ACK-SENT such an abort is the end that was to come: the peer has our SHUTDOWN
             // ACK and has left, and its SHUTDOWN COMPLETE was lost or is late.
-            IcmpKind::NoSctp if !is_init && self.state == State::ShutdownAckSent => {
+            IcmpKind::NoSctp if !is_init && self.state() == State::ShutdownAckSent => {
                 self.close(CloseReason::Shutdown);
             }
-            IcmpKind::NoSctp if !is_init || self.state == State::CookieWait => {
+            IcmpKind::NoSctp if !is_init || self.state() == State::CookieWait => {
                 self.close(CloseReason::NoSctp);
             }
             IcmpKind::NoSctp => {}
@@ -43,7 +43,7 @@ impl Association {
             IcmpKind::Unreachable => {
                 let p = &mut self.paths[path];
                 let rto = p.error_rto(&self.config.profile);
-                if !matches!(self.state, State::CookieWait | State::CookieEchoed)
+                if !matches!(self.phase.state(), State::CookieWait | State::CookieEchoed)
                     && p.reachability.believes_unreachable(now, rto)
                 {
                     if p.count_failure(true) {

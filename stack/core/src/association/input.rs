@@ -83,7 +83,7 @@ impl Association {
                 self.listing.moved = true;
             }
         }
-        let gap = self.receiver.as_ref().is_some_and(Receiver::has_gaps);
+        let gap = self.phase.receiver().is_some_and(Receiver::has_gaps);
         let arrival = known.unwrap_or_else(|| self.paths.data_path());
         //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
@@ -103,7 +103,7 @@ impl Association {
             timestamp: None,
             replies: None,
         };
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = self.phase.receiver_mut() {
             receiver.begin_packet(bytes.len());
         }
         //= RFC 9260 6.10-6
@@ -161,7 +161,7 @@ impl Association {
                 //= RFC 9260 3.3.6-1 3.3.6-2 8.3-2 8.3-8
                 // §8.3: MUST be answered from COOKIE-ECHOED or ESTABLISHED on; the parameters are
                 // copied unchanged.
-                if self.state != State::CookieWait {
+                if self.state() != State::CookieWait {
                     let echo = Bytes::copy_from_slice(heartbeat.parameters);
                     // From where it arrived: the peer learns of that pair of addresses.
                     let from = self.reply_source(incoming.arrival, incoming.local);
@@ -218,7 +218,7 @@ impl Association {
         // §8.4 rule 8: the T bit says that the peer has no association (any more). Once it sent
         // SHUTDOWN and all data of both sides was acknowledged, this means that our SHUTDOWN ACK
         // arrived: a straggler was answered by ABORT, which overtook SHUTDOWN COMPLETE.
-        let reason = if abort.tag_reflected && self.state == State::ShutdownAckSent {
+        let reason = if abort.tag_reflected && self.state() == State::ShutdownAckSent {
             CloseReason::Shutdown
         } else {
             let (cause, value) = first_cause(abort.causes);
@@ -236,7 +236,7 @@ impl Association {
     ) -> bool {
         let action = kind.unknown_action();
         if matches!(action, UnknownAction::StopAndReport | UnknownAction::SkipAndReport)
-            && !matches!(self.state, State::CookieWait | State::CookieEchoed)
+            && !matches!(self.state(), State::CookieWait | State::CookieEchoed)
         {
             let reported = &bytes[..bytes.len().min(MAX_REPORTED_CHUNK)];
             let causes = CauseWriter::new().unrecognized_chunk_type(reported).finish();
@@ -268,7 +268,7 @@ impl Association {
     fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
         if incoming.has_data {
             let source = self.answer_source(incoming);
-            let Some(receiver) = &mut self.receiver else { return };
+            let Some(receiver) = self.phase.receiver_mut() else { return };
             let sack = &self.config.profile.sack;
             let filled = incoming.facts.gap && sack.when_filled;
             let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;
@@ -286,7 +286,7 @@ impl Association {
             receiver.on_packet(now, &packet);
         }
         if let Some(timestamp) = incoming.timestamp
-            && let Some(receiver) = &mut self.receiver
+            && let Some(receiver) = self.phase.receiver_mut()
         {
             receiver.on_timestamp(timestamp.tsval, incoming.lowest);
         }

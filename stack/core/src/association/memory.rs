@@ -1,16 +1,14 @@
 //! What an association holds in memory. Every part knows its size without looking through what it holds, so
 //! that asking costs the same however much that is.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
-use super::setup::Setup;
-use super::{Association, Control};
+use super::phase::Echo;
+use super::{Association, Phase};
 use crate::event::{CloseReason, Event, ReceivedMessage};
 use crate::memory::Budget;
-use crate::path::{Path, PathId};
+use crate::path::Path;
 use crate::receive::Receiver;
 use crate::send::Sender;
 use crate::time::Time;
@@ -21,28 +19,26 @@ const LISTED: usize = 256;
 impl Association {
     /// Bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
-        let receiver = self.receiver.as_ref().map_or(0, Receiver::memory);
-        let retained = self.receiver.as_ref().map_or(0, Receiver::past)
-            + self.retained.capacity() * size_of::<ReceivedMessage>();
-        let replies: usize = self.outbox.iter().map(|(_, control)| control.len_bound()).sum();
+        let receiver = self.phase.receiver().map_or(0, Receiver::memory);
+        let retained = self.phase.receiver().map_or(0, Receiver::past)
+            + self.reading.retained().capacity() * size_of::<ReceivedMessage>();
         size_of::<Association>()
             + LISTED
             + self.paths.len() * (size_of::<Path>() + LISTED)
             + receiver
             + retained
             + self.sender.memory()
-            + self.outbox.capacity() * size_of::<(PathId, Control)>()
-            + replies
+            + self.outbox.memory()
             + self.journal.memory()
-            + self.setup.memory()
+            + self.phase.echo().map_or(0, Echo::memory)
     }
 
     /// Bytes of memory that it holds beyond user data that moves, and as much again for the records of small
     /// messages: of two with as much data, one whose peer takes nothing, or leaves gaps for ever, or whose
     /// application does not read, is worse.
     pub(crate) fn excess(&self) -> usize {
-        let received = self.receiver.as_ref().map_or(0, Receiver::buffered);
-        let moving = self.sender.moving() + received.min(self.read.ahead());
+        let received = self.phase.receiver().map_or(0, Receiver::buffered);
+        let moving = self.sender.moving() + received.min(self.reading.ahead());
         self.memory().saturating_sub(2 * moving)
     }
 
@@ -51,7 +47,7 @@ impl Association {
     #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
         let is_ample = (budget.share & self.sender.share()) == Budget::AMPLE.share;
-        let is_due = !is_ample || self.read.is_over(now);
+        let is_due = !is_ample || self.reading.is_over(now);
         if is_due && !cfg!(tresse_without_account) {
             self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
         }
@@ -66,9 +62,9 @@ impl Association {
     fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
         self.sender.obey(now, budget.share, stats.user_bytes_sent);
-        self.read.note(now, stats.user_bytes_received);
-        if let Some(receiver) = &mut self.receiver {
-            let share = budget.share.max(self.read.ahead());
+        self.reading.note(now, stats.user_bytes_received);
+        if let Some(receiver) = self.phase.receiver_mut() {
+            let share = budget.share.max(self.reading.ahead());
             receiver.obey(Budget { share, ..budget });
         }
         if budget != Budget::AMPLE {
@@ -78,31 +74,31 @@ impl Association {
 
     /// It has just been set up; its peer was told of no more than its share.
     pub(crate) fn begin_within(&mut self, budget: Budget) {
-        if let Some(receiver) = &mut self.receiver {
+        if let Some(receiver) = self.phase.receiver_mut() {
             receiver.begin_with(budget.window(self.config.receive_buffer));
         }
     }
 
     /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not, also if it had ended.
     pub(crate) fn abort_for_memory(&mut self) {
-        self.receiver = None;
-        self.retained = VecDeque::new();
+        self.reading.forget();
         for mut failure in self.sender.drain() {
             failure.message.payload = Bytes::new();
             self.journal.event(Event::SendFailed(failure));
         }
-        self.sender = Sender::new(self.setup.initial_tsn, &self.config);
-        if self.is_closed() {
-            return; // It had ended before, and waited to be read.
+        self.sender = Sender::new(self.origin.initial_tsn, &self.config);
+        // It may have ended before, and waited to be read.
+        if !self.is_closed() {
+            let causes = CauseWriter::new().out_of_resource().finish();
+            self.abort_with(causes, CloseReason::OutOfMemory);
         }
-        let causes = CauseWriter::new().out_of_resource().finish();
-        self.abort_with(causes, CloseReason::OutOfMemory);
+        self.phase = Phase::Closed(None);
     }
 }
 
-impl Setup {
+impl Echo {
     /// Bytes of memory beside its own.
     pub(super) fn memory(&self) -> usize {
-        self.cookie.as_ref().map_or(0, Bytes::len) + self.error.as_ref().map_or(0, Vec::capacity)
+        self.cookie.len() + self.error.as_ref().map_or(0, Vec::capacity)
     }
 }

@@ -14,6 +14,9 @@ mod input;
 mod lifetime;
 mod listing;
 mod memory;
+mod outbox;
+mod phase;
+mod reading;
 mod restart;
 mod sack;
 mod setup;
@@ -22,16 +25,13 @@ mod timers;
 mod transmit;
 mod verification;
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use bytes::Bytes;
 use tresse_wire::{CauseWriter, Tsn, VerificationTag};
 
 use crate::config::AssociationConfig;
-use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::event::{CloseReason, Event};
 use crate::journal::Journal;
-use crate::memory::Throughput;
 use crate::path::source::Sources;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
@@ -41,11 +41,14 @@ use crate::send::{Context, Patience, Sender};
 use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
+use addresses::Addresses;
 use errors::Errors;
 use listing::Listing;
+use outbox::{Abort, Control, Outbox};
+use phase::{Opening, Phase};
+use reading::Reading;
 pub(crate) use setup::AcceptedCookie;
-use setup::Setup;
-use shutdown::Shutdown;
+use setup::Origin;
 use verification::Probes;
 
 //= RFC 9260 1.3-2 5.3.1-2
@@ -78,63 +81,24 @@ pub struct PeerKey {
     pub encapsulation: Option<u16>,
 }
 
-/// A control chunk that waits to be sent.
-#[derive(Clone, Debug)]
-pub(crate) enum Control {
-    Init,
-    CookieEcho,
-    /// With the source that it leaves from, if not the one of its path.
-    CookieAck(Option<IpAddr>),
-    Heartbeat(Bytes, Option<IpAddr>),
-    HeartbeatAck(Bytes, Option<IpAddr>),
-    Shutdown(Option<IpAddr>),
-    ShutdownAck(Option<IpAddr>),
-    ShutdownComplete(Option<IpAddr>),
-    /// Encoded error causes.
-    Error(Vec<u8>),
-    Abort(Abort),
-}
-
-/// An ABORT chunk that waits to be sent, with the tag of its packet.
-#[derive(Clone, Debug)]
-pub(crate) struct Abort {
-    tag: VerificationTag,
-    /// The T bit: the tag is not the peer's (RFC 9260 §8.5.1 B).
-    reflected: bool,
-    /// Encoded error causes.
-    causes: Vec<u8>,
-}
-
-/// At most this many replies wait at once: a flood of requests is not answered in full.
-const MAX_OUTBOX: usize = 64;
 /// An association.
 #[derive(Debug)]
 pub(crate) struct Association {
     pub(crate) identity: Identity,
-    pub(crate) state: State,
+    /// What it does, with what belongs to that alone.
+    phase: Phase,
     pub(crate) config: AssociationConfig,
     pub(crate) paths: Paths,
-    /// Our addresses.
-    sources: Sources,
-    /// Some addresses of the peer have no path: we cannot reach them, or they were too many.
-    omits_addresses: bool,
-    /// Source of the packet being written, if not that of its path.
-    other_source: Option<IpAddr>,
+    addresses: Addresses,
     rng: Rng,
-    pub(crate) setup: Setup,
+    origin: Origin,
     sender: Sender,
-    /// Exists once the peer's initial TSN is known.
-    receiver: Option<Receiver>,
-    shutdown: Shutdown,
-    /// Messages from before a restart of the peer, not yet read.
-    retained: VecDeque<ReceivedMessage>,
-    outbox: VecDeque<(PathId, Control)>,
+    reading: Reading,
+    outbox: Outbox,
     pub(crate) journal: Journal,
     errors: Errors,
     patience: Patience,
     probes: Probes,
-    /// How much of the peer's data the application takes.
-    read: Throughput,
     /// Where it stands in the lists of its endpoint.
     pub(crate) listing: Listing,
 }
@@ -164,23 +128,18 @@ impl Association {
         };
         Association {
             identity,
-            state: State::CookieWait,
+            phase: Phase::CookieWait(Opening::default()),
             paths,
-            sources,
-            omits_addresses: false,
-            other_source: None,
+            addresses: Addresses::new(sources),
             rng,
-            setup: Setup::new(initial_tsn),
+            origin: Origin::new(initial_tsn),
             sender: Sender::new(initial_tsn, &config),
-            receiver: None,
-            shutdown: Shutdown::default(),
-            retained: VecDeque::new(),
-            outbox: VecDeque::new(),
+            reading: Reading::default(),
+            outbox: Outbox::default(),
             journal: Journal::new(config.trace),
             errors: Errors::default(),
             patience: Patience::default(),
             probes: Probes::default(),
-            read: Throughput::NONE,
             listing: Listing::default(),
             config,
         }
@@ -188,8 +147,8 @@ impl Association {
 
     /// The sending half, and what it works with.
     fn sending(&mut self, now: Time) -> (&mut Sender, Context<'_>) {
-        let Association { state, config, paths, patience, journal, sender, .. } = self;
-        (sender, Context::new(now, *state, config, paths, patience, journal))
+        let Association { phase, config, paths, patience, journal, sender, .. } = self;
+        (sender, Context::new(now, phase.state(), config, paths, patience, journal))
     }
 
     fn context(&mut self, now: Time) -> Context<'_> {
@@ -200,26 +159,19 @@ impl Association {
         &self.config.profile
     }
 
+    /// Its state as RFC 9260 §4 names it.
+    #[inline]
+    pub(crate) const fn state(&self) -> State {
+        self.phase.state()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        matches!(self.phase, Phase::Closed(_))
     }
 
     /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
     fn push_control(&mut self, path: PathId, control: Control) -> bool {
-        if self.outbox.len() >= MAX_OUTBOX {
-            return false;
-        }
-        match control {
-            //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
-            // RFC 9260 §5.1: these MUST be the first chunk in the packet.
-            Control::CookieEcho | Control::CookieAck(_) => self.outbox.push_front((path, control)),
-            _ if control.is_search() => self.outbox.push_back((path, control)),
-            _ => {
-                let before = self.outbox.iter().position(|(_, c)| c.is_search());
-                self.outbox.insert(before.unwrap_or(self.outbox.len()), (path, control));
-            }
-        }
-        true
+        self.outbox.push(path, control)
     }
 
     /// Ends the association without a word to the peer.
@@ -227,9 +179,8 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.state = State::Closed;
-        // What is queued already (SHUTDOWN COMPLETE, ABORT) still leaves.
-        self.outbox.retain(|(_, c)| matches!(c, Control::ShutdownComplete(_) | Control::Abort(_)));
+        self.phase = Phase::Closed(self.phase.leave());
+        self.outbox.keep_last_words();
         self.stop_timers();
         self.fail_unsent_messages();
         self.journal.event(Event::Closed(reason));
@@ -244,7 +195,7 @@ impl Association {
         if tag != VerificationTag(0) {
             let path = self.paths.data_path();
             let abort = Abort { tag, reflected: false, causes };
-            self.outbox.push_back((path, Control::Abort(abort)));
+            self.outbox.abort(path, abort);
         }
         self.close(reason);
     }
@@ -255,9 +206,8 @@ impl Association {
         self.abort_with(causes, CloseReason::ProtocolViolation(what));
     }
 
+    /// Those that do not belong to the phase.
     fn stop_timers(&mut self) {
-        self.setup.t1 = None;
-        self.shutdown = Shutdown::default();
         self.sender.stop_timers();
         self.patience.stop();
         for path in self.paths.iter_mut() {
@@ -290,7 +240,7 @@ impl Association {
     pub(crate) fn stats(&self) -> AssociationStats {
         let mut stats = self.journal.stats.clone();
         stats.send_buffered = self.sender.buffered();
-        stats.receive_buffered = self.receiver.as_ref().map_or(0, Receiver::buffered);
+        stats.receive_buffered = self.phase.receiver().map_or(0, Receiver::buffered);
         stats.peer_rwnd = self.sender.peer_window();
         stats.memory = self.memory();
         stats

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use tresse_wire::CauseWriter;
 
 use super::errors::Errors;
-use super::setup::{AcceptedCookie, Setup};
-use super::{Association, Control, Identity, State};
+use super::setup::{AcceptedCookie, Origin};
+use super::{Association, Control, Identity, Phase, State};
 use crate::event::Event;
 use crate::path::PathId;
 use crate::time::Time;
@@ -16,9 +16,9 @@ impl Association {
     /// associated with: it crashed and connected anew while we were setting up, so that the cookie
     /// looks like one of a collision.
     pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
-        !matches!(self.state, State::CookieWait | State::CookieEchoed)
+        self.phase.opening().is_none()
             && cookie.peer.tag != self.identity.peer_tag
-            && self.receiver.as_ref().is_some_and(|r| r.initial_tsn() != cookie.peer.initial_tsn)
+            && self.phase.receiver().is_some_and(|r| r.initial_tsn() != cookie.peer.initial_tsn)
     }
 
     //= RFC 9260 5.2.4-5
@@ -32,7 +32,7 @@ impl Association {
         local: IpAddr,
     ) {
         // The application asked once and will not ask again.
-        let shutdown = matches!(self.state, State::ShutdownPending | State::ShutdownSent);
+        let shutdown = matches!(self.state(), State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
         self.stop_timers();
         self.fail_unsent_messages();
@@ -43,24 +43,23 @@ impl Association {
             peer_tie_tag: self.rng.next_nonzero_u32(),
             ..self.identity
         };
-        let accepted = self.setup.accepted;
-        self.setup = Setup::new(cookie.initial_tsn);
-        self.setup.accepted = accepted;
-        self.setup.brought = Some(cookie.created);
+        let accepted = self.origin.accepted;
+        self.origin = Origin::new(cookie.initial_tsn);
+        self.origin.accepted = accepted;
+        self.origin.brought = Some(cookie.created);
         self.sender.restart(cookie.initial_tsn, &self.config);
         // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
         // receive buffer, or each restart would cost another one.
-        if let Some(mut receiver) = self.receiver.take() {
-            self.retained.extend(std::iter::from_fn(|| receiver.pop()));
+        if let Some(mut receiver) = self.phase.leave() {
+            self.reading.retain(std::iter::from_fn(|| receiver.pop()));
         }
         self.paths.reset(&self.config);
-        self.state = State::Established;
         self.errors = Errors::default();
         //= RFC 9260 5.2.4-4
         self.journal.event(Event::Restarted);
         // It may have called an address that it was not told of in its first life.
-        self.sources.learn(local);
-        self.adopt_peer(&cookie.peer);
+        self.addresses.sources.learn(local);
+        self.phase = Phase::Established(self.adopt_peer(&cookie.peer));
         if let Some(path) = self.confirm_offered(cookie) {
             self.learn_source(path, source, local);
         }

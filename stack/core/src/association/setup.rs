@@ -10,7 +10,8 @@ use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, 
 use super::addresses::source_beside;
 use super::errors::Errors;
 use super::input::Incoming;
-use super::{Abort, Association, Blueprint, Control, Paths, State};
+use super::phase::{Echo, Opening};
+use super::{Abort, Association, Blueprint, Control, Paths, Phase, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{PATIENCE, Path, PathId};
@@ -21,49 +22,23 @@ use crate::time::Time;
 /// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).
 const INIT_LEN: usize = 12 + 20;
 
-/// State of the handshake.
+/// How the association came to be, which is known for as long as it lasts.
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub(super) struct Origin {
     pub(super) initial_tsn: Tsn,
-    /// T1-init or T1-cookie, as the state says.
-    pub(super) t1: Option<Time>,
-    pub(super) attempts: u32,
-    /// The peer's address that the INIT or COOKIE ECHO goes to.
+    /// The peer's address that INIT, COOKIE ECHO or, again, COOKIE ACK goes to.
     pub(super) path: PathId,
-    pub(super) cookie: Option<Bytes>,
-    /// Extension to ask for after a stale cookie (RFC 9260 §5.2.6).
-    pub(super) preservative_ms: u32,
-    /// A stale cookie is retried once.
-    pub(super) stale_retried: bool,
-    pub(super) cookie_sent: Time,
     /// When the cookie was made that the peer has brought us.
     pub(super) brought: Option<Time>,
     pub(super) accepted: bool,
-    /// When the INIT or COOKIE ECHO was first sent, while a sample from it is valid (Karn).
-    pub(super) sent_once: Option<Time>,
-    /// An ERROR to bundle with COOKIE ECHO: unrecognised parameters of the INIT ACK.
-    pub(super) error: Option<Vec<u8>>,
     /// The peer's Adaptation Layer Indication.
     adaptation: Option<u32>,
 }
 
-impl Setup {
-    pub(super) fn new(initial_tsn: Tsn) -> Setup {
-        Setup {
-            initial_tsn,
-            t1: None,
-            attempts: 0,
-            path: PathId(0),
-            cookie: None,
-            preservative_ms: 0,
-            stale_retried: false,
-            cookie_sent: Time::ZERO,
-            brought: None,
-            accepted: false,
-            sent_once: None,
-            error: None,
-            adaptation: None,
-        }
+impl Origin {
+    pub(super) fn new(initial_tsn: Tsn) -> Origin {
+        let path = PathId::default();
+        Origin { initial_tsn, path, brought: None, accepted: false, adaptation: None }
     }
 }
 
@@ -97,7 +72,7 @@ impl Association {
         let mut paths = Paths::new(make(PathId(0), remotes[0], &[]));
         paths.become_those_to(&remotes, make);
         let mut association = Association::new(blueprint, paths);
-        association.send_init(now);
+        association.send_init(now, Opening::default());
         association
     }
 
@@ -115,11 +90,11 @@ impl Association {
         let mut first = Path::new(PathId(0), confirmed, None, config.encapsulation, &config);
         first.reachability.confirm();
         let mut association = Association::new(blueprint, Paths::new(first));
-        association.setup.accepted = true;
-        association.setup.brought = Some(cookie.created);
+        association.origin.accepted = true;
+        association.origin.brought = Some(cookie.created);
         association.learn_source(PathId(0), source, local);
-        association.adopt_peer(&cookie.peer);
-        association.establish(now);
+        let receiver = association.adopt_peer(&cookie.peer);
+        association.establish(now, receiver, false);
         let path = association.paths.find(source).unwrap_or_default();
         association.send_cookie_ack(now, path, local);
         association
@@ -127,22 +102,32 @@ impl Association {
 
     /// The peer's address that our INIT goes to at present.
     pub(crate) fn calls(&self) -> IpAddr {
-        self.paths[self.setup.path].address.remote()
+        self.paths[self.origin.path].address.remote()
     }
 
-    pub(super) fn send_init(&mut self, now: Time) {
-        self.state = State::CookieWait;
-        self.setup.attempts = 0;
-        self.setup.sent_once = Some(now);
-        self.push_control(self.setup.path, Control::Init);
+    pub(super) fn send_init(&mut self, now: Time, opening: Opening) {
+        self.phase = Phase::CookieWait(Opening { sent_once: Some(now), ..opening });
+        self.push_control(self.origin.path, Control::Init);
         self.start_t1(now);
     }
 
     /// Starts T1-init or T1-cookie.
     fn start_t1(&mut self, now: Time) {
-        let path = self.setup.path;
+        let path = self.origin.path;
         let rto = self.init_rto(path);
-        self.setup.t1 = Some(now + self.context(now).restart_patience(path, rto));
+        let wait = self.context(now).restart_patience(path, rto);
+        self.set_t1(now + wait);
+    }
+
+    fn set_t1(&mut self, at: Time) {
+        if let Some(opening) = self.phase.opening_mut() {
+            opening.t1 = Some(at);
+        }
+    }
+
+    /// The application has asked for the end of an association that is not yet established.
+    pub(super) fn is_to_be_closed(&self) -> bool {
+        self.phase.opening().is_some_and(|opening| opening.to_be_closed)
     }
 
     /// The RTO of T1-init and T1-cookie. RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or
@@ -155,12 +140,13 @@ impl Association {
     /// The INIT chunk, the same at each retransmission.
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
-        let told = self.sources.told(self.paths[PathId(0)].address.remote(), None);
+        let told = self.sources().told(self.paths[PathId(0)].address.remote(), None);
         PeerParameters::write_ours(&told, &self.config, &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
-        if self.setup.preservative_ms > 0 {
-            writer.cookie_preservative(self.setup.preservative_ms);
+        let preservative_ms = self.phase.opening().map_or(0, |opening| opening.preservative_ms);
+        if preservative_ms > 0 {
+            writer.cookie_preservative(preservative_ms);
         }
         // RFC 4820 §4: "The receiver of the parameter MUST silently discard this parameter".
         let missing = self.config.init_size.saturating_sub(INIT_LEN + writer.len());
@@ -178,7 +164,7 @@ impl Association {
             a_rwnd: self.config.receive_buffer,
             outbound_streams: self.config.outbound_streams,
             inbound_streams: self.config.inbound_streams,
-            initial_tsn: self.setup.initial_tsn,
+            initial_tsn: self.origin.initial_tsn,
         }
     }
 
@@ -187,17 +173,18 @@ impl Association {
     pub(super) fn on_t1(&mut self, now: Time) {
         // Who asked for a ceiling means so many attempts of that length.
         let ceiling = self.profile().limits.max_init_rto().is_some();
-        let path = self.setup.path;
+        let path = self.origin.path;
         let (sender, cx) = self.sending(now);
         if let Some(at) = sender.put_off_control(&cx, path).filter(|_| !ceiling) {
-            self.setup.t1 = Some(at);
+            self.set_t1(at);
             return;
         }
         let counts = self.context(now).is_error() || ceiling;
-        self.setup.attempts += u32::from(counts);
-        self.setup.sent_once = None;
-        let path = self.setup.path;
-        if self.setup.attempts > self.profile().limits.max_init_retransmits {
+        let Some(opening) = self.phase.opening_mut() else { return };
+        opening.attempts += u32::from(counts);
+        opening.sent_once = None;
+        let attempts = opening.attempts;
+        if attempts > self.profile().limits.max_init_retransmits {
             self.close(CloseReason::SetupFailed);
             return;
         }
@@ -205,25 +192,28 @@ impl Association {
         //= RFC 9260 5.1-12 5.1.6-1
         self.paths[path].rtt.back_off(&profile);
         // What has answered our INIT may be gone: one packet can be lost, two are a reason to try others.
-        if self.setup.attempts >= PATIENCE {
+        if attempts >= PATIENCE {
             self.paths[path].address.doubt();
         }
         self.doubt_source(now, path, now);
         //= RFC 9260 5.1-14
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
-        self.setup.path = self.paths.alternate(path);
-        let path = self.setup.path;
-        if self.state == State::CookieWait {
+        self.origin.path = self.paths.alternate(path);
+        let path = self.origin.path;
+        if self.state() == State::CookieWait {
             self.push_control(path, Control::Init);
         } else {
-            self.setup.cookie_sent = now;
+            if let Phase::CookieEchoed(_, echo, _) = &mut self.phase {
+                echo.sent = now;
+            }
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
             self.lose_all(now);
             self.echo_unconfirmed(now);
             self.push_control(path, Control::CookieEcho);
         }
         let rto = self.init_rto(path);
-        self.setup.t1 = Some(now + self.context(now).start_patience(path, rto));
+        let wait = self.context(now).start_patience(path, rto);
+        self.set_t1(now + wait);
     }
 
     /// INIT ACK (§5.1 C), already checked to carry our tag.
@@ -236,7 +226,7 @@ impl Association {
     ) {
         //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
-        if self.state != State::CookieWait {
+        if self.state() != State::CookieWait {
             return;
         }
         let source = incoming.source;
@@ -255,18 +245,17 @@ impl Association {
             self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without cookie");
             return;
         };
-        if let Some(sent) = self.setup.sent_once.take() {
+        if let Some(sent) = self.phase.opening_mut().and_then(|opening| opening.sent_once.take()) {
             self.sample_setup(now, sent);
         }
-        //= RFC 9260 3.3.11-2
-        self.setup.cookie = Some(Bytes::copy_from_slice(cookie));
-        //= RFC 9260 3.2.2-2
-        // §3.2.2: reported in an ERROR chunk bundled with the COOKIE ECHO.
-        self.setup.error = (!report.is_empty())
+        //= RFC 9260 3.2.2-2 3.3.11-2
+        // §3.2.2: what is not recognised is reported in an ERROR chunk bundled with the COOKIE ECHO.
+        let error = (!report.is_empty())
             .then(|| CauseWriter::new().unrecognized_parameters(&report).finish());
+        let echo = Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now };
         // §5.1: it was sent to the address that our INIT came from.
-        self.sources.learn(incoming.local);
-        self.adopt_peer(&peer);
+        self.addresses.sources.learn(incoming.local);
+        let receiver = self.adopt_peer(&peer);
         //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source) {
             // An uncalled address may answer, for one that is none of the peer's: then it must do.
@@ -275,17 +264,16 @@ impl Association {
                 self.paths[path].reachability.confirm();
             }
             if self.paths[path].is_confirmed() {
-                self.setup.path = path;
+                self.origin.path = path;
                 self.learn_source(path, source, incoming.local);
             }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
-        self.state = State::CookieEchoed;
+        let Phase::CookieWait(opening) = self.phase else { return };
+        let opening = Opening { attempts: 0, sent_once: Some(now), ..opening };
+        self.phase = Phase::CookieEchoed(opening, echo, receiver);
         self.outbox.clear();
-        self.setup.attempts = 0;
-        self.setup.cookie_sent = now;
-        self.setup.sent_once = Some(now);
-        self.push_control(self.setup.path, Control::CookieEcho);
+        self.push_control(self.origin.path, Control::CookieEcho);
         self.start_t1(now);
         self.opportunity();
     }
@@ -322,10 +310,11 @@ impl Association {
         }
     }
 
-    /// Takes over tag, TSN, window, streams and addresses of the peer.
-    pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
+    /// Takes over tag, TSN, window, streams and addresses of the peer. Returns the half that receives from it.
+    #[must_use]
+    pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) -> Receiver {
         self.identity.peer_tag = peer.tag;
-        self.setup.adaptation = peer.adaptation;
+        self.origin.adaptation = peer.adaptation;
         //= RFC 9260 5.1.1-2 5.1.1-3
         // §5.1.1: min(our OS, the peer's MIS), and the other way round.
         let outbound = self.config.outbound_streams.min(peer.inbound_streams);
@@ -334,33 +323,31 @@ impl Association {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(self.profile()).and(peer.extensions);
-        let past = self.retained.iter().map(|m| charge(m.payload.len())).sum();
+        let past = self.reading.retained().iter().map(|m| charge(m.payload.len())).sum();
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
-        self.receiver = Some(receiver);
         self.sender.agree(extensions, &self.config);
-        self.omits_addresses |= peer.omitted;
+        self.addresses.are_omitted |= peer.omitted;
         self.adopt_addresses(&peer.addresses);
         self.notify_writer(); // What was refused for its stream left room.
+        receiver
     }
 
-    pub(super) fn establish(&mut self, now: Time) {
-        self.state = State::Established;
-        self.setup.t1 = None;
+    pub(super) fn establish(&mut self, now: Time, receiver: Receiver, to_be_closed: bool) {
+        let inbound = receiver.streams();
+        self.phase = Phase::Established(receiver);
         self.patience.stop();
-        self.setup.cookie = None;
         self.errors = Errors::default();
-        let inbound = self.receiver.as_ref().map_or(0, Receiver::streams);
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.streams(),
             inbound_streams: inbound,
-            accepted: self.setup.accepted,
+            accepted: self.origin.accepted,
         });
         self.tell_adaptation();
         self.start_heartbeats(now);
         let (sender, mut cx) = self.sending(now);
         sender.establish(&mut cx);
         self.opportunity();
-        if self.shutdown.requested {
+        if to_be_closed {
             self.begin_shutdown(now);
         }
     }
@@ -373,19 +360,19 @@ impl Association {
 
     /// INIT or COOKIE ECHO, which was sent at `sent`, is answered.
     pub(super) fn sample_setup(&mut self, now: Time, sent: Time) {
-        let path = self.setup.path;
+        let path = self.origin.path;
         let (sender, mut cx) = self.sending(now);
         sender.sample_rtt(&mut cx, path, sent);
     }
 
     pub(super) fn tell_adaptation(&mut self) {
-        if let Some(code) = self.setup.adaptation {
+        if let Some(code) = self.origin.adaptation {
             self.journal.peer_event(Event::PeerAdaptation(code));
         }
     }
 
     /// Whether the peer opened it.
     pub(crate) const fn was_accepted(&self) -> bool {
-        self.setup.accepted
+        self.origin.accepted
     }
 }

@@ -1,40 +1,24 @@
 //! Ending gracefully: SHUTDOWN, SHUTDOWN ACK, SHUTDOWN COMPLETE, T2 and T5 (RFC 9260 §9.2).
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use tresse_wire::Tsn;
 
 use super::input::Incoming;
-use super::{Association, Control, State};
+use super::phase::{Closing, Step};
+use super::{Association, Control, Phase, State};
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
 use crate::time::Time;
 
-/// State of the shutdown.
-#[derive(Debug, Default)]
-pub(super) struct Shutdown {
-    /// The application asked for it before the association was established.
-    pub(super) requested: bool,
-    /// T2-shutdown.
-    pub(super) t2: Option<Time>,
-    attempts: u32,
-    /// T5-shutdown-guard.
-    pub(super) t5: Option<Time>,
-    /// Where SHUTDOWN or SHUTDOWN ACK was sent last, or where a SHUTDOWN came from.
-    pub(super) path: PathId,
-    /// The source of the answer to that SHUTDOWN, if not the one of its path.
-    source: Option<IpAddr>,
-    /// Where the next retransmission goes, to answer a repeated SHUTDOWN.
-    pub(super) answer: Option<PathId>,
-}
-
 impl Association {
     /// SHUTDOWN primitive (§11.1.3).
     pub(crate) fn shutdown(&mut self, now: Time) {
-        match self.state {
-            State::CookieWait | State::CookieEchoed => self.shutdown.requested = true,
-            State::Established => self.begin_shutdown(now),
+        match &mut self.phase {
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..) => {
+                opening.to_be_closed = true;
+            }
+            Phase::Established(_) => self.begin_shutdown(now),
             //= RFC 9260 9.2-7
             // §9.2: in SHUTDOWN-RECEIVED, requests of the upper layer MUST be ignored.
             _ => {}
@@ -42,7 +26,7 @@ impl Association {
     }
 
     pub(super) fn begin_shutdown(&mut self, now: Time) {
-        self.state = State::ShutdownPending;
+        self.phase.close(Step::Pending);
         self.opportunity(); // What Nagle held back is last now.
         self.shutdown_progress(now);
     }
@@ -52,32 +36,33 @@ impl Association {
         if !self.sender.is_empty() {
             return;
         }
-        match self.state {
+        let guard = now + self.guard();
+        let Some(closing) = self.phase.closing_mut() else { return };
+        match closing.step {
             //= RFC 9260 9.2-1 9.2-20
-            State::ShutdownPending => {
-                self.state = State::ShutdownSent;
+            Step::Pending => {
+                closing.step = Step::Sent;
                 // §9.2: "The sender of the SHUTDOWN chunk MAY also start an overall guard timer
                 // T5-shutdown-guard". What takes time before is the delivery of data.
-                self.shutdown.t5 = None;
-                self.start_guard(now);
+                closing.t5 = Some(guard);
                 self.send_shutdown(now, self.paths.data_path(), Control::Shutdown(None));
             }
             //= RFC 9260 3.3.9-1 4-11 9.2-13
-            State::ShutdownReceived => {
-                self.state = State::ShutdownAckSent;
-                self.shutdown.attempts = 0;
+            Step::Received => {
+                closing.step = Step::AckSent;
+                closing.attempts = 0;
                 // §6.4: "An endpoint SHOULD transmit reply chunks [...] to the same destination
                 // transport address from which it received the control chunk to which it is
                 // replying." The peer tries its addresses in turn; the primary may have gone.
-                let from = self.shutdown.path;
+                let (from, source) = (closing.path, closing.source);
                 let preferred = self.paths[from].preferred();
                 let (path, source) = match preferred {
-                    true => (from, self.shutdown.source),
+                    true => (from, source),
                     false => (self.paths.data_path(), None),
                 };
                 self.send_shutdown(now, path, Control::ShutdownAck(source));
             }
-            _ => {}
+            Step::Sent | Step::AckSent => {}
         }
     }
 
@@ -87,76 +72,74 @@ impl Association {
         profile.rto.max().mul_f64(profile.limits.shutdown_guard_rto_max)
     }
 
-    /// Starts T5-shutdown-guard, unless it runs.
-    fn start_guard(&mut self, now: Time) {
-        let guard = self.guard();
-        self.shutdown.t5.get_or_insert(now + guard);
-    }
-
-    /// One side has asked for the end, and our data has yet to be acknowledged.
-    fn is_draining(&self) -> bool {
-        matches!(self.state, State::ShutdownPending | State::ShutdownReceived)
-    }
-
     /// A window that stays closed is no error (§6.1 A), so nothing else would ever end the wait of
     /// SHUTDOWN-PENDING and SHUTDOWN-RECEIVED for a peer that answers and reads no more.
     pub(super) fn guard_closed_window(&mut self, now: Time) {
-        if self.is_draining() {
-            self.start_guard(now);
+        let guard = now + self.guard();
+        if let Some(closing) = self.phase.closing_mut().filter(|closing| closing.is_draining()) {
+            closing.t5.get_or_insert(guard);
         }
     }
 
     /// Data was acknowledged: it may take as long as it takes.
     pub(super) fn note_progress(&mut self) {
-        if self.is_draining() {
-            self.shutdown.t5 = None;
+        if let Some(closing) = self.phase.closing_mut().filter(|closing| closing.is_draining()) {
+            closing.t5 = None;
         }
     }
 
     //= RFC 9260 3.3.8-1
     fn send_shutdown(&mut self, now: Time, path: PathId, control: Control) {
-        self.shutdown.path = path;
-        // A SACK or heartbeat that waits is overtaken, but one chunk of this kind is enough.
-        self.outbox.retain(|(_, c)| !matches!(c, Control::Shutdown(_) | Control::ShutdownAck(_)));
+        // A SACK or heartbeat that waits is overtaken.
+        self.outbox.drop_shutdowns();
         self.push_control(path, control);
         let rto = self.paths[path].rto();
-        self.shutdown.t2 = Some(now + self.context(now).restart_patience(path, rto));
+        let wait = self.context(now).restart_patience(path, rto);
+        if let Some(closing) = self.phase.closing_mut() {
+            closing.path = path;
+            closing.t2 = Some(now + wait);
+        }
     }
 
     //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
-        let path = self.shutdown.path;
+        let Some(last) = self.phase.closing().map(|closing| closing.path) else { return };
         let (sender, cx) = self.sending(now);
-        if let Some(at) = sender.put_off_control(&cx, path) {
-            self.shutdown.t2 = Some(at);
+        let later = sender.put_off_control(&cx, last);
+        let error = self.context(now).is_error();
+        let limit = self.profile().limits.association_max_retrans;
+        let Some(closing) = self.phase.closing_mut() else { return };
+        if later.is_some() {
+            closing.t2 = later;
             return;
         }
-        let error = self.context(now).is_error();
-        self.shutdown.attempts += u32::from(error);
-        let limit = self.profile().limits.association_max_retrans;
-        if self.shutdown.attempts > limit {
+        closing.attempts += u32::from(error);
+        if closing.attempts > limit {
             self.close(CloseReason::Unreachable);
             return;
         }
+        let step = closing.step;
         let profile = std::sync::Arc::clone(&self.config.profile);
-        let last = self.shutdown.path;
         //= RFC 9260 9.2-3
         self.paths[last].rtt.back_off(&profile);
         if self.paths[last].count_failure(error) {
             self.path_changed(last);
         }
         self.doubt_source(now, last, now);
-        let control = match self.state {
-            State::ShutdownSent => Control::Shutdown(None),
-            State::ShutdownAckSent => Control::ShutdownAck(None),
-            _ => return,
+        let control = match step {
+            Step::Sent => Control::Shutdown(None),
+            Step::AckSent => Control::ShutdownAck(None),
+            Step::Pending | Step::Received => return,
         };
         let path = self.paths.alternate(last);
-        self.shutdown.path = path;
         self.push_control(path, control);
         let rto = self.paths[path].rto();
-        self.shutdown.t2 = Some(now + self.context(now).start_patience(path, rto));
+        let wait = self.context(now).start_patience(path, rto);
+        if let Some(closing) = self.phase.closing_mut() {
+            closing.path = path;
+            closing.t2 = Some(now + wait);
+        }
     }
 
     //= RFC 9260 9.2-11 9.2-12
@@ -169,18 +152,19 @@ impl Association {
     /// works, and of any other one nobody may know yet.
     pub(super) fn on_shutdown(&mut self, now: Time, incoming: &Incoming<'_>, cumulative: Tsn) {
         let (path, source) = (incoming.path, self.answer_source(incoming));
-        match self.state {
+        match self.state() {
             //= RFC 9260 9.2-24
             // In COOKIE-WAIT and COOKIE-ECHOED it SHOULD be discarded silently.
             State::CookieWait | State::CookieEchoed | State::Closed => {}
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
-                let again = self.state == State::ShutdownReceived;
+                let again = self.state() == State::ShutdownReceived;
+                self.phase.close(Step::Received);
+                let Some(closing) = self.phase.closing_mut() else { return };
+                (closing.path, closing.source) = (path, source);
                 if !again {
-                    self.state = State::ShutdownReceived;
-                    self.shutdown.t5 = None; // It begins anew if the window closes.
+                    closing.t5 = None; // It begins anew if the window closes.
                     self.journal.event(Event::PeerShutdown);
                 }
-                (self.shutdown.path, self.shutdown.source) = (path, source);
                 let before = self.sender.cumulative();
                 self.on_cumulative_ack(now, cumulative);
                 if !self.is_closed() {
@@ -196,7 +180,7 @@ impl Association {
             //= RFC 9260 9.2-25
             // Both sides shut down at once: answer at once, restart T2.
             State::ShutdownSent => {
-                self.state = State::ShutdownAckSent;
+                self.phase.close(Step::AckSent);
                 self.send_shutdown(now, path, Control::ShutdownAck(source));
             }
             // Our SHUTDOWN ACK was lost.
@@ -222,7 +206,9 @@ impl Association {
         let resends = sender.resend_overdue(&mut cx);
         let p = &self.paths[path];
         if resends {
-            self.shutdown.answer = Some(path).filter(|_| incoming.is_from_confirmed());
+            if let Some(closing) = self.phase.closing_mut() {
+                closing.answer = Some(path).filter(|_| incoming.is_from_confirmed());
+            }
         } else if p.settings.heartbeats && !p.heartbeat.is_awaited() {
             self.send_heartbeat(now, path);
         }
@@ -232,7 +218,7 @@ impl Association {
     /// SHUTDOWN ACK received; in COOKIE-WAIT and COOKIE-ECHOED the endpoint treats it as out of
     /// the blue (§8.5.1 E).
     pub(super) fn on_shutdown_ack(&mut self, incoming: &Incoming<'_>) {
-        if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+        if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
             // It is sent once: like the answer to a SHUTDOWN, on what is known to work.
             let source = self.answer_source(incoming);
             self.push_control(incoming.path, Control::ShutdownComplete(source));
@@ -243,23 +229,31 @@ impl Association {
     //= RFC 9260 8.5.1-11 9.2-18 9.2-19
     /// SHUTDOWN COMPLETE received: ignored except in SHUTDOWN-ACK-SENT (§8.5.1 C).
     pub(super) fn on_shutdown_complete(&mut self) {
-        if self.state == State::ShutdownAckSent {
+        if self.state() == State::ShutdownAckSent {
             self.close(CloseReason::Shutdown);
         }
     }
 
     /// What a packet means for a shutdown under way.
     pub(super) fn shutdown_after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
-        if self.state != State::ShutdownSent {
-            return;
-        }
-        //= RFC 9260 9.2-6
-        // The reception of any packet from the peer SHOULD clear the retransmission count and
-        // restart T2.
-        self.shutdown.attempts = 0;
-        let last = self.shutdown.path;
+        let last = match self.phase.closing() {
+            Some(Closing { step: Step::Sent, path, .. }) => *path,
+            _ => return,
+        };
         let rto = self.paths[last].rto();
-        self.shutdown.t2 = Some(now + self.context(now).restart_patience(last, rto));
+        let wait = self.context(now).restart_patience(last, rto);
+        let guard = now + self.guard();
+        if let Some(closing) = self.phase.closing_mut() {
+            //= RFC 9260 9.2-6
+            // The reception of any packet from the peer SHOULD clear the retransmission count and
+            // restart T2.
+            closing.attempts = 0;
+            closing.t2 = Some(now + wait);
+            if incoming.facts.new_data {
+                // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
+                closing.t5 = Some(guard);
+            }
+        }
         // Nothing acknowledges a SHUTDOWN, but what a repeated one brings out comes the way that it went: that
         // works. Of what comes again and again that is not sure: the peer may hear nothing.
         let p = &mut self.paths[incoming.path];
@@ -269,14 +263,10 @@ impl Association {
         if answered && way && p.clear_errors(now) {
             self.path_changed(incoming.path);
         }
-        if incoming.facts.new_data {
-            // What the peer had taken before our SHUTDOWN still comes, for as long as that takes.
-            self.shutdown.t5 = Some(now + self.guard());
-        }
         if incoming.has_data {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
-            if let Some(receiver) = &mut self.receiver {
+            if let Some(receiver) = self.phase.receiver_mut() {
                 receiver.request_sack();
             }
             // They leave from where it arrived: what was tried since T2 expired may not work.
@@ -287,7 +277,15 @@ impl Association {
 
     /// An INIT arrived in SHUTDOWN-ACK-SENT: SHUTDOWN ACK is sent again (§9.2).
     pub(crate) fn resend_shutdown_ack(&mut self) {
-        let path = self.shutdown.path;
-        self.push_control(path, Control::ShutdownAck(None));
+        if let Some(path) = self.phase.closing().map(|closing| closing.path) {
+            self.push_control(path, Control::ShutdownAck(None));
+        }
+    }
+}
+
+impl Closing {
+    /// One side has asked for the end, and our data has yet to be acknowledged.
+    fn is_draining(&self) -> bool {
+        matches!(self.step, Step::Pending | Step::Received)
     }
 }

@@ -8,18 +8,18 @@ use crate::time::Time;
 impl Association {
     /// The earliest deadline of all timers.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let mut next = self.setup.t1;
+        let mut next = self.phase.opening().and_then(|opening| opening.t1);
         let mut consider = |t: Option<Time>| {
             if let Some(t) = t {
                 next = Some(next.map_or(t, |n| n.min(t)));
             }
         };
-        consider(self.shutdown.t2);
-        consider(self.shutdown.t5);
+        consider(self.phase.closing().and_then(|closing| closing.t2));
+        consider(self.phase.closing().and_then(|closing| closing.t5));
         consider(self.sender.probe_deadline());
         if !self.is_closed() {
-            consider(self.sender.deadline(&self.paths, &self.config, self.state));
-            consider(self.receiver.as_ref().and_then(Receiver::deadline));
+            consider(self.sender.deadline(&self.paths, &self.config, self.state()));
+            consider(self.phase.receiver().and_then(Receiver::deadline));
         }
         for path in self.paths.iter() {
             consider(path.t3.deadline());
@@ -33,19 +33,16 @@ impl Association {
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
         self.expire_messages(now);
-        if due(self.setup.t1) {
-            self.setup.t1 = None;
+        if self.phase.opening_mut().is_some_and(|opening| take_due(&mut opening.t1, now)) {
             self.on_t1(now);
         }
-        if due(self.shutdown.t5) {
-            self.shutdown.t5 = None;
+        if self.phase.closing_mut().is_some_and(|closing| take_due(&mut closing.t5, now)) {
             self.on_t5();
         }
-        if due(self.shutdown.t2) {
-            self.shutdown.t2 = None;
+        if self.phase.closing_mut().is_some_and(|closing| take_due(&mut closing.t2, now)) {
             self.on_t2(now);
         }
-        if let Some(receiver) = &mut self.receiver
+        if let Some(receiver) = self.phase.receiver_mut()
             && due(receiver.deadline())
         {
             receiver.on_timeout(now);
@@ -94,4 +91,9 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.lose_expired(&mut cx, &expired);
     }
+}
+
+/// Whether a timer is due, which then no longer runs.
+fn take_due(timer: &mut Option<Time>, now: Time) -> bool {
+    timer.take_if(|at| *at <= now).is_some()
 }

@@ -17,7 +17,7 @@ impl Association {
     /// Writes the next packet into `buffer`, if there is one to send.
     pub(crate) fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
         self.expire_messages(now);
-        self.other_source = None;
+        self.outbox.leave_from(None);
         for path in self.paths.iter_mut() {
             path.bursts.look(now);
         }
@@ -36,7 +36,7 @@ impl Association {
         let counters = &mut self.paths[path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
-        Some(self.transmit_to(path, self.other_source, buffer.len()))
+        Some(self.transmit_to(path, self.outbox.source(), buffer.len()))
     }
 
     /// An opportunity to send came.
@@ -46,7 +46,7 @@ impl Association {
 
     /// DATA may be sent in this state.
     pub(super) fn may_send_data(&self) -> bool {
-        self.state.may_send_data()
+        self.state().may_send_data()
     }
 
     /// Several paths may carry data at once.
@@ -69,7 +69,7 @@ impl Association {
         if !self.may_send_data() {
             return None;
         }
-        let answer = self.shutdown.answer;
+        let answer = self.phase.closing().and_then(|closing| closing.answer);
         let (sender, mut cx) = self.sending(now);
         let plan = sender.plan(&mut cx, answer)?;
         let path = plan.path();
@@ -79,8 +79,10 @@ impl Association {
             self.write_sack(packet.writer(), path);
         }
         let has_sack = packet.writer().len() > before_sack;
-        if plan.is_retransmission() {
-            self.shutdown.answer = None;
+        if plan.is_retransmission()
+            && let Some(closing) = self.phase.closing_mut()
+        {
+            closing.answer = None;
         }
         let (sender, mut cx) = self.sending(now);
         sender.write(&mut cx, &mut packet, &plan);
@@ -101,7 +103,7 @@ impl Association {
     /// A SACK is bundled unless it would push the first chunk out of the packet; one that must go
     /// then leaves alone, before the data. Copies of what is in flight do without.
     fn sack_leaves_room(&self, plan: &Plan) -> bool {
-        let Some(receiver) = self.receiver.as_ref().filter(|_| !plan.is_copy()) else {
+        let Some(receiver) = self.phase.receiver().filter(|_| !plan.is_copy()) else {
             return false;
         };
         let chunk = self.sender.first_chunk(&self.paths, plan);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use tresse_wire::padded;
 
-use super::{Association, Control, State};
+use super::{Association, Control, Phase, State};
 use crate::datagram::headers;
 use crate::path::{HEARTBEAT_INFO_LEN, HeartbeatInfo, Path, PathId};
 use crate::time::Time;
@@ -75,12 +75,12 @@ impl Association {
     /// RFC 9260 §5.4: "it MUST be bundled with a HEARTBEAT chunk including a nonce, and the size of the SCTP
     /// packet MUST NOT exceed the PMTU".
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
-        let unconfirmed =
-            self.paths.iter().filter(|p| !p.is_confirmed() && self.setup.attempts > 1);
+        let Phase::CookieEchoed(opening, echo, _) = &self.phase else { return };
+        let len = COOKIE_ECHO_LEN + echo.memory() + PROBE_LEN;
+        let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed() && opening.attempts > 1);
         let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else {
             return;
         };
-        let len = COOKIE_ECHO_LEN + self.setup.memory() + PROBE_LEN;
         let cost = len - PROBE_LEN + self.probe_len(path);
         if len > self.paths[path].mtu.max_packet() || cost > self.probes.credit {
             return;
@@ -92,8 +92,8 @@ impl Association {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         self.paths[path].heartbeat.on_sent_aside(info);
         let info = Bytes::copy_from_slice(&info.encode());
-        self.outbox.push_front((path, Control::Heartbeat(info, None)));
-        self.outbox.push_front((path, Control::CookieEcho));
+        self.outbox.push_first(path, Control::Heartbeat(info, None));
+        self.outbox.push_first(path, Control::CookieEcho);
     }
 
     /// Bytes of a probe, IP and UDP headers included.
@@ -118,7 +118,7 @@ impl Association {
     /// to an address before: in SHUTDOWN-SENT data may come from there alone, for which no SACK could leave, and
     /// in SHUTDOWN-ACK-SENT the peer's SHUTDOWN, for which no SHUTDOWN ACK could.
     pub(super) fn verifies(&self) -> bool {
-        self.is_monitored() || matches!(self.state, State::ShutdownSent | State::ShutdownAckSent)
+        self.is_monitored() || matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent)
     }
 
     /// A heartbeat to the unconfirmed address of `path` leaves.

@@ -62,7 +62,8 @@ impl Endpoint {
         let ports = (header.destination_port, header.source_port);
         let other = self.with_peer_tag(header, tag).is_some_and(|other| other != id)
             || self.index.peer_tag_elsewhere(ports, tag).is_some();
-        let call = self.associations.get_mut(id).filter(|a| other && a.state == State::CookieWait);
+        let call =
+            self.associations.get_mut(id).filter(|a| other && a.state() == State::CookieWait);
         let Some(call) = call else { return false };
         call.close(CloseReason::Crossed);
         true

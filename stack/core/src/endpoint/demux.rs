@@ -146,7 +146,7 @@ impl Endpoint {
                 let in_setup = self
                     .associations
                     .get(id)
-                    .is_some_and(|a| matches!(a.state, State::CookieWait | State::CookieEchoed));
+                    .is_some_and(|a| matches!(a.state(), State::CookieWait | State::CookieEchoed));
                 if survey.shutdown_ack && in_setup {
                     //= RFC 9260 8.5.1-13 9.2-23
                     // §8.5.1 E: treated as out of the blue.
@@ -190,7 +190,7 @@ impl Endpoint {
     }
 
     fn is_in_setup(&self, id: AssociationId) -> bool {
-        let state = self.associations.get(id).map(|a| a.state);
+        let state = self.associations.get(id).map(|a| a.state());
         matches!(state, Some(State::CookieWait | State::CookieEchoed))
     }
 
@@ -210,7 +210,7 @@ impl Endpoint {
         let (ours, theirs) = (header.destination_port, header.source_port);
         let tagged = self.tagged(header).filter(|id| {
             self.associations.get(*id).is_some_and(|a| {
-                a.state == State::CookieWait
+                a.state() == State::CookieWait
                     || a.omits_addresses()
                     || a.paths.find(datagram.source).is_some()
             })

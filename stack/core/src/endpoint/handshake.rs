@@ -230,7 +230,7 @@ impl Endpoint {
             to: datagram.source,
             from: datagram.destination,
         };
-        match a.state {
+        match a.state() {
             //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
             // §5.2.1 rules 1 to 3: the INIT ACK goes only to an address that the upper layer gave and the
             // INIT reports; to the source of the INIT, if that is one.
@@ -403,7 +403,7 @@ impl Endpoint {
             (true, _) if !reborn => a.on_matching_cookie(now, &cookie.accepted(), source, local),
             // A
             (_, false) if reborn || (ties && !tags.0) => {
-                if a.state == State::ShutdownAckSent {
+                if a.state() == State::ShutdownAckSent {
                     a.refuse_restart(&cookie.accepted(), source);
                     self.settle(now, id);
                     return None;

@@ -1,8 +1,6 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
-use std::net::IpAddr;
-
-use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag, padded};
+use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag};
 
 use super::super::{Association, Control, State};
 use crate::path::PathId;
@@ -20,14 +18,14 @@ impl Association {
         now: Time,
         buffer: &mut Vec<u8>,
     ) -> Option<PathId> {
-        self.outbox.front().filter(|(_, first)| !first.is_search())?;
+        self.outbox.first().filter(|(_, first)| !first.is_search())?;
         self.write_outbox(now, buffer)
     }
 
     //= RFC 9260 6-10 6.10-3
     /// A packet that begins with the first control chunk that waits.
     pub(super) fn write_outbox(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let (path, first) = self.outbox.pop_front()?;
+        let (path, first) = self.outbox.take_first()?;
         if let Control::Init = first {
             //= RFC 9260 3.1-4 8.5.1-1 12.3-1
             // §5.1: INIT MUST be alone; its packet has the tag 0.
@@ -38,7 +36,7 @@ impl Association {
             return Some(path);
         }
         let source = first.source();
-        self.other_source = source;
+        self.outbox.leave_from(source);
         let tag = match &first {
             Control::Abort(abort) => abort.tag,
             _ => self.identity.peer_tag,
@@ -58,14 +56,14 @@ impl Association {
             return Some(path);
         }
         let max = self.paths[path].mtu.max_packet();
-        while let Some((next_path, next)) = self.outbox.front() {
+        while let Some((next_path, next)) = self.outbox.first() {
             let fits = writer.len() + next.len_bound() <= max;
             let bundles =
                 !matches!(next, Control::Init | Control::ShutdownComplete(_) | Control::Abort(_));
             if *next_path != path || next.source() != source || !fits || !bundles || echo {
                 break;
             }
-            let Some((_, next)) = self.outbox.pop_front() else { break };
+            let Some((_, next)) = self.outbox.take_first() else { break };
             self.write_control(&mut writer, next);
         }
         // §6.10: DATA cannot be bundled with SHUTDOWN or SHUTDOWN ACK.
@@ -95,8 +93,9 @@ impl Association {
         match control {
             Control::Init => {} // Alone in its packet: written by the caller.
             Control::CookieEcho => {
-                writer.cookie_echo(self.setup.cookie.as_deref().unwrap_or_default());
-                if let Some(causes) = &self.setup.error {
+                let echo = self.phase.echo();
+                writer.cookie_echo(echo.map_or(&[], |echo| &echo.cookie));
+                if let Some(causes) = echo.and_then(|echo| echo.error.as_deref()) {
                     writer.error(causes);
                 }
             }
@@ -104,7 +103,7 @@ impl Association {
             Control::Heartbeat(info, _) => writer.heartbeat(&info),
             Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
             Control::Shutdown(_) => {
-                if let Some(receiver) = &self.receiver {
+                if let Some(receiver) = self.phase.receiver() {
                     writer.shutdown(receiver.cumulative());
                 }
             }
@@ -117,7 +116,7 @@ impl Association {
 
     /// A SACK may leave, and goes to `path`.
     fn sack_belongs(&self, path: PathId) -> bool {
-        self.may_send_data() && self.receiver.as_ref().is_some_and(|r| r.owes_sack(path))
+        self.may_send_data() && self.phase.receiver().is_some_and(|r| r.owes_sack(path))
     }
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
@@ -125,7 +124,9 @@ impl Association {
         let max = self.paths[path].mtu.max_packet();
         let multipath = &self.profile().multipath;
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
-        let Some(receiver) = self.receiver.as_mut().filter(|r| r.owes_sack(path)) else { return };
+        let Some(receiver) = self.phase.receiver_mut().filter(|r| r.owes_sack(path)) else {
+            return;
+        };
         let retransmit_bit = self.sender.extensions().retransmit_bit;
         if receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
             self.journal.stats.sacks_sent += 1;
@@ -137,54 +138,26 @@ impl Association {
         let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
         if self.sender.extensions().timestamp
             && fits
-            && let Some(receiver) = &self.receiver
+            && let Some(receiver) = self.phase.receiver()
         {
             writer.timestamp(spurious::ticks(now), receiver.timestamp_echo());
         }
     }
 
     pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let receiver = self.receiver.as_ref().filter(|r| r.is_sack_due())?;
-        let open = self.may_send_data() || self.state == State::ShutdownSent;
+        let receiver = self.phase.receiver().filter(|r| r.is_sack_due())?;
+        let open = self.may_send_data() || self.state() == State::ShutdownSent;
         if !open {
             return None;
         }
         let path = receiver.ack_path();
-        self.other_source = receiver.ack_source();
+        let source = receiver.ack_source();
+        self.outbox.leave_from(source);
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
         debug_assert!(!writer.is_empty());
         writer.finish();
         Some(path)
-    }
-}
-
-impl Control {
-    /// A heartbeat that looks for another source of its path.
-    pub(in crate::association) fn is_search(&self) -> bool {
-        matches!(self, Control::Heartbeat(_, Some(_)))
-    }
-
-    /// The source that it must leave from.
-    fn source(&self) -> Option<IpAddr> {
-        match self {
-            Control::CookieAck(source)
-            | Control::Shutdown(source)
-            | Control::ShutdownAck(source)
-            | Control::ShutdownComplete(source)
-            | Control::Heartbeat(_, source)
-            | Control::HeartbeatAck(_, source) => *source,
-            _ => None,
-        }
-    }
-
-    /// An upper bound of the bytes that it takes.
-    pub(in crate::association) fn len_bound(&self) -> usize {
-        8 + match self {
-            Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
-            Control::Error(b) => padded(b.len()),
-            _ => 0,
-        }
     }
 }

@@ -284,7 +284,7 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
                     match (local, peer, ties) {
                         // A
                         (Differs, Differs, Matches) => {
-                            assert!(restarted && a.state == State::Established, "{what}");
+                            assert!(restarted && a.state() == State::Established, "{what}");
                             assert_eq!(only(&sent).types(), [ChunkType::COOKIE_ACK], "{what}");
                             assert_eq!(a.identity.local_tag.0, script.tag.0 ^ 0x5555);
                         }
@@ -300,7 +300,7 @@ fn a_cookie_for_an_association_that_exists_does_what_table_12_says() {
                             } else {
                                 state
                             };
-                            assert_eq!(a.state, next, "{what}");
+                            assert_eq!(a.state(), next, "{what}");
                             let later = script.wait(secs(10));
                             let echoes = |p: &Sent| p.carries(ChunkType::COOKIE_ECHO);
                             assert!(!later.iter().any(echoes), "T1-cookie runs: {what}");

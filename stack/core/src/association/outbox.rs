@@ -1,0 +1,153 @@
+//! Control chunks that wait to be sent.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{VerificationTag, padded};
+
+use crate::path::PathId;
+
+/// At most this many wait at once: a flood of requests is not answered in full.
+const MAX_WAITING: usize = 64;
+
+/// A control chunk that waits to be sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Control {
+    Init,
+    CookieEcho,
+    /// With the source that it leaves from, if not the one of its path.
+    CookieAck(Option<IpAddr>),
+    Heartbeat(Bytes, Option<IpAddr>),
+    HeartbeatAck(Bytes, Option<IpAddr>),
+    Shutdown(Option<IpAddr>),
+    ShutdownAck(Option<IpAddr>),
+    ShutdownComplete(Option<IpAddr>),
+    /// Encoded error causes.
+    Error(Vec<u8>),
+    Abort(Abort),
+}
+
+/// An ABORT chunk that waits to be sent, with the tag of its packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Abort {
+    pub(super) tag: VerificationTag,
+    /// The T bit: the tag is not the peer's (RFC 9260 §8.5.1 B).
+    pub(super) reflected: bool,
+    /// Encoded error causes.
+    pub(super) causes: Vec<u8>,
+}
+
+/// Control chunks in the order in which they leave, each with its path.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    waiting: VecDeque<(PathId, Control)>,
+    /// Source of the packet being written, if not that of its path.
+    source: Option<IpAddr>,
+}
+
+impl Outbox {
+    /// Queues a chunk; beyond the limit it is dropped. Tells whether it will leave.
+    pub(super) fn push(&mut self, path: PathId, control: Control) -> bool {
+        if self.waiting.len() >= MAX_WAITING {
+            return false;
+        }
+        match control {
+            //= RFC 9260 3.2.2-3 3.3.11-1 3.3.12-1 5.1-7 5.1-8 5.1.5-5 5.1.5-7
+            // RFC 9260 §5.1: these MUST be the first chunk in the packet.
+            Control::CookieEcho | Control::CookieAck(_) => self.push_first(path, control),
+            _ if control.is_search() => self.waiting.push_back((path, control)),
+            _ => {
+                let before = self.waiting.iter().position(|(_, c)| c.is_search());
+                self.waiting.insert(before.unwrap_or(self.waiting.len()), (path, control));
+            }
+        }
+        true
+    }
+
+    /// Queues a chunk before all others, whatever waits.
+    pub(super) fn push_first(&mut self, path: PathId, control: Control) {
+        self.waiting.push_front((path, control));
+    }
+
+    /// Moves the last chunk, searches apart, to the front.
+    pub(super) fn put_last_first(&mut self) {
+        let last = self.waiting.iter().rposition(|(_, c)| !c.is_search());
+        if let Some(chunk) = last.and_then(|at| self.waiting.remove(at)) {
+            self.waiting.push_front(chunk);
+        }
+    }
+
+    /// An ABORT is the only thing left to say.
+    pub(super) fn abort(&mut self, path: PathId, abort: Abort) {
+        self.waiting.clear();
+        self.waiting.push_back((path, Control::Abort(abort)));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Keeps what still leaves when the association is closed: SHUTDOWN COMPLETE and ABORT.
+    pub(super) fn keep_last_words(&mut self) {
+        self.waiting.retain(|(_, c)| matches!(c, Control::ShutdownComplete(_) | Control::Abort(_)));
+    }
+
+    /// Drops SHUTDOWN and SHUTDOWN ACK that wait: one chunk of this kind is enough.
+    pub(super) fn drop_shutdowns(&mut self) {
+        self.waiting.retain(|(_, c)| !matches!(c, Control::Shutdown(_) | Control::ShutdownAck(_)));
+    }
+
+    pub(super) fn first(&self) -> Option<&(PathId, Control)> {
+        self.waiting.front()
+    }
+
+    pub(super) fn take_first(&mut self) -> Option<(PathId, Control)> {
+        self.waiting.pop_front()
+    }
+
+    /// The packet being written leaves from this source; `None` for that of its path.
+    pub(super) fn leave_from(&mut self, source: Option<IpAddr>) {
+        self.source = source;
+    }
+
+    /// Source of the packet that was written, if not that of its path.
+    pub(super) const fn source(&self) -> Option<IpAddr> {
+        self.source
+    }
+
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        let chunks: usize = self.waiting.iter().map(|(_, control)| control.len_bound()).sum();
+        self.waiting.capacity() * size_of::<(PathId, Control)>() + chunks
+    }
+}
+
+impl Control {
+    /// A heartbeat that looks for another source of its path.
+    pub(super) fn is_search(&self) -> bool {
+        matches!(self, Control::Heartbeat(_, Some(_)))
+    }
+
+    /// The source that it must leave from.
+    pub(super) fn source(&self) -> Option<IpAddr> {
+        match self {
+            Control::CookieAck(source)
+            | Control::Shutdown(source)
+            | Control::ShutdownAck(source)
+            | Control::ShutdownComplete(source)
+            | Control::Heartbeat(_, source)
+            | Control::HeartbeatAck(_, source) => *source,
+            _ => None,
+        }
+    }
+
+    /// An upper bound of the bytes that it takes.
+    pub(super) fn len_bound(&self) -> usize {
+        8 + match self {
+            Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
+            Control::Error(b) => padded(b.len()),
+            _ => 0,
+        }
+    }
+}
