@@ -1,16 +1,17 @@
 //! The functions of the C library that make and name sockets, with the arguments that C gives.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use libc::{sockaddr, socklen_t};
+use libc::{FILE, sockaddr, socklen_t};
 use tresse_socket_protocol::abi::{Fields, SCTP};
 
-use crate::Fallible;
-use crate::memory::read_memory;
+use crate::memory::{read_memory, write_memory};
 use crate::names::{self, read_name, write_name};
+use crate::receive::readable_bytes;
 use crate::sock::Sock;
 use crate::table::before_close;
+use crate::{Fallible, give, give_int};
 
 /// Whether `socket` with these arguments asks for SCTP. As in the kernel, a sequenced-packet socket
 /// of the Internet families is SCTP also without being named.
@@ -88,4 +89,26 @@ pub fn name(
 #[must_use]
 pub fn is_native_option(level: c_int, option: c_int) -> bool {
     level == libc::SOL_SOCKET && matches!(option, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | 66 | 67)
+}
+
+/// FIONREAD: how much of the next message can be read.
+///
+/// # Errors
+/// EFAULT.
+pub fn tell_readable(fd: c_int, sock: &Sock, argument: *mut c_void) -> Fallible<c_int> {
+    let bytes = readable_bytes(fd, sock)?;
+    write_memory(argument, &(bytes as c_int).to_ne_bytes()).map(|()| 0)
+}
+
+/// The result of a function that moves eight bytes; EINVAL if it moved others.
+pub fn whole(moved: Fallible<usize>) -> c_int {
+    give_int(moved.and_then(|bytes| if bytes == 8 { Ok(0) } else { Err(libc::EINVAL) }))
+}
+
+/// The result of a function that gives a stream; null for an error, with `errno`.
+pub fn stream(opened: Fallible<*mut FILE>) -> *mut FILE {
+    opened.unwrap_or_else(|error| {
+        give(Err::<isize, _>(error));
+        std::ptr::null_mut()
+    })
 }

@@ -13,6 +13,7 @@ mod exchange;
 mod files;
 #[cfg(test)]
 mod frames;
+mod functions;
 mod memory;
 mod message;
 mod names;
@@ -50,6 +51,10 @@ pub use transfer::{
 };
 
 use std::ffi::c_int;
+
+/// Where a peer's address goes that nobody asks for.
+pub const NO_NAME: (*mut libc::sockaddr, *mut libc::socklen_t) =
+    (std::ptr::null_mut(), std::ptr::null_mut());
 
 /// A failed call: its `errno`.
 pub type Fallible<T> = Result<T, i32>;

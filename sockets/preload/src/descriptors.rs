@@ -1,12 +1,11 @@
-//! Functions that make, copy and close descriptors, and `ioctl`.
+//! Functions that copy and close descriptors.
 
-use std::ffi::{c_int, c_uint, c_ulong, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use tresse_client as client;
 
 use crate::next::next;
 use crate::standard;
-use client::give_int;
 
 /// `close`.
 ///
@@ -117,22 +116,4 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: *mu
     let result =
         unsafe { next!(fn fcntl64(c_int, c_int, *mut c_void) -> c_int)(fd, command, argument) };
     forget_copy(command, result)
-}
-
-/// `ioctl`. As for `fcntl`, its last argument is variable in C.
-///
-/// # Safety
-/// As the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    if request == libc::FIONREAD
-        && let Some(sock) = client::lookup(fd)
-    {
-        let result = client::readable_bytes(fd, &sock)
-            .and_then(|n| client::write_memory(argument, &(n as c_int).to_ne_bytes()))
-            .map(|()| 0);
-        return give_int(result);
-    }
-    // SAFETY: the program's own call.
-    unsafe { next!(fn ioctl(c_int, c_ulong, *mut c_void) -> c_int)(fd, request, argument) }
 }

@@ -47,23 +47,8 @@ pub(crate) use next;
 /// `interpose! { fn name(arguments) -> type { ours } }`: functions that stand in front of those of the C
 /// library. `ours` returns from them if the call is for us; the others go on to the C library as they
 /// came, with nothing alive that needs a destructor.
-///
-/// `fn name | twin(..)` is two functions that do the same: where `off_t` has 64 bits, a function and its
-/// twin for large files differ in name alone.
 macro_rules! interpose {
     () => {};
-    ($(#[$doc:meta])*
-     fn $name:ident | $twin:ident $arguments:tt -> $ret:ty $ours:block $($others:tt)*) => {
-        interpose! {
-            $(#[$doc])*
-            fn $name $arguments -> $ret $ours
-
-            /// The same, by its other name.
-            fn $twin $arguments -> $ret $ours
-
-            $($others)*
-        }
-    };
     ($(#[$doc:meta])*
      fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $ret:ty $ours:block
      $($others:tt)*) => {

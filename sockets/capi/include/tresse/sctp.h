@@ -857,61 +857,6 @@ int tresse_socket(int domain, int type, int protocol);
 int tresse_close(int fd);
 
 /**
- * `bind`.
- */
-int tresse_bind(int fd, const struct sockaddr *address, socklen_t len);
-
-/**
- * `connect`.
- */
-int tresse_connect(int fd, const struct sockaddr *address, socklen_t len);
-
-/**
- * `listen`. On a one-to-many socket a backlog of 0 ends listening (RFC 6458 §3.1.3).
- */
-int tresse_listen(int fd, int backlog);
-
-/**
- * `accept`.
- */
-int tresse_accept(int fd, struct sockaddr *address, socklen_t *len);
-
-/**
- * `accept4`.
- */
-int tresse_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
-
-/**
- * `shutdown` (RFC 6458 §4.1.7).
- */
-int tresse_shutdown(int fd, int how);
-
-/**
- * `getsockname`.
- */
-int tresse_getsockname(int fd, struct sockaddr *address, socklen_t *len);
-
-/**
- * `getpeername`.
- */
-int tresse_getpeername(int fd, struct sockaddr *address, socklen_t *len);
-
-/**
- * `getsockopt`, with the options of RFC 6458 §8.
- */
-int tresse_getsockopt(int fd, int level, int option, void *value, socklen_t *len);
-
-/**
- * `setsockopt`, with the options of RFC 6458 §8.
- */
-int tresse_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
-
-/**
- * `ioctl`. FIONREAD tells how much of the next message can be read.
- */
-int tresse_ioctl(int fd, unsigned long request, void *argument);
-
-/**
  * Starts the engine of this process, which has a thread of its own; `config` may be NULL. Returns
  * 0, or 1 if there is nothing to start: an engine is named by TRESSE_ENGINE in the environment, as
  * `tresse run` does, or the process that forked this one has one; sockets are that one's then.
@@ -934,98 +879,6 @@ const char *tresse_error(void);
  * `exit` does this by itself.
  */
 int tresse_stop(int timeout_ms);
-
-/**
- * `preadv2`.
- */
-ssize_t tresse_preadv2(int fd, const struct iovec *iov, int count, off_t place, int flags);
-
-/**
- * `pwritev2`.
- */
-ssize_t tresse_pwritev2(int fd, const struct iovec *iov, int count, off_t place, int flags);
-
-/**
- * `sendfile`: one message for each 64 KiB.
- */
-ssize_t tresse_sendfile(int out, int in, off_t *offset, size_t count);
-
-/**
- * `splice`: EINVAL for SCTP sockets.
- */
-ssize_t tresse_splice(int in,
-                      int64_t *in_offset,
-                      int out,
-                      int64_t *out_offset,
-                      size_t len,
-                      unsigned int flags);
-
-/**
- * `fdopen`: each time that the stream is flushed it sends a message. `fileno` does not know it.
- */
-FILE *tresse_fdopen(int fd, const char *mode);
-
-/**
- * `eventfd_read`: `read`, of eight bytes.
- */
-int tresse_eventfd_read(int fd, uint64_t *value);
-
-/**
- * `eventfd_write`: `write`, of eight bytes.
- */
-int tresse_eventfd_write(int fd, uint64_t value);
-
-/**
- * `aio_read`: EINVAL for SCTP sockets.
- */
-int tresse_aio_read(void *control);
-
-/**
- * `aio_write`: EINVAL for SCTP sockets.
- */
-int tresse_aio_write(void *control);
-
-/**
- * `lio_listio`: EINVAL if an SCTP socket is among the descriptors.
- */
-int tresse_lio_listio(int mode, void *const *list, int count, void *event);
-
-/**
- * `vdprintf`: one message. A `va_list` is passed on as a pointer.
- */
-int tresse_vdprintf(int fd, const char *format, void *arguments);
-
-/**
- * `poll`.
- */
-int tresse_poll(struct pollfd *fds, nfds_t count, int timeout);
-
-/**
- * `ppoll`.
- */
-int tresse_ppoll(struct pollfd *fds,
-                 nfds_t count,
-                 const struct timespec *timeout,
-                 const sigset_t *mask);
-
-/**
- * `epoll_ctl`.
- */
-int tresse_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
-
-/**
- * `epoll_wait`.
- */
-int tresse_epoll_wait(int epoll, struct epoll_event *events, int count, int timeout);
-
-/**
- * `epoll_pwait`.
- */
-int tresse_epoll_pwait(int epoll,
-                       struct epoll_event *events,
-                       int count,
-                       int timeout,
-                       const sigset_t *mask);
 
 /**
  * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
@@ -1155,80 +1008,6 @@ ssize_t tresse_sctp_recvmsg(int sd,
                             struct sctp_sndrcvinfo *sinfo,
                             int *msg_flags);
 
-/**
- * `send`.
- */
-ssize_t tresse_send(int fd, const void *base, size_t len, int flags);
-
-/**
- * `sendto`.
- */
-ssize_t tresse_sendto(int fd,
-                      const void *base,
-                      size_t len,
-                      int flags,
-                      const struct sockaddr *address,
-                      socklen_t address_len);
-
-/**
- * `sendmsg`, with the ancillary data of RFC 6458 §5.3.
- */
-ssize_t tresse_sendmsg(int fd, const struct msghdr *message, int flags);
-
-/**
- * `sendmmsg`.
- */
-int tresse_sendmmsg(int fd, struct mmsghdr *list, unsigned int count, int flags);
-
-/**
- * `recv`.
- */
-ssize_t tresse_recv(int fd, void *base, size_t len, int flags);
-
-/**
- * `recvfrom`.
- */
-ssize_t tresse_recvfrom(int fd,
-                        void *base,
-                        size_t len,
-                        int flags,
-                        struct sockaddr *address,
-                        socklen_t *address_len);
-
-/**
- * `recvmsg`, with the ancillary data of RFC 6458 §5.3.
- */
-ssize_t tresse_recvmsg(int fd, struct msghdr *message, int flags);
-
-/**
- * `recvmmsg`. On an SCTP socket, further messages are taken only if they are there.
- */
-int tresse_recvmmsg(int fd,
-                    struct mmsghdr *list,
-                    unsigned int count,
-                    int flags,
-                    struct timespec *timeout);
-
-/**
- * `read`.
- */
-ssize_t tresse_read(int fd, void *base, size_t len);
-
-/**
- * `write`.
- */
-ssize_t tresse_write(int fd, const void *base, size_t len);
-
-/**
- * `readv`.
- */
-ssize_t tresse_readv(int fd, const struct iovec *iov, int count);
-
-/**
- * `writev`.
- */
-ssize_t tresse_writev(int fd, const struct iovec *iov, int count);
-
 #endif  /* TRESSE_SCTP_H */
 
 /* The standard names. Each of them is another name of a function above, for the compiler alone: no
@@ -1236,11 +1015,64 @@ ssize_t tresse_writev(int fd, const struct iovec *iov, int count);
  * structures that are called so work as well. */
 
 #define TRESSE_NAME(name, symbol) extern __typeof__(symbol) name __asm__(#symbol);
+#define TRESSE_DECLARE(name) extern __typeof__(name) tresse_##name;
 #define TRESSE_REPLACE(name) extern __typeof__(name) name __asm__("tresse_" #name);
 #define TRESSE_REPLACE_AS(name, other) extern __typeof__(name) name __asm__("tresse_" #other);
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
+
+/* Functions of the C library that serve SCTP sockets, too: tresse_bind() does what bind() does, tresse_listen()
+ * with a backlog of 0 ends listening on a one-to-many socket (RFC 6458, 3.1.3), tresse_ioctl(FIONREAD) tells how
+ * much of the next message can be read, tresse_recvmmsg() takes further messages only if they are there,
+ * tresse_sendfile() sends one message for each 64 KiB, a stream of tresse_fdopen() one each time that it is
+ * flushed (fileno() does not know it), tresse_vdprintf() one. For an SCTP socket tresse_splice(),
+ * tresse_aio_read(), tresse_aio_write() and tresse_lio_listio() fail with EINVAL. */
+TRESSE_DECLARE(bind)
+TRESSE_DECLARE(connect)
+TRESSE_DECLARE(listen)
+TRESSE_DECLARE(accept)
+TRESSE_DECLARE(shutdown)
+TRESSE_DECLARE(getsockname)
+TRESSE_DECLARE(getpeername)
+TRESSE_DECLARE(getsockopt)
+TRESSE_DECLARE(setsockopt)
+TRESSE_DECLARE(ioctl)
+TRESSE_DECLARE(send)
+TRESSE_DECLARE(sendto)
+TRESSE_DECLARE(sendmsg)
+TRESSE_DECLARE(recv)
+TRESSE_DECLARE(recvfrom)
+TRESSE_DECLARE(recvmsg)
+TRESSE_DECLARE(read)
+TRESSE_DECLARE(write)
+TRESSE_DECLARE(readv)
+TRESSE_DECLARE(writev)
+TRESSE_DECLARE(sendfile)
+TRESSE_DECLARE(aio_read)
+TRESSE_DECLARE(aio_write)
+TRESSE_DECLARE(lio_listio)
+TRESSE_DECLARE(eventfd_read)
+TRESSE_DECLARE(eventfd_write)
+TRESSE_DECLARE(poll)
+TRESSE_DECLARE(epoll_ctl)
+TRESSE_DECLARE(epoll_wait)
+TRESSE_DECLARE(epoll_pwait)
+#ifdef __USE_POSIX
+TRESSE_DECLARE(fdopen)
+#endif
+#ifdef __USE_XOPEN2K8
+TRESSE_DECLARE(vdprintf)
+#endif
+#ifdef __USE_GNU
+TRESSE_DECLARE(accept4)
+TRESSE_DECLARE(sendmmsg)
+TRESSE_DECLARE(recvmmsg)
+TRESSE_DECLARE(splice)
+TRESSE_DECLARE(ppoll)
+TRESSE_DECLARE(preadv2)
+TRESSE_DECLARE(pwritev2)
+#endif
 
 TRESSE_NAME(sctp_bindx, tresse_bindx)
 TRESSE_NAME(sctp_connectx, tresse_connectx)
