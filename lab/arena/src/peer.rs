@@ -13,7 +13,7 @@ use tresse::{
     Association, AssociationConfig, Carrier, Config, DEFAULT_UDP_PORT, Endpoint, EndpointConfig,
     Peer, Ppid, Profile, SendOptions, StreamId,
 };
-use tresse_interop::{Payload, Received};
+use tresse_peers::{Payload, Received};
 
 /// One association with its peer, over UDP (RFC 6951).
 #[derive(Clone, Debug, Args)]

@@ -6,7 +6,7 @@ pub(crate) fn mean(values: &[f32]) -> Option<f64> {
     (!values.is_empty()).then(|| sum / values.len() as f64)
 }
 
-/// The smallest value that so many percent do not exceed; `None` of nothing.
+/// The smallest value that this many percent do not exceed; `None` of nothing.
 pub(crate) fn percentile(values: &[f32], percent: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f32::total_cmp);

@@ -7,8 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tresse_emulator::{Emulation, Namespace, Report, Settings, Side};
-use tresse_interop::matrix::{self, Lab};
-use tresse_interop::{Guest, Peer, PeerProgram, Silence, Unavailable};
+use tresse_peers::{self as peers, Guest, Lab, Peer, PeerProgram, Silence, Unavailable};
 
 use crate::error::ArenaError;
 use crate::measure::measure;
@@ -48,14 +47,14 @@ pub struct Theatre {
 }
 
 /// The name that the other tests know a peer by.
-const fn peer_of(kind: &Kind) -> Option<matrix::Stack> {
+const fn peer_of(kind: &Kind) -> Option<peers::Stack> {
     match kind {
         Kind::Tresse(_) => None,
-        Kind::Linux => Some(matrix::Stack::Linux),
-        Kind::Usrsctp => Some(matrix::Stack::Usrsctp),
-        Kind::Pion => Some(matrix::Stack::Pion),
-        Kind::Dcsctp => Some(matrix::Stack::Dcsctp),
-        Kind::SctpProto => Some(matrix::Stack::SctpProto),
+        Kind::Linux => Some(peers::Stack::Linux),
+        Kind::Usrsctp => Some(peers::Stack::Usrsctp),
+        Kind::Pion => Some(peers::Stack::Pion),
+        Kind::Dcsctp => Some(peers::Stack::Dcsctp),
+        Kind::SctpProto => Some(peers::Stack::SctpProto),
     }
 }
 
@@ -78,9 +77,9 @@ impl Theatre {
         let folder = tempfile::tempdir().map_err(ArenaError::write(&std::env::temp_dir()))?;
         let linux = stacks.iter().any(|stack| stack.kind == Kind::Linux);
         let guest = linux.then(|| Guest::program(folder.path()));
-        let mut peers: Vec<matrix::Stack> = Vec::new();
+        let mut peers: Vec<peers::Stack> = Vec::new();
         for peer in stacks.iter().filter_map(|stack| peer_of(&stack.kind)) {
-            if peer != matrix::Stack::Linux && !peers.contains(&peer) {
+            if peer != peers::Stack::Linux && !peers.contains(&peer) {
                 peers.push(peer);
             }
         }
@@ -90,7 +89,7 @@ impl Theatre {
             let version = match peer_of(&stack.kind) {
                 None => Some(env!("CARGO_PKG_VERSION").to_owned()),
                 // Its guests come later; the kernel says it itself.
-                Some(matrix::Stack::Linux) => linux_version(),
+                Some(peers::Stack::Linux) => linux_version(),
                 Some(peer) => lab.version(peer),
             };
             versions.extend(version.map(|version| (stack.to_string(), version)));

@@ -22,8 +22,8 @@ mod compare {
 
     use socket2::{Domain, Protocol, Socket, Type};
     use tresse_emulator::{Direction, Emulation, LinkFile, Settings, Side};
-    use tresse_interop::Guest;
     use tresse_netem::LinkConfig;
+    use tresse_peers::Guest;
 
     /// Echo requests for delay and loss, and the time between two of them.
     const ECHOES: u64 = 4000;

@@ -12,7 +12,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::choice::{chosen, open};
 use crate::goodput;
 use crate::hosts::{HostsArgs, run_hosts};
-use crate::matrix::{self, Cell, Lab, Outcome, Record, Report, Role, Settings, Stack, Subject};
+use crate::matrix::{self, Cell, Outcome, Record, Report, Role, Settings, Subject};
+use tresse_peers::{Lab, Stack};
 
 /// The guest goes by itself after this time at the latest.
 const GUEST_LIFETIME: Duration = Duration::from_secs(3_600);

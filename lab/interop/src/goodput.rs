@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use tresse::{Association, Config, Endpoint};
 use tresse_netem::LinkConfig;
 
-use crate::traffic::{blocking, receive_all, run_for, send_all};
-use crate::{Guest, Payload, Peer, PeerProgram, Relay, Unavailable, free_udp_port};
+use tresse_peers::traffic::{blocking, receive_all, run_for, send_all};
+use tresse_peers::{Guest, Payload, Peer, PeerProgram, Relay, Unavailable, free_udp_port};
 
 /// Loss of each direction.
 const LOSS: f64 = 0.05;

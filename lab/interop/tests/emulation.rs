@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tresse_emulator::{Emulation, Settings, Side};
-use tresse_interop::{Guest, skipped};
+use tresse_peers::{Guest, skipped};
 
 #[test]
 fn a_guest_is_at_the_end_of_both_links() {

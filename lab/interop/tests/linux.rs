@@ -12,11 +12,11 @@ use tresse::{
     Association, AssociationConfig, Carrier, CloseReason, Closed, Config, Endpoint, PathState,
     Peer, Profile,
 };
-use tresse_interop::traffic::{
+use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, interrupt,
     receive_all, run, send_all,
 };
-use tresse_interop::{Guest, Payload, PeerReport, Unavailable, drop_packets, skipped};
+use tresse_peers::{Guest, Payload, PeerReport, Unavailable, drop_packets, skipped};
 
 /// An SCTP port for whoever is the server: another one each time, for the kernel keeps that of an
 /// association which a failed test left behind.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 use tresse::{Association, AssociationConfig, Carrier, Config, Endpoint, PathState, Peer, Profile};
-use tresse_interop::traffic::{BRIEF, BULK, LARGE, LIMIT, exchange, receive_all, run, send_all};
-use tresse_interop::{Namespace, Payload, Unavailable, command, skipped};
+use tresse_peers::traffic::{BRIEF, BULK, LARGE, LIMIT, exchange, receive_all, run, send_all};
+use tresse_peers::{Namespace, Payload, Unavailable, command, skipped};
 
 const PORT: u16 = 5001;
 const UDP: u16 = 9899;

@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::net::UdpSocket;
 use tresse::{Association, CloseReason, Closed, Config, Endpoint};
-use tresse_interop::traffic::{
+use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, LIMIT, PEER_TIMEOUT_SECONDS, SMALL, all_of, exchange, interrupt, run,
     send_all,
 };
-use tresse_interop::{Payload, Peer, PeerProgram, PeerReport, Unavailable, free_udp_port, skipped};
+use tresse_peers::{Payload, Peer, PeerProgram, PeerReport, Unavailable, free_udp_port, skipped};
 
 /// SCTP port of whoever is the server.
 const PORT: u16 = 5001;

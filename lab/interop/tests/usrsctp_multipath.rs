@@ -10,10 +10,8 @@ use tresse::{
     Carrier, CloseReason, Closed, Config, Direction, Endpoint, ObservedPacket, Observer, Peer,
     Profile,
 };
-use tresse_interop::traffic::{BULK, LIMIT, PEER_TIMEOUT_SECONDS, all_of, exchange, run};
-use tresse_interop::{
-    Namespace, Payload, PeerProgram, Unavailable, command, free_udp_port, skipped,
-};
+use tresse_peers::traffic::{BULK, LIMIT, PEER_TIMEOUT_SECONDS, all_of, exchange, run};
+use tresse_peers::{Namespace, Payload, PeerProgram, Unavailable, command, free_udp_port, skipped};
 
 const PORT: u16 = 5001;
 const CLIENT_PORT: u16 = 5002;

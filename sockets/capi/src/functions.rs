@@ -10,7 +10,7 @@ use libc::{
 use tresse_client as client;
 
 /// A call for an SCTP socket returns early; the others are those of the C library. What descriptors mean is looked at
-/// anew each time, since they may be made and closed without this library.
+/// again each time, since they may be made and closed without this library.
 macro_rules! stand_beside {
     ($($(#[$doc:meta])* fn $name:ident = $own:ident [$($twin:ident),*] ($($arg:ident: $type:ty),* $(,)?)
         -> $ret:ty where { $($clauses:tt)* })*) => {

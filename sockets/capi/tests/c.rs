@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tresse_interop::{Unavailable, free_udp_port, skipped};
+use tresse_peers::{Unavailable, free_udp_port, skipped};
 
 /// How a program gets its SCTP sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -524,7 +524,7 @@ fn the_readme_is_right() {
     };
     check(shell(&build.join("\n")).env("BUILD", &workshop.built));
     // The ports of the example may be in use, but not in a network of its own.
-    let _network = tresse_interop::Namespace::new();
+    let _network = tresse_peers::Namespace::new();
     let mut server = shell(&format!("exec {server}")).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let first = lines.next().map(Result::unwrap);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tresse_interop::{Unavailable, skipped};
+use tresse_peers::{Unavailable, skipped};
 
 /// Headers with functions that take descriptors.
 const HEADERS: &str = "aio.h arpa/inet.h dirent.h execinfo.h fcntl.h poll.h pty.h spawn.h stdio.h \

@@ -60,7 +60,7 @@ pub(crate) struct Args {
     /// Write what passes each interface to linkP-left.pcapng and linkP-right.pcapng in this folder
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
-    /// Keep so many bytes of each frame in captures
+    /// Keep this many bytes of each frame in captures
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     snaplen: Option<u32>,
     /// Write what each link did to this file, as JSON
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     /// Run before all ordinary processes (SCHED_FIFO), so that packets are punctual on a busy machine
     #[arg(long)]
     realtime: bool,
-    /// End after so many seconds, if the left commands have not ended before
+    /// End after this many seconds, if the left commands have not ended before
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     duration: Option<Duration>,
     /// Go on when a right command fails; otherwise everything ends then

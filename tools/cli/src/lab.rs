@@ -160,7 +160,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         complain(&error);
         #[cfg(target_os = "linux")]
         if let LabError::UnknownExperiment { id, .. } = &error
-            && crate::baseline::measures(id)
+            && tresse_baseline::measures(id)
         {
             complain(format_args!(
                 "the TCP of a kernel is measured in real time: tresse baseline {id}"

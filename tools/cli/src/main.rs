@@ -11,8 +11,6 @@
 #[cfg(target_os = "linux")]
 mod arena;
 #[cfg(target_os = "linux")]
-mod baseline;
-#[cfg(target_os = "linux")]
 mod emulate;
 mod lab;
 #[cfg(target_os = "linux")]
@@ -51,7 +49,7 @@ enum Command {
     Emulate(emulate::Args),
     /// Measure this system's TCP through emulated links, beside published numbers
     #[cfg(target_os = "linux")]
-    Baseline(baseline::Args),
+    Baseline(tresse_baseline::Args),
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     EmulateInit(emulate::init::Args),
@@ -71,7 +69,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Emulate(args) => emulate::run(&args),
         #[cfg(target_os = "linux")]
-        Command::Baseline(args) => baseline::run(&args),
+        Command::Baseline(args) => tresse_baseline::run(&args),
         #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),

@@ -51,14 +51,14 @@ pub(crate) struct Args {
     /// UDP port that carries SCTP (RFC 6951), besides 9899 (repeatable)
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
-    /// So many SACKs that report a chunk missing tell a fast retransmit from a timeout: 3 (RFC
+    /// This many SACKs that report a chunk missing tell a fast retransmit from a timeout: 3 (RFC
     /// 9260), 4 (RFC 2960), 1 (thin streams, Early Retransmit, RACK)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     missing_reports: u32,
     /// RTO.Min of the RTO that is estimated, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     rto_min: u32,
-    /// An association of which nothing is seen for so many seconds is given up
+    /// An association of which nothing is seen for this many seconds is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..))]
     idle: u32,
 }

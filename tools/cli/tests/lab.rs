@@ -160,7 +160,7 @@ fn the_pages_of_a_campaign_need_every_result() {
     for expected in ["# Reproduction", "[hurtig](reproduction/hurtig.md)", "ns-2 validation"] {
         assert!(reproduction.contains(expected), "{expected} is missing in:\n{reproduction}");
     }
-    // With so many rows a page shows those that are not within, and counts the others.
+    // With this many rows a page shows those that are not within, and counts the others.
     for (paper, expected) in [
         ("hurtig", "`hurtig/fig2`"),
         ("ladha", "`ladha/fig2`"),

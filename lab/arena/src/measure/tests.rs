@@ -43,7 +43,7 @@ fn sent(times: &[(u64, u64)]) -> Sent {
     }
 }
 
-/// Message `number` is sent again for the first time after so many milliseconds.
+/// Message `number` is sent again for the first time after this many milliseconds.
 fn again(number: i64, delay_ms: f64, spurious: Option<Proof>) -> Retransmission {
     Retransmission {
         at: 0,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::{Cell, Family};
-use crate::{Namespace, Unavailable, command};
+use tresse_peers::{Namespace, Unavailable, command};
 
 /// One of the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use tresse::{
 use super::network::{Host, Network};
 use super::{Binding, Bound, Cell, Family, Settings, Travel};
 use crate::matrix::{Outcome, Recorder};
-use crate::{Payload, Received};
+use tresse_peers::{Payload, Received};
 
 const SCTP_PORT: u16 = 5001;
 const UDP_PORT: u16 = 9899;
@@ -28,7 +28,7 @@ const OVERRIDES: &str = "heartbeat = { interval_ms = 500 }";
 /// What the director of a cell asks of both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// To have sent so many messages.
+    /// To have sent this many messages.
     Send(u64),
     /// To break off.
     Stop,

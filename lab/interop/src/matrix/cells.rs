@@ -11,10 +11,10 @@ use tresse_wire::Chunk;
 
 use super::scene::{Met, Plan, Scene};
 use super::{Role, Stack, Subject};
-use crate::traffic::{
+use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, run_for, send_all,
 };
-use crate::{Payload, PeerReport, Unsupported, command, drop_packets};
+use tresse_peers::{Payload, PeerReport, Unsupported, command, drop_packets};
 
 /// The identifier that sctp-proto calls binary data; it knows those of WebRTC only.
 const WEBRTC_BINARY: u32 = 53;

@@ -4,7 +4,6 @@
 //! program says so because its stack has no such call, or the packets show it.
 
 mod cells;
-mod lab;
 mod recorder;
 mod report;
 mod scene;
@@ -18,44 +17,11 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use tresse_peers::{Lab, Stack, Unavailable, Unsupported};
 
-use crate::{Unavailable, Unsupported};
-pub use lab::Lab;
 pub(crate) use recorder::Recorder;
 pub use report::Report;
 use scene::Scene;
-
-/// A stack to be tested against.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stack {
-    /// The Linux kernel, in a guest.
-    Linux,
-    /// FreeBSD's stack in user space.
-    Usrsctp,
-    /// pion/sctp, in Go.
-    Pion,
-    /// dcsctp, Google's for WebRTC.
-    Dcsctp,
-    /// sctp-proto, that of str0m.
-    SctpProto,
-}
-
-impl Stack {
-    /// As people call it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stack::Linux => "Linux kernel",
-            Stack::Usrsctp => "usrsctp",
-            Stack::Pion => "pion/sctp",
-            Stack::Dcsctp => "dcsctp",
-            Stack::SctpProto => "sctp-proto",
-        }
-    }
-}
 
 /// What Tresse is in a cell.
 #[derive(

@@ -10,12 +10,11 @@ use tresse::{
 };
 use tresse_netem::LinkConfig;
 
-use super::lab::Lab;
 use super::recorder::Recorder;
 use super::{Cell, Role, Settings, Stack, Subject};
-use crate::traffic::blocking;
-use crate::{
-    Guest, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, Words, free_udp_port,
+use tresse_peers::traffic::blocking;
+use tresse_peers::{
+    Guest, Lab, Namespace, Payload, Peer, PeerProgram, Relay, Unavailable, Words, free_udp_port,
 };
 
 /// UDP port of SCTP in the guest.

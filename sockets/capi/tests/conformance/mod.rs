@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tresse_interop::{Guest, free_udp_port, skipped};
+use tresse_peers::{Guest, free_udp_port, skipped};
 
 use super::{With, Workshop, check, program, run, sources};
 

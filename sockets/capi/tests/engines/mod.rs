@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tresse_interop::{free_udp_port, skipped};
+use tresse_peers::{free_udp_port, skipped};
 
 use super::{With, Workshop, program};
 

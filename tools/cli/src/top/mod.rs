@@ -80,7 +80,7 @@ impl Source {
         match fetch::snapshot(self.address) {
             Ok(snapshot) => {
                 self.error = None;
-                // Another process at the same address begins anew.
+                // Another process at the same address begins again.
                 let before = self.now.take();
                 self.before = before.filter(|before| before.process == snapshot.process);
                 self.now = Some(snapshot);

@@ -106,7 +106,7 @@ fn draw(frame: &mut Frame<'_>, sources: &[Source], state: &mut TableState) {
     frame.render_stateful_widget(table, middle, state);
 }
 
-/// A line in pieces of so many characters.
+/// A line in pieces of this many characters.
 fn pieces(line: &str, length: usize) -> Vec<String> {
     let letters: Vec<char> = line.chars().collect();
     letters.chunks(length).map(|piece| piece.iter().collect()).collect()

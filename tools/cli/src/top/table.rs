@@ -164,7 +164,7 @@ pub(super) fn widths(rows: &[Row]) -> [usize; TITLES.len()] {
     widths
 }
 
-/// The columns that a terminal of so many characters has room for, and the space between them.
+/// The columns that a terminal of this many characters has room for, and the space between them.
 pub(super) fn fitting(widths: &[usize; TITLES.len()], room: usize) -> (Vec<usize>, u16) {
     let mut columns: Vec<usize> = (0..TITLES.len()).collect();
     let need = |columns: &[usize], space: usize| {

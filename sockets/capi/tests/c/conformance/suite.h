@@ -171,7 +171,7 @@ int now(int fd, int events);
 bool quiet(int fd);
 /* Milliseconds of a clock that only runs forward. */
 long long clock_ms(void);
-/* Makes calls wait no longer than so many milliseconds. */
+/* Makes calls wait no longer than this many milliseconds. */
 void patience(int fd, int option, int ms);
 void nonblocking(int fd);
 

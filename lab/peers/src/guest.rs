@@ -41,7 +41,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Boots a guest with so many network interfaces, that powers off after `lifetime` whatever
+    /// Boots a guest with this many network interfaces, that powers off after `lifetime` whatever
     /// happens here; puts what it needs into `folder`. The calling thread is in the guest's namespace
     /// afterwards.
     ///

@@ -16,7 +16,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// What bulk senders hand over at once.
 const CHUNK: usize = 16_384;
 
-/// Opens `flows` connections from left to right, calls `begin`, and has them send for so many seconds.
+/// Opens `flows` connections from left to right, calls `begin`, and has them send for this many seconds.
 pub(super) fn run(
     emulation: &Emulation,
     periodic: Option<Periodic>,

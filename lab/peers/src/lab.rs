@@ -5,8 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use super::Stack;
-use crate::{Guest, PeerProgram, Unavailable};
+use crate::{Guest, PeerProgram, Stack, Unavailable};
 
 /// What can be had of a peer.
 type Had<T> = Result<T, Unavailable>;
@@ -59,7 +58,10 @@ impl Lab {
     }
 
     /// The guest, for one cell at a time.
-    pub(super) fn guest(&self) -> Had<&Mutex<Guest>> {
+    ///
+    /// # Errors
+    /// [`Unavailable`] if it cannot be had, or was not asked for.
+    pub fn guest(&self) -> Had<&Mutex<Guest>> {
         match &self.guest {
             Some(guest) => guest.as_ref().map_err(Unavailable::clone),
             None => Err(Unavailable::new("the guest", "it was not asked for")),
@@ -78,7 +80,9 @@ impl Lab {
         }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    /// An SCTP port of a server in the guest that no cell has had.
+    #[must_use]
+    pub fn port(&self) -> u16 {
         self.next_port.fetch_add(1, Ordering::Relaxed)
     }
 

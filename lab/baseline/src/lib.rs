@@ -1,5 +1,9 @@
 //! `tresse baseline`: what the TCP of this system's kernel does where papers measured theirs.
 
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
 mod plan;
 mod tcptrace;
 mod traffic;
@@ -31,14 +35,14 @@ const HEADERS: usize = 14 + 20 + 60;
 /// `tresse trace`, and by tcptrace if it is there. Takes root and a kernel with the settings that each
 /// variant names.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     /// What to measure: pedersen/table3.6 (bulk) or pedersen/table3.7 (a message now and then)
     #[arg(required = true)]
     id: Vec<String>,
     /// Write tables (ID.md), results (ID.json) and captures to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Measure so many seconds instead of the plan's
+    /// Measure this many seconds instead of the plan's
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: Option<u64>,
     /// Random decisions of the links follow from this seed
@@ -64,12 +68,14 @@ struct Measured {
 }
 
 /// Whether something of this name is measured here.
-pub(crate) fn measures(id: &str) -> bool {
+#[must_use]
+pub fn measures(id: &str) -> bool {
     Plan::named(id).is_ok()
 }
 
 /// Runs `tresse baseline`.
-pub(crate) fn run(args: &Args) -> ExitCode {
+#[must_use]
+pub fn run(args: &Args) -> ExitCode {
     let plans: Result<Vec<Plan>, String> = args.id.iter().map(|id| Plan::named(id)).collect();
     let ready = plans.and_then(|plans| {
         // There is no second thread yet.

@@ -23,7 +23,9 @@ pub struct Unavailable {
 }
 
 impl Unavailable {
-    pub(crate) fn new(what: &str, how: &str) -> Unavailable {
+    /// `what` is missing, and `how` to have it.
+    #[must_use]
+    pub fn new(what: &str, how: &str) -> Unavailable {
         Unavailable { what: what.into(), how: how.into() }
     }
 
@@ -56,7 +58,8 @@ pub enum Silence {
 pub type Words = Arc<Mutex<Vec<String>>>;
 
 /// A file below `conformance/`.
-pub(crate) fn conformance(name: &str) -> PathBuf {
+#[must_use]
+pub fn conformance(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance").join(name)
 }
 
@@ -327,7 +330,7 @@ impl Peer {
     ///
     /// # Panics
     /// When it is no remote one, or `limit` passes.
-    pub(crate) fn exit(mut self, limit: Duration) -> (String, Vec<String>) {
+    pub fn exit(mut self, limit: Duration) -> (String, Vec<String>) {
         let line = self.wait_for("EXIT", limit);
         self.said.pop();
         (line["EXIT".len()..].trim().to_owned(), std::mem::take(&mut self.said))
