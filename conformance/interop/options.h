@@ -39,7 +39,7 @@ struct options {
 	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
 	enum end close;           /* what this side does when both directions are complete */
 	enum end expect;          /* END_ABORT: the peer's ABORT is the expected end */
-	bool restart;             /* the peer restarts once, and then everything begins anew */
+	bool restart;             /* the peer restarts once, and then everything begins again */
 	bool impatient;           /* notices within a second or two that a path has failed */
 	unsigned timeout;         /* seconds */
 	const char *with;         /* what the stack is to use beyond its defaults */

@@ -47,7 +47,7 @@ mod measure {
         Ok(Emulation::start(&links, &Settings { realtime, ..Settings::default() })?)
     }
 
-    /// Error of the delay at so many packets a second.
+    /// Error of the delay at this many packets a second.
     pub(super) fn delay(rate: u32, realtime: bool) -> Result<(), Box<dyn Error>> {
         let emulation = start(DELAY_MS, realtime)?;
         let (left, right) = (socket(&emulation, Side::Left)?, socket(&emulation, Side::Right)?);

@@ -193,7 +193,7 @@ impl Emulation {
         self.namespace(peer).ip(&[format!("neigh flush dev link{path} nud permanent")])
     }
 
-    /// Has all links begin anew, as they were described: packets are counted from 1, `changes` and
+    /// Has all links begin again, as they were described: packets are counted from 1, `changes` and
     /// spikes from this moment, and what is on the way is lost.
     pub fn restart(&self) {
         self.order(Order::Restart(Box::new(self.links.clone())));

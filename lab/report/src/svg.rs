@@ -35,7 +35,7 @@ const SIZE: (u32, u32) = (920, 520);
 const TITLE_HEIGHT: i32 = 40;
 const LEGEND_ROW: i32 = 24;
 const FONT: &str = "sans-serif";
-/// So many marks can be large and still be told apart.
+/// This many marks can be large and still be told apart.
 const FEW_MARKS: usize = 80;
 
 type Error = Box<dyn std::error::Error>;

@@ -18,7 +18,7 @@ impl Node for Reflector {
     }
 }
 
-/// Sends so many packets at the start.
+/// Sends this many packets at the start.
 struct Burst(Packet, usize);
 
 impl Node for Burst {
@@ -58,7 +58,7 @@ fn forwarding() -> Simulation {
     sim
 }
 
-/// One association sends for so many simulated milliseconds.
+/// One association sends for this many simulated milliseconds.
 fn transfer(kbps: f64, millis: u64) -> (Simulation, Time) {
     let (a, b) = addresses();
     let association = AssociationConfig {

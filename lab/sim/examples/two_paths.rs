@@ -40,7 +40,7 @@ fn address(text: &str) -> IpAddr {
 }
 
 impl Scenario {
-    /// Goodput over links of so many Mbit/s.
+    /// Goodput over links of this many Mbit/s.
     fn run(&self, rates: &[f64]) -> Outcome {
         let side = |host: u8| -> Vec<IpAddr> {
             (0..rates.len()).map(|i| address(&format!("10.{i}.0.{host}"))).collect()

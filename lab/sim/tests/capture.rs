@@ -151,7 +151,7 @@ fn links_added_later_are_captured() {
     assert_eq!(records[0].0, "a->b#2");
 }
 
-/// Accepts so many writes, then is full.
+/// Accepts this many writes, then is full.
 struct FullDisk(usize);
 
 impl Write for FullDisk {

@@ -11,7 +11,7 @@ use tresse_sim::{Change, HostId, LinkConfig, ProcessorConfig, SackWalks, Simulat
 
 const END: Time = Time::from_millis(600_000);
 
-/// A bulk transfer of so many messages between two hosts, over links without a bandwidth.
+/// A bulk transfer of this many messages between two hosts, over links without a bandwidth.
 fn transfer(messages: u64, link: LinkConfig) -> (Simulation, [HostId; 2]) {
     let (a, b) = (ip("10.0.0.1"), ip("10.0.0.2"));
     let mut sim = Simulation::new(1);

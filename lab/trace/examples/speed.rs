@@ -119,7 +119,7 @@ impl<W: Write> Capture<W> {
         self.packet(true, tag ^ 1, &chunk)
     }
 
-    /// Two packets of a sender, and the acknowledgement; whether that was all of so many.
+    /// Two packets of a sender, and the acknowledgement; whether that was all of this many.
     fn step(&mut self, sender: &mut Sender, packets: u32) -> io::Result<bool> {
         let Sender { tag, .. } = *sender;
         if sender.next == 1 {

@@ -8,7 +8,7 @@ use crate::Skipped;
 use crate::capture::{CaptureError, Captures};
 use crate::datagram::{Datagram, Datagrams, Protocol};
 
-/// So many packets of each capture are looked at.
+/// This many packets of each capture are looked at.
 const LOOKED_AT: usize = 50_000;
 
 /// Packets of one direction: a hash of what they have in common, in both captures.

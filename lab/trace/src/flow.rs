@@ -109,7 +109,7 @@ impl Flow {
         }
     }
 
-    /// An acknowledgement with so many gap blocks, which report so many TSNs.
+    /// An acknowledgement with this many gap blocks, which report this many TSNs.
     pub(crate) fn sack(&mut self, blocks: u32, reported: u64, duplicates: u64) {
         self.sacks += 1;
         self.gap_blocks += u64::from(blocks);

@@ -8,7 +8,7 @@ use crate::Skipped;
 
 /// So long fragments wait for the others, in nanoseconds of the capture: RFC 8200 §4.5 has 60 s.
 const PATIENCE: u64 = 60_000_000_000;
-/// So many packets wait for fragments, the newest ones.
+/// This many packets wait for fragments, the newest ones.
 const MOST_WAITING: usize = 1024;
 /// Their bytes, together.
 const MOST_BYTES: usize = 64 << 20;

@@ -125,7 +125,7 @@ pub struct Measurements {
     pub losses: Vec<Loss>,
     /// Messages, in the order in which they were through; none for TCP.
     pub messages: Vec<MessageTransfer>,
-    /// When so many bytes of user data were through at once: delivered where both ends were
+    /// When this many bytes of user data were through at once: delivered where both ends were
     /// captured, else acknowledged.
     pub progress: Vec<(u64, u64)>,
     /// All pauses, in their order, one for each step of progress.

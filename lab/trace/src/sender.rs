@@ -135,7 +135,7 @@ pub(crate) struct SenderLog {
     spurious: BTreeMap<String, u64>,
 }
 
-/// So many causes are told apart; a log of ours has fewer.
+/// This many causes are told apart; a log of ours has fewer.
 const MOST_CAUSES: usize = 64;
 
 fn count(counts: &mut BTreeMap<String, u64>, cause: &str) {

@@ -10,7 +10,7 @@ pub const MOST_NUMBERED: u32 = 12;
 
 /// Percentiles know nothing beyond: a month, in microseconds.
 const LARGEST: f64 = 2.6e12;
-/// So many values are kept as they are. A capture may have a great many associations with a few
+/// This many values are kept as they are. A capture may have a great many associations with a few
 /// messages each, and a histogram takes more than ten kilobytes.
 const FEW: usize = 64;
 
@@ -60,7 +60,7 @@ impl Spread {
         histogram
     }
 
-    /// For each of them, the smallest value that so many per cent of all do not exceed.
+    /// For each of them, the smallest value that this many per cent of all do not exceed.
     fn percentiles<const N: usize>(&self, percents: [f64; N]) -> [u64; N] {
         match self {
             Spread::Few(values) => {

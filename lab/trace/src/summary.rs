@@ -132,9 +132,9 @@ pub struct DirectionSummary {
     pub sacks: u64,
     /// Gap blocks in them.
     pub gap_blocks: u64,
-    /// How many had so many gap blocks.
+    /// How many had this many gap blocks.
     pub gap_block_counts: BTreeMap<u32, u64>,
-    /// How many reported so many TSNs in gap blocks, by class ("101-250").
+    /// How many reported this many TSNs in gap blocks, by class ("101-250").
     pub gap_acked: Vec<(String, u64)>,
     /// Duplicates that they report.
     pub duplicates: u64,

@@ -9,7 +9,7 @@ use tresse_report::Frame;
 use crate::event::{Event, Head, Observer};
 use crate::summary::Summary;
 
-/// So many rows are kept until they are written; a Parquet file has at most as many.
+/// This many rows are kept until they are written; a Parquet file has at most as many.
 const PART: usize = 200_000;
 
 /// A value of a row.

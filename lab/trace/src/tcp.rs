@@ -19,7 +19,7 @@ use crate::statistics::Delays;
 use crate::summary::{DirectionSummary, Ending, PathSummary, Summary, nearer, unknown};
 use crate::terms::{Identity, Side};
 
-/// So many connections are followed at a time, of some 5 KiB each.
+/// This many connections are followed at a time, of some 5 KiB each.
 const MOST_LIVE: usize = 1 << 15;
 const SHORT: &str = "TCP segments cut off within their header, or with a malformed one";
 

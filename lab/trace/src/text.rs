@@ -206,7 +206,7 @@ fn sender(out: &mut String, s: &SenderSummary) {
     }
 }
 
-/// So many streams are told, those that wait longest on average.
+/// This many streams are told, those that wait longest on average.
 const MOST_STREAMS: usize = 16;
 
 fn streams(out: &mut String, streams: &[StreamSummary]) {

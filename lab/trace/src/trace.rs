@@ -27,7 +27,7 @@ const LINGER: u64 = 60_000_000_000;
 pub struct Options {
     /// UDP ports that carry SCTP (RFC 6951). Default: 9899.
     pub udp_ports: Vec<u16>,
-    /// So many SACKs that report a chunk missing make a fast retransmit of what is sent again
+    /// This many SACKs that report a chunk missing make a fast retransmit of what is sent again
     /// after them. Default 3 (RFC 9260 §7.2.4); 4 for RFC 2960, 1 for thin streams, Early
     /// Retransmit and RACK, which do not wait for that many.
     pub missing_reports: u32,

@@ -11,7 +11,7 @@ use tresse_wire::{DataFlags, PacketWriter, Ppid, Ssn, StreamId, Tsn};
 
 /// A capture as it comes from a pipe: short associations, one after the other.
 struct Short {
-    /// So many are still to come.
+    /// This many are still to come.
     left: u32,
     /// From the begin of one to the begin of the next.
     interval_us: u64,

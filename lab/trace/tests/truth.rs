@@ -346,7 +346,7 @@ fn compare(world: &World, numbered: bool) -> Result<Fates, String> {
     ))
 }
 
-/// All seeds of `TRESSE_SEEDS`, or so many.
+/// All seeds of `TRESSE_SEEDS`, or this many.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
     let Ok(text) = std::env::var("TRESSE_SEEDS") else { return 0..usual };
     let (from, to) = text.split_once("..").expect("TRESSE_SEEDS=0..1000");

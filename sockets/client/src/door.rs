@@ -53,7 +53,7 @@ pub fn keep_reaching() {
     if exchange(&fd, &request).is_err() {
         return;
     }
-    // As far as the process may have so many.
+    // As far as the process may have this many.
     let fd = fcntl_dupfd_cloexec(&fd, LEAST).unwrap_or(fd).into_raw_fd();
     INODE.store(inode_of(fd).unwrap_or(0), Ordering::Relaxed);
     DOOR.store(fd, Ordering::Release);

@@ -10,9 +10,9 @@ use tresse_socket_protocol::protocol::{
     HEADER, MAX_CONTROL, MAX_RX_PAYLOAD, RxHeader, kind, reply,
 };
 
-use crate::control::call;
 use crate::engine::set_engine;
 use crate::receive::{readable_bytes, receive};
+use crate::request::call;
 use crate::sock::{Sock, Stage};
 use crate::transfer::one;
 use crate::{addresses, get_option};

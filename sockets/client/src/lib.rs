@@ -5,7 +5,6 @@
 //! the preloaded library replaces.
 
 pub mod calls;
-mod control;
 mod descriptor;
 mod door;
 mod engine;
@@ -21,6 +20,7 @@ mod options;
 mod processes;
 mod readiness;
 mod receive;
+mod request;
 mod send;
 mod sock;
 mod stream;

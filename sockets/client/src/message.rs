@@ -312,7 +312,7 @@ mod tests {
         for (flags, lifetime) in [
             (sinfo::UNORDERED, Ok(3)),
             (0x10, Ok(3)),
-            // So many retransmissions, or a priority.
+            // This many retransmissions, or a priority.
             (0x20, Err(libc::EOPNOTSUPP)),
             (0x30, Err(libc::EOPNOTSUPP)),
         ] {

@@ -16,11 +16,11 @@ use tresse_socket_protocol::protocol::{
     Op, Request, SOCKET_BUFFER, decode_addresses, encode_addresses, kind,
 };
 
-use crate::control::{call, call_and_wait, dial};
 use crate::descriptor::{blocks, borrow, fill, inode_of};
 use crate::exchange::exchange;
 use crate::memory::{read_memory, write_memory};
 use crate::receive::{Front, Reading, wait};
+use crate::request::{call, call_and_wait, dial};
 use crate::sock::{Sock, Stage, lock};
 use crate::table::enter;
 use crate::{Fallible, errno};

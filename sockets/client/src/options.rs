@@ -7,10 +7,10 @@ use tresse_socket_protocol::abi::{Fields, SCTP, Struct, read_packed};
 use tresse_socket_protocol::protocol::{Op, flag};
 
 use crate::Fallible;
-use crate::control::{Pending, call, take_error};
 use crate::memory::{read_memory, write_memory};
 use crate::names::{connect, limit_unsent, take};
 use crate::receive::begin_anew;
+use crate::request::{Pending, call, take_error};
 use crate::sock::{Sock, lock};
 
 const EVENTS: i32 = 11;

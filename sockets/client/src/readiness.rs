@@ -15,10 +15,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
 use tresse_socket_protocol::protocol::{HEADER, Op};
 
-use crate::control::call;
 use crate::descriptor::{borrow, inode_of};
 use crate::exchange::GONE;
 use crate::receive::{Front, Reading};
+use crate::request::call;
 use crate::sock::{SOCKETS, Sock, Watch, lock};
 use crate::table::known;
 
@@ -164,7 +164,7 @@ fn watched(watch: Watch) -> Option<(c_int, Arc<Sock>)> {
 /// What `epoll_wait` returned, once its events are corrected.
 ///
 /// # Safety
-/// If that is more than 0, `epoll_wait` has written so many.
+/// If that is more than 0, `epoll_wait` has written this many.
 pub unsafe fn correct_epoll(epoll: c_int, events: *mut epoll_event, ready: c_int) -> c_int {
     let count = usize::try_from(ready).unwrap_or(0);
     for n in 0..count {

@@ -12,12 +12,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tresse_socket_protocol::protocol::{HEADER, MAX_RX_PAYLOAD, Op, RxHeader, flag, kind};
 
-use crate::control::{call, take_end, take_error};
 use crate::descriptor::{blocks, borrow, fill, inode_of};
 use crate::exchange::GONE;
 use crate::memory::write_memory;
 use crate::message::{MAX_BUFFERS, Received, part, total};
 use crate::processes::shared;
+use crate::request::{call, take_end, take_error};
 use crate::sock::{Sock, Stage, lock};
 use crate::system;
 use crate::{Fallible, errno};

@@ -16,11 +16,11 @@ use tresse_socket_protocol::protocol::{
     HEADER, MAX_PIECE, Op, Request, SOCKET_BUFFER, TxHeader, encode_addresses, flag, kind,
 };
 
-use crate::control::{dial, take_error};
 use crate::descriptor::{blocks, borrow, fill};
 use crate::exchange::{Answer, GONE, answer, exchange};
 use crate::memory::read_memory;
 use crate::message::{MAX_BUFFERS, part, total};
+use crate::request::{dial, take_error};
 use crate::sock::{Approval, Sock, Stage, lock};
 use crate::system;
 use crate::{Fallible, errno};

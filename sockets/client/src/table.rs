@@ -12,11 +12,11 @@ use rustix::net::{AddressFamily, SocketAddrUnix, getpeername, getsockname};
 use tresse_socket_protocol::abi::{AF_INET6, SOCK_SEQPACKET, SOL_SOCKET};
 use tresse_socket_protocol::protocol::Op;
 
-use crate::control::call;
 use crate::descriptor::{borrow, inode_of};
 use crate::door::is_passed;
 use crate::engine::{is_engine, is_trusted};
 use crate::processes::{is_own, share, shared, watch_forks};
+use crate::request::call;
 use crate::sock::{SOCKETS, Sock, Stage, lock};
 
 const UNKNOWN: u8 = 0;

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(map.interface(Some(ours), peer), 3);
         assert_eq!(map.interface(Some(ours), "fe80::2".parse().unwrap()), 0, "that of the peer");
         assert_eq!((map.interface(Some(global), peer), map.interface(None, peer)), (0, 0));
-        // The interface may have been made anew.
+        // The interface may have been made again.
         map.arrived(ours, Some(5));
         assert_eq!(map.interface(Some(ours), peer), 5);
     }

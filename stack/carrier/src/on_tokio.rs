@@ -70,7 +70,7 @@ mod system {
         waiting: Pin<Box<dyn Future<Output = io::Result<Socket>> + Send + Sync>>,
     }
 
-    // What is cleared before the socket is used wakes the task anew if more comes.
+    // What is cleared before the socket is used wakes the task again if more comes.
 
     impl Readiness for Readable {
         fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -148,7 +148,7 @@ mod system {
                 ready!(self.socket.poll_recv_ready(cx))?;
                 tokio::io::Interest::READABLE
             };
-            // Cleared before the socket is used: what comes later wakes the task anew.
+            // Cleared before the socket is used: what comes later wakes the task again.
             let blocked = || Err::<(), io::Error>(ErrorKind::WouldBlock.into());
             let _ = self.socket.try_io(interest, blocked);
             Poll::Ready(Ok(()))

@@ -92,7 +92,7 @@ pub enum Event {
         /// `true` when the peer opened it.
         accepted: bool,
     },
-    /// RESTART: the peer restarted; both directions begin anew (RFC 9260 §5.2.4 A). Messages
+    /// RESTART: the peer restarted; both directions begin again (RFC 9260 §5.2.4 A). Messages
     /// not yet acknowledged are reported by `SendFailed` before this event.
     Restarted,
     /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops

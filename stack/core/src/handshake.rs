@@ -14,7 +14,7 @@ use crate::profile::{NrSackMode, Profile};
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
-/// So many addresses of a peer are looked at. How many get a path is up to the association.
+/// This many addresses of a peer are looked at. How many get a path is up to the association.
 const MAX_ADDRESSES: usize = 4 * MAX_PATHS;
 /// Bytes of unrecognised parameters that are reported at most; a reply must stay small.
 const MAX_REPORT: usize = 256;

@@ -1,4 +1,4 @@
-//! What all rooms may name: paths, their states, and why chunks are sent again.
+//! What all modules may name: paths, their states, and why chunks are sent again.
 
 /// Number of a path within its association: the index of the peer's address, 0 for the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -8,7 +8,7 @@ use crate::stats::AssociationStats;
 use crate::streams::charge;
 use crate::time::Time;
 
-/// So many events of an association may wait to be polled before those are left out that a peer can cause at
+/// This many events of an association may wait to be polled before those are left out that a peer can cause at
 /// will and that tell nothing which could not be asked for later.
 const MAX_PEER_EVENTS: usize = 256;
 

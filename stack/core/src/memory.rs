@@ -17,7 +17,7 @@ impl Budget {
     /// There is plenty.
     pub(crate) const AMPLE: Budget = Budget { share: usize::MAX, scarce: false };
 
-    /// What INIT ACK tells of a receive buffer of so many bytes.
+    /// What INIT ACK tells of a receive buffer of this many bytes.
     pub(crate) fn window(self, buffer: u32) -> u32 {
         buffer.min(u32::try_from(self.share).unwrap_or(u32::MAX))
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::time::Time;
 
-/// The shortest and the longest round-trip time of the last one to two periods of so many seconds.
+/// The shortest and the longest round-trip time of the last one to two periods of this many seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Windowed<const SECONDS: u64 = 60> {
     current: Option<[Duration; 2]>,

@@ -5,7 +5,7 @@
 //! `cargo run --release -p tresse --example churn -- [ASSOCIATIONS [SECONDS]]`, by default 1000
 //! associations and 600 s. Linux only: it reads `/proc`.
 //!
-//! Every client is an endpoint of its own, made anew in each round. Both ends are in this process, so
+//! Every client is an endpoint of its own, made again in each round. Both ends are in this process, so
 //! a leak of either shows. One association of four is aborted, one is left to the drop of its handle,
 //! two are shut down.
 

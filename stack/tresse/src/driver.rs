@@ -36,7 +36,7 @@ pub struct Driver {
     observer: Option<Watch>,
     received: Vec<Incoming>,
     icmp: Vec<IcmpMessage>,
-    /// So many batches of packets have come without a pause.
+    /// This many batches of packets have come without a pause.
     batches: u32,
     /// For each part of the endpoint, if it has several, what arrived here and is for that one.
     outbox: Vec<Mail>,

@@ -72,7 +72,7 @@ pub struct EndpointMetrics {
     pub carrier: CarrierStats,
     /// The associations that are there now, in no particular order.
     pub associations: Vec<AssociationMetrics>,
-    /// Associations that are there and were left out, because only so many were asked for.
+    /// Associations that are there and were left out, because only this many were asked for.
     pub omitted: usize,
 }
 

@@ -80,7 +80,7 @@ pub trait Runtime: Reactor {
 
 /// Wakes the driver when its next timer expires.
 pub trait Timer: Send {
-    /// Sets it anew.
+    /// Sets it again.
     fn reset(self: Pin<&mut Self>, at: Instant);
 
     /// Ready at that time and later. Before, and while it was never set, the task is woken then.

@@ -34,7 +34,7 @@ pub struct ObserveArgs {
     /// tresse::recovery=debug,info
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
-    /// Begin a new file when a capture or qlog file has so many bytes, and keep the one before;
+    /// Begin a new file when a capture or qlog file has this many bytes, and keep the one before;
     /// 0: never
     #[arg(long, value_name = "BYTES", default_value = "1Gi", value_parser = parse_bytes)]
     file_limit: u64,

@@ -6,7 +6,7 @@
 //! | `tresse::association` | warn | ERROR chunks of the peer |
 //! | `tresse::path` | info | a path changes its state |
 //! | `tresse::recovery` | debug | chunk lost, T3-rtx expired, spurious, reneged, Limited Transmit, RTO.Min |
-//! | `tresse::congestion` | debug | the window is cut, given back or begins anew |
+//! | `tresse::congestion` | debug | the window is cut, given back or begins again |
 //! | `tresse::congestion` | trace | the window grows |
 //! | `tresse::rtt` | trace | round-trip time samples |
 //! | `tresse::data` | trace | DATA chunks sent, SACKs processed, T3-rtx armed |

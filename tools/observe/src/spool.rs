@@ -98,7 +98,7 @@ struct Output {
     /// `None` until the file has been made.
     sink: Option<Box<dyn Write + Send>>,
     path: PathBuf,
-    /// Set if the file is replaced by a new one when it has so many bytes.
+    /// Set if the file is replaced by a new one when it has this many bytes.
     limit: Option<u64>,
     header: Vec<u8>,
     written: u64,

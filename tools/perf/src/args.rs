@@ -112,13 +112,13 @@ pub(crate) struct Load {
     /// Send for so long [default: 10s if nothing else ends the test]
     #[arg(long, short = 't', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Send so many bytes, rounded up to whole messages
+    /// Send this many bytes, rounded up to whole messages
     #[arg(long, short = 'n', value_name = "BYTES", value_parser = units::parse_bytes)]
     pub(crate) bytes: Option<u64>,
-    /// Send so many messages
+    /// Send this many messages
     #[arg(long, value_name = "N", value_parser = units::parse_count)]
     pub(crate) messages: Option<u64>,
-    /// Send so many bits of user data a second instead of as many as possible
+    /// Send this many bits of user data a second instead of as many as possible
     #[arg(long, short = 'b', value_name = "BIT/S", value_parser = units::parse_rate)]
     pub(crate) rate: Option<u64>,
     /// Send one message of SIZE bytes every INTERVAL_MS milliseconds, as thin streams do

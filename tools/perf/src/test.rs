@@ -21,9 +21,9 @@ pub(crate) struct Test {
     pub(crate) reverse: bool,
     /// When messages are sent.
     pub(crate) pace: Pace,
-    /// Ends the test when so many messages are sent.
+    /// Ends the test when this many messages are sent.
     pub(crate) messages: Option<u64>,
-    /// Ends the test after so many milliseconds.
+    /// Ends the test after this many milliseconds.
     pub(crate) duration_ms: Option<u64>,
     /// Measure delays by echoes even if both sides share a clock.
     pub(crate) round_trip: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Test {
 pub(crate) enum Pace {
     /// As fast as the send buffer takes them.
     Bulk,
-    /// So many bits of user data a second.
+    /// This many bits of user data a second.
     BitsPerSecond(u64),
     /// One every so many microseconds.
     EveryMicros(u64),

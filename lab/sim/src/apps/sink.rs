@@ -224,7 +224,7 @@ impl Sink {
 }
 
 impl Application for Sink {
-    /// A new endpoint numbers its associations anew.
+    /// A new endpoint numbers its associations again.
     fn on_start(&mut self, _: &mut Context<'_>) {
         self.seen.clear();
         self.waiting.clear();
@@ -239,7 +239,7 @@ impl Application for Sink {
                 self.waiting.push(id);
             }
             Event::Readable => self.drain(cx, id),
-            // The peer counts its messages anew.
+            // The peer counts its messages again.
             Event::Restarted => drop(self.seen.remove(&id)),
             _ => {}
         }

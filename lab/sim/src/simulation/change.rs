@@ -27,7 +27,7 @@ pub enum Change {
     AddAddress(HostId, usize, IpNet),
     /// Such a host loses an address.
     RemoveAddress(HostId, IpAddr),
-    /// The host's clock jumps by so many nanoseconds, forwards or (negative) backwards. Its
+    /// The host's clock jumps by this many nanoseconds, forwards or (negative) backwards. Its
     /// endpoint sees the new time; the application's timers and the network do not.
     ClockJump(HostId, i64),
     /// The host stops: it sends nothing more and loses what arrives.

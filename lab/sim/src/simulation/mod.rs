@@ -34,7 +34,7 @@ pub enum StopReason {
     Limit,
     /// An application or node called `stop`.
     Stopped,
-    /// So many events and packets have been simulated as [`Simulation::set_event_limit`] allows.
+    /// This many events and packets have been simulated as [`Simulation::set_event_limit`] allows.
     EventLimit,
 }
 
@@ -202,7 +202,7 @@ impl Simulation {
         self.world.captures.finish()
     }
 
-    /// Ends runs after so many events and packets in total, see [`SimulationStats::work`]. Default:
+    /// Ends runs after this many events and packets in total, see [`SimulationStats::work`]. Default:
     /// unlimited.
     pub fn set_event_limit(&mut self, limit: u64) {
         self.world.event_limit = limit;

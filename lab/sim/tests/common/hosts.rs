@@ -74,7 +74,7 @@ pub(crate) fn talk(
     Pair { sim, hosts, links }
 }
 
-/// Two hosts, bound to a wildcard, that call each other at once and send so many messages of 1000 bytes.
+/// Two hosts, bound to a wildcard, that call each other at once and send this many messages of 1000 bytes.
 pub(crate) fn call_each_other(
     stacks: [IpStack; 2],
     messages: u64,

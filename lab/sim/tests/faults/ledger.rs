@@ -267,7 +267,7 @@ impl Ledger {
     ///
     /// Data may travel with COOKIE ECHO (RFC 9260 §5.1), before the sender knows of an
     /// association. A peer may take it and crash before its COOKIE ACK arrives; when it connects
-    /// anew, that cannot be told from a collision (§5.2.4, Table 12 B). Or it gives the
+    /// again, that cannot be told from a collision (§5.2.4, Table 12 B). Or it gives the
     /// association up, its ABORT is lost, and the sender asks for another cookie because the
     /// first one is stale (§5.2.6). In both cases what was not acknowledged is sent to the new
     /// association of the peer, which cannot know what was read from the old one.

@@ -16,7 +16,7 @@ pub(crate) const CALLS_PER_INSTANT: u32 = 5_000;
 /// `max_message_size` (RFC 9260 §3.3.10.4 leaves no better cause).
 pub(crate) const TOO_LONG: &str = "message longer than max_message_size";
 
-/// Memory never exceeds so many times the receive buffer, whatever the peer was promised.
+/// Memory never exceeds this many times the receive buffer, whatever the peer was promised.
 const RECEIVE_BUFFER_FACTOR: usize = 4;
 
 /// The most that the headers of a packet with one DATA chunk take: IPv6, UDP, SCTP and DATA.
@@ -131,7 +131,7 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
     packets
 }
 
-/// A world that is not over after so many events and packets will not be: others take a tenth at most.
+/// A world that is not over after this many events and packets will not be: others take a tenth at most.
 const MOST_WORK: u64 = 2_000_000;
 
 /// The most events and packets that are simulated.
@@ -187,7 +187,7 @@ fn round_trip(scenario: &Scenario, host: usize) -> Duration {
     delay + scenario.hosts[host].config.profile.sack.delay()
 }
 
-/// So many round trips the data to a host may need: in each, a sender may fill no more than its window. At
+/// This many round trips the data to a host may need: in each, a sender may fill no more than its window. At
 /// worst that is what congestion control leaves after losses, or what it takes for losses when packets
 /// overtake each other (RFC 9260 §7.2.3), or half of a small buffer, as the other half may hold a message
 /// that is not complete. And half of what is sent may be sent in vain, or too small to fill it.

@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 
 /// Seeds that every test run covers.
 pub(crate) const DEFAULT: Range<u64> = 0..20_000;
-/// A run that fails collects so many failing seeds, a campaign more.
+/// A run that fails collects this many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;
 const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;
 /// How often a campaign says how far it is.
@@ -125,7 +125,7 @@ struct Pool {
     next: AtomicU64,
     summary: Mutex<Summary>,
     campaign: Option<Campaign>,
-    /// So many failures are enough.
+    /// This many failures are enough.
     most: usize,
     started: Instant,
 }

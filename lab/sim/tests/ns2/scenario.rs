@@ -97,7 +97,7 @@ impl Scenario {
         self
     }
 
-    /// Spikes of 3 to 10 s with intervals of so many seconds between them.
+    /// Spikes of 3 to 10 s with intervals of this many seconds between them.
     pub(crate) fn spikes(mut self, interval_s: [f64; 2], place: SpikePlace) -> Scenario {
         self.link.spikes = Some(SpikesConfig {
             interval_s: Some(interval_s),
@@ -108,7 +108,7 @@ impl Scenario {
         self
     }
 
-    /// So many packets of a hundred are released after four later ones.
+    /// This many packets of a hundred are released after four later ones.
     pub(crate) fn reorder(mut self, percent: f64) -> Scenario {
         self.link.reorder = percent / 100.0;
         self.link.reorder_after = Some(4);
@@ -226,7 +226,7 @@ impl Scenario {
         outcome
     }
 
-    /// The mean over so many seeds of what `measure` reads.
+    /// The mean over this many seeds of what `measure` reads.
     pub(crate) fn mean(&self, seeds: u64, measure: fn(&Outcome) -> f64) -> Mean {
         let values: Vec<f64> = (1..=seeds).map(|seed| measure(&self.run(seed))).collect();
         let count = seeds as f64;

@@ -10,9 +10,9 @@ use tresse_core::Profile;
 use crate::play::{Played, play};
 use crate::world::World;
 
-/// A mean, or a 99th percentile, may be so many times that of RFC 9260.
+/// A mean, or a 99th percentile, may be this many times that of RFC 9260.
 const AT_MOST: f64 = 1.05;
-/// So many of the messages may be repeated in vain, or twice as many as by RFC 9260.
+/// This many of the messages may be repeated in vain, or twice as many as by RFC 9260.
 const NEEDLESS: f64 = 0.01;
 /// Of fewer messages nothing can be said: a world of a second may lose its INIT.
 const ENOUGH: usize = 500;
@@ -21,9 +21,9 @@ const ENOUGH: usize = 500;
 /// blamed for bad luck. One that is fine after the first stage, but slower than RFC 9260 in its mean or its
 /// 99th percentile, is judged at the second: none passes by luck.
 const STAGES: [u64; 4] = [2, 8, 32, 128];
-/// A world that ends before the first message leaves is played for so many times as long.
+/// A world that ends before the first message leaves is played for this many times as long.
 const LONGER: f64 = 2.0;
-/// So many standard errors above what is allowed need no further replications.
+/// This many standard errors above what is allowed need no further replications.
 const SURE: f64 = 3.0;
 
 /// What both profiles make of a world.

@@ -13,7 +13,7 @@ use crate::world::World;
 const PORT: u16 = 5000;
 /// After the last message, for the last recovery.
 const DRAIN: Duration = Duration::from_secs(300);
-/// No world needs so many events.
+/// No world needs this many events.
 const EVENT_LIMIT: u64 = 50_000_000;
 
 /// What one profile makes of a world.

@@ -54,7 +54,7 @@ pub(crate) enum Rhythm {
     Periodic,
     /// At random, independently of each other.
     Poisson,
-    /// So many at once, at fixed intervals.
+    /// This many at once, at fixed intervals.
     Bursts(u32),
 }
 
@@ -176,7 +176,7 @@ impl World {
         let bulky = matches!(kind, Kind::BesideBulk | Kind::Bufferbloat);
         let seconds = if bulky { enough.min(PACKETS / packets_s) } else { enough };
 
-        // Drop tail: bytes of so many milliseconds, no less than a few packets.
+        // Drop tail: bytes of this many milliseconds, no less than a few packets.
         let queue =
             |d: &mut Draw, low: f64, high: f64| ((kbps / 8.0 * d.log(low, high)) as u64).max(6000);
         match kind {

@@ -43,7 +43,7 @@ impl Captures {
         Ok(Captures { sources: files.iter().map(source).collect::<Result<_, _>>()? })
     }
 
-    /// Adds the captures of the other end, whose clock is `ahead` by so many nanoseconds.
+    /// Adds the captures of the other end, whose clock is `ahead` by this many nanoseconds.
     #[must_use]
     pub fn and_there(mut self, there: Captures, ahead: i64) -> Captures {
         let sources = there.sources.into_iter();

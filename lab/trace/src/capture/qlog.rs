@@ -13,7 +13,7 @@ use crate::sender::{Note, SenderState};
 
 /// Bytes of a record at most: 64 KiB of small chunks take less.
 const MAX_RECORD: usize = 1 << 20;
-/// So many values a record has at most. Each takes much more memory than the two bytes that it takes in
+/// This many values a record has at most. Each takes much more memory than the two bytes that it takes in
 /// the file, up to some 700 bytes for an object.
 const MAX_VALUES: usize = 1 << 17;
 /// RFC 7464 §2.2: begins a JSON text.

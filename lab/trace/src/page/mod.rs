@@ -17,9 +17,9 @@ use crate::terms::{Identity, Side};
 use crate::text;
 use crate::trace::Totals;
 
-/// So many associations are drawn, the first ones.
+/// This many associations are drawn, the first ones.
 const MOST_ASSOCIATIONS: usize = 24;
-/// So many marks of a direction are drawn, the first ones.
+/// This many marks of a direction are drawn, the first ones.
 const MOST_MARKS: usize = 40_000;
 
 /// What is drawn of one direction.

@@ -10,7 +10,7 @@ use crate::flow::{Flow, ms};
 use crate::numbers::shown;
 use crate::terms::{Side, Until};
 
-/// So many fragments are kept of messages that are not complete; those of the oldest are forgotten.
+/// This many fragments are kept of messages that are not complete; those of the oldest are forgotten.
 const MOST_LOOSE: usize = 1 << 16;
 
 /// A chunk that arrived or was acknowledged.

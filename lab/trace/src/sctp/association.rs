@@ -20,7 +20,7 @@ use crate::terms::{Identity, Place, Side, Until};
 
 const BAD_CHUNK: &str = "malformed chunks";
 const CUT_CHUNK: &str = "chunks cut off by the snapshot length";
-/// An association uses at most so many pairs of addresses; further ones are counted with the last.
+/// An association uses at most this many pairs of addresses; further ones are counted with the last.
 const MOST_PATHS: usize = 256;
 
 #[derive(Debug)]

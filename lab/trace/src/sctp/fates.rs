@@ -14,15 +14,15 @@ use crate::statistics::Delays;
 
 /// Nothing is under way for so long, in nanoseconds.
 const QUIET: u64 = 60_000_000_000;
-/// So many acknowledged chunks are kept at most, and so many where one end only was captured, where
+/// This many acknowledged chunks are kept at most, and this many where one end only was captured, where
 /// nothing is known but which have arrived.
 const MOST: u64 = 1 << 17;
 const MOST_ARRIVED: u64 = 1024;
 /// A number so far beyond the last one is damaged.
 const FARTHEST: u64 = 1 << 17;
-/// So many chunks are kept at most: the oldest are judged by what was seen until then.
+/// This many chunks are kept at most: the oldest are judged by what was seen until then.
 const MOST_CHUNKS: usize = 1 << 18;
-/// So many transmissions and arrivals of one chunk are told apart.
+/// This many transmissions and arrivals of one chunk are told apart.
 const MOST_SIGHTINGS: usize = 256;
 
 /// A chunk as it passed one of the two places.

@@ -33,11 +33,11 @@ pub(crate) const GIVEN_UP: &str =
 const SHORT: &str = "SCTP packets shorter than their header";
 const BAD_CHECKSUM: &str = "SCTP packets with a wrong checksum";
 const STRAY: &str = "SCTP packets that belong to no association";
-/// So many senders are remembered whose checksums were good.
+/// This many senders are remembered whose checksums were good.
 const MOST_VERIFIED: usize = 1 << 14;
-/// So many associations are followed at a time, of some 5 KiB each.
+/// This many associations are followed at a time, of some 5 KiB each.
 const MOST_LIVE: usize = 1 << 15;
-/// So many chunks and messages are kept of all of them together, of some 100 bytes each; one association
+/// This many chunks and messages are kept of all of them together, of some 100 bytes each; one association
 /// has room for half of them.
 const MOST_HELD: usize = 1 << 21;
 

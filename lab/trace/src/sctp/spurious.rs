@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::terms::Proof;
 
-/// So many chunks that were sent again are remembered, the newest ones.
+/// This many chunks that were sent again are remembered, the newest ones.
 const REMEMBERED: usize = 4096;
 
 /// What the packet with an acknowledgement says beside it.

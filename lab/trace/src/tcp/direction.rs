@@ -10,7 +10,7 @@ use crate::statistics::Class;
 
 /// More segments are never outstanding: the oldest are forgotten, if no acknowledgement is captured.
 const MOST_OUTSTANDING: usize = 1 << 18;
-/// So many acknowledged segments are remembered, should one be sent again nevertheless.
+/// This many acknowledged segments are remembered, should one be sent again nevertheless.
 const REMEMBERED: usize = 1024;
 
 /// Data as it stands in a packet.

@@ -11,7 +11,7 @@ use super::socket::Ending;
 use super::{Association, Engine};
 use tresse_socket_protocol::abi::errno;
 
-/// So many associations are not looked through.
+/// This many associations are not looked through.
 pub(super) const LEAST_SWEEP: usize = 4096;
 
 impl Engine {

@@ -163,7 +163,7 @@ pub(crate) struct Engine {
     /// Ports that are open in the core.
     ports: BTreeSet<u16>,
     last_association: u32,
-    /// With so many associations it is looked for what nobody needs any more.
+    /// With this many associations it is looked for what nobody needs any more.
     sweep_at: usize,
     /// Notified whenever an association has ended.
     ended: Rc<Notify>,

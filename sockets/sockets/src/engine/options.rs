@@ -37,7 +37,7 @@ pub(crate) struct Options {
     /// SCTP_FRAGMENT_INTERLEAVE. Every message is handed over whole and in one go, which is what
     /// each level allows.
     pub(super) interleave: Option<u32>,
-    /// SCTP_PARTIAL_DELIVERY_POINT: messages up to so many bytes are handed over whole, as all are.
+    /// SCTP_PARTIAL_DELIVERY_POINT: messages up to this many bytes are handed over whole, as all are.
     pub(super) partial_delivery: u32,
     pub(super) mapped_v4: bool,
     pub(super) v6_only: bool,

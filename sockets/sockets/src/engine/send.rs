@@ -382,7 +382,7 @@ impl Engine {
         self.raw.act(|endpoint, now| endpoint.send(now, core, stream, payload.clone(), options))
     }
 
-    /// Has the send buffer of an association take so many bytes more than it holds.
+    /// Has the send buffer of an association take this many bytes more than it holds.
     fn make_room(&self, core: AssociationId, bytes: usize) {
         self.raw.act(|endpoint, now| {
             let (Some(config), Some(stats)) = (endpoint.config(core), endpoint.stats(core)) else {

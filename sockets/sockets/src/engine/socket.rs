@@ -158,7 +158,7 @@ pub(crate) struct Socket {
     /// Addresses bound to; empty before `bind`. Their port is `port`.
     pub(crate) bound: Vec<IpAddr>,
     pub(crate) port: Option<u16>,
-    /// Listens, with so many associations waiting at most.
+    /// Listens, with this many associations waiting at most.
     pub(crate) backlog: Option<usize>,
     pub(crate) associations: BTreeSet<u32>,
     /// Those that may have something to read, in turn.

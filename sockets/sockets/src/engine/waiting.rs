@@ -87,7 +87,7 @@ impl IntoIterator for Waiting {
 }
 
 impl Engine {
-    /// Whether notifications of so many other associations wait that one which a peer can cause at will is
+    /// Whether notifications of this many other associations wait that one which a peer can cause at will is
     /// left out.
     pub(super) fn is_crowded(&self, id: u64, number: u32) -> bool {
         self.sockets.get(&id).is_some_and(|socket| {

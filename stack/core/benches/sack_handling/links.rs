@@ -23,7 +23,7 @@ pub(crate) const FIRST: u64 = 1;
 pub(crate) trait Watcher {
     /// The next chunk leaves.
     fn sent(&mut self, now: Time, path: u8);
-    /// A packet with a SACK arrives that reports so many TSNs in its gap blocks.
+    /// A packet with a SACK arrives that reports this many TSNs in its gap blocks.
     fn sack(&mut self, packet: &[u8], gap_acked: usize);
 }
 
@@ -73,7 +73,7 @@ struct Report {
     arrived: Vec<usize>,
 }
 
-/// Runs two links of so many Mbit/s each for `nanos`.
+/// Runs two links of this many Mbit/s each for `nanos`.
 pub(crate) fn run(mbit: [u64; 2], nanos: u64, watcher: &mut impl Watcher) {
     let mut links = mbit.map(Link::new);
     let (mut next, mut turn) = (FIRST, 0);

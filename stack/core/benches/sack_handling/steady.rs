@@ -29,7 +29,7 @@ struct Steady {
 }
 
 impl Steady {
-    /// `None` if so many blocks do not fit.
+    /// `None` if this many blocks do not fit.
     fn new(outstanding: u64, blocks: u64) -> Option<Steady> {
         let board = Board::new();
         let highest = board.board.cumulative();

@@ -42,7 +42,7 @@ impl Report {
     /// RFC 9260 §6.7: a SACK that has no room for all MUST report them from the lowest to the
     /// highest TSNs.
     ///
-    /// `window`: no TSN is reported more than so many beyond the Cumulative TSN Ack: the SACK window
+    /// `window`: no TSN is reported more than this many beyond the Cumulative TSN Ack: the SACK window
     /// `swnd` of Sarnow 2017 §6.2.2, equation 6.1. 0 is no limit.
     pub(crate) fn fill(
         &mut self,

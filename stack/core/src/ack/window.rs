@@ -1,6 +1,6 @@
 //! The window advertised to the peer (RFC 9260 §6.2), without silly window syndrome.
 
-/// Less room than this (or than a quarter of a small buffer) is not offered anew: about one
+/// Less room than this (or than a quarter of a small buffer) is not offered again: about one
 /// full-sized packet.
 const MIN_OPENING: u32 = 1500;
 
@@ -11,7 +11,7 @@ const MIN_OPENING: u32 = 1500;
 /// - room for a full-sized packet or more is always told as it is;
 /// - less is told as it is while the window closes: the peer may have sent what fits, and
 ///   telling 0 would shrink the window by more than was received (RFC 1122 §4.2.2.16);
-/// - less is never offered anew: a window that has closed stays as it is until there is room for
+/// - less is never offered again: a window that has closed stays as it is until there is room for
 ///   a full-sized packet.
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {

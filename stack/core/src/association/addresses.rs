@@ -15,7 +15,7 @@ use crate::path::source::{Host, Sources};
 use crate::path::{HeartbeatInfo, MAX_PATHS, Path, PathId};
 use crate::time::Time;
 
-/// So many other sources are asked for at each error; then it is the turn of others.
+/// This many other sources are asked for at each error; then it is the turn of others.
 const SEARCHED: usize = 4;
 
 /// What an association may use of our addresses and of the peer's.

@@ -15,7 +15,7 @@ const PRESENCE: Duration = Duration::from_secs(60);
 
 impl Association {
     /// Starts monitoring when the association is established. Addresses that are not confirmed
-    /// are probed first.
+    /// are asked first.
     pub(super) fn start_heartbeats(&mut self, now: Time) {
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
@@ -44,7 +44,7 @@ impl Association {
         let before = p.configure(settings);
         if p.state() != state {
             self.path_changed(path);
-            self.probe_failed(now, path);
+            self.ask_failed(now, path);
         }
         let p = &self.paths[path];
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
@@ -88,14 +88,14 @@ impl Association {
     /// at that of RFC 9260.
     fn heartbeat_rto(&self, path: PathId) -> Duration {
         let p = &self.paths[path];
-        if self.is_probing(path) { p.rto() } else { p.error_rto(self.profile()) }
+        if self.is_asked_often(path) { p.rto() } else { p.error_rto(self.profile()) }
     }
 
     fn heartbeat_wait(&mut self, path: PathId) -> Duration {
-        let probing = self.is_probing(path) || self.has_potentially_failed(path);
+        let often = self.is_asked_often(path) || self.has_potentially_failed(path);
         let rto = self.heartbeat_rto(path);
         let interval = self.paths[path].settings.heartbeat_interval;
-        heartbeat_interval(interval, rto, probing, &mut self.rng)
+        heartbeat_interval(interval, rto, often, &mut self.rng)
     }
 
     /// RFC 7829 §3.2 rule 6: it is asked once per RTO, rather than per HB.interval; where data is in flight, as
@@ -105,9 +105,9 @@ impl Association {
     }
 
     //= RFC 7829 3.2-11 3.2-12
-    /// §5.4: an unconfirmed address is probed once per RTO. RFC 7829 §3.2 rule 5: so is one that has
+    /// §5.4: an unconfirmed address is asked once per RTO. RFC 7829 §3.2 rule 5: so is one that has
     /// potentially failed; rule 6: unless data is sent there, which tells as much.
-    fn is_probing(&self, path: PathId) -> bool {
+    fn is_asked_often(&self, path: PathId) -> bool {
         match self.paths[path].state() {
             PathState::Unconfirmed => true,
             PathState::PotentiallyFailed => {
@@ -119,7 +119,7 @@ impl Association {
     }
 
     /// RFC 7829 §3.2 rule 6: "HEARTBEATs are sent when a destination address reaches the PF state."
-    pub(super) fn probe_failed(&mut self, now: Time, path: PathId) {
+    pub(super) fn ask_failed(&mut self, now: Time, path: PathId) {
         let alone = self.paths.len() == 1;
         let p = &mut self.paths[path];
         let failed = p.state() == PathState::PotentiallyFailed;
@@ -148,20 +148,20 @@ impl Association {
         if self.paths[path].is_confirmed() && !self.paths[path].settings.heartbeats {
             return;
         }
-        // §5.4: an active unconfirmed address is probed once per RTO, which has passed.
-        let probing = self.is_probing(path);
+        // §5.4: an active unconfirmed address is asked once per RTO, which has passed.
+        let often = self.is_asked_often(path);
         let p = &self.paths[path];
         // §8.3: idle is a path over which nothing that can measure the RTT was sent within the
         // heartbeat period; a heartbeat can, answered or not.
         let last = p.timed.measurable_at().max(lost.map_or(Time::ZERO, |info| info.sent));
         let wait = self.heartbeat_wait(path);
         let idle = now.since(last);
-        if !probing && last != Time::ZERO && idle < wait {
+        if !often && last != Time::ZERO && idle < wait {
             self.paths[path].heartbeat.plan(Some(now + (wait - idle)));
         } else if self.paths[path].is_confirmed() {
             self.send_heartbeat(now, path);
         } else {
-            // Its turn comes in `probe_unconfirmed`.
+            // Its turn comes in `verify_unconfirmed`.
             self.paths[path].heartbeat.plan(Some(now));
         }
     }
@@ -170,11 +170,11 @@ impl Association {
     pub(super) fn send_heartbeat(&mut self, now: Time, path: PathId) {
         let info = HeartbeatInfo { path, sent: now, nonce: self.rng.next_u64() };
         let mut rto = self.heartbeat_rto(path);
-        if self.is_probing(path) {
-            rto = self.paths[path].probe_wait(now, rto, self.profile());
+        if self.is_asked_often(path) {
+            rto = self.paths[path].asking_wait(now, rto, self.profile());
         }
         if !self.paths[path].is_confirmed() {
-            self.note_probe(now, path);
+            self.note_verification(now, path);
         }
         let bytes = Bytes::copy_from_slice(&info.encode());
         let queued = self.push_control(path, Control::Heartbeat(bytes, None));
@@ -196,7 +196,7 @@ impl Association {
         let error = !patient || waited >= p.error_rto(&profile);
         let path_error = !patient || p.is_heartbeat_error(now, lost.sent, &profile);
         // RFC 9260 would not have sent this one yet.
-        let early = patient && self.is_probing(path);
+        let early = patient && self.is_asked_often(path);
         let p = &mut self.paths[path];
         let confirmed = p.is_confirmed();
         p.heartbeat.keep_late(lost);
@@ -210,7 +210,7 @@ impl Association {
         self.doubt_source(now, path, lost.sent);
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
-        // §5.4: probes of unconfirmed addresses never do.
+        // §5.4: those to unconfirmed addresses never do.
         if confirmed && error && !early && path == self.paths.data_path() {
             self.errors.heartbeats += 1;
             self.judge_errors();

@@ -48,7 +48,7 @@ impl Association {
                 {
                     if p.count_failure(true) {
                         self.path_changed(path);
-                        self.probe_failed(now, path);
+                        self.ask_failed(now, path);
                     }
                     self.doubt_source(now, path, now);
                 }
@@ -64,7 +64,7 @@ impl Association {
         sender.lose_larger(&mut cx, path, room);
     }
 
-    /// Where a packet of so many bytes goes, and how; from the source of the path unless from another.
+    /// Where a packet of this many bytes goes, and how; from the source of the path unless from another.
     pub(super) fn transmit_to(&self, path: PathId, source: Option<IpAddr>, len: usize) -> Transmit {
         let p = &self.paths[path];
         // From an address that has gone since, nothing can leave.

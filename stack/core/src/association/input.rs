@@ -68,7 +68,7 @@ impl Association {
     ) {
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
-        self.pay_for_probes(now, bytes.len() + headers(source, encapsulation));
+        self.pay_for_verification(now, bytes.len() + headers(source, encapsulation));
         let known = self.paths.find(source);
         if let Some(id) = known {
             self.heard_at(now, id, local);

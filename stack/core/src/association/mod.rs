@@ -49,7 +49,7 @@ use phase::{Opening, Phase};
 use reading::Reading;
 pub(crate) use setup::AcceptedCookie;
 use setup::Origin;
-use verification::Probes;
+use verification::Verification;
 
 //= RFC 9260 1.3-2 5.3.1-2
 /// Ports and tags: how packets find this association.
@@ -98,7 +98,7 @@ pub(crate) struct Association {
     pub(crate) journal: Journal,
     errors: Errors,
     patience: Patience,
-    probes: Probes,
+    verification: Verification,
     /// Where it stands in the lists of its endpoint.
     pub(crate) listing: Listing,
 }
@@ -139,7 +139,7 @@ impl Association {
             journal: Journal::new(config.trace),
             errors: Errors::default(),
             patience: Patience::default(),
-            probes: Probes::default(),
+            verification: Verification::default(),
             listing: Listing::default(),
             config,
         }

@@ -13,7 +13,7 @@ use crate::time::Time;
 
 impl Association {
     /// Whether a cookie with our tag is from another life of the peer than the one that we are
-    /// associated with: it crashed and connected anew while we were setting up, so that the cookie
+    /// associated with: it crashed and connected again while we were setting up, so that the cookie
     /// looks like one of a collision.
     pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
         self.phase.opening().is_none()
@@ -22,7 +22,7 @@ impl Association {
     }
 
     //= RFC 9260 5.2.4-5
-    /// The peer restarted (§5.2.4, Table 12 A): everything begins anew, on those paths that it still
+    /// The peer restarted (§5.2.4, Table 12 A): everything begins again, on those paths that it still
     /// has.
     pub(crate) fn restart(
         &mut self,

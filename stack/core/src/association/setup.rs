@@ -171,7 +171,7 @@ impl Association {
     //= RFC 9260 4-3 4-4 4-5 4-6 4-7 4-8 5.1.4-3
     /// T1-init or T1-cookie expired (§5.1.6, §5.1.4).
     pub(super) fn on_t1(&mut self, now: Time) {
-        // Who asked for a ceiling means so many attempts of that length.
+        // Who asked for a ceiling means this many attempts of that length.
         let ceiling = self.profile().limits.max_init_rto().is_some();
         let path = self.origin.path;
         let (sender, cx) = self.sending(now);

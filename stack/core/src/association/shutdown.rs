@@ -162,7 +162,7 @@ impl Association {
                 let Some(closing) = self.phase.closing_mut() else { return };
                 (closing.path, closing.source) = (path, source);
                 if !again {
-                    closing.t5 = None; // It begins anew if the window closes.
+                    closing.t5 = None; // It begins again if the window closes.
                     self.journal.event(Event::PeerShutdown);
                 }
                 let before = self.sender.cumulative();

@@ -64,7 +64,7 @@ impl Association {
                 self.on_heartbeat_timer(now, path);
             }
         }
-        self.probe_unconfirmed(now);
+        self.verify_unconfirmed(now);
     }
 
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).
@@ -76,7 +76,7 @@ impl Association {
         } else {
             if self.paths[path].count_failure(expired.is_path_error()) {
                 self.path_changed(path);
-                self.probe_failed(now, path);
+                self.ask_failed(now, path);
             }
             self.paths[path].address.on_timeout();
             self.doubt_source(now, path, expired.sent());

@@ -1,4 +1,4 @@
-//! Path verification: which unconfirmed addresses are probed when (RFC 9260 §5.4).
+//! Path verification: which unconfirmed addresses are asked when (RFC 9260 §5.4).
 
 use bytes::Bytes;
 use smallvec::SmallVec;
@@ -11,11 +11,11 @@ use crate::time::Time;
 
 /// What may be sent to addresses that are not confirmed.
 ///
-/// A peer may list addresses of others, to have them flooded. So probes cost at most [`MOST_DRAWN`] times the
+/// A peer may list addresses of others, to have them flooded. So heartbeats cost at most [`MOST_DRAWN`] times the
 /// bytes that it has sent itself, IP and UDP headers counted, and one for each HB.interval, while the
 /// association lasts: without answers of the peer it does not.
 #[derive(Debug, Default)]
-pub(super) struct Probes {
+pub(super) struct Verification {
     /// Until when more than HB.Max.Burst of them would be too many.
     until: Time,
     /// Those of the RTO under way.
@@ -32,17 +32,17 @@ pub(super) struct Probes {
 /// `endpoint/reply.rs`.
 const MOST_DRAWN: usize = 2;
 /// Bytes of a packet with a heartbeat (RFC 9260 §3.3.5), without IP and UDP headers.
-const PROBE_LEN: usize = 12 + padded(8 + HEARTBEAT_INFO_LEN);
+const HEARTBEAT_LEN: usize = 12 + padded(8 + HEARTBEAT_INFO_LEN);
 /// Headers and padding of COOKIE ECHO, and of the ERROR that may follow it, at most.
 const COOKIE_ECHO_LEN: usize = 2 * (4 + 3);
 
 impl Association {
     //= RFC 9260 5.4-1
-    /// Sends the probes of unconfirmed addresses that are due, those first that were sent least.
+    /// Sends the heartbeats to unconfirmed addresses that are due, those first that were sent least.
     ///
     /// RFC 9260 §5.4: "The number of packets containing HEARTBEAT chunks sent at each RTO SHOULD be limited
     /// by the 'HB.Max.Burst' parameter." What a peer lists need not be its own.
-    pub(super) fn probe_unconfirmed(&mut self, now: Time) {
+    pub(super) fn verify_unconfirmed(&mut self, now: Time) {
         if !self.verifies() {
             return;
         }
@@ -55,11 +55,11 @@ impl Association {
         waiting.sort_by_key(|path| self.paths[*path].heartbeat.sent());
         let burst = self.profile().heartbeat.max_burst.max(1);
         for path in waiting {
-            let Probes { until, sent, credit, free_at, .. } = self.probes;
+            let Verification { until, sent, credit, free_at, .. } = self.verification;
             if now < until && sent >= burst {
                 self.paths[path].heartbeat.plan(Some(until));
-            } else if credit < self.probe_len(path) && now < free_at {
-                self.probes.starved = true;
+            } else if credit < self.verification_len(path) && now < free_at {
+                self.verification.starved = true;
                 self.paths[path].heartbeat.plan(Some(free_at));
             } else {
                 self.send_heartbeat(now, path);
@@ -76,16 +76,16 @@ impl Association {
     /// packet MUST NOT exceed the PMTU".
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
         let Phase::CookieEchoed(opening, echo, _) = &self.phase else { return };
-        let len = COOKIE_ECHO_LEN + echo.memory() + PROBE_LEN;
+        let len = COOKIE_ECHO_LEN + echo.memory() + HEARTBEAT_LEN;
         let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed() && opening.attempts > 1);
         let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else {
             return;
         };
-        let cost = len - PROBE_LEN + self.probe_len(path);
-        if len > self.paths[path].mtu.max_packet() || cost > self.probes.credit {
+        let cost = len - HEARTBEAT_LEN + self.verification_len(path);
+        if len > self.paths[path].mtu.max_packet() || cost > self.verification.credit {
             return;
         }
-        self.probes.credit -= cost;
+        self.verification.credit -= cost;
         if self.paths[path].heartbeat.sent() > 0 {
             self.doubt_source(now, path, now);
         }
@@ -96,16 +96,16 @@ impl Association {
         self.outbox.push_first(path, Control::CookieEcho);
     }
 
-    /// Bytes of a probe, IP and UDP headers included.
-    fn probe_len(&self, path: PathId) -> usize {
+    /// Bytes of a heartbeat to it, IP and UDP headers included.
+    fn verification_len(&self, path: PathId) -> usize {
         let address = &self.paths[path].address;
-        PROBE_LEN + headers(address.remote(), address.encapsulation())
+        HEARTBEAT_LEN + headers(address.remote(), address.encapsulation())
     }
 
-    /// The peer has sent so many bytes, IP and UDP headers included.
-    pub(super) fn pay_for_probes(&mut self, now: Time, bytes: usize) {
-        self.probes.credit = self.probes.credit.saturating_add(MOST_DRAWN * bytes);
-        if std::mem::take(&mut self.probes.starved) {
+    /// The peer has sent this many bytes, IP and UDP headers included.
+    pub(super) fn pay_for_verification(&mut self, now: Time, bytes: usize) {
+        self.verification.credit = self.verification.credit.saturating_add(MOST_DRAWN * bytes);
+        if std::mem::take(&mut self.verification.starved) {
             for path in self.paths.iter_mut().filter(|p| !p.is_confirmed()) {
                 if !path.heartbeat.is_awaited() {
                     path.heartbeat.plan(Some(now));
@@ -122,16 +122,16 @@ impl Association {
     }
 
     /// A heartbeat to the unconfirmed address of `path` leaves.
-    pub(super) fn note_probe(&mut self, now: Time, path: PathId) {
-        let len = self.probe_len(path);
+    pub(super) fn note_verification(&mut self, now: Time, path: PathId) {
+        let len = self.verification_len(path);
         let interval = self.profile().heartbeat.interval();
-        if now >= self.probes.until {
+        if now >= self.verification.until {
             let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed());
             let rto = unconfirmed.map(Path::rto).min().unwrap_or_default();
-            (self.probes.until, self.probes.sent) = (now + rto, 0);
+            (self.verification.until, self.verification.sent) = (now + rto, 0);
         }
-        self.probes.sent += 1;
-        self.probes.credit = self.probes.credit.saturating_sub(len);
-        self.probes.free_at = now + interval;
+        self.verification.sent += 1;
+        self.verification.credit = self.verification.credit.saturating_sub(len);
+        self.verification.free_at = now + interval;
     }
 }

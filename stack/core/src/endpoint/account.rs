@@ -13,12 +13,12 @@ use crate::association::Association;
 use crate::memory::Budget;
 use crate::time::Time;
 
-/// Every association may offer a window of so many bytes while memory is short.
+/// Every association may offer a window of this many bytes while memory is short.
 const LEAST_SHARE: usize = 64 << 10;
 /// What has ended and waits to be read counts as sixteen times as much: nothing of it moves, and lists
 /// of those who do move can be long.
 const ENDED: u8 = 8;
-/// So many bytes may have been added since the account was right, at most.
+/// This many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;
 
 /// How many bytes of memory a packet of `len` bytes adds at most: chunks of one byte, each far from the others, or
@@ -35,7 +35,7 @@ pub(super) struct Account {
     /// Associations to which something has happened, and how many bytes it has added at most.
     touched: Vec<AssociationId>,
     unseen: usize,
-    /// So many are enough to look at them: none while memory is short.
+    /// This many are enough to look at them: none while memory is short.
     tolerance: usize,
     /// Associations by the logarithm of what they hold, beyond what moves; those that have ended, if there is
     /// something to read.
@@ -57,7 +57,7 @@ impl Account {
         account
     }
 
-    /// Something has happened, or is about to, that adds so many bytes at most.
+    /// Something has happened, or is about to, that adds this many bytes at most.
     #[inline]
     pub(super) fn expect(&mut self, bytes: usize) {
         self.unseen += if cfg!(tresse_without_account) { 0 } else { bytes };

@@ -1,4 +1,4 @@
-//! What one source of packets may ask of an endpoint: so many answers to INITs and restarts in a second, so many
+//! What one source of packets may ask of an endpoint: this many answers to INITs and restarts in a second, this many
 //! associations.
 //!
 //! A source is an IPv4 address, or the first 64 bits of one of IPv6: a host's or a household's. The sources of

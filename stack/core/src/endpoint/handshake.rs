@@ -394,7 +394,7 @@ impl Endpoint {
         let ties = cookie.local_tie_tag == a.identity.local_tie_tag
             && cookie.peer_tie_tag == a.identity.peer_tie_tag;
         // Table 12 takes this for B, where the tag of the peer is all that changes. But its TSNs
-        // begin anew too, so it is a restart.
+        // begin again too, so it is a restart.
         let reborn = tags.0 && a.is_from_another_life(&cookie.accepted());
         match tags {
             // B, but from a life of the peer that was over when it brought another cookie.

@@ -8,7 +8,7 @@ use super::cookie::Cookie;
 use crate::association::Identity;
 use crate::time::Time;
 
-/// So many are remembered at most; of a larger crowd the oldest are forgotten. Each took its peer
+/// This many are remembered at most; of a larger crowd the oldest are forgotten. Each took its peer
 /// a whole handshake.
 const MAX_PAST: usize = 65_536;
 

@@ -10,11 +10,11 @@ use crate::datagram::headers;
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
-/// And at most so many bytes.
+/// And at most this many bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Who sends a packet without a valid cookie may have forged its source: the owner of that address gets at
-/// most so many times its bytes, IP and UDP headers counted. RFC 9000 §8.1 has the same bound for QUIC.
+/// most this many times its bytes, IP and UDP headers counted. RFC 9000 §8.1 has the same bound for QUIC.
 const MOST_DRAWN: usize = 3;
 
 /// How many bytes the packet may have that answers `received` at the address `to`.

@@ -12,7 +12,7 @@ use tresse_wire::CommonHeader;
 
 /// Where more associations than this could be meant, all are taken for strangers'.
 const MAX_ASKED: usize = 4;
-/// So many are asked at the same time: what an INIT draws stays below three times its bytes. It comes
+/// This many are asked at the same time: what an INIT draws stays below three times its bytes. It comes
 /// again, and asks the others.
 const ASKED_AT_ONCE: usize = 2;
 

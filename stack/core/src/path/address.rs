@@ -130,12 +130,12 @@ impl Address {
         self.proven = false;
     }
 
-    /// Whether the source is to be left for another, after so many failures in a row.
+    /// Whether the source is to be left for another, after this many failures in a row.
     pub(super) fn is_doubtful(&self, failures: u32) -> bool {
         !self.proven || failures.max(self.unanswered) >= PATIENCE
     }
 
-    /// The source is left, after so many failures in a row.
+    /// The source is left, after this many failures in a row.
     pub(super) fn shun(&mut self, failures: u32) {
         self.shunned = self.local.filter(|_| self.unanswered >= PATIENCE && failures < PATIENCE);
     }

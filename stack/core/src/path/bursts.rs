@@ -46,7 +46,7 @@ impl Bursts {
     }
 
     //= RFC 9260 6.1-14 6.1-15
-    /// An opportunity to send came: so many more bytes may leave, all of them if there is no limit.
+    /// An opportunity to send came: this many more bytes may leave, all of them if there is no limit.
     ///
     /// §6.1 D: if flightsize + Max.Burst * PMDCS < cwnd, that is the limit for now.
     #[inline]
@@ -54,7 +54,7 @@ impl Bursts {
         self.credit = bytes.map_or(usize::MAX, |bytes| self.credit.saturating_add(bytes));
     }
 
-    /// A new chunk of so many bytes left.
+    /// A new chunk of this many bytes left.
     #[inline]
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.credit = self.credit.saturating_sub(bytes);
@@ -72,7 +72,7 @@ impl Bursts {
         self.held_back = self.pacer.as_ref().is_some_and(|pacer| !pacer.is_due(now));
     }
 
-    /// A packet of so many bytes left, at a rate in bytes per second.
+    /// A packet of this many bytes left, at a rate in bytes per second.
     pub(super) fn on_sent(&mut self, now: Time, bytes: usize, rate: f64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(now, bytes, rate);

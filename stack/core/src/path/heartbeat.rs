@@ -7,7 +7,7 @@ use super::PathId;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// So many heartbeats that were not answered in time are remembered. To an unconfirmed address their intervals
+/// This many heartbeats that were not answered in time are remembered. To an unconfirmed address their intervals
 /// double, so the first of them waits for fifteen times the RTO that it was sent with.
 const MAX_LATE: usize = 4;
 
@@ -196,15 +196,15 @@ impl HeartbeatState {
 /// Time to the next heartbeat on an idle path.
 ///
 /// RFC 9260 §8.3: RTO plus HB.interval, with jittering of +/- 50 % of the RTO. An address that is
-/// not yet confirmed is probed once per RTO (§5.4).
+/// not yet confirmed is asked once per RTO (§5.4).
 pub(crate) fn heartbeat_interval(
     interval: Duration,
     rto: Duration,
-    probing: bool,
+    often: bool,
     rng: &mut Rng,
 ) -> Duration {
     let jittered = rto.mul_f64(0.5 + rng.next_f64());
-    if probing { rto } else { interval + jittered }
+    if often { rto } else { interval + jittered }
 }
 
 #[cfg(test)]

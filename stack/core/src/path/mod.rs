@@ -148,7 +148,7 @@ impl Path {
         self.bursts.is_paced() && self.window.control().pacing_rate().is_some()
     }
 
-    /// A packet with so many bytes of DATA left.
+    /// A packet with this many bytes of DATA left.
     pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
         if let Some(rate) = self.window.control().pacing_rate() {
             self.bursts.on_sent(now, bytes, rate);

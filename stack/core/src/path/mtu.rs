@@ -81,7 +81,7 @@ impl Mtu {
     }
 
     //= RFC 9260 6.9-6
-    /// Whether IP must fragment a packet of so many bytes.
+    /// Whether IP must fragment a packet of this many bytes.
     ///
     /// RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation. RFC 1191
     /// §6.5 allows to clear DF where the path MTU is too small to be used.

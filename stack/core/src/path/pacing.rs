@@ -33,7 +33,7 @@ impl Pacer {
         self.next
     }
 
-    /// A packet of so many bytes left, at a rate in bytes per second.
+    /// A packet of this many bytes left, at a rate in bytes per second.
     pub(crate) fn on_sent(&mut self, now: Time, bytes: usize, rate: f64) {
         // A clock that was put back must not stop the path.
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(LAG.as_nanos() as u64));

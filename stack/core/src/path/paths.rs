@@ -83,7 +83,7 @@ impl Paths {
         config.concurrent_transfer && self.list.len() > 1
     }
 
-    /// An opportunity to send came: so many packets may leave on each of them, all that can if that is 0. Credit
+    /// An opportunity to send came: this many packets may leave on each of them, all that can if that is 0. Credit
     /// that is not used is taken back when it is over; several SACKs handled before it add up.
     pub(crate) fn grant(&mut self, max_burst: u32) {
         let packets = max_burst as usize;

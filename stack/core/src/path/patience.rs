@@ -18,9 +18,9 @@ impl Path {
         if profile.limits.patience { self.rtt.patience(profile, Pace::Try) } else { self.rto() }
     }
 
-    /// A heartbeat on a path that is probed more often than by RFC 9260: how long it waits for its answer, which
+    /// A heartbeat on a path that is asked more often than by RFC 9260: how long it waits for its answer, which
     /// is not delayed as a SACK may be. No longer than until it is an error of the path.
-    pub(crate) fn probe_wait(&self, now: Time, rto: Duration, profile: &Profile) -> Duration {
+    pub(crate) fn asking_wait(&self, now: Time, rto: Duration, profile: &Profile) -> Duration {
         if !profile.limits.patience {
             return rto;
         }

@@ -198,7 +198,7 @@ impl Reachability {
 
 #[cfg(test)]
 impl Reachability {
-    /// So many things in a row were not answered.
+    /// This many things in a row were not answered.
     pub(crate) fn fail(&mut self, errors: u32) {
         (self.errors, self.failures) = (errors, errors);
     }

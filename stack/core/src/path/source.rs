@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::config::Families;
 
-/// So many of our addresses are listed at most: others believe no more of them either (RFC 5062 §3).
+/// This many of our addresses are listed at most: others believe no more of them either (RFC 5062 §3).
 const MAX_LISTED: usize = 16;
 
 /// How far an address reaches (RFC 4007 §4, RFC 3927).
@@ -89,7 +89,7 @@ fn is_in_scope(local: IpAddr, remotes: &[IpAddr]) -> bool {
     })
 }
 
-/// So many addresses that the host has lost are remembered at most.
+/// This many addresses that the host has lost are remembered at most.
 const MAX_GONE: usize = 256;
 
 /// The addresses of our host.
@@ -138,7 +138,7 @@ impl Host {
     }
 }
 
-/// So many addresses of ours are known to one peer at most: those listed, and those that it has used.
+/// This many addresses of ours are known to one peer at most: those listed, and those that it has used.
 const MAX_KNOWN: usize = 2 * MAX_LISTED;
 
 /// Our addresses as one association sees them.
@@ -146,7 +146,7 @@ const MAX_KNOWN: usize = 2 * MAX_LISTED;
 pub(crate) struct Sources {
     /// What the peer was told, and where it sent packets of the handshake to.
     known: Vec<IpAddr>,
-    /// So many of these, the first ones, are those to list.
+    /// This many of these, the first ones, are those to list.
     listed: usize,
     /// Bound to a wildcard.
     wildcard: bool,

@@ -6,7 +6,7 @@ use crate::time::Time;
 
 /// A chunk whose acknowledgement will be a round-trip time sample.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RttProbe {
+pub(crate) struct Timing {
     pub(crate) seq: u64,
     pub(crate) sent: Time,
     /// Its SACK was asked for at once (RFC 7053).
@@ -16,7 +16,7 @@ pub(crate) struct RttProbe {
 /// The measurement under way, and when the last ones were.
 #[derive(Debug, Default)]
 pub(crate) struct Timed {
-    probe: Option<RttProbe>,
+    timing: Option<Timing>,
     measured_at: Time,
     measurable_at: Time,
 }
@@ -37,12 +37,12 @@ impl Timed {
     /// Whether `seq` is being timed.
     #[inline]
     pub(crate) fn is(&self, seq: u64) -> bool {
-        self.probe.is_some_and(|probe| probe.seq == seq)
+        self.timing.is_some_and(|timing| timing.seq == seq)
     }
 
     /// How long the measurement has taken.
     pub(super) fn age(&self, now: Time) -> Option<Duration> {
-        self.probe.as_ref().map(|probe| now.since(probe.sent))
+        self.timing.as_ref().map(|timing| now.since(timing.sent))
     }
 
     //= RFC 9260 6.3.1-1 6.3.1-2 6.3.1-3
@@ -51,27 +51,27 @@ impl Timed {
     /// §6.3.1 C4: one measurement per round trip.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, seq: u64, asked: bool) {
-        self.probe.get_or_insert(RttProbe { seq, sent: now, asked });
+        self.timing.get_or_insert(Timing { seq, sent: now, asked });
         self.measurable_at = now;
     }
 
     /// The chunk that is timed, if `is_acked`: the measurement is over.
     #[inline]
-    pub(crate) fn take_if(&mut self, is_acked: impl FnOnce(u64) -> bool) -> Option<RttProbe> {
-        let probe = self.probe.filter(|probe| is_acked(probe.seq))?;
-        self.probe = None;
-        Some(probe)
+    pub(crate) fn take_if(&mut self, is_acked: impl FnOnce(u64) -> bool) -> Option<Timing> {
+        let timing = self.timing.filter(|timing| is_acked(timing.seq))?;
+        self.timing = None;
+        Some(timing)
     }
 
     /// Chunks were sent again: one that is among them says nothing any more.
     #[inline]
     pub(crate) fn spoil(&mut self, is_spoilt: impl FnOnce(u64) -> bool) {
-        self.probe = self.probe.filter(|probe| !is_spoilt(probe.seq));
+        self.timing = self.timing.filter(|timing| !is_spoilt(timing.seq));
     }
 
     /// What is in flight is lost.
     pub(crate) fn cancel(&mut self) {
-        self.probe = None;
+        self.timing = None;
     }
 
     /// The RTT was measured.

@@ -116,7 +116,7 @@ impl Window {
         }
     }
 
-    /// A packet with so many bytes of DATA left, after which `flight` bytes are in flight; more `waits`.
+    /// A packet with this many bytes of DATA left, after which `flight` bytes are in flight; more `waits`.
     pub(crate) fn on_sent(&mut self, now: Time, bytes: usize, flight: usize, waits: bool) {
         self.last_data_sent = now;
         // §7.2.3: after a timeout one packet is all that may be in flight: that is full use.

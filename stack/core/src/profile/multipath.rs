@@ -109,14 +109,14 @@ parameters! {
         sack_window: u32 = 0,
         /// 0: the receiver reports no TSN more than `sack_window` beyond the Cumulative TSN Ack.
         /// Otherwise it reports all, and the sender looks at the first `sack_window` of them and at
-        /// one of so many pieces of the rest in turn (§6.3.2); only in the window do chunks count as
+        /// one of this many pieces of the rest in turn (§6.3.2); only in the window do chunks count as
         /// missing. RACK, which needs the whole picture, should be off. Default 0.
         sack_window_pieces: u32 = 0,
-        /// Keeps the queue of each path short: no more than so many packets in flight beyond its
+        /// Keeps the queue of each path short: no more than this many packets in flight beyond its
         /// bandwidth-delay product; 0 leaves it to congestion control. Default 0. Yields to flows
         /// that fill the queue of a shared bottleneck.
         queue_limit_packets: u32 = 0,
-        /// Pacing: packets leave at so many times the rate of the congestion window, twice that in
+        /// Pacing: packets leave at this many times the rate of the congestion window, twice that in
         /// slow start; 0 turns pacing off, and Max.Burst holds. Default 0.
         pacing: f64 = 0.0,
     }

@@ -97,7 +97,7 @@ parameters! {
 parameters! {
     /// Limits and timers of the association (RFC 9260 §16).
     LimitParameters {
-        /// Max.Burst: new data sent at one opportunity, in full packets (so many times PMDCS bytes,
+        /// Max.Burst: new data sent at one opportunity, in full packets (this many times PMDCS bytes,
         /// RFC 9260 §6.1 D); 0 is no limit. Default 4.
         max_burst: u32 = 4,
         /// Association.Max.Retrans. Default 10. Of an association that has counted more errors than a new value
@@ -129,7 +129,7 @@ parameters! {
         max_init_rto_ms: f64 = 0.0,
         /// Valid.Cookie.Life in milliseconds. Default 60 000.
         cookie_life_ms: f64 = 60_000.0,
-        /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2). It begins anew with each message
+        /// T5-shutdown-guard in units of RTO.Max. Default 5 (RFC 9260 §9.2). It begins again with each message
         /// that the peer still delivers after our SHUTDOWN.
         shutdown_guard_rto_max: f64 = 5.0,
         /// Associations that peers at one source may have open, an IPv4 address or a network of IPv6 with 64
@@ -138,7 +138,7 @@ parameters! {
         /// two count on the endpoint; they are taken from the profile with which its port listens.
         associations_per_source: u32 = 4096,
         /// INITs from one source that are answered in a second; those beyond are passed over, and come
-        /// again. After a second without any, so many may come at once. Default 1000; 0 is no limit. Forged
+        /// again. After a second without any, this many may come at once. Default 1000; 0 is no limit. Forged
         /// sources share 4096 counters: only beyond four million INITs in a second they get into the way of
         /// others.
         inits_per_source: u32 = 1000,

@@ -9,7 +9,7 @@ use crate::profile::NrSackMode;
 use crate::streams::chunk::{InChunk, InboundError};
 use crate::time::Time;
 
-/// Memory never exceeds so many times the receive buffer, whatever the peer was promised: a
+/// Memory never exceeds this many times the receive buffer, whatever the peer was promised: a
 /// flood of one-byte messages costs more memory than window.
 const HARD_LIMIT: usize = 4;
 

@@ -126,7 +126,7 @@ impl Receiver {
         self.received.has_gaps()
     }
 
-    /// A packet of so many bytes begins, of which chunks keep slices.
+    /// A packet of this many bytes begins, of which chunks keep slices.
     #[inline]
     pub(crate) fn begin_packet(&mut self, bytes: usize) {
         self.inbound.begin_packet(bytes);

@@ -22,7 +22,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// A buffer of so many bytes, of which `past` are taken.
+    /// A buffer of this many bytes, of which `past` are taken.
     pub(super) fn new(buffer: u32, past: usize) -> Room {
         Room {
             window: ReceiveWindow::new(buffer),
@@ -44,7 +44,7 @@ impl Room {
         self.received_bytes + len as u64 <= self.promised_bytes
     }
 
-    /// So many bytes were taken in.
+    /// This many bytes were taken in.
     pub(super) fn on_received(&mut self, len: usize) {
         self.received_bytes += len as u64;
         self.window.on_received(len);
@@ -62,7 +62,7 @@ impl Receiver {
         self.room.budget = budget;
     }
 
-    /// The peer was told of a window of so many bytes when the association was set up.
+    /// The peer was told of a window of this many bytes when the association was set up.
     pub(crate) fn begin_with(&mut self, a_rwnd: u32) {
         self.room.window.on_sacked(a_rwnd);
     }
@@ -78,7 +78,7 @@ impl Receiver {
         if self.room.past > 0 { self.buffered() } else { self.inbound.occupied(self.room.buffer) }
     }
 
-    /// A message of so many bytes from before a restart was read.
+    /// A message of this many bytes from before a restart was read.
     pub(crate) fn on_past_read(&mut self, bytes: usize) {
         self.room.past -= bytes;
     }

@@ -74,7 +74,7 @@ const SHARE: f64 = 1.0 / 128.0;
 /// The ceiling at first and at most, and what new data adds to it.
 const CEILING: f64 = 16.0;
 const CEILING_SHARE: f64 = 1.0 / 12.0;
-/// After so many repairs it is known what one adds to the round trip.
+/// After this many repairs it is known what one adds to the round trip.
 const KNOWN: u32 = 4;
 /// Guesses that are judged at a time; of more the oldest count as in vain.
 const OPEN: usize = 64;

@@ -68,7 +68,7 @@ impl Recovery {
         thin_rto_min::rto_min(profile, profile.rto.min(), thin)
     }
 
-    /// T3-rtx starts anew because of a SACK. How long it runs if not for the RTO: `outstanding` tells the age of
+    /// T3-rtx starts again because of a SACK. How long it runs if not for the RTO: `outstanding` tells the age of
     /// the earliest chunk, and how many packets are outstanding or wait.
     #[inline]
     pub(crate) fn restart(

@@ -17,7 +17,7 @@
 //! Difference: RFC 7053 §4 leaves the condition to the sender; this is the one it gives for "the
 //! sending of the last DATA chunk".
 
-/// Of so many packets on a path with a queue one asks all the same: to notice when the queue is gone.
+/// Of this many packets on a path with a queue one asks all the same: to notice when the queue is gone.
 const WITHHELD: u32 = 7;
 
 /// Which chunks ask.

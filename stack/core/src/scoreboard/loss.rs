@@ -17,7 +17,7 @@ pub enum Eligibility {
         /// But again if it did not (Sarnow 2017 §6.2.1).
         same_path: bool,
     },
-    /// Always: its count begins anew, and whatever is newly acknowledged above it counts, also what was
+    /// Always: its count begins again, and whatever is newly acknowledged above it counts, also what was
     /// sent before it (Linux 2.6.15; Pedersen 2006, Figure 3.9: again after four further SACKs).
     Repeat,
 }
@@ -76,7 +76,7 @@ impl Scoreboard {
         }
         self.facts(path).flight += size;
         if seq <= self.holes_to && eligible {
-            // It begins anew, and is only struck by acks of data sent after it.
+            // It begins again, and is only struck by acks of data sent after it.
             let sent = if repeat { Time::ZERO } else { now };
             self.facts(path).missing.insert(seq, 0, sent);
         }

@@ -153,7 +153,7 @@ impl Model {
     }
 }
 
-/// A board with so many chunks of 4 bytes in flight on path 0, one in each packet.
+/// A board with this many chunks of 4 bytes in flight on path 0, one in each packet.
 /// Blocks as they stand in a chunk.
 pub(super) fn bytes(blocks: &[GapAckBlock]) -> Vec<[u8; 4]> {
     blocks.iter().map(|block| block.to_bytes()).collect()

@@ -70,7 +70,7 @@ impl SackWindow {
 }
 
 impl Scoreboard {
-    /// Looks at the first `size` TSNs of every SACK, and at one of so many `pieces` of the rest; 0
+    /// Looks at the first `size` TSNs of every SACK, and at one of this many `pieces` of the rest; 0
     /// for either means everything.
     pub fn set_sack_window(&mut self, size: u32, pieces: u32) {
         let size = if pieces == 0 { 0 } else { u64::from(size) };

@@ -108,7 +108,7 @@ impl Sender {
         self.room.share()
     }
 
-    /// Learns how short memory is, after so many bytes of user data.
+    /// Learns how short memory is, after this many bytes of user data.
     pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64) {
         let taken = sent.saturating_sub(self.buffered() as u64);
         self.room.obey(now, share, taken);

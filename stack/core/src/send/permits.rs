@@ -63,7 +63,7 @@ impl Permits {
         self.probe.take()
     }
 
-    /// So many new packets may leave beyond cwnd.
+    /// This many new packets may leave beyond cwnd.
     #[inline]
     pub(crate) fn add_extra(&mut self, packets: u32) {
         self.extra += packets;

@@ -26,7 +26,7 @@ impl Room {
         Room { a_rwnd: 0, peer_buffer: 0, limit, share: usize::MAX, writer_waits: false, taken }
     }
 
-    /// The peer has restarted: it tells its window anew. The application may go on waiting.
+    /// The peer has restarted: it tells its window again. The application may go on waiting.
     pub(super) const fn restarted(&self, limit: usize) -> Room {
         Room { writer_waits: self.writer_waits, taken: self.taken, ..Room::new(limit) }
     }
@@ -82,7 +82,7 @@ impl Room {
         self.share
     }
 
-    /// Learns how short memory is; the peer has taken so many bytes since the association began.
+    /// Learns how short memory is; the peer has taken this many bytes since the association began.
     pub(super) fn obey(&mut self, now: Time, share: usize, taken: u64) {
         self.share = share;
         self.taken.note(now, taken);

@@ -261,7 +261,7 @@ impl Sender {
         let board = &self.board;
         let first = board.cumulative() + 1;
         let closed = self.is_window_closed() || board.get(first).is_none();
-        if !self.zero_window.is_probing() || closed {
+        if !self.zero_window.is_asked_often() || closed {
             return;
         }
         self.zero_window.stop_probing();

@@ -60,7 +60,7 @@ impl Sender {
         }
     }
 
-    /// Starts T3-rtx anew because of a SACK.
+    /// Starts T3-rtx again because of a SACK.
     fn restart_t3(&mut self, cx: &mut Context<'_>, path: PathId) {
         let now = cx.now;
         let board = &self.board;
@@ -70,7 +70,7 @@ impl Sender {
             (age, board.packets_outstanding() + self.queue.messages())
         };
         let wait = Recovery::restart(cx.profile(), cx.paths[path].rto(), outstanding);
-        let Some(wait) = wait.filter(|_| !self.zero_window.is_probing()) else {
+        let Some(wait) = wait.filter(|_| !self.zero_window.is_asked_often()) else {
             self.arm_t3(cx, path);
             return;
         };
@@ -86,7 +86,7 @@ impl Sender {
         let rto = undoubled.unwrap_or(cx.paths[path].rto());
         // A probe of a closed window is owed an answer like anything else.
         let mut wait = cx.start_patience(path, rto);
-        if self.zero_window.is_probing() {
+        if self.zero_window.is_asked_often() {
             wait = self.zero_window.wait(rto, cx.profile().rto.max());
         }
         let at = cx.paths[path].rtt.expiry(now, now + wait);

@@ -58,7 +58,7 @@ pub(super) trait Ways {
 
     // What is lost.
 
-    /// So many lost chunks are looked at for one that may leave.
+    /// This many lost chunks are looked at for one that may leave.
     fn scanned(&self) -> usize;
     /// What [`retransmission_path`](Self::retransmission_path) chooses from.
     fn views(&self, sender: &Sender, cx: &Context<'_>) -> PathViews;
@@ -76,7 +76,7 @@ pub(super) trait Ways {
 
     // SACKs and timeouts.
 
-    /// Which chunks a SACK strikes that answers so many packets; 0 if it does not say.
+    /// Which chunks a SACK strikes that answers this many packets; 0 if it does not say.
     fn strikes(&self, profile: &Profile, packets: u8, in_recovery: bool) -> Strikes;
     /// Whether a SACK advanced what a path waits for, as its controller sees it.
     fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool;

@@ -18,7 +18,7 @@ pub(crate) struct ZeroWindow {
     probing: bool,
     /// The peer answered since the last expiration, so it lives and its window is closed.
     answered: bool,
-    /// Probes sent since the window closed; the interval doubles with each.
+    /// Verification sent since the window closed; the interval doubles with each.
     probes: u32,
 }
 
@@ -75,7 +75,7 @@ impl ZeroWindow {
 
     /// A probe is outstanding.
     #[inline]
-    pub(crate) const fn is_probing(&self) -> bool {
+    pub(crate) const fn is_asked_often(&self) -> bool {
         self.probing
     }
 

@@ -8,7 +8,7 @@ use crate::event::ReceivedMessage;
 use crate::ranges::RangeSet;
 use crate::time::Time;
 
-/// With so many messages waiting for the application, small ones are copied out of their packets:
+/// With this many messages waiting for the application, small ones are copied out of their packets:
 /// a slow reader must not keep much more memory alive than the window counts.
 const BACKLOG: usize = 256;
 

@@ -55,7 +55,7 @@ impl Reassembly {
         }
     }
 
-    /// What is held counts so many bytes.
+    /// What is held counts this many bytes.
     pub(super) fn charge(&self) -> usize {
         self.ring.charge() + self.assembly_charge()
     }

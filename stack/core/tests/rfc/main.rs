@@ -9,7 +9,7 @@
 //!
 //! and the same comment above a test says that it fails if the sentence is broken. Of a sentence that
 //! `deviates` it says where that is done, and which test shows what is done instead. The pages in
-//! `docs/rfc/` are made of that: `just rfc` writes them anew.
+//! `docs/rfc/` are made of that: `just rfc` writes them again.
 
 mod citations;
 mod page;
@@ -23,7 +23,7 @@ use sentences::{Id, Sentence, Status};
 
 const RFCS: [u16; 3] = [9260, 6951, 7829];
 
-/// At least so many of a hundred SHOULDs that concern this stack are done and tested.
+/// At least this many of a hundred SHOULDs that concern this stack are done and tested.
 const SHOULDS: f64 = 95.0;
 
 fn root() -> PathBuf {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// of what there is.
 const MAX_FIELDS: usize = 15;
 
-/// Fields that others may name, for each room, those of what is passed between rooms included: the numbers only
+/// Fields that others may name, for each module, those of what is passed between modules included: the numbers only
 /// shrink.
 const KNOWN_OPEN: [(&str, usize); 2] = [("path", 35), ("receive", 6)];
 
@@ -61,9 +61,9 @@ fn structs_of_the_core_are_small() {
 fn the_halves_and_the_paths_are_closed() {
     let mut found: BTreeMap<&str, usize> = BTreeMap::new();
     for (path, structs) in core() {
-        for room in ["path", "receive", "send"] {
-            if path.starts_with(&format!("{room}/")) {
-                *found.entry(room).or_default() +=
+        for module in ["path", "receive", "send"] {
+            if path.starts_with(&format!("{module}/")) {
+                *found.entry(module).or_default() +=
                     structs.iter().map(|one| one.open).sum::<usize>();
             }
         }

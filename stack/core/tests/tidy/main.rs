@@ -28,8 +28,8 @@ impl Source {
     }
 
     fn is_algorithm(&self) -> bool {
-        let rooms = ["core/src/recovery/", "core/src/congestion/"];
-        rooms.iter().any(|room| self.name.starts_with(room))
+        let folders = ["core/src/recovery/", "core/src/congestion/"];
+        folders.iter().any(|folder| self.name.starts_with(folder))
             && !self.name.ends_with("/mod.rs")
             && !self.name.ends_with("/hooks.rs")
             && !self.is_test()
@@ -193,9 +193,9 @@ fn files_do_not_use_each_other_in_circles() {
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// The rooms of the core, each of which may use those before it: facts, then those who look at them and decide, then
+/// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const ROOMS: [&str; 27] = [
+const LAYERS: [&str; 27] = [
     "time",
     "rng",
     "ranges",
@@ -226,7 +226,7 @@ const ROOMS: [&str; 27] = [
 ];
 
 #[test]
-fn no_room_of_the_core_uses_one_above() {
+fn no_module_of_the_core_uses_one_above() {
     let mut core = sources();
     core.retain(|source| source.name.starts_with("core/src/") && !source.is_test());
     let of_core = |source: &Source| source.name["core/src/".len()..].to_owned();
@@ -234,9 +234,9 @@ fn no_room_of_the_core_uses_one_above() {
         core.iter().map(|source| (of_core(source), source.text.as_str())).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&name[..], *text)).collect();
     let height = |module: &imports::Module| {
-        let room = module.first()?;
-        let found = ROOMS.iter().position(|name| name == room);
-        Some(found.unwrap_or_else(|| panic!("{room} has no place in the list")))
+        let top = module.first()?;
+        let found = LAYERS.iter().position(|name| name == top);
+        Some(found.unwrap_or_else(|| panic!("{top} has no place in the list")))
     };
     let mut upwards = Vec::new();
     for (module, used) in imports::uses(&files) {

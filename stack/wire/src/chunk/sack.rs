@@ -143,7 +143,7 @@ impl<'a> Sack<'a> {
     }
 }
 
-/// Lists of so many entries each, one behind the other; `None` if they do not fill the rest exactly.
+/// Lists of this many entries each, one behind the other; `None` if they do not fill the rest exactly.
 pub(super) fn lists<'a, const N: usize>(
     reader: Reader<'a>,
     counts: [u16; N],

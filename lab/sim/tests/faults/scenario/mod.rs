@@ -77,7 +77,7 @@ pub(crate) struct HostPlan {
 pub(crate) enum Ending {
     /// Not at all.
     Never,
-    /// Shuts down so many milliseconds after everything was accepted for sending.
+    /// Shuts down this many milliseconds after everything was accepted for sending.
     WhenDone(u64),
     /// Shuts down right after `connect` (a host that accepts: when it is up).
     AtOnce,
@@ -142,11 +142,11 @@ pub(crate) enum Fault {
     RemoveAddress(usize, IpAddr),
     /// The NAT forgets its mappings.
     Rebind,
-    /// The clock of a host jumps by so many nanoseconds.
+    /// The clock of a host jumps by this many nanoseconds.
     Jump(usize, i64),
     /// A host stops.
     Crash(usize),
-    /// A host starts anew.
+    /// A host starts again.
     Restart(usize),
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum Reading {
     Pauses(Vec<(Time, Time)>),
     /// Not at all; so long after the curfew the application aborts.
     Never(Duration),
-    /// So many messages each time, with so much time between.
+    /// This many messages each time, with so much time between.
     Trickle(u32, Duration),
 }
 

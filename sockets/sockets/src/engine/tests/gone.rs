@@ -21,7 +21,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// With a peer that takes so many bytes before they are read; in a runtime.
+    /// With a peer that takes this many bytes before they are read; in a runtime.
     fn new(profile: &Arc<Profile>, receive_buffer: u32) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::server("127.0.0.1:0".parse().unwrap(), PORT);

@@ -86,7 +86,7 @@ struct Read {
     last: Vec<(u16, u16)>,
 }
 
-/// Reads until so many associations have ended.
+/// Reads until this many associations have ended.
 fn read_all(server: &Client, ends: usize) -> Vec<Read> {
     let (mut all, mut ended): (BTreeMap<u32, Read>, _) = (BTreeMap::new(), Vec::new());
     while ended.len() < ends {

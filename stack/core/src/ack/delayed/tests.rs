@@ -54,7 +54,7 @@ fn every_second_packet_and_200_ms() {
     assert!(ack.due());
     assert_eq!(ack.deadline(), None);
     ack.on_sent();
-    // The count starts anew.
+    // The count starts again.
     ack.on_packet(at(30), NEW);
     assert!(!ack.due());
 }

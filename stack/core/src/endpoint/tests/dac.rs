@@ -45,7 +45,7 @@ fn duplicates_are_answered_at_once_as_ever() {
 }
 
 /// Seven packets over one of two paths; the last four are acknowledged by two SACKs that each say
-/// that they answer so many packets. Chunks that are then lost.
+/// that they answer this many packets. Chunks that are then lost.
 fn lost(config: &AssociationConfig, packets: u8, first: (u16, u16)) -> Vec<u32> {
     let config = AssociationConfig { concurrent_transfer: true, ..config.clone() };
     let mut script = Script::connecting_to(&config, &addresses(Side::Z, 1));

@@ -18,7 +18,7 @@ fn data(sent: &[Sent]) -> Vec<u8> {
     data.map(|p| p.to.path.unwrap().0).collect()
 }
 
-/// So many things in a row were not answered on a path.
+/// This many things in a row were not answered on a path.
 fn set_errors(script: &mut Script, path: u8, errors: u32) {
     let path = &mut script.end.associations[script.id].paths[PathId(path)];
     path.reachability.fail(errors);

@@ -119,7 +119,7 @@ fn rule_5_a_chunk_is_fast_retransmitted_once() {
     for last in 5..12 {
         assert!(script.sack(0, &[(2, last)]).is_empty(), "{last}");
     }
-    // Until a timeout: then it counts anew, by chunks sent after it.
+    // Until a timeout: then it counts again, by chunks sent after it.
     let sent = script.wait(secs(1));
     assert_eq!(script.numbers(&sent)[0][0], 0);
     assert_eq!(script.stats().fast_recoveries, 1);

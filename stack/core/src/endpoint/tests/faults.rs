@@ -185,7 +185,7 @@ fn a_peer_that_crashed_during_the_setup_is_met_by_a_restart() {
     // What comes late from the first life means nothing any more.
     let sent = script.give(|w| w.cookie_echo(&old.cookie()));
     assert!(sent.is_empty());
-    // Both directions begin anew.
+    // Both directions begin again.
     let sent = script.data_at(fields.initial_tsn, 10);
     assert_eq!(only(&sent).sack().unwrap().cumulative_tsn_ack, fields.initial_tsn);
     let sent = script.send(50);

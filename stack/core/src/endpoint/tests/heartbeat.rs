@@ -15,7 +15,7 @@ pub(super) fn info(packet: &Sent) -> Vec<u8> {
     packet.find(ChunkType::HEARTBEAT).unwrap().value.to_vec()
 }
 
-/// An association that a peer with so many addresses opened: only the first is confirmed.
+/// An association that a peer with this many addresses opened: only the first is confirmed.
 pub(super) fn unconfirmed(config: &AssociationConfig, addresses: u8) -> (Script, Vec<Sent>) {
     let mut script = Script::listening(config);
     let mut parameters = ParameterWriter::new();

@@ -4,7 +4,7 @@ use super::*;
 use crate::SendError;
 use sent::{only, types};
 
-/// Sends so many bytes, to be forgotten after 100 ms.
+/// Sends this many bytes, to be forgotten after 100 ms.
 fn mortal(script: &mut Script, len: usize) {
     let options = SendOptions {
         lifetime: Some(Duration::from_millis(100)),

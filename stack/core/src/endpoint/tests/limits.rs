@@ -3,7 +3,7 @@
 use super::script::{init_packet, packet, packet_from, peer_fields};
 use super::*;
 
-/// So many of everything.
+/// This many of everything.
 fn limited(limits: &str) -> Script {
     Script::listening(&AssociationConfig {
         no_delay: true,

@@ -4,7 +4,7 @@ use super::script::{packet_from, peer_fields, write_data};
 use super::*;
 use crate::error::ConnectError;
 
-/// An endpoint that may hold so many bytes, and associations with peers at ports 1000 and up.
+/// An endpoint that may hold this many bytes, and associations with peers at ports 1000 and up.
 struct Crowd {
     script: Script,
     tags: Vec<VerificationTag>,

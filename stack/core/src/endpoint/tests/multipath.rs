@@ -19,7 +19,7 @@ fn paths(sent: &[Sent]) -> Vec<u8> {
     sent.iter().map(|p| p.to.path.unwrap().0).collect()
 }
 
-/// Sends so many chunks that each fill a packet but for little.
+/// Sends this many chunks that each fill a packet but for little.
 fn send(script: &mut Script, chunks: usize) -> Vec<u8> {
     (0..chunks).flat_map(|_| paths(&script.send(1000))).collect()
 }
@@ -273,7 +273,7 @@ fn silence_during_the_setup_is_for_t1_cookie_alone() {
     assert!(sent.iter().all(|packet| packet.carries(ChunkType::COOKIE_ECHO)));
 }
 
-/// So many paths, of which the last one alone takes packets there and back, as everything sent on it is
+/// This many paths, of which the last one alone takes packets there and back, as everything sent on it is
 /// acknowledged. Returns where what was sent first went, each time, until that happens.
 fn until_acknowledged(policy: &str, paths: u8) -> (Script, Vec<u8>) {
     let overrides = format!(

@@ -29,7 +29,7 @@ struct Outage {
     /// How many of them fail.
     dead: u8,
     one_way: Duration,
-    /// A message of so many bytes each `interval`, also while nothing gets through.
+    /// A message of this many bytes each `interval`, also while nothing gets through.
     len: usize,
     interval: Duration,
     /// The first message behind the beginning of the outage leaves so much later.

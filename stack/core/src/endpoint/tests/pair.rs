@@ -83,7 +83,7 @@ impl Pair {
         (pair, a, z)
     }
 
-    /// Gives the wire from A to Z so many bits per second, and a queue that is so long in time.
+    /// Gives the wire from A to Z this many bits per second, and a queue that is so long in time.
     pub(crate) fn narrow(&mut self, rate: u64, queue: Duration) {
         let full = Rc::new(Cell::new(false));
         let dropped = Rc::clone(&full);

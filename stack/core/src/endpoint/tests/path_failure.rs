@@ -13,7 +13,7 @@ struct Death {
     path_max_retrans: u32,
     paths: u8,
     one_way: Duration,
-    /// A message of so many bytes each `interval`.
+    /// A message of this many bytes each `interval`.
     len: usize,
     interval: Duration,
 }

@@ -145,7 +145,7 @@ fn a_dead_path_holds_up_the_first_message_alone() {
     pair.drop = Box::new(move |p| dead.contains(&p.to.destination));
     let rto = pair.end(Side::A).path_stats(a)[0].rto;
     pair.send(Side::A, a, 0, vec![0; 1000]);
-    // A tail loss probe comes first, and T3-rtx begins anew with it (RFC 8985 §7.3).
+    // A tail loss probe comes first, and T3-rtx begins again with it (RFC 8985 §7.3).
     pair.run(2 * rto + pair.delay);
     assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
     for n in 1..50 {

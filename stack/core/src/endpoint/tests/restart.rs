@@ -92,7 +92,7 @@ fn a_restart_loses_what_was_not_acknowledged_and_says_so_first() {
         .collect();
     assert_eq!(lens, [200, 300, 0]);
     assert_eq!(script.recv().unwrap().payload.len(), 10);
-    // Both directions begin anew, with new tags and TSNs; the first DATA is acknowledged at once.
+    // Both directions begin again, with new tags and TSNs; the first DATA is acknowledged at once.
     assert_eq!(types(&script.data(10)), [[ChunkType::SACK]]);
     let data = script.send(1);
     assert_eq!(only(&data).data()[0].ssn, Ssn(0));

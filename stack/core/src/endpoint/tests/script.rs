@@ -178,7 +178,7 @@ impl Script {
         script
     }
 
-    /// An association whose cwnd has grown to so many full packets at least, with nothing
+    /// An association whose cwnd has grown to this many full packets at least, with nothing
     /// outstanding. Chunks are numbered from 0 again.
     pub(super) fn grown(config: &AssociationConfig, packets: usize) -> Script {
         let mut script = Script::connected(config);

@@ -175,7 +175,7 @@ fn t5_aborts_a_shutdown_that_takes_too_long() {
     script.data(10);
     while script.now.since(start) < GUARD {
         assert_eq!(script.state(), State::ShutdownSent);
-        script.data_at(first, 10); // This peer never gets on: T2 starts anew each time.
+        script.data_at(first, 10); // This peer never gets on: T2 starts again each time.
         script.wait(ms(500));
     }
     assert_eq!(script.closed(), Some(&CloseReason::ShutdownTimeout));

@@ -122,7 +122,7 @@ fn an_answered_search_moves_no_path_that_has_lost_a_single_packet() {
     script.wait_for_data();
     assert_eq!((script.path(0).errors, source(&script).as_str()), (2, "10.0.2.1"));
 
-    // An answer in between, and all begins anew.
+    // An answer in between, and all begins again.
     let mut script = with_sources(&standard(), &sources);
     script.send(10);
     script.sack(1, &[]);

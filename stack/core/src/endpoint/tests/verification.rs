@@ -19,7 +19,7 @@ fn unconfirmed_addresses_share_so_many_probes_per_rto() {
     for burst in [1, 4] {
         let config = profile("rfc9260", &format!("[heartbeat]\nmax_burst = {burst}"));
         let (mut script, mut sent) = unconfirmed(&config, 16);
-        // Probes cost no more than what the peer has sent.
+        // Verification cost no more than what the peer has sent.
         for _ in 0..4 {
             sent.extend(script.data(1000));
         }

@@ -4,7 +4,7 @@ pub(crate) mod fast_retransmit;
 pub(crate) mod new_data;
 pub(crate) mod overdue;
 
-/// Which chunks in flight are worth a place: any of them, or those [`overdue`] by so many RTTVAR.
+/// Which chunks in flight are worth a place: any of them, or those [`overdue`] by this many RTTVAR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worth(Option<f64>);
 

@@ -23,7 +23,7 @@ use crate::recovery::SackFacts;
 use crate::time::Time;
 use crate::windowed::Windowed;
 
-/// A path is known after so many answers.
+/// A path is known after this many answers.
 const ENOUGH: u32 = 4;
 
 /// Round-trip times of one path.

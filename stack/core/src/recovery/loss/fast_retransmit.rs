@@ -6,7 +6,7 @@
 //! `lost(c) <=> misses(c) >= threshold`, evaluated on SACKs that struck `c`.
 //!
 //! Difference: with `repeat`, the fault of Linux 2.6.15 (Pedersen 2006, §3.4.1): a fast-retransmitted
-//! chunk begins anew, so `threshold` further miss indications send it again, though they are of data
+//! chunk begins again, so `threshold` further miss indications send it again, though they are of data
 //! sent before (Figure 3.9). One packet for each SACK, or copies would multiply, since each of them
 //! brings a SACK.
 

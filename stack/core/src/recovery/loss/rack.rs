@@ -44,7 +44,7 @@ use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};
 use crate::time::Time;
 use crate::windowed::Windowed;
 
-/// A larger reordering window lasts for so many recoveries without duplicates (§6.2 step 4).
+/// A larger reordering window lasts for this many recoveries without duplicates (§6.2 step 4).
 const PERSIST: u32 = 16;
 /// Gap-acknowledged packets that prove a loss while no reordering was seen (§6.2 step 4).
 const DUP_THRESH: usize = 3;

@@ -8,7 +8,7 @@
 use crate::event::LossCause;
 use crate::ranges::RangeSet;
 
-/// So many sequence numbers behind the Cumulative TSN Ack Point no duplicate report is expected.
+/// This many sequence numbers behind the Cumulative TSN Ack Point no duplicate report is expected.
 const FORGET_AFTER: u64 = 1 << 16;
 
 /// Chunks sent again for some causes, and for no other.

@@ -34,7 +34,7 @@ struct Scenario<'a> {
     bytes: usize,
     /// Numbers of the DATA packets dropped, from 1.
     lost: &'a [u64],
-    /// Messages sent when so many milliseconds have passed.
+    /// Messages sent when this many milliseconds have passed.
     later: Option<(u64, usize)>,
 }
 

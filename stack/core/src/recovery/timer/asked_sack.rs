@@ -103,7 +103,7 @@ mod tests {
         RoundTrip { srtt: srtt * MS, rttvar: MS }
     }
 
-    /// A packet that asks, acknowledged so many milliseconds later; whether there was trust.
+    /// A packet that asks, acknowledged this many milliseconds later; whether there was trust.
     fn exchange(sack: &mut AskedSack, ms: u32, answer: Answer) -> bool {
         sack.on_new_data(Time::ZERO, true, true);
         let trusted = sack.wait(round_trip(30)).is_some();

@@ -17,7 +17,7 @@ use crate::profile::Profile;
 pub(crate) enum TimerAction {
     /// Leave it as it is.
     Keep,
-    /// Start it anew with the path's RTO.
+    /// Start it again with the path's RTO.
     Restart,
     /// Turn it off.
     Stop,

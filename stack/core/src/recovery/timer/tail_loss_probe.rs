@@ -7,7 +7,7 @@
 //! ```text
 //! PTO = 2 SRTT, + the peer's SACK delay if one packet is in flight, unless that asked for the SACK
 //!       at once ([`asked_sack`](super::asked_sack)); 1 s before the first sample;
-//!       never later than T3-rtx would expire, which then starts anew
+//!       never later than T3-rtx would expire, which then starts again
 //! ```
 //! armed when new data is sent or a SACK advances the Cumulative TSN Ack Point, unless in recovery
 //! or something is gap-acknowledged. One probe at a time, and one per RTT measurement.

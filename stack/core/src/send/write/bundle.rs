@@ -16,7 +16,7 @@ use crate::scoreboard::{ChunkState, Outstanding};
 struct Copies {
     /// Those with sequence numbers below this.
     end: u64,
-    /// As many as fit so many bytes.
+    /// As many as fit this many bytes.
     room: usize,
     worth: Worth,
 }
