@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::sack::PathAck;
+use super::sack::{LatestAck, PathAck};
 use super::{Outstanding, Scoreboard};
 use crate::path::PathId;
 use crate::time::Time;
@@ -31,6 +31,9 @@ use crate::time::Time;
 /// What was known when a packet left.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
+    path: PathId,
+    /// The highest sequence number that it carried.
+    highest: u64,
     sent: Time,
     first_sent: Time,
     delivered_at: Time,
@@ -119,6 +122,14 @@ impl DeliveryRates {
         self.departures.get(usize::try_from(packet.checked_sub(self.base)?).ok()?)
     }
 
+    /// The packet in which a chunk left that is acknowledged. Of several that left at one moment another one may be taken:
+    /// they differ in what was in flight, by a packet.
+    fn departure_of(&self, path: PathId, chunk: &LatestAck) -> Option<&Departure> {
+        let first = self.departures.partition_point(|departure| departure.sent < chunk.sent);
+        let at_once = self.departures.range(first..).take_while(|d| d.sent == chunk.sent);
+        at_once.filter(|d| d.path == path).find(|d| d.highest >= chunk.seq)
+    }
+
     /// A packet that carries one of the numbers from `open` on has left.
     fn depart(&mut self, open: u64, packet: u64, departure: Departure) {
         while self.base < open && self.departures.pop_front().is_some() {
@@ -148,19 +159,21 @@ impl Scoreboard {
         self.rates.is_some()
     }
 
-    /// The packet begun last has left on `path`.
-    pub fn note_departure(&mut self, now: Time, path: PathId, first_of_flight: bool) {
+    /// The packet begun last has left on `path`, with chunks up to `highest`; the `first` when nothing was in flight.
+    pub fn note_departure(&mut self, now: Time, path: PathId, highest: u64, first: bool) {
         let (in_flight, open) = (self.flight(path), self.packet_base);
         let packet = (open + self.packets.len() as u64).saturating_sub(1);
         let Some(rates) = &mut self.rates else { return };
         let progress = rates.path(path);
-        if first_of_flight {
+        if first {
             progress.first_sent = now;
             progress.delivered_at = now;
         }
         let Progress { first_sent, delivered_at, delivered, lost, app_limited, .. } = *progress;
         let app_limited = app_limited.is_some();
         let departure = Departure {
+            path,
+            highest,
             sent: now,
             first_sent,
             delivered_at,
@@ -191,7 +204,8 @@ impl Scoreboard {
     pub fn rate_sample(&mut self, now: Time, path: PathId, ack: &PathAck) -> Option<RateSample> {
         let in_flight = self.flight(path);
         let rates = self.rates.as_mut()?;
-        let departure = rates.departure(ack.newest_packet).copied();
+        let latest = ack.latest?;
+        let departure = rates.departure_of(path, &latest).copied();
         let progress = rates.path(path);
         progress.delivered += ack.bytes as u64;
         progress.delivered_at = now;
@@ -200,7 +214,7 @@ impl Scoreboard {
         }
         let p = departure?;
         progress.first_sent = p.sent;
-        if ack.latest.is_some_and(|latest| latest.transmissions == 1) {
+        if latest.transmissions == 1 {
             let rtt = now.since(p.sent);
             progress.shortest = Some(progress.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         }
@@ -230,7 +244,7 @@ impl Scoreboard {
         let chunk: &Outstanding = self.get(seq)?;
         let (path, packet, bytes) = (chunk.path, chunk.packet, chunk.counted());
         let rates = self.rates.as_mut()?;
-        let departure = rates.departure(packet).copied();
+        let departure = rates.departure(packet).filter(|left| left.path == path).copied();
         let progress = rates.path(path);
         progress.lost += bytes as u64;
         let p = departure?;
@@ -276,7 +290,7 @@ mod tests {
             let flags = DataFlags::default();
             let chunk = NewChunk { stream, ssn, ppid, flags, context: 0, payload };
             let seq = self.0.record_new(Time::from_millis(ms), PATH, chunk);
-            self.0.note_departure(Time::from_millis(ms), PATH, first);
+            self.0.note_departure(Time::from_millis(ms), PATH, seq, first);
             seq
         }
 
@@ -339,7 +353,7 @@ mod tests {
         board.0.loss_sample(second);
         board.0.begin_packet();
         board.0.record_retransmission(Time::from_millis(60), PATH, second, Eligibility::Rule5);
-        board.0.note_departure(Time::from_millis(60), PATH, true);
+        board.0.note_departure(Time::from_millis(60), PATH, second, true);
         let sample = board.ack(61, second, None);
         assert_eq!((sample.rate, sample.delivered()), (0.0, 1000));
     }

@@ -36,8 +36,6 @@ pub struct PathAck {
     pub unambiguous: Option<Time>,
     /// Of the chunks acknowledged for the first time, the one sent last.
     pub latest: Option<LatestAck>,
-    /// The packet that carried that one.
-    pub newest_packet: u64,
     /// The highest of the chunks acknowledged for the first time.
     pub highest_newly_acked: Option<u64>,
     /// The lowest of them.
@@ -107,7 +105,6 @@ impl AckOutcome {
             if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
                 let transmissions = chunk.transmissions;
                 path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
-                path.newest_packet = chunk.packet;
             }
         }
     }

@@ -391,7 +391,7 @@ impl Sender {
         if first_of_flight && self.board.is_app_limited(path) {
             p.window.control_mut().on_restart(cx.now);
         }
-        self.board.note_departure(cx.now, path, first_of_flight);
+        self.board.note_departure(cx.now, path, carried.highest, first_of_flight);
         p.window.on_sent(cx.now, carried.bytes, flight, waits);
         p.pace(cx.now, carried.bytes, pacing);
         let round_trip = p.rtt.round_trip();
