@@ -210,7 +210,7 @@ mod tests {
 
     const MSS: usize = 1000;
 
-    /// In congestion avoidance with so many packets; the path and its clock.
+    /// In congestion avoidance with this many packets; the path and its clock.
     struct Flow {
         control: Cubic,
         now: Time,

@@ -35,7 +35,7 @@ const UNPACED_LIMIT: usize = 8;
 /// How slow start goes on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum SlowStart {
-    /// By `weight` times the acknowledged bytes, of which so many count at most.
+    /// By `weight` times the acknowledged bytes, of which `limit` count at most.
     Grow { limit: usize, weight: f64 },
     /// It is over.
     Done,

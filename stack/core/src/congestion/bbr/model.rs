@@ -28,7 +28,7 @@ pub(super) struct Rounds {
     count: u64,
     /// The last acknowledgement began one.
     starts: bool,
-    /// It ends with the acknowledgement of what leaves after so many bytes were delivered.
+    /// It ends with the acknowledgement of what leaves after this many bytes were delivered.
     end: u64,
     total: u64,
 }

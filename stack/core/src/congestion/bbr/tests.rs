@@ -206,7 +206,7 @@ impl Link {
         if p.arrives { self.acknowledge(p, flight_before) } else { self.lose(p) }
     }
 
-    /// Goes on for so long; returns the share of the link that was delivered.
+    /// Goes on for this long; returns the share of the link that was delivered.
     fn run(&mut self, seconds: f64) -> f64 {
         let (end, before) = (self.now + Duration::from_secs_f64(seconds), self.delivered);
         while self.now < end && (!self.packets.is_empty() || self.ready.is_none_or(|r| r >= MSS)) {
