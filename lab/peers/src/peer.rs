@@ -317,6 +317,7 @@ impl Peer {
     }
 
     /// A peer that runs elsewhere, whose output comes over a connection.
+    #[cfg(target_os = "linux")]
     pub(crate) fn remote(connection: impl io::Read + Send + 'static) -> Peer {
         Peer { child: None, lines: read_lines(connection), said: Vec::new(), kept: None }
     }
