@@ -39,6 +39,7 @@ mod application;
 pub mod apps;
 mod capture;
 mod clock;
+mod draw;
 mod event_queue;
 mod host;
 mod ids;
@@ -55,6 +56,7 @@ mod world;
 
 pub use application::{Application, Context};
 pub use capture::{Capture, CaptureBuffer, CapturePoint};
+pub use draw::Draw;
 pub use host::{HostModel, IpStack, RouteEntry};
 pub use ids::{HostId, LinkId};
 pub use interface::Interface;

@@ -15,9 +15,9 @@ use tresse_core::{
     Event, SendOptions, Time, wire::StreamId,
 };
 
-use crate::draw::Draw;
 use attacker::Attacker;
 use honest::{Direction, Honest};
+use tresse_sim::Draw;
 
 const SEEDS: std::ops::Range<u64> = 0..30;
 /// Seeds beyond them that have failed.

@@ -11,7 +11,6 @@
 
 mod actor;
 mod campaign;
-mod draw;
 mod health;
 mod hostile;
 mod ledger;

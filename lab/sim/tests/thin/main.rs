@@ -8,9 +8,6 @@
 //! - `TRESSE_PROFILE=rfc9260+rack` has another profile tested, `TRESSE_PARAMETERS='budget.enabled = false'`
 //!   one with other parameters. `TRESSE_REPLICATIONS=64` plays this many of each world, whatever they bring.
 
-#[path = "../faults/draw.rs"]
-#[allow(dead_code)] // Each test uses its part.
-mod draw;
 mod judge;
 mod known;
 mod play;

@@ -6,7 +6,7 @@ use tresse_core::Time;
 use tresse_sim::LinkConfig;
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage};
 
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 /// Bytes of a packet beside the message: IP, SCTP and DATA headers.
 const HEADERS: usize = 20 + 12 + 16;

@@ -9,7 +9,7 @@ use tresse_core::wire::{
 };
 
 use super::PORT;
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 /// What an association of the attacker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

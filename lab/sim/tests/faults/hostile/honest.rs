@@ -11,7 +11,7 @@ use tresse_core::{
 };
 
 use super::{PORT, VICTIM};
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 /// Bytes of a message.
 const MESSAGE: usize = 1000;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tresse_core::Time;
 
 use super::{Ending, Fault, Place, Scenario, network};
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 const HOUR: i64 = 3_600_000_000_000;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tresse_core::{AssociationConfig, Time};
 use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 pub(crate) use traffic::{PlannedMessage, Reading};
 pub(crate) use world::global;

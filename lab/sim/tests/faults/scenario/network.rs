@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tresse_sim::{IpStack, LinkConfig, LossStage};
 
 use super::{LinkPlan, NatPlan, Place};
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 pub(super) struct Network {
     pub(super) addresses: [Vec<IpAddr>; 2],

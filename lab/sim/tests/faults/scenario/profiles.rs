@@ -8,8 +8,8 @@ use std::time::Duration;
 use tresse_core::Profile;
 
 use super::HostPlan;
-use crate::draw::Draw;
 use crate::limits;
+use tresse_sim::Draw;
 
 /// Sets the profile of a host; `shared` is the host whose profile it takes over.
 pub(super) fn draw(

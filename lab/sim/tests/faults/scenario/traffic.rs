@@ -6,7 +6,7 @@ use std::time::Duration;
 use tresse_core::Time;
 
 use super::HostPlan;
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]

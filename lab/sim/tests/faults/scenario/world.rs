@@ -8,7 +8,7 @@ use tresse_sim::{HostModel, Interface, IpNet, IpStack, RouteEntry};
 
 use super::network::{self, Network};
 use super::{HostPlan, LinkPlan, NatPlan, Place};
-use crate::draw::Draw;
+use tresse_sim::Draw;
 
 type Features = BTreeSet<&'static str>;
 

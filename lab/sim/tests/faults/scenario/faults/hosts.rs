@@ -7,8 +7,8 @@ use tresse_core::{IcmpKind, Time};
 use tresse_sim::{IpNet, LinkRules};
 
 use super::{moment, number_of, outage};
-use crate::draw::Draw;
 use crate::scenario::{Fault, Scenario, network};
+use tresse_sim::Draw;
 
 pub(super) fn draw(draw: &mut Draw, scenario: &mut Scenario) {
     let at = moment(draw);
