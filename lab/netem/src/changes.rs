@@ -1,5 +1,7 @@
 //! Settings that change with time, by themselves: handovers, outages, a link that fades.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ConfigError, MAX_MILLIS, fault};
@@ -92,8 +94,9 @@ impl LinkChange {
 /// When which change is due.
 #[derive(Clone, Debug)]
 pub(crate) struct Changes {
-    /// In the order of the list.
-    pending: Vec<(Nanos, LinkChange)>,
+    list: Vec<LinkChange>,
+    /// When each is due next, with its place in the list: in the order in which they are made.
+    pending: BTreeSet<(Nanos, usize)>,
     /// The earliest of them.
     next: Option<Nanos>,
 }
@@ -101,8 +104,10 @@ pub(crate) struct Changes {
 impl Changes {
     /// What is due from `now` on.
     pub(crate) fn new(now: Nanos, list: &[LinkChange]) -> Changes {
+        let due = list.iter().enumerate().map(|(place, change)| (change.first_due(now), place));
         let mut changes = Changes {
-            pending: list.iter().map(|change| (change.first_due(now), *change)).collect(),
+            list: list.to_vec(),
+            pending: due.filter(|(at, _)| *at != Nanos::MAX).collect(),
             next: None,
         };
         changes.settle();
@@ -116,17 +121,17 @@ impl Changes {
 
     /// Takes the first of the changes that are due next, with its moment.
     pub(crate) fn take(&mut self) -> Option<(Nanos, LinkChange)> {
-        let next = self.next?;
-        let (at, change) = self.pending.iter_mut().find(|(at, _)| *at == next)?;
-        let taken = *change;
-        *at = taken.every_ms.map_or(Nanos::MAX, |every| *at + Nanos::from_millis_f64(every));
+        let (at, place) = self.pending.pop_first()?;
+        let taken = *self.list.get(place)?;
+        if let Some(every) = taken.every_ms.map(Nanos::from_millis_f64) {
+            self.pending.insert((at + every, place));
+        }
         self.settle();
-        Some((next, taken))
+        Some((at, taken))
     }
 
     fn settle(&mut self) {
-        self.pending.retain(|(at, _)| *at != Nanos::MAX);
-        self.next = self.pending.iter().map(|(at, _)| *at).min();
+        self.next = self.pending.first().map(|(at, _)| *at);
     }
 }
 
