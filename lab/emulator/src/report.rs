@@ -101,6 +101,7 @@ impl Report {
             for (count, what) in [
                 (stats.dropped_queue, "queue"),
                 (stats.dropped_red, "red"),
+                (stats.dropped_codel, "codel"),
                 (stats.dropped_random, "random"),
                 (stats.dropped_pattern, "pattern"),
                 (stats.dropped_down, "down"),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::LinkChange;
 use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::loss::gilbert_elliott::GilbertElliottConfig;
+use crate::queue::codel::CodelConfig;
 use crate::queue::red::RedConfig;
 use crate::spikes::SpikesConfig;
 use crate::ticks::TicksConfig;
@@ -86,6 +87,10 @@ pub struct LinkConfig {
     /// Random early detection before the queue. Absent (default): none. `queue_packets` and
     /// `queue_bytes` limit the queue all the same.
     pub red: Option<RedConfig>,
+    /// Controlled delay: drops at the head of a queue that stands. Absent (default): none. Excludes `red`;
+    /// `queue_packets` and `queue_bytes` limit the queue all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CodelConfig>,
     /// Delay spikes. Absent (default): none.
     pub spikes: Option<SpikesConfig>,
     /// Changes of settings that the link makes by itself. Default: none.
@@ -135,6 +140,7 @@ impl Default for LinkConfig {
             up: true,
             gilbert_elliott: None,
             red: None,
+            codel: None,
             spikes: None,
             changes: Vec::new(),
         }
@@ -164,6 +170,10 @@ impl LinkConfig {
         }
         self.ticks.as_ref().map_or(Ok(()), TicksConfig::validate)?;
         self.red.as_ref().map_or(Ok(()), RedConfig::validate)?;
+        if self.red.is_some() && self.codel.is_some() {
+            return fault("codel", "excludes red".to_string());
+        }
+        self.codel.as_ref().map_or(Ok(()), CodelConfig::validate)?;
         self.spikes.as_ref().map_or(Ok(()), SpikesConfig::validate)?;
         self.validate_changes()
     }
@@ -236,9 +246,14 @@ impl LinkConfig {
 
     /// Every change is checked with the settings that it leaves alone.
     fn validate_changes(&self) -> Result<(), ConfigError> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        // A trace has thousands.
+        let unchanged = LinkConfig { changes: Vec::new(), ..self.clone() };
         for (index, change) in self.changes.iter().enumerate() {
             change.validate()?;
-            let mut changed = LinkConfig { changes: Vec::new(), ..self.clone() };
+            let mut changed = unchanged.clone();
             changed.apply(change);
             if let Err(ConfigError { key, reason }) = changed.validate() {
                 return fault("changes", format!("change {}: {key}: {reason}", index + 1));

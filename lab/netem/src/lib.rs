@@ -16,7 +16,7 @@
 //! | 2 | loss, when at the entry (default) | `loss/` | `drop_*`, `loss`, `gilbert_elliott`, `loss_stage` |
 //! | 3 | duplication | `duplication.rs` | `duplicate*` |
 //! | 4 | delay spikes at the sender | `spikes.rs` | `spikes` |
-//! | 5 | queue | `queue/` | `red`, `queue_packets`, `queue_bytes` |
+//! | 5 | queue | `queue/` | `red`, `codel`, `queue_packets`, `queue_bytes` |
 //! | 6 | serialisation | `rate.rs` | `bandwidth_kbps`, `overhead_bytes` |
 //! | | delay spikes at the link | `spikes.rs` | `spikes` |
 //! | 7 | loss, when on the wire | `loss/` | as 2 |
@@ -54,6 +54,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cellular;
 mod changes;
 mod config;
 mod corruption;
@@ -74,6 +75,7 @@ mod stats;
 mod ticks;
 mod time;
 
+pub use cellular::CellularConfig;
 pub use changes::LinkChange;
 pub use config::{LinkConfig, LossStage};
 pub use corruption::Corruption;
@@ -81,6 +83,7 @@ pub use error::ConfigError;
 pub use link::Link;
 pub use loss::gilbert_elliott::GilbertElliottConfig;
 pub use packet::{Class, Delivery, Verdict};
+pub use queue::codel::CodelConfig;
 pub use queue::red::RedConfig;
 pub use random::{link_seed, mix};
 pub use spikes::{Spike, SpikePlace, SpikesConfig};

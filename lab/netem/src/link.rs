@@ -176,10 +176,10 @@ impl<T: Clone> Link<T> {
             first = first.min(at);
         }
         // The division for the exact time is spared while others on the way come first.
-        if let Some(entry) = self.queue.front()
+        if let Some(bytes) = self.queue.next_bytes()
             && self.busy_until + self.delay.least() < first
         {
-            let departure = self.busy_until + self.rate.time_for(entry.bytes);
+            let departure = self.busy_until + self.rate.time_for(bytes);
             first = first.min(departure + self.delay.least());
         }
         if self.scheduled {

@@ -27,6 +27,7 @@ pub(crate) enum Stage {
     Reordering = 5,
     Spikes = 6,
     Red = 7,
+    Cellular = 8,
 }
 
 /// Random numbers for one stage of one link.

@@ -12,6 +12,8 @@ pub enum DropCause {
     Queue,
     /// Random early detection ([`RedConfig`](crate::RedConfig)) dropped it.
     Red,
+    /// Controlled delay ([`CodelConfig`](crate::CodelConfig)) dropped it after it had waited.
+    Codel,
     /// Random loss.
     Random,
     /// A `drop_*` list named it.
@@ -26,6 +28,7 @@ impl DropCause {
         match self {
             DropCause::Queue => "queue",
             DropCause::Red => "red",
+            DropCause::Codel => "codel",
             DropCause::Random => "random",
             DropCause::Pattern => "pattern",
             DropCause::Down => "down",
@@ -56,6 +59,8 @@ pub struct LinkStats {
     pub dropped_queue: u64,
     /// Packets dropped by random early detection.
     pub dropped_red: u64,
+    /// Packets dropped by controlled delay.
+    pub dropped_codel: u64,
     /// Packets lost at random.
     pub dropped_random: u64,
     /// Packets lost because a list named them.
@@ -87,6 +92,7 @@ impl LinkStats {
     pub const fn dropped(&self) -> u64 {
         self.dropped_queue
             + self.dropped_red
+            + self.dropped_codel
             + self.dropped_random
             + self.dropped_pattern
             + self.dropped_down
@@ -106,6 +112,7 @@ impl LinkStats {
         match cause {
             DropCause::Queue => self.dropped_queue += 1,
             DropCause::Red => self.dropped_red += 1,
+            DropCause::Codel => self.dropped_codel += 1,
             DropCause::Random => self.dropped_random += 1,
             DropCause::Pattern => self.dropped_pattern += 1,
             DropCause::Down => self.dropped_down += 1,
