@@ -1,0 +1,88 @@
+//! Plays worlds and prints what the laws make of each.
+//!
+//! ```text
+//! cargo run --release -p tresse-gauntlet --example gauntlet -- 0..300
+//! cargo run --release -p tresse-gauntlet --example gauntlet -- 0..300 tresse+lia 'multipath.pacing = 1.2'
+//! ```
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, thread};
+
+use tresse_core::Profile;
+use tresse_gauntlet::{Law, Measures, World, judge, law};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = env::args().skip(1);
+    let range = arguments.next().unwrap_or_else(|| "0..100".into());
+    let name = arguments.next().unwrap_or_else(|| "tresse".into());
+    let parameters = arguments.next().unwrap_or_default();
+    let (from, to): (u64, u64) = match range.split_once("..") {
+        Some((from, to)) => (from.parse()?, to.parse()?),
+        None => (range.parse()?, range.parse::<u64>()? + 1),
+    };
+    let profile = Arc::new(Profile::named(&name)?.with_overrides(&parameters)?);
+    let next = AtomicU64::new(from);
+    let all = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= to {
+                break;
+            }
+            let measured = judge::measure(&World::draw(seed), &profile);
+            all.lock().expect("nobody panics while holding it").push((seed, measured));
+        }
+    };
+    let threads = thread::available_parallelism()?.get();
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let mut all = all.into_inner().expect("nobody panics while holding it");
+    all.sort_by_key(|(seed, _)| *seed);
+    let mut packets = 0;
+    let mut values: Vec<(Law, f64, f64, u64)> = Vec::new();
+    for (seed, measured) in &all {
+        let world = World::draw(*seed);
+        match measured {
+            Err(error) => println!("world {seed}: FAILED: {error}\n{world}"),
+            Ok(measures) => {
+                packets += measures.ours.packets;
+                packets += measures.alone.iter().map(|p| p.packets).sum::<u64>();
+                print!("{}", line(measures));
+                for verdict in law::judge(measures) {
+                    let mark = if verdict.holds() { "" } else { "!" };
+                    print!("  [{}] {:.1} %{mark}", verdict.law.name(), 100.0 * verdict.value);
+                    values.push((verdict.law, verdict.value, verdict.margin, *seed));
+                }
+                println!();
+                if to - from <= 3 {
+                    println!("{world}\n{measures:#?}");
+                }
+            }
+        }
+    }
+    for law in Law::ALL {
+        let mut of_law: Vec<_> = values.iter().filter(|v| v.0 == law).collect();
+        of_law.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let fails = of_law.iter().filter(|v| v.2 < 0.0).count();
+        print!("{}: {fails} of {} worlds break it; worst:", law.name(), of_law.len());
+        for (_, value, _, seed) in of_law.iter().take(10) {
+            print!(" {seed} ({:.0} %)", 100.0 * value);
+        }
+        println!();
+    }
+    println!("{packets} packets");
+    Ok(())
+}
+
+fn line(measures: &Measures) -> String {
+    let alone: Vec<String> =
+        measures.alone.iter().map(|p| format!("{:.2}", p.goodput_mbps)).collect();
+    format!(
+        "world {}: {:.2} Mbit/s; alone {}; ideal {:.2}",
+        measures.world,
+        measures.ours.goodput_mbps,
+        alone.join(" / "),
+        measures.ideal_mbps
+    )
+}
