@@ -16,6 +16,7 @@ const CRATES: &[&str] = &[
     "lab/netem",
     "lab/sim",
     "lab/emulator",
+    "lab/gauntlet",
 ];
 /// What of a crate decides it.
 const PARTS: [&str; 3] = ["src", "profiles", "Cargo.toml"];
@@ -30,6 +31,9 @@ const READERS: &[&str] = &[
     "src/flow/plots.rs",
     "src/flow/rows.rs",
     "src/flow/tables.rs",
+    "src/gauntlet/explain.rs",
+    "src/gauntlet/page.rs",
+    "src/gauntlet/tally.rs",
     "src/outcome.rs",
     "src/poisson.rs",
     "src/report",

@@ -44,12 +44,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (seed, measured) in &all {
         let world = World::draw(*seed);
         match measured {
-            Err(error) => println!("world {seed}: FAILED: {error}\n{world}"),
+            Err(error) => println!("FAILED: {error}\n{world}"),
             Ok(measures) => {
-                packets += measures.ours.packets;
-                packets += measures.alone.iter().map(|p| p.packets).sum::<u64>();
-                print!("{}", line(measures));
-                for verdict in law::judge(measures) {
+                packets += measures.packets();
+                print!("{}", line(&world, measures));
+                for verdict in law::judge(&world, measures) {
                     let mark = if verdict.holds() { "" } else { "!" };
                     print!("  [{}] {:.1} %{mark}", verdict.law.name(), 100.0 * verdict.value);
                     values.push((verdict.law, verdict.value, verdict.margin, *seed));
@@ -67,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let fails = of_law.iter().filter(|v| v.2 < 0.0).count();
         print!("{}: {fails} of {} worlds break it; worst:", law.name(), of_law.len());
         for (_, value, _, seed) in of_law.iter().take(10) {
-            print!(" {seed} ({:.0} %)", 100.0 * value);
+            print!(" {seed} ({:.1} %)", 100.0 * value);
         }
         println!();
     }
@@ -75,14 +74,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn line(measures: &Measures) -> String {
+fn line(world: &World, measures: &Measures) -> String {
     let alone: Vec<String> =
         measures.alone.iter().map(|p| format!("{:.2}", p.goodput_mbps)).collect();
     format!(
-        "world {}: {:.2} Mbit/s; alone {}; ideal {:.2}",
-        measures.world,
+        "world {}, {}: {:.2} Mbit/s; alone {}; ideal {:.2}",
+        world.seed,
+        world.family.name(),
         measures.ours.goodput_mbps,
         alone.join(" / "),
-        measures.ideal_mbps
+        world.ideal_mbps()
     )
 }

@@ -23,6 +23,7 @@ pub mod comparison;
 pub mod error;
 pub mod experiment;
 pub mod flow;
+pub mod gauntlet;
 mod mistake;
 mod outcome;
 pub mod overrides;

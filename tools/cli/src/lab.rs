@@ -1,5 +1,7 @@
 //! `tresse lab`: list, run and show experiments.
 
+mod gauntlet;
+
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -55,7 +57,9 @@ Examples:
   tresse lab run --all --slow
   tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
   tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
-  tresse lab run ./my.toml --seed 7";
+  tresse lab run ./my.toml --seed 7
+  tresse lab run tresse/gauntlet --worlds 0..10000
+  tresse lab run tresse/gauntlet --world 17 --profile tresse+lia";
 
 #[derive(Debug, clap::Args)]
 struct RunArgs {
@@ -109,6 +113,8 @@ struct RunArgs {
     /// Keys stand in the last column of rows.csv and in the report of failed runs.
     #[arg(long, value_name = "KEY")]
     only: Option<String>,
+    #[command(flatten)]
+    gauntlet: gauntlet::GauntletArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -195,12 +201,21 @@ fn list() -> Result<ExitCode, LabError> {
             } + if e.is_slow() { ", slow" } else { "" }
         );
     }
+    let gauntlet = tresse_lab::gauntlet::ID;
+    let _ = writeln!(out, "{gauntlet:id_width$}  Random worlds and the laws that hold in them");
     let _ = writeln!(out, "\nRun one with: tresse lab run {}", experiments[0].id());
     print(&out);
     Ok(ExitCode::SUCCESS)
 }
 
 fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
+    if args.experiments.iter().any(|name| name == tresse_lab::gauntlet::ID) {
+        return gauntlet::run(args);
+    }
+    if args.gauntlet.is_given() {
+        let reason = "--worlds, --world and --docs are for tresse/gauntlet";
+        return Err(LabError::Option(reason.into()));
+    }
     let overrides = Overrides {
         profiles: args.profiles.clone(),
         parameters: args.parameters.clone(),

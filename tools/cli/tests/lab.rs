@@ -318,3 +318,46 @@ fn help_shows_examples() {
         assert!(help.contains(word), "{help}");
     }
 }
+
+#[test]
+fn worlds_of_the_gauntlet_are_played_resumed_and_told() {
+    let temp = tempfile::tempdir().unwrap();
+    let gauntlet = |arguments: &[&str]| {
+        let output = lab(temp.path(), &[&["run", "tresse/gauntlet"], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        stdout(&output)
+    };
+    let text = gauntlet(&["--worlds", "16..18", "--docs", "docs"]);
+    assert!(text.contains("1 no harm to us") && text.contains("2 worlds in "), "{text}");
+    let page = fs::read_to_string(temp.path().join("results/tresse/gauntlet/gauntlet.md")).unwrap();
+    assert_eq!(fs::read_to_string(temp.path().join("docs/gauntlet.md")).unwrap(), page);
+    for expected in ["tresse lab run tresse/gauntlet --worlds 16..18", "## Laws", "| 5 alive |"] {
+        assert!(page.contains(expected), "{expected} is missing in:\n{page}");
+    }
+    assert!(temp.path().join("docs/gauntlet-least.svg").is_file());
+    let again = gauntlet(&["--worlds", "16..18"]);
+    assert!(again.contains("0 worlds in ") && again.contains("(2 were stored already)"), "{again}");
+    // Another profile leaves those alone.
+    gauntlet(&["--worlds", "17..18", "--profile", "rfc9260", "--set", "rto.min_ms=300"]);
+    assert!(gauntlet(&["--worlds", "16..18"]).contains("(2 were stored already)"));
+    let told = gauntlet(&["--world", "16"]);
+    for expected in ["world 16, dying: ", "path 1 alone: ", "law 5 alive: "] {
+        assert!(told.contains(expected), "{expected} is missing in:\n{told}");
+    }
+}
+
+#[test]
+fn what_the_gauntlet_cannot_do_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["hurtig/fig2", "--worlds", "0..3"][..], "for tresse/gauntlet"),
+        (&["tresse/gauntlet", "hurtig/fig2"], "run alone"),
+        (&["tresse/gauntlet", "--seed", "3"], "takes no"),
+        (&["tresse/gauntlet", "--profile", "reno"], "--profile reno"),
+        (&["tresse/gauntlet", "--set", "rto.min_ms"], "key=value"),
+        (&["tresse/gauntlet", "--set", "rto.least=3"], "--set rto.least=3"),
+    ] {
+        let error = refusal(temp.path(), &[&["run"], arguments].concat());
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}
