@@ -52,7 +52,7 @@ pub enum Family {
     /// No loss, and buffers of 2 BDP at least.
     Clean,
     /// One path, or one of two, or two, go through a bottleneck that up to 4 others use, with one path each and
-    /// 0.5 to 2 times our delay: NewReno (profile `rfc9260`). Nothing is lost at random, and our buffers
+    /// 0.5 to 2 times our delay: all NewReno or, in half of the worlds, all CUBIC. Nothing is lost at random, and our buffers
     /// have room for 2 BDP and two full queues.
     Shared,
     /// One path of 5 to 100 Mbit/s and 5 to 50 ms each way that loses 1 % of the packets both ways; a queue of 0.5 to 2

@@ -10,6 +10,9 @@ use super::{Area, Competitor, Family, MTU, Path, Shared, World, bits_per_s};
 pub(super) const KBPS: [f64; 2] = [500.0, 200_000.0];
 const DELAY_MS: [f64; 2] = [1.0, 150.0];
 const QUEUE: [u64; 2] = [10, 1000];
+/// Profiles of those that compete: NewReno, and CUBIC with a first slow start that ends like Linux' does, when the
+/// round trip grows.
+const COMPETITORS: [&str; 2] = ["rfc9260", "rfc9260+cubic+hystart-plus-plus"];
 
 /// Queue disciplines, as likely as they stand here.
 #[derive(Clone, Copy)]
@@ -154,7 +157,8 @@ fn share(seed: u64, paths: &mut [Path]) -> Shared {
         Competitor { there_ms, back_ms, from_s: d.unit() }
     });
     let competitors = competitors.collect();
-    Shared { forward, backward, paths: through, competitors, profile: "rfc9260" }
+    let profile = d.pick(&COMPETITORS);
+    Shared { forward, backward, paths: through, competitors, profile }
 }
 
 /// Adds what changes with time.

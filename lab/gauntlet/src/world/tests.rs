@@ -46,6 +46,8 @@ fn what_is_rare_is_there() {
     assert!(share(&|w| w.bulk.size < 200) > 50 && share(&|w| w.bulk.size > 10_000) > 50);
     assert!(share(&|w| w.competitors() > 1) > 40);
     assert!(share(&|w| w.shared.as_ref().is_some_and(|s| s.paths.len() == 2)) > 40);
+    let cubic = |w: &World| w.shared.as_ref().is_some_and(|s| s.profile.contains("cubic"));
+    assert!((60..140).contains(&share(&cubic)), "half of the shared ones: {}", share(&cubic));
 }
 
 #[test]
