@@ -28,7 +28,8 @@ const OVERDUE_MS: f64 = 100.0;
 pub struct Measures {
     /// Associations that sent anything.
     pub associations: u64,
-    /// Messages that were due, or without a schedule those that were sent.
+    /// Messages that were due, also those of associations that sent nothing; without a schedule those that
+    /// were sent.
     pub offered: u64,
     /// Messages that could be delivered in order by the end.
     pub delivered: u64,
@@ -120,9 +121,27 @@ pub fn measure(
         }
         measures.associations += 1;
     }
+    for _ in measures.associations..u64::from(traffic.associations) {
+        match never_came_up(&mut measures, traffic) {
+            Single::Goodput(kbps) => goodputs.push(kbps),
+            Single::Disturbance(ms) => disturbances.push(ms),
+        }
+    }
+    if let Some(messages) = traffic.messages {
+        measures.offered = messages * u64::from(traffic.associations);
+    }
     measures.goodput_kbps = mean(&goodputs);
     measures.disturbance_ms = mean(&disturbances);
     Ok(measures)
+}
+
+/// Adds an association that no capture shows: it was to send as much as the others, and all of it is
+/// missing.
+fn never_came_up(measures: &mut Measures, traffic: &Traffic) -> Single {
+    let nothing =
+        Sent { messages: Vec::new(), again: Vec::new(), losses: Vec::new(), chunks: 0, until: 0 };
+    measures.longest_silence_ms = measures.longest_silence_ms.max(traffic.seconds * 1e3);
+    add(measures, &nothing, traffic)
 }
 
 /// What an association has for itself.
@@ -143,8 +162,7 @@ fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
     let first = sent.losses.iter().filter(|loss| loss.count == 0);
     let lost: BTreeSet<i64> = first.map(|loss| loss.number).collect();
 
-    let offered = traffic.messages.unwrap_or(sent.chunks);
-    measures.offered += offered;
+    measures.offered += sent.chunks;
     let start = sent.messages.iter().filter_map(|message| message.sent_at).min();
     let Some(start) = start else {
         measures.unfinished |= traffic.messages.is_some();
@@ -167,7 +185,7 @@ fn add(measures: &mut Measures, sent: &Sent, traffic: &Traffic) -> Single {
         .collect();
     let repaired = delivered.iter().filter(|message| lost.contains(&(message.number as i64)));
     measures.repair_ms.extend(repaired.map(|message| (message.at - message.sent) as f32));
-    let unfinished = traffic.messages.is_some() && (delivered.len() as u64) < offered;
+    let unfinished = traffic.messages.is_some_and(|due| (delivered.len() as u64) < due);
     measures.delivered += delivered.len() as u64;
     measures.unfinished |= unfinished;
     let open = unfinished || traffic.messages.is_none();

@@ -81,7 +81,7 @@ fn a_lost_message_holds_up_those_behind_it() {
     let m = measured(&sent, &paced(4));
     assert_eq!(m.transfer_ms, [10.0, 300.0, 200.0, 100.0]);
     assert_eq!((&m.repair_ms, &m.retransmission_ms), (&vec![300.0], &vec![290.0]));
-    assert_eq!((m.retransmissions, m.spurious, m.delivered, m.offered), (1, 0, 4, 4));
+    assert_eq!((m.retransmissions, m.spurious, m.delivered), (1, 0, 4));
     assert_eq!(m.longest_silence_ms, 390.0);
     assert!(!m.unfinished);
     // Messages 1 and 2 took more than 120 ms: from the hand-over of the former, 1100, to 1400.
@@ -126,7 +126,7 @@ fn a_failure_lasts_until_messages_are_on_time_again() {
     // Nothing comes any more: it lasts to the end of the capture.
     let m = measured(&sent(&times[..2]), &paced(9));
     assert!(m.unfinished);
-    assert_eq!((m.delivered, m.offered), (2, 9));
+    assert_eq!(m.delivered, 2);
     assert_eq!(m.disturbance_ms, Some(2000.0 - 200.0));
     // Not even the first message comes.
     let m = measured(&sent(&[]), &paced(9));
@@ -167,6 +167,12 @@ fn both_sides_of_a_capture_are_joined() {
 
 /// A thin stream of 100 messages, of which exactly these DATA and SACK packets are lost.
 fn simulated(drop_data: &[u64], drop_acks: &[u64]) -> Measures {
+    let traffic = Traffic { interval_ms: Some(250), seconds: 40.0, ..paced(100) };
+    simulated_of(&traffic, drop_data, drop_acks)
+}
+
+/// The same as one association of `traffic`; others never come up.
+fn simulated_of(traffic: &Traffic, drop_data: &[u64], drop_acks: &[u64]) -> Measures {
     let [a, b] = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
     let profile = Arc::new(Profile::named("rfc9260").unwrap());
     let association = AssociationConfig { profile, no_delay: true, ..AssociationConfig::default() };
@@ -200,9 +206,28 @@ fn simulated(drop_data: &[u64], drop_acks: &[u64]) -> Measures {
     for (file, capture) in files.iter().zip(&captures) {
         std::fs::write(file, capture.contents()).unwrap();
     }
-    let traffic = Traffic { interval_ms: Some(250), seconds: 40.0, ..paced(100) };
     let [left, right] = files;
-    measure(&[left], &[right], &[], &traffic).unwrap()
+    measure(&[left], &[right], &[], traffic).unwrap()
+}
+
+#[test]
+fn an_association_that_never_came_up_was_to_send_its_messages_all_the_same() {
+    let all = Traffic { interval_ms: Some(250), seconds: 40.0, ..paced(100) };
+    let m = simulated_of(&all, &[], &[]);
+    assert_eq!((m.associations, m.delivered, m.offered, m.unfinished), (1, 100, 100, false));
+    assert_eq!(m.disturbance_ms, Some(0.0));
+    // Two of three cannot be seen: nothing of theirs is delivered, for all of the time.
+    let m = simulated_of(&Traffic { associations: 3, ..all.clone() }, &[], &[]);
+    assert_eq!((m.associations, m.delivered, m.offered, m.unfinished), (1, 100, 300, true));
+    assert_eq!(m.disturbance_ms, Some(40_000.0 * 2.0 / 3.0));
+    assert_eq!((m.longest_silence_ms, m.transfer_ms.len()), (40_000.0, 100));
+    // Without a schedule they have no goodput, which counts in the mean.
+    let bulk = Traffic { interval_ms: None, messages: None, ..all };
+    let [one, two] = [1, 2].map(|associations| {
+        let traffic = Traffic { associations, ..bulk.clone() };
+        simulated_of(&traffic, &[], &[]).goodput_kbps.unwrap()
+    });
+    assert!((one - 2.0 * two).abs() < 1e-9, "{one}, {two}");
 }
 
 #[test]
