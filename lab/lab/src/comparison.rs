@@ -1,5 +1,7 @@
 //! Published numbers, and ours beside them.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use tresse_report::{Estimate, Unit};
 
@@ -82,7 +84,7 @@ pub struct Claim {
     #[serde(default)]
     pub tested: Option<String>,
     /// The experiment that tried what the paper leaves open and found no setting that agrees: all its rows of
-    /// the same words (`what`) differ.
+    /// the same words (`what`) differ, in the runs that choose the nearest setting and in those that judge it.
     #[serde(default)]
     pub not_reproducible: Option<String>,
     /// The experiment that counts the same number already.
@@ -157,22 +159,25 @@ impl Claim {
         }
     }
 
-    /// How far ours is from agreeing.
-    fn distance(&self, ours: Estimate) -> f64 {
-        let [low, high] = ours.interval();
-        let distance = match self.relation {
-            _ if self.agrees(ours) => return 0.0,
-            Relation::Equal => ours.value - self.value,
-            Relation::Below => high - self.value,
-            Relation::Above => self.value - low,
-            Relation::AtMost => ours.value - self.value - self.tolerance,
-            Relation::AtLeast => self.value - self.tolerance - ours.value,
+    /// Which of two is nearer to the number, the nearer one first: what agrees before what differs, and of
+    /// those that agree the one that agrees more clearly.
+    pub(crate) fn nearer(&self, a: Estimate, b: Estimate) -> Ordering {
+        let away = |ours: Estimate| {
+            let [low, high] = ours.interval();
+            match self.relation {
+                Relation::Equal => (ours.value - self.value).abs(),
+                Relation::Below => high - self.value,
+                Relation::Above => self.value - low,
+                Relation::AtMost => ours.value - self.value,
+                Relation::AtLeast => self.value - ours.value,
+            }
         };
-        // What differs is farther than what agrees, even by a hair.
-        distance.abs().max(f64::MIN_POSITIVE)
+        let differs = |ours| !self.agrees(ours);
+        differs(a).cmp(&differs(b)).then(away(a).total_cmp(&away(b)))
     }
 
-    fn agrees(&self, ours: Estimate) -> bool {
+    /// Whether ours agrees.
+    pub(crate) fn agrees(&self, ours: Estimate) -> bool {
         let difference = ours.value - self.value;
         let [low, high] = ours.interval();
         match self.relation {
@@ -284,6 +289,9 @@ pub struct Comparison {
     /// Of how many settings ours is the nearest. 1: there was no choice.
     #[serde(default = "one")]
     pub settings: usize,
+    /// What the nearest of several settings had in the runs by which it was chosen. Ours is what it has in others.
+    #[serde(default)]
+    pub chosen: Option<Estimate>,
 }
 
 fn one() -> usize {
@@ -291,11 +299,19 @@ fn one() -> usize {
 }
 
 impl Comparison {
-    /// Compares with the one of ours that agrees, or else is nearest to it.
-    pub fn nearest(claim: Claim, ours: &[Estimate]) -> Comparison {
-        let distance = |o: &&Estimate| claim.distance(**o);
-        let nearest = ours.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied();
-        Comparison { settings: ours.len(), ..Comparison::new(claim, nearest) }
+    /// Compares with the nearest of several settings: chosen by the runs of the first estimate, judged by those of
+    /// the second, which had other seeds. So what agrees by chance in one of many is not taken for an agreement.
+    pub fn nearest(claim: Claim, settings: &[(Estimate, Option<Estimate>)]) -> Comparison {
+        let nearest = settings.iter().min_by(|a, b| claim.nearer(a.0, b.0)).copied();
+        let (chosen, ours) = (nearest.map(|n| n.0), nearest.and_then(|n| n.1));
+        Comparison { settings: settings.len(), chosen, ..Comparison::new(claim, ours) }
+    }
+
+    /// Whether no setting agrees, neither in the runs by which it was chosen nor in others.
+    pub fn agrees_nowhere(&self) -> bool {
+        self.verdict != Verdict::Agrees
+            && self.settings > 1
+            && self.chosen.is_some_and(|chosen| !self.claim.agrees(chosen))
     }
 
     /// Compares.
@@ -306,7 +322,7 @@ impl Comparison {
             Some(ours) if claim.agrees(ours) => Verdict::Agrees,
             Some(_) => Verdict::Differs,
         };
-        Comparison { claim, ours, difference, verdict, settings: 1 }
+        Comparison { claim, ours, difference, verdict, settings: 1, chosen: None }
     }
 }
 
@@ -334,139 +350,4 @@ impl Verdict {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn claim(relation: Relation) -> Claim {
-        Claim {
-            what: String::new(),
-            place: String::new(),
-            value: 100.0,
-            unit: Unit::Milliseconds,
-            tolerance: 10.0,
-            tolerance_why: None,
-            counted: false,
-            one_run: false,
-            relation,
-            why: None,
-            tested: None,
-            not_reproducible: None,
-            repeats: None,
-        }
-    }
-
-    fn verdict(claim: &Claim, value: f64, ci95: f64) -> Verdict {
-        let range = [value - 1.0, value + 1.0];
-        Comparison::new(claim.clone(), Some(Estimate { value, ci95: Some(ci95), range, runs: 0 }))
-            .verdict
-    }
-
-    #[test]
-    fn verdicts_follow_relation_and_tolerance() {
-        let of = |relation, ours: f64| verdict(&claim(relation), ours, 0.5);
-        assert_eq!(of(Relation::Equal, 110.0), Verdict::Agrees);
-        assert_eq!(of(Relation::Equal, 89.0), Verdict::Differs);
-        assert_eq!(of(Relation::AtMost, 1.0), Verdict::Agrees);
-        assert_eq!(of(Relation::AtMost, 111.0), Verdict::Differs);
-        assert_eq!(of(Relation::AtLeast, 1000.0), Verdict::Agrees);
-        assert_eq!(of(Relation::AtLeast, 89.0), Verdict::Differs);
-        assert_eq!(Comparison::new(claim(Relation::Equal), None).verdict, Verdict::Missing);
-    }
-
-    #[test]
-    fn an_effect_needs_its_interval_on_the_right_side() {
-        let none = Claim { value: 0.0, unit: Unit::Percent, ..claim(Relation::Above) };
-        assert_eq!(verdict(&none, 2.0, 1.9), Verdict::Agrees);
-        assert_eq!(verdict(&none, 2.0, 2.0), Verdict::Differs);
-        assert_eq!(verdict(&none, 0.0, 0.0), Verdict::Differs);
-        let below = Claim { relation: Relation::Below, ..none.clone() };
-        assert_eq!(verdict(&below, -2.0, 1.9), Verdict::Agrees);
-        assert_eq!(verdict(&below, -2.0, 2.1), Verdict::Differs);
-        // Of a median, the extremes are the interval; a single run has none and stands for itself.
-        let median = |range| Estimate { value: 6.6, ci95: None, range, runs: 0 };
-        let of = |range| Comparison::new(none.clone(), Some(median(range))).verdict;
-        assert_eq!(of([0.0, 15.0]), Verdict::Differs);
-        assert_eq!(of([6.6, 6.6]), Verdict::Agrees);
-    }
-
-    #[test]
-    fn of_several_settings_the_nearest_counts() {
-        let exact = |value| Estimate { value, ci95: Some(1.0), range: [value; 2], runs: 9 };
-        let of = |relation, ours: &[f64]| {
-            let ours: Vec<Estimate> = ours.iter().copied().map(exact).collect();
-            let c = Comparison::nearest(claim(relation), &ours);
-            (c.ours.map(|o| o.value), c.verdict, c.settings)
-        };
-        let differs = |value, n| (Some(value), Verdict::Differs, n);
-        assert_eq!(of(Relation::Equal, &[50.0, 115.0, 300.0]), differs(115.0, 3));
-        assert_eq!(of(Relation::Equal, &[50.0, 91.0]), (Some(91.0), Verdict::Agrees, 2));
-        assert_eq!(of(Relation::Above, &[50.0, 100.5, 99.0]), differs(100.5, 3));
-        assert_eq!(of(Relation::Below, &[150.0, 98.0]), (Some(98.0), Verdict::Agrees, 2));
-        assert_eq!(of(Relation::AtMost, &[150.0, 120.0]), differs(120.0, 2));
-        assert_eq!(of(Relation::AtLeast, &[50.0, 20.0]), differs(50.0, 2));
-        assert_eq!(of(Relation::Equal, &[]), (None, Verdict::Missing, 0));
-    }
-
-    #[test]
-    fn nothing_at_all_is_not_about_one() {
-        let one =
-            Claim { value: 1.0, tolerance: 1.0, unit: Unit::Number, ..claim(Relation::Equal) };
-        assert_eq!(verdict(&one, 0.0, 0.0), Verdict::Differs);
-        assert_eq!(verdict(&one, 0.2, 0.1), Verdict::Agrees);
-        let zero = Claim { value: 0.0, ..one };
-        assert_eq!(verdict(&zero, 0.0, 0.0), Verdict::Agrees);
-    }
-
-    #[test]
-    fn counts_are_compared_by_their_own_spread() {
-        // One run that counts 100 on average counts between 80 and 120.
-        let counted =
-            |value| Claim { value, counted: true, tolerance: 0.0, ..claim(Relation::Equal) };
-        for (published, expected) in
-            [(81.0, Verdict::Agrees), (119.0, Verdict::Agrees), (121.0, Verdict::Differs)]
-        {
-            assert_eq!(verdict(&counted(published), 100.0, 0.5), expected, "{published}");
-        }
-        assert_eq!(counted(1.0).tolerance_text(), "95 % of counts");
-    }
-
-    #[test]
-    fn the_outcome_of_one_run_is_compared_with_single_runs_of_ours() {
-        let of = |claim: &Claim, runs: &[f64]| {
-            Comparison::new(claim.clone(), Estimate::of(runs)).verdict
-        };
-        let largest = Claim { one_run: true, ..claim(Relation::Equal) };
-        // A mean of 120 is outside 10 % of 100, but single runs reach from 80 to 160.
-        let runs = [80.0, 100.0, 120.0, 140.0, 160.0];
-        assert_eq!(of(&largest, &runs), Verdict::Agrees);
-        assert_eq!(of(&claim(Relation::Equal), &runs), Verdict::Differs);
-        assert_eq!(of(&largest, &[119.0, 120.0, 121.0]), Verdict::Differs);
-        assert_eq!(of(&largest, &[80.0, 160.0]), Verdict::Differs, "two say nothing of a spread");
-        // Few runs do not make it wide: 2.8 is not among runs that have 1000 and 2000.
-        let far = Claim { value: 2.8, tolerance: 0.28, ..largest.clone() };
-        assert_eq!(of(&far, &[1000.4, 1997.4, 2000.0]), Verdict::Differs);
-        // What comes in clumps is spread more widely than a Poisson distribution.
-        let clumps = Claim { counted: true, value: 150.0, ..claim(Relation::Equal) };
-        assert_eq!(of(&clumps, &[100.0, 101.0, 99.0, 100.0]), Verdict::Differs);
-        assert_eq!(of(&clumps, &[60.0, 160.0, 80.0, 120.0]), Verdict::Agrees);
-        // One event in a run, where ours have 0.1 on average, is one run in ten.
-        let mut seldom = vec![0.0; 10];
-        seldom[0] = 1.0;
-        assert_eq!(of(&Claim { value: 1.0, ..clumps.clone() }, &seldom), Verdict::Agrees);
-        assert_eq!(of(&Claim { value: 3.0, ..clumps }, &seldom), Verdict::Differs);
-    }
-
-    #[test]
-    fn claims_are_of_four_kinds_and_say_where_their_tolerance_comes_from() {
-        let kind = |id, relation| claim(relation).kind(id);
-        assert_eq!(kind("pedersen/table3.1", Relation::Equal), Kind::Printed);
-        assert_eq!(kind("hurtig/fig8", Relation::Below), Kind::Effect);
-        assert_eq!(kind("sarnow/fig5.9", Relation::AtLeast), Kind::Effect);
-        assert_eq!(kind("ladha/ns2-transfer", Relation::Equal), Kind::Validation);
-        assert_eq!(kind("tresse/rule1", Relation::AtLeast), Kind::Aim);
-        assert_eq!(claim(Relation::Equal).tolerance_text(), "10 %: default");
-        let why = Some("half a division of the axis".to_owned());
-        let read = Claim { tolerance: 5.0, tolerance_why: why, ..claim(Relation::Equal) };
-        assert_eq!(read.tolerance_text(), "5.0 ms: half a division of the axis");
-    }
-}
+mod tests;

@@ -49,10 +49,13 @@ pub struct MatrixEntry {
     /// The same for each run: runs of the same number had the same seed.
     #[serde(default)]
     pub values: BTreeMap<u32, f64>,
-    /// User data delivered, kbit/s, where it says something.
-    pub goodput_kbps: Option<f64>,
-    /// Chunks that reached the receiver twice: unnecessary retransmissions.
-    pub duplicates: Option<f64>,
+    /// User data delivered, kbit/s, for each run; empty where it says nothing.
+    #[serde(default)]
+    pub goodput_kbps: BTreeMap<u32, f64>,
+    /// Chunks that reached the receiver twice, unnecessary retransmissions, for each run. Where a replication has
+    /// several runs, that many times as many: their mean is that of a replication.
+    #[serde(default)]
+    pub duplicates: BTreeMap<u32, f64>,
     /// All retransmissions, where they are counted.
     #[serde(default)]
     pub retransmitted: Option<f64>,

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use tresse_lab::comparison::Verdict;
+use tresse_lab::comparison::{Comparison, Relation, Verdict};
 use tresse_lab::experiment;
 use tresse_lab::report::{Report, campaign};
 use tresse_lab::runner::{Execution, ProgressMode};
 use tresse_lab::{LabError, Overrides, Session};
+use tresse_report::Estimate;
 
 /// Two losses, two senders, two replications of a short thin stream.
 const SMALL: &str = r#"
@@ -236,18 +237,46 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
         c.claim.not_reproducible = c.claim.tested.take();
     }
     assert!(pages(&outside, &reason).0.contains(&format!("| 0 | 0 | {n} |")));
-    reason.comparisons.iter_mut().for_each(|c| c.settings = 6);
+    // In three runs that chose the nearest it is far away, and in three others, too.
+    let far = Estimate { value: -1e9, ci95: Some(0.0), range: [-1e9; 2], runs: 3 };
+    for c in &mut reason.comparisons {
+        (c.settings, c.chosen, c.ours) = (6, Some(far), Some(far));
+        c.claim.relation = Relation::Equal;
+    }
     let scanned = pages(&outside, &reason);
     assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
     assert!(
         scanned
             .1
-            .contains("| (1) not reproducible: the nearest of 6 settings in `test/reason` has ")
+            .contains("| (1) not reproducible: the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has -1000000000")
+            && scanned.1.contains(" in 3 others |")
     );
     reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Agrees);
     let found = pages(&outside, &reason);
     assert!(found.0.contains(&format!("| 0 | 0 | {n} |")), "{}", found.0);
     assert!(found.1.contains("unexplained: `test/reason` does not rule it out"), "{}", found.1);
+    // As a reason: the nearest of six holds in other runs, or it does not.
+    for c in &mut outside.comparisons {
+        c.claim.tested = c.claim.not_reproducible.take();
+    }
+    let at = |c: &Comparison| Some(Estimate { value: c.claim.value, ..far });
+    reason.comparisons.iter_mut().for_each(|c| (c.chosen, c.ours) = (at(c), at(c)));
+    let held = pages(&outside, &reason);
+    assert!(held.0.contains(&format!("| {n} | 0 | 0 |")), "{}", held.0);
+    let text = "| (1) tested by the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has ";
+    assert!(held.1.contains(text), "{}", held.1);
+    for c in &mut reason.comparisons {
+        (c.verdict, c.ours) = (Verdict::Differs, Some(far));
+    }
+    let lucky = pages(&outside, &reason);
+    assert!(lucky.0.contains(&format!("| 0 | 0 | {n} |")), "{}", lucky.0);
+    let text = "unexplained: the nearest setting of `test/reason` does not hold in other runs";
+    assert!(lucky.1.contains(text), "{}", lucky.1);
+    // Nor is it out of reach: a setting was within in some runs.
+    for c in &mut outside.comparisons {
+        c.claim.not_reproducible = c.claim.tested.take();
+    }
+    assert!(pages(&outside, &reason).0.contains(&format!("| 0 | 0 | {n} |")));
 }
 
 #[test]

@@ -36,7 +36,12 @@ fn no_more_is_repeated_in_vain_than_by_rfc_9260() {
         assert_eq!(rows.len(), 15, "{figure}");
         let mut all = (0.0, 0.0);
         for row in rows {
-            let duplicates = |profile| of(&row, profile).duplicates.expect("counted");
+            let duplicates = |profile| {
+                let runs = &of(&row, profile).duplicates;
+                assert!(!runs.is_empty(), "counted");
+                // Of the only replication, without the rounding of a mean.
+                (runs.values().sum::<f64>() / runs.len() as f64).round()
+            };
             let (ours, theirs) = (duplicates("tresse"), duplicates("rfc9260"));
             println!("{figure}, {}: {ours} against {theirs}", row.workload);
             assert!(ours <= FEW.max(2.0 * theirs), "{figure}, {}", row.workload);

@@ -64,32 +64,57 @@ fn compared(experiment: &Flow, m: &Measurements<'_>, published: &Published) -> C
     let (claim, measure) = (published.claim(), &published.measure);
     let Some(over) = measure.over else {
         let cell = experiment.cell_at(&measure.at);
-        let ours = cell.and_then(|cell| in_cell(experiment, m, measure, &cell));
+        let ours = cell.and_then(|cell| in_cell(experiment, m, measure, &cell, Runs::All));
         return Comparison::new(claim, ours);
     };
-    let cells = experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &measure.at));
-    let values: Vec<Option<Estimate>> =
-        cells.map(|cell| in_cell(experiment, m, measure, &cell)).collect();
+    let cells: Vec<Cell> =
+        experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &measure.at)).collect();
+    let value = |cell: &Cell, runs| in_cell(experiment, m, measure, cell, runs);
     let order = |a: &Estimate, b: &Estimate| a.value.total_cmp(&b.value);
     // Of the extremes, one that is missing could be the one that counts.
-    let whole = || values.iter().copied().collect::<Option<Vec<Estimate>>>();
+    let whole =
+        || cells.iter().map(|cell| value(cell, Runs::All)).collect::<Option<Vec<Estimate>>>();
     match over {
         Over::Smallest => Comparison::new(claim, whole().and_then(|v| v.into_iter().min_by(order))),
         Over::Largest => Comparison::new(claim, whole().and_then(|v| v.into_iter().max_by(order))),
         Over::Nearest => {
-            Comparison::nearest(claim, &values.into_iter().flatten().collect::<Vec<_>>())
+            let both = |cell| Some((value(cell, Runs::Odd)?, value(cell, Runs::Even)));
+            Comparison::nearest(claim, &cells.iter().filter_map(both).collect::<Vec<_>>())
         }
     }
 }
 
-/// The number of ours in one cell.
+/// Which replications count. They are numbered from 1 on, and each has a seed of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    All,
+    /// Those that choose one of several settings.
+    Odd,
+    /// Those that judge it.
+    Even,
+}
+
+impl Runs {
+    fn of(self, mut values: BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
+        values.retain(|n, _| match self {
+            Runs::All => true,
+            Runs::Odd => n % 2 == 1,
+            Runs::Even => n % 2 == 0,
+        });
+        values
+    }
+}
+
+/// The number of ours in one cell, by these runs.
 fn in_cell(
     experiment: &Flow,
     m: &Measurements<'_>,
     measure: &Measure,
     cell: &Cell,
+    runs: Runs,
 ) -> Option<Estimate> {
-    let own = m.values(&measure.metric, &measure.series, cell);
+    let values = |series: &str, cell: &Cell| runs.of(m.values(&measure.metric, series, cell));
+    let own = values(&measure.series, cell);
     let baseline = measure.relative_to.as_ref().or(measure.above.as_ref());
     let (Some(series), other) = (match (&baseline, &measure.relative_at) {
         (None, None) => (None, cell.clone()),
@@ -99,7 +124,7 @@ fn in_cell(
     }) else {
         return m.statistic.estimate(&own.into_values().collect::<Vec<_>>());
     };
-    let base = m.values(&measure.metric, series, &other);
+    let base = values(series, &other);
     difference(m.statistic, &own, &base, measure.above.is_none())
 }
 
@@ -131,5 +156,13 @@ mod tests {
         assert!((percent.value - 10.0).abs() < 1e-9, "{percent:?}");
         assert_eq!(difference(Statistic::Mean, &own, &base, false).unwrap().value, 15.0);
         assert_eq!(difference(Statistic::Mean, &own, &BTreeMap::new(), true), None);
+    }
+
+    #[test]
+    fn runs_that_choose_are_not_those_that_judge() {
+        let values: BTreeMap<u32, f64> = (1..=5).map(|n| (n, f64::from(n))).collect();
+        let of = |runs: Runs| runs.of(values.clone()).into_keys().collect::<Vec<_>>();
+        assert_eq!((of(Runs::Odd), of(Runs::Even)), (vec![1, 3, 5], vec![2, 4]));
+        assert_eq!(of(Runs::All).len(), 5);
     }
 }

@@ -20,6 +20,7 @@ pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Ma
                 .profiles
                 .iter()
                 .filter_map(|p| {
+                    let each = |metric: &str| measurements.values(metric, &p.label, &cell);
                     let mean = |metric: &str| {
                         measurements.estimate(metric, &p.label, &cell).map(|e| e.value)
                     };
@@ -28,9 +29,9 @@ pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Ma
                         profile: p.name.clone(),
                         extra: p.extra,
                         value: measurements.estimate(&matrix.metric, &p.label, &cell)?,
-                        values: measurements.values(&matrix.metric, &p.label, &cell),
-                        goodput_kbps: mean("goodput_kbps"),
-                        duplicates: mean("duplicates"),
+                        values: each(&matrix.metric),
+                        goodput_kbps: each("goodput_kbps"),
+                        duplicates: each("duplicates"),
                         retransmitted: mean("retransmitted_chunks"),
                     })
                 })

@@ -319,8 +319,8 @@ pub enum Over {
     Smallest,
     /// The largest.
     Largest,
-    /// One that agrees with the published number, or else the nearest to it; cells that have none are left
-    /// out. So a number that differs here differs in every cell: a scan of what the paper leaves open.
+    /// The nearest to the published number; cells that have none are left out. It is chosen by the runs with odd
+    /// numbers and judged by those with even ones, which have other seeds: a scan of what the paper leaves open.
     Nearest,
 }
 

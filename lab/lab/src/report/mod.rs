@@ -85,7 +85,7 @@ pub struct ResolvedProfile {
     pub parameters: String,
 }
 
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 impl Report {
     /// How many published numbers agree, and how many there are, without those that other
@@ -119,6 +119,7 @@ impl Report {
                 // By today's rules.
                 let judged = |c: Comparison| Comparison {
                     settings: c.settings,
+                    chosen: c.chosen,
                     ..Comparison::new(c.claim, c.ours)
                 };
                 report.comparisons = report.comparisons.into_iter().map(judged).collect();

@@ -138,7 +138,7 @@ fn transfer_row(m: &Measurements, entry: &ProfileEntry, cell: Cell) -> Option<Tr
     let mut duplicates = 0;
     for (_, flow) in m.flows(&entry.label, cell) {
         values.extend(flow.lost.iter().map(|s| s.mtt_ms));
-        duplicates += flow.duplicates;
+        duplicates += flow.duplicates.values().sum::<u64>();
         for (cause, n) in &flow.recoveries {
             *recoveries.entry(cause.clone()).or_default() += n;
         }
@@ -264,14 +264,30 @@ fn mtt_estimate(m: &Measurements, measure: &MttMeasure, cell: Cell) -> Option<Es
     Estimate::of(&per_replication)
 }
 
-/// MTT of each loss. A run loses one message: it is told apart by its replication and that message.
+/// The number of a run. It loses one message: it is told apart by its replication and that message.
+fn run(replication: u32, dropped: u32) -> u32 {
+    replication << 16 | dropped & 0xffff
+}
+
+/// MTT of each loss.
 fn losses(m: &Measurements, of: &TransferTimes) -> BTreeMap<u32, f64> {
     let flows = m.flows(&of.series, of.cell);
     flows
         .flat_map(|(replication, flow)| {
-            flow.lost.iter().map(move |s| (replication << 16 | s.tsn & 0xffff, s.mtt_ms))
+            flow.lost.iter().map(move |s| (run(replication, s.tsn), s.mtt_ms))
         })
         .collect()
+}
+
+/// Unnecessary retransmissions of each run, times the runs of a replication.
+fn duplicates(m: &Measurements, of: &TransferTimes) -> BTreeMap<u32, f64> {
+    let flows: Vec<(u32, &Flow)> = m.flows(&of.series, of.cell).collect();
+    let runs: usize = flows.iter().map(|(_, flow)| flow.duplicates.len()).sum();
+    let scale = runs as f64 / flows.len().max(1) as f64;
+    let each = flows.iter().flat_map(|(replication, flow)| {
+        flow.duplicates.iter().map(|(dropped, n)| (run(*replication, *dropped), *n as f64 * scale))
+    });
+    each.collect()
 }
 
 /// MTT of each sender in each cell, for the matrix of workloads and profiles.
@@ -294,8 +310,8 @@ pub(super) fn matrix(
                 runs: t.mtt_ms.n,
             },
             values: losses(m, t),
-            goodput_kbps: None,
-            duplicates: Some(t.duplicates as f64),
+            goodput_kbps: BTreeMap::new(),
+            duplicates: duplicates(m, t),
             retransmitted: None,
         })
     };

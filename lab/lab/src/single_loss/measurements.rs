@@ -14,8 +14,8 @@ pub struct Flow {
     pub no_loss: Vec<Sample>,
     /// How many losses were recovered by what.
     pub recoveries: BTreeMap<String, u64>,
-    /// Unnecessary retransmissions of all runs.
-    pub duplicates: u64,
+    /// Unnecessary retransmissions of each run, by the number of its dropped message; 0 of that without loss.
+    pub duplicates: BTreeMap<u32, u64>,
 }
 
 /// All values of an experiment.
@@ -39,7 +39,8 @@ impl Measurements {
                 continue;
             }
             let flow = flows.entry((record.series.clone(), cell, record.replication)).or_default();
-            flow.duplicates += record.counters.duplicates;
+            let dropped = record.dropped.unwrap_or(0);
+            *flow.duplicates.entry(dropped).or_default() += record.counters.duplicates;
             if record.dropped.is_some() {
                 flow.lost.extend(&record.samples);
                 let cause = record.recovered_by.as_deref().unwrap_or("nothing");

@@ -1,8 +1,9 @@
 //! Every workload with every profile: what the summary leaves out.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::standing::{Outcome, Standing, standings};
+use super::standing::{Outcome, Standing, average, standings};
 use super::{cell, made_by};
 use crate::report::{MatrixEntry, MatrixRow, Report};
 
@@ -24,11 +25,16 @@ fn workloads(out: &mut String, standings: &[Standing<'_>]) {
          |---|---|---:|---:|---:|---:|---|---:|---:|\n",
     );
     for s in standings {
-        let pair = |of: fn(&MatrixEntry) -> Option<f64>, outcome: Option<Outcome>| {
-            let (own, base) = (of(s.ours), s.standard.and_then(of));
+        let pair = |of: fn(&MatrixEntry) -> &BTreeMap<u32, f64>, outcome: Option<Outcome>| {
+            let mean = |entry| average(of(entry));
+            let (own, base) = (mean(s.ours), s.standard.and_then(mean));
             let Some((own, base)) = own.zip(base) else { return "–".to_owned() };
             let text = format!("{own:.1} / {base:.1}");
-            if outcome == Some(Outcome::Worse) { format!("**{text}**") } else { text }
+            match outcome {
+                Some(Outcome::Worse) => format!("**{text}**"),
+                Some(Outcome::Undecided) => format!("{text} (undecided)"),
+                _ => text,
+            }
         };
         let unit = s.row.unit;
         let _ = writeln!(
@@ -43,8 +49,8 @@ fn workloads(out: &mut String, standings: &[Standing<'_>]) {
             unit.format_estimate(s.ours.value),
             s.gain(s.best),
             s.against(s.best).map_or("not compared", Outcome::word),
-            pair(|e| e.goodput_kbps, s.goodput()),
-            pair(|e| e.duplicates, s.duplicates()),
+            pair(|e| &e.goodput_kbps, s.goodput()),
+            pair(|e| &e.duplicates, s.duplicates()),
         );
     }
 }
@@ -91,7 +97,7 @@ fn value(row: &MatrixRow, label: &str) -> String {
     if (entry.value.value - best).abs() <= 1e-9 * best.abs() {
         text = format!("**{text}**");
     }
-    if let Some(duplicates) = entry.duplicates {
+    if let Some(duplicates) = average(&entry.duplicates) {
         let _ = write!(text, "; {duplicates:.1}");
         if let Some(all) = entry.retransmitted.filter(|all| *all > 0.0) {
             let _ = write!(text, ", {:.0} %", 100.0 * duplicates / all);

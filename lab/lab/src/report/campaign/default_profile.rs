@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::standing::{Outcome, Score, Standing, standing, standings};
+use super::standing::{Outcome, Score, Standing, average, standing, standings};
 use super::{OURS, cell, made_by, paper_of, papers_of};
 use crate::report::Report;
 
@@ -17,7 +17,8 @@ pub fn default_profile(reports: &[Report], absent: &[&str]) -> String {
          RFC 9260. *Holds* means: in runs with the same seed, ours is not worse than the other by \
          more than 0.5 %, with all of the 95 % confidence interval of the difference; *no* means that \
          all of the interval is beyond that, and else it is undecided. Goodput and unnecessary \
-         retransmissions must not be worse than those of RFC 9260. Only comparisons that were made count. \
+         retransmissions must not be worse than those of RFC 9260, which is tested in the same way, by runs with the \
+         same seed; half a retransmission more in a replication is no difference. Only comparisons that were made count. \
          Every workload with every profile is in `default-profile.md` in the folder of the results.\n\n",
     );
     made_by(&mut out, reports, absent);
@@ -126,10 +127,10 @@ fn losing(out: &mut String, standings: &[Standing<'_>]) {
 fn counters(s: &Standing<'_>) -> String {
     let (own, best) = (s.ours, s.best);
     let mut facts = Vec::new();
-    if let (Some(a), Some(b)) = (own.duplicates, best.duplicates) {
+    if let (Some(a), Some(b)) = (average(&own.duplicates), average(&best.duplicates)) {
         facts.push(format!("Unnecessary retransmissions are {a:.1} against {b:.1}."));
     }
-    if let (Some(a), Some(b)) = (own.goodput_kbps, best.goodput_kbps) {
+    if let (Some(a), Some(b)) = (average(&own.goodput_kbps), average(&best.goodput_kbps)) {
         facts.push(format!("Goodput is {a:.1} against {b:.1} kbit/s."));
     }
     facts.join(" ")

@@ -1,5 +1,7 @@
 //! Why a number of ours differs from the published one: only what a run has tested is a reason.
 
+use tresse_report::Estimate;
+
 use crate::comparison::{Comparison, Verdict};
 use crate::report::Report;
 
@@ -25,10 +27,16 @@ impl<'a> Evidence<'a> {
             .collect()
     }
 
-    /// The row of the experiment that tests the reason, if it agrees.
-    fn test(&self, c: &Comparison) -> Option<&'a Comparison> {
+    /// The row of the experiment that tests the reason, and among how many settings it was chosen, if it agrees.
+    /// Of several rows, as of two variants, the one counts that was nearest before it was judged.
+    fn test(&self, c: &Comparison) -> Option<(usize, &'a Comparison)> {
         let (Some(_), Some(tested)) = (&c.claim.why, &c.claim.tested) else { return None };
-        self.rows(tested, c).into_iter().find(|row| row.verdict == Verdict::Agrees)
+        let (scanned, fixed): (Vec<_>, Vec<_>) =
+            self.rows(tested, c).into_iter().partition(|row| row.settings > 1);
+        let agrees = |row: &&Comparison| row.verdict == Verdict::Agrees;
+        let settings = scanned.iter().map(|row| row.settings).sum();
+        let of_scan = nearest(&scanned).filter(agrees).map(|row| (settings, row));
+        of_scan.or_else(|| fixed.into_iter().find(agrees).map(|row| (1, row)))
     }
 
     /// In how many settings the experiment that tries them has a number, and the nearest; none if one agrees,
@@ -37,11 +45,17 @@ impl<'a> Evidence<'a> {
         let (Some(_), Some(id)) = (&c.claim.why, &c.claim.not_reproducible) else { return None };
         let failed = self.0.iter().any(|r| r.about.id == *id && !r.failures.is_empty());
         let rows = self.rows(id, c);
-        let differs = !failed && rows.iter().all(|row| row.verdict == Verdict::Differs);
+        let nowhere = !failed && rows.iter().all(|row| row.agrees_nowhere());
         let settings = rows.iter().map(|row| row.settings).sum();
-        let away = |row: &&&Comparison| row.difference.map_or(f64::INFINITY, f64::abs);
-        let nearest = rows.iter().min_by(|a, b| away(a).total_cmp(&away(b)))?;
-        (differs && settings > 1).then_some((settings, *nearest))
+        nearest(&rows).filter(|_| nowhere).map(|row| (settings, row))
+    }
+
+    /// Whether a setting of the experiment `id` agreed in the runs that chose it and not in others.
+    fn is_chance(&self, id: &str, c: &Comparison) -> bool {
+        self.rows(id, c).iter().any(|row| {
+            row.verdict != Verdict::Agrees
+                && row.chosen.is_some_and(|chosen| row.claim.agrees(chosen))
+        })
     }
 
     /// What is known of the difference.
@@ -62,20 +76,43 @@ impl<'a> Evidence<'a> {
         let tested = c.claim.tested.as_deref();
         let scanned = c.claim.not_reproducible.as_deref();
         match (self.test(c), self.scan(c), tested, scanned) {
-            (Some(row), _, Some(id), _) => {
+            (Some((1, row)), _, Some(id), _) => {
                 format!("({}) tested by `{id}`, which has {}", number(c, reasons), ours(row))
             }
-            (_, Some((settings, row)), _, Some(id)) => format!(
-                "({}) not reproducible: the nearest of {settings} settings in `{id}` has {}",
-                number(c, reasons),
-                ours(row)
-            ),
+            (Some((settings, row)), _, Some(id), _) => {
+                let which = which(id, settings, row);
+                format!("({}) tested by {which}", number(c, reasons))
+            }
+            (_, Some((settings, row)), _, Some(id)) => {
+                let which = which(id, settings, row);
+                format!("({}) not reproducible: {which}", number(c, reasons))
+            }
+            (_, _, Some(id), _) if self.is_chance(id, c) => {
+                format!("unexplained: the nearest setting of `{id}` does not hold in other runs")
+            }
             (_, _, Some(id), _) => format!("unexplained: `{id}` does not remove it"),
             (_, _, _, Some(id)) => format!("unexplained: `{id}` does not rule it out"),
             _ if c.verdict == Verdict::Missing => "unexplained: no run of ours has it".into(),
             _ => "unexplained".into(),
         }
     }
+}
+
+/// The row whose setting was the nearest in the runs that chose it.
+fn nearest<'a>(rows: &[&'a Comparison]) -> Option<&'a Comparison> {
+    let chosen = rows.iter().filter_map(|row| Some((row.chosen?, *row)));
+    chosen.min_by(|a, b| a.1.claim.nearer(a.0, b.0)).map(|(_, row)| row)
+}
+
+/// The nearest setting in words: among how many, and by how many runs, it was chosen, and what it has in others.
+fn which(id: &str, settings: usize, row: &Comparison) -> String {
+    let runs = |estimate: Option<Estimate>| estimate.map_or(0, |e| e.runs);
+    format!(
+        "the nearest of {settings} settings in `{id}`, chosen by {} runs of each, which has {} in {} others",
+        runs(row.chosen),
+        ours(row),
+        runs(row.ours)
+    )
 }
 
 /// Our number of a row.

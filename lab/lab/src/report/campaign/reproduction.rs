@@ -62,8 +62,11 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          median; the value of a single run) is on its side: a difference of nothing is none. `≥` and `≤` \
          are bounds that ours may touch.\n\
          - *Not within* has a reason only if an experiment has tested it: with what that one changes, the \
-         same row is within. It is *not reproducible* if an experiment has tried what the paper leaves open and \
-         no setting is within. Else it is unexplained. None of the three counts as within.\n\n",
+         same row is within. Where that one tries several settings, half of the runs choose the nearest, and it is \
+         judged by the others, which have other seeds: what is within by chance is not a reason. A row says how many \
+         settings and runs there were. It is *not reproducible* if an experiment has tried what the paper leaves \
+         open and no setting is within, in either half. Else it is unexplained. None of the three counts as \
+         within.\n\n",
     );
     made_by(&mut out, reports, absent);
     let kinds = Kind::ALL.map(Kind::words).join(" | ");

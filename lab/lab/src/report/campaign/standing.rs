@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tresse_report::statistics::mean;
 use tresse_report::{Estimate, Statistic};
 
 use super::{OURS, STANDARD};
@@ -9,6 +10,9 @@ use crate::report::{MatrixEntry, MatrixRow, Report};
 
 /// Worse by less than this share of the other is no difference.
 const LEVEL: f64 = 0.005;
+
+/// So many unnecessary retransmissions more in a replication are no difference.
+const HALF: f64 = 0.5;
 
 /// What a comparison says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,6 +108,11 @@ fn paired(own: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>, sign: f64) -> Opt
     Statistic::Mean.estimate(&both.collect::<Vec<_>>())
 }
 
+/// The mean of all runs.
+pub(super) fn average(values: &BTreeMap<u32, f64>) -> Option<f64> {
+    mean(&values.values().copied().collect::<Vec<_>>())
+}
+
 impl Standing<'_> {
     /// By how much ours is better than `other` in the metric, in percent of `other`.
     pub(super) fn gain(&self, other: &MatrixEntry) -> f64 {
@@ -123,18 +132,19 @@ impl Standing<'_> {
         Some(Outcome::of(worse, LEVEL * other.value.value.abs()))
     }
 
-    /// Goodput against that of the standard.
+    /// Goodput against that of the standard, by runs with the same seed; `None` if there are none.
     pub(super) fn goodput(&self) -> Option<Outcome> {
-        let (own, base) = (self.ours.goodput_kbps?, self.standard?.goodput_kbps?);
-        let worse = if own >= base * (1.0 - LEVEL) { Outcome::Holds } else { Outcome::Worse };
-        Some(worse)
+        let standard = &self.standard?.goodput_kbps;
+        let worse = paired(&self.ours.goodput_kbps, standard, -1.0)?;
+        Some(Outcome::of(worse, LEVEL * average(standard)?))
     }
 
-    /// Unnecessary retransmissions against those of the standard; half a chunk is nothing.
+    /// Unnecessary retransmissions against those of the standard, likewise; half a chunk of a replication is
+    /// nothing.
     pub(super) fn duplicates(&self) -> Option<Outcome> {
-        let (own, base) = (self.ours.duplicates?, self.standard?.duplicates?);
-        let holds = own <= base * (1.0 + LEVEL) + 0.5;
-        Some(if holds { Outcome::Holds } else { Outcome::Worse })
+        let standard = &self.standard?.duplicates;
+        let worse = paired(&self.ours.duplicates, standard, 1.0)?;
+        Some(Outcome::of(worse, LEVEL * average(standard)? + HALF))
     }
 }
 
@@ -144,16 +154,19 @@ mod tests {
 
     use super::*;
 
+    fn by_run(values: &[f64]) -> BTreeMap<u32, f64> {
+        (0..).zip(values.iter().copied()).collect()
+    }
+
     fn entry(series: &str, values: &[f64], extra: bool) -> MatrixEntry {
-        let value = Estimate::of(values).unwrap();
         MatrixEntry {
             series: series.into(),
             profile: series.into(),
             extra,
-            value,
-            values: (0..).zip(values.iter().copied()).collect(),
-            goodput_kbps: Some(100.0),
-            duplicates: Some(value.value / 100.0),
+            value: Estimate::of(values).unwrap(),
+            values: by_run(values),
+            goodput_kbps: by_run(&values.iter().map(|v| 1000.0 - v).collect::<Vec<_>>()),
+            duplicates: by_run(&values.iter().map(|v| v / 10.0).collect::<Vec<_>>()),
             retransmitted: None,
         }
     }
@@ -187,7 +200,7 @@ mod tests {
         assert_eq!(standing.against(find(OURS)), Some(Outcome::Holds));
         assert_eq!(of("b", find("a")).against(find("a")), Some(Outcome::Undecided));
         assert_eq!(of(STANDARD, find("a")).against(find("a")), Some(Outcome::Holds));
-        assert_eq!(standing.goodput(), Some(Outcome::Holds));
+        assert_eq!(standing.goodput(), Some(Outcome::Worse));
         assert_eq!(standing.duplicates(), Some(Outcome::Worse));
         assert!((standing.gain(find("a")) + 1.0).abs() < 1e-9);
         // Nothing of the standard: nothing is compared, and nothing counts.
@@ -195,7 +208,41 @@ mod tests {
         assert_eq!((alone.goodput(), alone.duplicates()), (None, None));
         let seedless = MatrixEntry { values: BTreeMap::new(), ..find("a").clone() };
         assert_eq!(standing.against(&seedless), None);
+        let seedless = MatrixEntry { goodput_kbps: BTreeMap::new(), ..find(STANDARD).clone() };
+        assert_eq!(Standing { standard: Some(&seedless), ..of(OURS, find("a")) }.goodput(), None);
         let score = Score::of([Some(Outcome::Holds), None, Some(Outcome::Worse)].into_iter());
         assert_eq!(score.text(), "1 of 2 compared (0 undecided, 1 worse)");
+    }
+
+    /// Goodput and unnecessary retransmissions are compared run by run: not by means alone, which luck decides.
+    #[test]
+    fn what_two_seeds_say_differently_is_undecided() {
+        let with = |duplicates: &[f64], goodput: &[f64]| MatrixEntry {
+            duplicates: by_run(duplicates),
+            goodput_kbps: by_run(goodput),
+            ..entry("x", &[1.0], true)
+        };
+        let row = MatrixRow {
+            workload: String::new(),
+            metric: String::new(),
+            unit: Unit::Number,
+            higher_is_better: false,
+            entries: Vec::new(),
+        };
+        let standard = with(&[10.0, 20.0, 30.0], &[100.0, 200.0, 300.0]);
+        let outcomes = |ours: &MatrixEntry| {
+            let standard = Some(&standard);
+            let standing = Standing { row: &row, id: "p/f", ours, best: ours, standard };
+            (standing.duplicates(), standing.goodput())
+        };
+        let of = |duplicates: &[f64], goodput: &[f64]| outcomes(&with(duplicates, goodput));
+        let both = |outcome| (Some(outcome), Some(outcome));
+        // Clearly fewer and more, and hardly differing.
+        assert_eq!(of(&[5.0, 15.0, 25.0], &[110.0, 210.0, 310.0]), both(Outcome::Holds));
+        assert_eq!(of(&[10.1, 20.1, 30.1], &[99.9, 199.9, 299.9]), both(Outcome::Holds));
+        // Better on average, but one run in three says the opposite; and the other way round.
+        assert_eq!(of(&[12.0, 18.0, 27.0], &[98.0, 202.0, 303.0]), both(Outcome::Undecided));
+        assert_eq!(of(&[8.0, 22.0, 33.0], &[102.0, 198.0, 297.0]), both(Outcome::Undecided));
+        assert_eq!(of(&[12.0, 22.0, 32.0], &[90.0, 190.0, 290.0]), both(Outcome::Worse));
     }
 }
