@@ -19,8 +19,8 @@ const EVENT_LIMIT: u64 = 50_000_000;
 /// What one profile makes of a world.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Played {
-    /// Milliseconds from the moment when a message was due to its delivery; one that never came counts
-    /// until the end.
+    /// Milliseconds from the moment when a message was due to its delivery, in the order of these moments; one that
+    /// never came counts until the end.
     pub(crate) times: Vec<f64>,
     /// Thin streams whose association ended.
     pub(crate) ended: u64,
@@ -170,6 +170,7 @@ pub(crate) fn play(world: &World, profile: &Arc<Profile>, replication: u64) -> P
     let sink = sim.app::<Sink>(thin);
     assert!(sink.stats().flawless(), "{world}: {:?}", sink.stats());
     let mut of_stream: Vec<Vec<Delivery>> = vec![Vec::new(); senders.len()];
+    let mut times = Vec::new();
     for delivery in sink.deliveries() {
         of_stream[delivery.ppid as usize].push(*delivery);
     }
@@ -177,9 +178,11 @@ pub(crate) fn play(world: &World, profile: &Arc<Profile>, replication: u64) -> P
         played.ended += u64::from(sim.app::<Sender>(*sender).closed().is_some());
         for time in transfer_times(sim.app::<Sender>(*sender).sent(), deliveries) {
             let taken = time.duration().unwrap_or(until.since(time.sent));
-            played.times.push(taken.as_secs_f64() * 1e3);
+            times.push((time.sent, taken.as_secs_f64() * 1e3));
         }
     }
+    times.sort_by_key(|(due, _)| *due);
+    played.times = times.into_iter().map(|(_, taken)| taken).collect();
     senders.iter().for_each(|s| played.sent.add(&sim.endpoint(*s).totals()));
     played.needless = sim.endpoint(thin).totals().duplicate_chunks_received;
     let back = sim.link_stats(back);
