@@ -6,13 +6,15 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use common::{ip, ms};
 use tresse_core::wire::{Chunk, GapAckBlock, Packet as WirePacket, Sack, Tsn};
 use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time, TraceEvent};
-use tresse_sim::apps::{Plan, ScheduledMessage, Sender, Sink};
+use tresse_netem::SpikesConfig;
+use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{LinkConfig, Node, NodeContext, Packet, Route, Simulation};
 
 const PORT: u16 = 5000;
@@ -247,6 +249,185 @@ fn what_is_repeated_in_vain_is_what_a_lost_sack_hid() {
             let explained = hidden * 100 >= needless * 99;
             let twice = workload.loss >= HEAVY && needless <= 2 * with_rfc9260;
             assert!(explained || twice, "{}: {causes:?}", workload.name);
+        }
+    }
+}
+
+/// The workload of Figure 13(a) of Ladha et al. (2004): packets to the first of two addresses stand still for 3 to 10 s, again
+/// and again, with this many seconds between. No packet is lost at random.
+struct Spikes {
+    every_s: [f64; 2],
+}
+
+/// A packet takes no longer unless a spike holds it: through a full queue of 49 packets of 1480 bytes at 1 Mbit/s, and 100 ms.
+const THROUGH_FULL_QUEUE: Duration = Duration::from_millis(700);
+/// Bytes of a DATA chunk with a message of 1432 bytes.
+const FULL_CHUNK: u64 = 1448;
+
+/// Why a chunk was sent again over two paths of which one stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standstill {
+    /// A spike held the transmission before: it took longer than a full queue explains.
+    Held,
+    /// The transmission before was in a queue.
+    Queued,
+    /// It had arrived, and its SACK was under way.
+    SackUnderWay,
+    /// A SACK of it had come.
+    Known,
+    /// It was lost: not in vain.
+    Lost,
+}
+
+/// A transmission of a chunk, and when it arrived, if it did.
+type Transmission = (Time, Option<Time>);
+
+/// What one sender made of spikes in 200 s.
+struct Through {
+    chunks: usize,
+    timeouts: u64,
+    causes: BTreeMap<Standstill, u64>,
+}
+
+/// By TSN, what became of each transmission: on one path packets stay in order, so that of those that look alike the first
+/// to arrive is the first that was sent and not lost.
+fn transmissions(
+    sent: &[(Time, Tsn, usize)],
+    arrived: &[Vec<(Time, Tsn)>; 2],
+) -> BTreeMap<u32, Vec<Transmission>> {
+    let mut queues: [BTreeMap<u32, Vec<Time>>; 2] = Default::default();
+    for (queue, arrivals) in queues.iter_mut().zip(arrived) {
+        arrivals.iter().rev().for_each(|(at, tsn)| queue.entry(tsn.0).or_default().push(*at));
+    }
+    let mut all: BTreeMap<u32, Vec<Transmission>> = BTreeMap::new();
+    for (at, tsn, path) in sent {
+        let came = queues[*path].get_mut(&tsn.0).and_then(Vec::pop);
+        all.entry(tsn.0).or_default().push((*at, came));
+    }
+    all
+}
+
+fn play_spikes(spikes: &Spikes, profile: &str, seed: u64) -> Through {
+    let profile = Arc::new(Profile::named(profile).expect("built in"));
+    let config = AssociationConfig {
+        profile,
+        no_delay: true,
+        trace: true,
+        receive_buffer: 65_536,
+        ..AssociationConfig::default()
+    };
+    let endpoint = |addresses: [IpAddr; 2], accept| EndpointConfig {
+        local_port: PORT,
+        local_addresses: addresses.to_vec(),
+        accept,
+        association: config.clone(),
+        ..EndpointConfig::default()
+    };
+    let a = ["10.0.0.1", "10.1.0.1"].map(ip);
+    let b = ["10.0.0.2", "10.1.0.2"].map(ip);
+    let mut sim = Simulation::new(seed);
+    let until = Time::ZERO + Duration::from_secs(200);
+    let plan = Plan::Bulk(Bulk { until: Some(until), ..Bulk::of_size(1432) });
+    let sender = Sender::new(plan).connect(b.to_vec(), PORT, config.clone()).from_connection();
+    let from = sim.add_host("sender", endpoint(a, false), Box::new(sender));
+    let to = sim.add_host("receiver", endpoint(b, true), Box::new(Sink::new()));
+    let steady = LinkConfig { queue_packets: Some(49), ..LinkConfig::new(1000.0, 100.0) };
+    let still = SpikesConfig {
+        interval_s: Some(spikes.every_s),
+        length_s: Some([3.0, 10.0]),
+        ..SpikesConfig::default()
+    };
+    let perfect = LinkConfig::default();
+    let mut taps = Vec::new();
+    for path in 0..2 {
+        let near = sim.add_node("near", Box::new(Tap::default()));
+        let far = sim.add_node("far", Box::new(Tap::default()));
+        let spikes = Some(still.clone()).filter(|_| path == 0);
+        let there = LinkConfig { spikes, ..steady.clone() };
+        let (to_b, to_a) = (Route::to(b[path]), Route::to(a[path]));
+        for (start, end, route, link) in [
+            (from, far, to_b.clone().default_source(a[path]), &there),
+            (far, to, to_b, &perfect),
+            (to, near, to_a.clone().default_source(b[path]), &steady),
+            (near, from, to_a, &perfect),
+        ] {
+            sim.add_link(start, end, route, link.clone()).expect("a valid link");
+        }
+        taps.push((near, far));
+    }
+    sim.run(until);
+
+    let came: Vec<Report> =
+        taps.iter().flat_map(|(near, _)| reports(sim.app::<Tap>(*near))).collect();
+    let data = |at, chunk: &Chunk<'_>| match chunk {
+        Chunk::Data(data) => Some((at, data.tsn)),
+        _ => None,
+    };
+    let arrived = [0, 1].map(|path| chunks(sim.app::<Tap>(taps[path].1), data));
+    let first_path = sim.app::<Sender>(from).trace().iter().find_map(|t| match t.event {
+        TraceEvent::Sent { path, .. } => Some(path),
+        _ => None,
+    });
+    let sent: Vec<(Time, Tsn, usize)> = sim
+        .app::<Sender>(from)
+        .trace()
+        .iter()
+        .filter_map(|t| match t.event {
+            TraceEvent::Sent { tsn, path, .. } => {
+                Some((t.at, tsn, usize::from(Some(path) != first_path)))
+            }
+            _ => None,
+        })
+        .collect();
+    let all = transmissions(&sent, &arrived);
+    let mut causes = BTreeMap::new();
+    for (tsn, times) in &all {
+        for (n, (again, _)) in times.iter().enumerate().skip(1) {
+            let before = &times[..n];
+            let first = before.iter().filter_map(|(_, came)| *came).min();
+            let told = |r: &Report| r.at <= *again && r.covers(Tsn(*tsn));
+            let held = |t: &Transmission| t.1.is_some_and(|at| at.since(t.0) > THROUGH_FULL_QUEUE);
+            let cause = match first {
+                // What is under way at the end may be held, and what never arrives was lost.
+                None if before.iter().any(|t| until.since(t.0) < Duration::from_secs(20)) => {
+                    continue;
+                }
+                None => Standstill::Lost,
+                Some(at) if at > *again && before.iter().any(held) => Standstill::Held,
+                Some(at) if at > *again => Standstill::Queued,
+                Some(_) if came.iter().any(told) => Standstill::Known,
+                Some(_) => Standstill::SackUnderWay,
+            };
+            *causes.entry(cause).or_default() += 1;
+        }
+    }
+    let timeouts = sim.endpoint(from).totals().timeouts;
+    Through { chunks: all.len(), timeouts, causes }
+}
+
+/// Over two paths of which one stands still for seconds, a chunk is repeated in vain because the spike held it: to the sender
+/// that is what a dead path looks like, and no SACK was lost that could have told. The others wait in the queue behind what
+/// a spike let go at once, and chunks of the second path overtake them.
+#[test]
+fn what_is_repeated_in_vain_is_what_a_spike_held() {
+    for every_s in [[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]] {
+        let mut with_rfc9260 = 0;
+        for profile in ["rfc9260", "tresse"] {
+            let Through { chunks, timeouts, causes } = play_spikes(&Spikes { every_s }, profile, 1);
+            let of = |cause| causes.get(&cause).copied().unwrap_or(0);
+            let needless = causes.values().sum::<u64>() - of(Standstill::Lost);
+            println!(
+                "spikes every {every_s:?} s, {profile}: {needless} of {chunks} in vain, {} bytes, {timeouts} timeouts: {causes:?}",
+                needless * FULL_CHUNK,
+            );
+            assert_eq!(of(Standstill::Known), 0, "nothing is repeated that is acknowledged");
+            let held = of(Standstill::Held);
+            assert!(held * 4 >= needless * 3, "{every_s:?}, {profile}: {causes:?}");
+            if profile == "rfc9260" {
+                with_rfc9260 = needless;
+            } else {
+                assert!(needless <= 2 * with_rfc9260, "{every_s:?}: {causes:?}");
+            }
         }
     }
 }
