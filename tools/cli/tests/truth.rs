@@ -1,0 +1,214 @@
+//! What captures say of a real pair, `tresse perf` through an emulation, against the list of packets that the emulator
+//! was told to drop: every loss and every needless retransmission, with the numbers that captures give to packets and
+//! without. The same against the simulator is in `lab/trace/tests/truth.rs`.
+#![cfg(target_os = "linux")]
+
+mod lack;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use pcap_file::Endianness;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use tresse_core::wire::{Chunk, Packet};
+use tresse_emulator::{Emulation, Report, Settings, Side};
+use tresse_trace::measure::{Measured, both_ends};
+use tresse_trace::{Options, Side as Direction};
+
+/// Ethernet, IPv4 and UDP.
+const HEADERS: usize = 14 + 20 + 8;
+/// No run sends more packets.
+const MOST: u64 = 20_000;
+
+/// Every so manyeth packet on average, by SplitMix64.
+fn one_in(n: u64, seed: u64) -> BTreeSet<u64> {
+    let drawn = |i: &u64| {
+        let z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n == 0
+    };
+    (1..=MOST).filter(drawn).collect()
+}
+
+fn perf(emulation: &Emulation, side: Side, arguments: &str) -> Child {
+    let mut tresse = emulation.command_in(side, env!("CARGO_BIN_EXE_tresse"));
+    tresse.arg("perf").args(arguments.split_whitespace());
+    tresse.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tresse.spawn().expect("setpriv and nsenter of util-linux")
+}
+
+/// Plays one test of `tresse perf`, from left to right; `None` where namespaces are not to be had.
+fn play(drop: &BTreeSet<u64>, options: &str, profile: &str, folder: &Path) -> Option<Report> {
+    let list = |drop: &BTreeSet<u64>| drop.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let links = format!(
+        "forward = {{ bandwidth_kbps = 20000, delay_ms = 15, drop_data = [{}] }}\n\
+         backward = {{ bandwidth_kbps = 20000, delay_ms = 15, drop_acks = [{}] }}",
+        list(drop),
+        list(&one_in(8, 2))
+    );
+    let settings = Settings { capture: Some(folder.to_owned()), ..Settings::default() };
+    let emulation = match Emulation::start(&links.parse().expect("links"), &settings) {
+        Ok(emulation) => emulation,
+        Err(error) if lack::skipped(&error.to_string()) => return None,
+        Err(error) => panic!("{error}"),
+    };
+    let mut server = perf(&emulation, Side::Right, &format!("server --once --profile {profile}"));
+    let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("waiting on") {
+        assert!(said.read_line(&mut line).expect("text") > 0, "{line}");
+    }
+    let address = emulation.address(Side::Right, 0);
+    let client = perf(
+        &emulation,
+        Side::Left,
+        &format!("client {address} --profile {profile} --timeout 30s {options}"),
+    );
+    let output = client.wait_with_output().expect("it ends");
+    if !output.status.success() {
+        let _ = server.kill();
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(server.wait().expect("it ends").success());
+    // What is under way arrives.
+    std::thread::sleep(Duration::from_millis(200));
+    let report = emulation.stop();
+    assert!(report.captures_complete && report.links.iter().all(|link| link.overrun == 0));
+    Some(report)
+}
+
+/// What became of all transmissions of the left side: TSN, and for the how manyeth time it was sent again.
+#[derive(Debug, Default, PartialEq)]
+struct Fates {
+    lost: BTreeSet<(u32, u32)>,
+    needless: BTreeSet<(u32, u32)>,
+    sent: u64,
+}
+
+/// The truth: what the left side sent, in its order, and which of these packets the emulator was told to drop. How many
+/// packets with data there were, and how many of them were dropped, comes first.
+fn truth(capture: &[u8], drop: &BTreeSet<u64>) -> ((u64, u64), Fates) {
+    let mut reader = PcapNgReader::new(capture).expect("a capture");
+    let (mut number, mut dropped) = (0, 0);
+    let mut fates = Fates::default();
+    // Of each TSN: how often it was sent, and whether a transmission arrived.
+    let mut known: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(frame) = block.expect("a block") else { continue };
+        let from_left = frame.data.get(26..30) == Some(&[10, 77, 0, 1]);
+        let Some(packet) = frame.data.get(HEADERS..).filter(|_| from_left) else { continue };
+        let packet = Packet::parse(packet).expect("a packet of ours");
+        let chunks = packet.chunks().map(|raw| Chunk::parse(raw.expect("a chunk")).expect("ours"));
+        let tsns: Vec<u32> = chunks
+            .filter_map(|chunk| if let Chunk::Data(d) = chunk { Some(d.tsn.0) } else { None })
+            .collect();
+        if tsns.is_empty() {
+            continue;
+        }
+        number += 1;
+        let arrives = !drop.contains(&number);
+        dropped += u64::from(!arrives);
+        for tsn in tsns {
+            let (count, through) = known.entry(tsn).or_default();
+            fates.sent += 1;
+            if *through {
+                fates.needless.insert((tsn, *count));
+            }
+            if !arrives {
+                fates.lost.insert((tsn, *count));
+            }
+            *through |= arrives;
+            *count += 1;
+        }
+    }
+    ((number, dropped), fates)
+}
+
+/// What the analysis says.
+fn inferred(measured: &[Measured]) -> Fates {
+    let a = Direction::A.index();
+    let with_data: Vec<_> = measured.iter().filter(|m| m.summary.directions[a].data > 0).collect();
+    assert_eq!(with_data.len(), 1, "associations");
+    let (summary, of_a) = (&with_data[0].summary.directions[a], &with_data[0].directions[a]);
+    let first = summary.first_number.expect("data");
+    let tsn = |number: i64| first.wrapping_add(number as u32);
+    let needless = of_a.retransmissions.iter().filter(|again| again.spurious.is_some());
+    Fates {
+        lost: of_a.losses.iter().map(|loss| (tsn(loss.number), loss.count)).collect(),
+        needless: needless.map(|again| (tsn(again.number), again.count)).collect(),
+        sent: summary.data,
+    }
+}
+
+/// Writes a capture anew, with the emulator's numbers of packets or without, and something else long after it, so that
+/// nothing may still be under way.
+fn write(file: &Path, capture: &[u8], numbered: bool) {
+    let mut reader = PcapNgReader::new(capture).expect("a capture");
+    let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little).expect("memory");
+    let mut last = None;
+    while let Some(block) = reader.next_block() {
+        let mut block = block.expect("a block").into_owned();
+        if let Block::EnhancedPacket(packet) = &mut block {
+            if !numbered {
+                packet.options.clear();
+            }
+            last = Some(EnhancedPacketBlock {
+                timestamp: packet.timestamp + Duration::from_secs(600),
+                data: Cow::Borrowed(b"none"),
+                options: Vec::new(),
+                ..packet.clone()
+            });
+        }
+        writer.write_block(&block).expect("memory");
+    }
+    writer.write_pcapng_block(last.expect("packets")).expect("memory");
+    fs::write(file, writer.into_inner()).expect("a file");
+}
+
+#[test]
+fn every_packet_that_the_emulator_dropped_is_found_and_every_needless_retransmission() {
+    let (mut lost, mut needless) = (0, 0);
+    for (seed, options, profile) in [
+        (1, "--thin 100:20 -t 6s", "tresse"),
+        (2, "--thin 100:20 -t 6s", "rfc9260"),
+        (3, "-b 3M -l 1000 -t 4s", "tresse"),
+        (4, "-b 3M -l 200 -t 4s", "rfc9260"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let drop = one_in(20, seed);
+        let Some(report) = play(&drop, options, profile, folder.path()) else { return };
+        let captures = Side::BOTH.map(|side| {
+            fs::read(folder.path().join(format!("link0-{}.pcapng", side.name())))
+                .expect("a capture")
+        });
+        let ((packets, dropped), truth) = truth(&captures[0], &drop);
+        let stats = &report.links[0].stats;
+        assert_eq!((stats.offered_data, stats.dropped_pattern), (packets, dropped));
+        assert_eq!(stats.offered - stats.delivered, dropped, "nothing else is lost: {stats:?}");
+        for numbered in [true, false] {
+            let files = ["sender", "receiver"].map(|name| folder.path().join(name));
+            for (file, capture) in files.iter().zip(&captures) {
+                write(file, capture, numbered);
+            }
+            let (measured, _) =
+                both_ends(&[&files[0]], &[&files[1]], Options::default()).expect("captures");
+            assert_eq!(inferred(&measured), truth, "{options}, {profile}, numbered: {numbered}");
+        }
+        println!(
+            "{options}, {profile}: {} chunks, {} lost, {} in vain",
+            truth.sent,
+            truth.lost.len(),
+            truth.needless.len()
+        );
+        lost += truth.lost.len();
+        needless += truth.needless.len();
+    }
+    assert!(lost > 100 && needless > 20, "{lost} lost, {needless} in vain");
+}
