@@ -1,16 +1,19 @@
 //! Worlds that are harmed today, and by what: played and told, but no failure (`docs/harm.md`).
 
 /// Of worlds 0 to 2499, each with what makes the difference.
-const KNOWN: [(u64, &str); 15] = [
+const KNOWN: [(u64, &str); 18] = [
     (2, "RACK"),
     (292, "a queue that the peer's delay of a SACK may explain"),
+    (422, "not found"),
+    (424, "not found"),
     (538, "the response to spurious timeouts"),
+    (656, "timers"),
+    (758, "timers"),
     (1004, "SACKs that are asked for"),
     (1071, "not found"),
     (1076, "the response to spurious timeouts"),
     (1282, "the window after a retransmission is lost"),
     (1503, "SACKs that are asked for"),
-    (1731, "the window after a retransmission is lost"),
     (1738, "not found"),
     (2216, "in part the window after a retransmission is lost"),
     (2365, "timers"),
