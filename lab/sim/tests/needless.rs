@@ -346,9 +346,9 @@ fn play_spikes(spikes: &Spikes, profile: &str, seed: u64) -> Through {
         let there = LinkConfig { spikes, ..steady.clone() };
         let (to_b, to_a) = (Route::to(b[path]), Route::to(a[path]));
         for (start, end, route, link) in [
-            (from, far, to_b.clone().default_source(a[path]), &there),
+            (from, far, to_b.default_source(a[path]), &there),
             (far, to, to_b, &perfect),
-            (to, near, to_a.clone().default_source(b[path]), &steady),
+            (to, near, to_a.default_source(b[path]), &steady),
             (near, from, to_a, &perfect),
         ] {
             sim.add_link(start, end, route, link.clone()).expect("a valid link");
