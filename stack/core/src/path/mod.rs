@@ -157,7 +157,8 @@ impl Path {
         // The first window, before anything was measured, leaves as cwnd allows.
         if let Some(srtt) = self.rtt.srtt().filter(|_| self.bursts.is_paced()) {
             let gain = if self.window.is_starting() { 2.0 * gain } else { gain };
-            let rate = gain * self.window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
+            let by_window = || gain * self.window.limited() as f64 / srtt.as_secs_f64().max(1e-6);
+            let rate = self.window.pacing_rate().unwrap_or_else(by_window);
             self.bursts.on_sent(now, bytes, rate);
         }
     }

@@ -10,14 +10,20 @@
 //!          first chunk sent after its beginning is acknowledged
 //! min_rtt  smallest RTT of the last 10 to 20 s
 //! headroom = bdp / 8, at least 2 and at most `queue_limit_packets` packets; bdp = rate min_rtt
-//! limit    = 2 bdp + headroom                  while rate grows by a quarter within 3 rounds
-//!          = bdp + bdp / 2^s + headroom        afterwards, in rounds that probe for more
-//!          = bdp + headroom                    in the others
-//!          = bdp - headroom, for one round     every 10 s, so that min_rtt is seen again
+//!                       packets leave at     in flight, at most
+//! until the path is full as pacing.rs says   2 bdp + headroom    while rate grows by a quarter within 3 rounds
+//! then                   0.99 rate           2 bdp + headroom
+//! a probe                (1 + 1 / 2^s) rate  2 bdp + headroom
+//! draining               0.75 rate           bdp - headroom      for one round every 10 s: min_rtt is seen again
 //! ```
+//! It is the rate that keeps the queue short. What is in flight says little: SACKs come back over the other
+//! paths as well, and those of a fast one overtake those of a slow one, in clumps, so that min_rtt is shorter
+//! than the average chunk takes. A limit of bdp would then allow less than the rate, which would be measured
+//! again, and fall from round to round.
+//!
 //! A round saw no queue if its smallest RTT was below min_rtt + headroom / (2 rate). In a round in
 //! which there was too little to send only a larger rate counts. A round in which most took longer
-//! than twice `limit / rate`, at less than a quarter of `rate`, shows that the path has become
+//! than four times bdp / rate, at less than a quarter of `rate`, shows that the path has become
 //! narrower: what was seen before it is forgotten. After one with enough to send and
 //! without a queue the next two probe: the congestion window, if it was used, grows by 1 / 2^s,
 //! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
@@ -33,6 +39,10 @@ use std::time::Duration;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
+/// Of the rate, what is sent: a little less than was measured, since the largest of several is rather too large.
+const CRUISING: f64 = 0.99;
+/// Of the rate, what is sent while the queue drains.
+const DRAINING: f64 = 0.75;
 /// Rounds that the rate is remembered for.
 const ROUNDS: usize = 10;
 /// Half the time that the smallest RTT is remembered for.
@@ -275,16 +285,22 @@ impl QueueLimit {
             return usize::MAX;
         }
         let headroom = self.headroom();
-        let limit = if self.is_starting() {
-            2 * bdp + headroom
-        } else if self.drain.is_some() {
-            bdp.saturating_sub(headroom)
-        } else if self.probe.is_some() {
-            bdp + self.probe_bytes() + headroom
-        } else {
-            bdp + headroom
-        };
+        let drains = self.drain.is_some() && !self.is_starting();
+        let limit = if drains { bdp.saturating_sub(headroom) } else { 2 * bdp + headroom };
         limit.max(2 * self.mss)
+    }
+
+    /// Bytes per second at which packets leave; `None` until the path was seen full.
+    pub(crate) fn pacing_rate(&self) -> Option<f64> {
+        if self.is_starting() || self.bdp() == 0 {
+            return None;
+        }
+        let gain = match (self.drain, self.probe) {
+            (Some(_), _) => DRAINING,
+            (None, Some(_)) => 1.0 + 1.0 / f64::from(1u32 << self.shift),
+            (None, None) => CRUISING,
+        };
+        Some(gain * self.rate())
     }
 }
 

@@ -72,6 +72,11 @@ impl Window {
         self.cwnd().min(limit)
     }
 
+    /// Bytes per second at which packets leave, if a rate was measured ([`queue_limit`](crate::path::queue_limit)).
+    pub(super) fn pacing_rate(&self) -> Option<f64> {
+        self.limit.as_ref().and_then(QueueLimit::pacing_rate)
+    }
+
     /// In slow start, on a path that was not seen full.
     pub(super) fn is_starting(&self) -> bool {
         let starting = self.limit.as_ref().is_none_or(QueueLimit::is_starting);
