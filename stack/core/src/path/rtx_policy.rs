@@ -32,6 +32,7 @@ pub(crate) fn choose(
         RetransmissionPolicy::LargestSsthresh => best(|p| p.ssthresh as f64),
         RetransmissionPolicy::LowestLoss => best(|p| -p.loss),
         RetransmissionPolicy::MinRtt => best(fastest),
+        RetransmissionPolicy::Earliest => best(|p| -p.delivers_after()),
     };
     found.map(|p| p.id)
 }
@@ -68,6 +69,13 @@ mod tests {
         assert_eq!(at(LargestSsthresh, 1), 0);
         assert_eq!(at(LowestLoss, 0), 2);
         assert_eq!(at(MinRtt, 0), 1);
+        assert_eq!(at(Earliest, 0), 1);
+        // Behind half a window, the fastest takes as long as half a round trip more.
+        let behind = |flight| {
+            let busy = [paths[0], PathView { flight, ..paths[1] }, paths[2]];
+            choose(Earliest, PathId(0), &busy).unwrap().0
+        };
+        assert_eq!([behind(20), behind(30), behind(45)], [1, 1, 2]);
         assert_eq!(choose(Same, PathId(0), &[]), None);
         let alone = [path(0, 1, 1, 0.0, 1)];
         assert_eq!(choose(Alternate, PathId(0), &alone), Some(PathId(0)));

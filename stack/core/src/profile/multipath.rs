@@ -44,6 +44,9 @@ pub enum RetransmissionPolicy {
     LowestLoss,
     /// The one with the smallest smoothed RTT.
     MinRtt,
+    /// The one that delivers it first: by its smoothed RTT, and the time until its congestion window has
+    /// room for it, behind what is lost before it.
+    Earliest,
 }
 
 /// Whether a path may use only its share of the buffers (Dreibholz et al. 2010).

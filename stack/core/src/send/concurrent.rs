@@ -156,6 +156,19 @@ impl Ways for Concurrent {
         rtx_policy::choose(policy, last, &paths).unwrap_or_else(|| cx.paths.data_path())
     }
 
+    /// Who wants it early takes what leaves now.
+    fn rides_along(
+        &self,
+        cx: &Context<'_>,
+        views: &[PathView],
+        chunk: &Outstanding,
+        path: PathId,
+    ) -> bool {
+        let early = cx.profile().multipath.retransmission == RetransmissionPolicy::Earliest;
+        (early && chunk.cause != Some(LossCause::Rescheduled))
+            || self.retransmission_path(cx, views, chunk) == path
+    }
+
     fn eligibility(&self, profile: &Profile) -> Eligibility {
         if profile.fast_retransmit.repeat {
             return Eligibility::Repeat;

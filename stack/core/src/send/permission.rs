@@ -25,15 +25,20 @@ impl Sender {
     ) -> Option<(u64, PathId)> {
         let board = &self.board;
         let first = board.first_lost()?;
-        let views = cx.ways.views(self, cx);
-        std::iter::successors(Some(first), |seq| board.next_lost(*seq))
-            .take(cx.ways.scanned())
-            .filter_map(|seq| {
-                let chunk = board.get(seq)?;
-                let path = || cx.ways.retransmission_path(cx, &views, chunk);
-                Some((seq, answer.unwrap_or_else(path)))
-            })
-            .find(|(_, path)| now_or_never || self.cwnd_allows(cx, *path))
+        let mut views = cx.ways.views(self, cx);
+        let lost = std::iter::successors(Some(first), |seq| board.next_lost(*seq));
+        for seq in lost.take(cx.ways.scanned()) {
+            let chunk = board.get(seq)?;
+            let path = answer.unwrap_or_else(|| cx.ways.retransmission_path(cx, &views, chunk));
+            if now_or_never || self.cwnd_allows(cx, path) {
+                return Some((seq, path));
+            }
+            // It waits for that path, before those behind it.
+            for view in views.iter_mut().filter(|view| view.id == path) {
+                view.flight += chunk.size();
+            }
+        }
+        None
     }
 
     //= RFC 9260 6.9-7

@@ -69,6 +69,16 @@ pub(super) trait Ways {
         views: &[PathView],
         chunk: &Outstanding,
     ) -> PathId;
+    /// Whether a lost chunk may leave in a packet with another one, which takes `path`.
+    fn rides_along(
+        &self,
+        cx: &Context<'_>,
+        views: &[PathView],
+        chunk: &Outstanding,
+        path: PathId,
+    ) -> bool {
+        self.retransmission_path(cx, views, chunk) == path
+    }
     /// Whether chunks that leave again can be struck again.
     fn eligibility(&self, profile: &Profile) -> Eligibility;
     /// Whether the measurement of the chunk `timed` is worth nothing, now that `again` left once more.

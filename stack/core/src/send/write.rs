@@ -199,7 +199,7 @@ impl Sender {
             if !fits || (closed && !first) {
                 break;
             }
-            if !first && cx.ways.retransmission_path(cx, &views, chunk) != packet.path {
+            if !first && !cx.ways.rides_along(cx, &views, chunk, packet.path) {
                 if !cx.ways.are_several() {
                     break;
                 }

@@ -47,6 +47,13 @@ impl PathView {
     fn rtt(&self) -> f64 {
         self.srtt.as_secs_f64().max(1e-6)
     }
+
+    /// Seconds until the acknowledgement of what is sent as soon as the window has room: a window leaves
+    /// each round trip.
+    pub(crate) fn delivers_after(&self) -> f64 {
+        let waits = self.flight.saturating_sub(self.cwnd) as f64 / self.cwnd.max(1) as f64;
+        self.rtt() * (1.0 + waits)
+    }
 }
 
 /// What a scheduler may look at.
