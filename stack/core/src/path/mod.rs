@@ -148,6 +148,16 @@ impl Path {
         self.bursts.is_paced() && self.window.control().pacing_rate().is_some()
     }
 
+    /// Bytes per second that it carries, as far as is known: as they are paced, or a window each round trip.
+    pub(crate) fn rate(&self) -> f64 {
+        let paced = self.window.control().pacing_rate().or_else(|| self.window.pacing_rate());
+        let by_window = || {
+            let srtt = self.rtt.srtt().map_or(1.0, |srtt| srtt.as_secs_f64().max(1e-6));
+            self.window.limited() as f64 / srtt
+        };
+        paced.unwrap_or_else(by_window)
+    }
+
     /// A packet with this many bytes of DATA left.
     pub(crate) fn pace(&mut self, now: Time, bytes: usize, gain: f64) {
         if let Some(rate) = self.window.control().pacing_rate() {

@@ -52,6 +52,7 @@ mod tests {
             cwnd,
             ssthresh,
             flight: 0,
+            rate: 0.0,
             loss,
         }
     }

@@ -247,6 +247,7 @@ fn path_views(sender: &Sender, cx: &Context<'_>) -> PathViews {
             cwnd: p.window.limited(),
             ssthresh: p.window.ssthresh(),
             flight: sender.board.flight(id),
+            rate: p.rate(),
             loss: p.loss_rate(),
         }
     };

@@ -3,6 +3,7 @@
 //! A scheduler sees the paths and the buffers, and decides; it never sends. One file each.
 
 mod blest;
+mod blest_all;
 mod ecf;
 mod min_rtt;
 mod primary;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use super::PathId;
 use crate::profile;
 use blest::Blest;
+use blest_all::BlestAll;
 use ecf::Ecf;
 use min_rtt::MinRtt;
 use primary::Primary;
@@ -39,6 +41,8 @@ pub(crate) struct PathView {
     pub(crate) ssthresh: usize,
     /// Bytes in flight.
     pub(crate) flight: usize,
+    /// Bytes per second that it carries, as far as is known: as they are paced, or a window each round trip.
+    pub(crate) rate: f64,
     /// The part of the chunks sent here that was declared lost, 0 to 1.
     pub(crate) loss: f64,
 }
@@ -97,6 +101,7 @@ pub(crate) enum Scheduler {
     MinRtt(MinRtt),
     Ecf(Ecf),
     Blest(Blest),
+    BlestAll(BlestAll),
     Redundant(Redundant),
 }
 
@@ -108,6 +113,7 @@ impl Scheduler {
             profile::Scheduler::MinRtt => Scheduler::MinRtt(MinRtt),
             profile::Scheduler::Ecf => Scheduler::Ecf(Ecf::default()),
             profile::Scheduler::Blest => Scheduler::Blest(Blest::default()),
+            profile::Scheduler::BlestAll => Scheduler::BlestAll(BlestAll::default()),
             profile::Scheduler::Redundant => Scheduler::Redundant(Redundant),
         }
     }
@@ -119,6 +125,7 @@ impl Scheduler {
             Scheduler::MinRtt(s) => s,
             Scheduler::Ecf(s) => s,
             Scheduler::Blest(s) => s,
+            Scheduler::BlestAll(s) => s,
             Scheduler::Redundant(s) => s,
         }
     }

@@ -14,6 +14,7 @@ fn path(id: u8, rtt_ms: u64, open: bool) -> PathView {
         ssthresh: usize::MAX,
         loss: 0.0,
         flight: if open { 0 } else { 10 * MSS },
+        rate: 10.0 * MSS as f64 / (rtt_ms as f64 / 1e3),
     }
 }
 
@@ -70,6 +71,23 @@ fn blest_leaves_out_a_path_that_would_fill_the_window() {
     assert_eq!(choose(profile::Scheduler::Blest, &narrow), None);
     let wide = View { window: 200 * MSS, ..view(&paths) };
     assert_eq!(choose(profile::Scheduler::Blest, &wide), Some(1));
+}
+
+#[test]
+fn blest_all_counts_what_every_other_path_would_send() {
+    // The narrow path is the fastest, and what is in flight there takes 100 ms.
+    let narrow = PathView { rate: 1e5, flight: 9 * MSS, ..path(0, 10, true) };
+    let wide = PathView { rate: 5e6, ..path(1, 50, true) };
+    let paths = [narrow, wide];
+    let at = |window| choose(profile::Scheduler::BlestAll, &View { window, ..view(&paths) });
+    // The wide one sends 500 kB meanwhile.
+    assert_eq!(at(600 * MSS), Some(0));
+    assert_eq!(at(500 * MSS), Some(1));
+    // It is never left out, whatever blocks it.
+    assert_eq!(at(1), Some(1));
+    let full = [narrow, PathView { open: false, ..wide }];
+    let view = View { window: 500 * MSS, ..view(&full) };
+    assert_eq!(choose(profile::Scheduler::BlestAll, &view), None);
 }
 
 #[test]
