@@ -47,6 +47,7 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "schedule-min-rtt",
     "schedule-ecf",
     "schedule-blest",
+    "schedule-blest-all",
     "schedule-redundant",
     "fast-retransmit-again",
     "buffer-splitting",
