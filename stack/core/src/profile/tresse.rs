@@ -24,7 +24,7 @@ pub(super) fn profile() -> Profile {
     profile.multipath.scheduler = Scheduler::Blest;
     profile.multipath.queue_limit_packets = 10;
     profile.multipath.pacing = 1.05;
-    profile.multipath.retransmission = RetransmissionPolicy::MinRtt;
+    profile.multipath.retransmission = RetransmissionPolicy::Earliest;
     profile.multipath.fast_retransmit_again = true;
     profile.multipath.silent_path = true;
     profile
