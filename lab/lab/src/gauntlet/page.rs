@@ -129,6 +129,9 @@ fn laws(out: &mut String, tally: &Tally) {
         let worst = row.worst().map_or_else(String::new, |(world, verdict)| {
             format!("{:.3} (world {world})", verdict.value)
         });
+        let limit = row.law.demand(1).worst;
+        let has_limit = limit > 0.0 && limit.is_finite();
+        let beyond = if has_limit { row.beyond().to_string() } else { String::new() };
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} of {} ({:.1} %) | {worst} | {} | {} |",
@@ -139,7 +142,7 @@ fn laws(out: &mut String, tally: &Tally) {
             row.holding(),
             row.verdicts.len(),
             100.0 * row.share(),
-            row.beyond(),
+            beyond,
             if row.is_kept() { "kept" } else { "**broken**" }
         );
     }
@@ -248,7 +251,7 @@ fn cumulative(name: &str, title: &str, rows: &[&Row]) -> Option<Drawing> {
 
 fn worst(out: &mut String, request: &Request, profile: &str, tally: &Tally) {
     let broken = tally.worst(WORST);
-    let _ = writeln!(out, "## The worst {}\n", broken.len());
+    let _ = writeln!(out, "## The worst {}\n\nOf each law in turn.\n", broken.len());
     for broken in broken {
         let _ = writeln!(
             out,

@@ -36,7 +36,7 @@ impl Row {
         self.holding() as f64 / self.verdicts.len() as f64
     }
 
-    /// Worlds that are beyond what any may be.
+    /// Worlds that are beyond what any may be; 0 where there is no such limit.
     pub fn beyond(&self) -> usize {
         self.verdicts.iter().filter(|(_, verdict)| verdict.is_beyond_worst()).count()
     }
@@ -89,16 +89,24 @@ impl Tally {
         Tally { rows, plain }
     }
 
-    /// The laws that are broken by most, worst first.
+    /// The worst worlds of each law in turn, `count` in all: ratios of different laws are no match for each other.
     pub fn worst(&self, count: usize) -> Vec<Broken> {
-        let all = self.rows.iter().flat_map(|row| &row.verdicts);
-        let mut broken: Vec<Broken> = all
-            .filter(|(_, verdict)| !verdict.holds())
+        let of_law = |row: &Row| {
+            let mut broken: Vec<(u64, Verdict)> =
+                row.verdicts.iter().filter(|(_, verdict)| !verdict.holds()).copied().collect();
+            broken.sort_by(|a, b| a.1.margin.total_cmp(&b.1.margin));
+            broken
+        };
+        let rows: Vec<Vec<(u64, Verdict)>> = self.rows.iter().map(of_law).collect();
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let in_turn =
+            (0..longest).flat_map(|place| rows.iter().filter_map(move |row| row.get(place)));
+        let mut worst: Vec<Broken> = in_turn
+            .take(count)
             .map(|(world, verdict)| Broken { world: *world, verdict: *verdict })
             .collect();
-        broken.sort_by(|a, b| a.verdict.margin.total_cmp(&b.verdict.margin));
-        broken.truncate(count);
-        broken
+        worst.sort_by_key(|broken| broken.verdict.law);
+        worst
     }
 }
 
@@ -142,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_worlds_come_first() {
-        let measures = [measured(9.0), measured(20.0), measured(5.0)];
-        let worst = Tally::of(&measures).worst(20);
-        let harms: Vec<f64> = worst
-            .iter()
-            .filter(|broken| broken.verdict.law == Law::NoHarmToUs)
-            .map(|broken| broken.verdict.value)
-            .collect();
-        assert_eq!(harms, [0.5, 0.9]);
-        assert!(worst.is_sorted_by(|a, b| a.verdict.margin <= b.verdict.margin));
+    fn each_law_has_its_share_of_the_worst_worlds() {
+        let measures = [measured(2.5), measured(1e4), measured(0.625), measured(1.25)];
+        let worst = |count| {
+            let worst = Tally::of(&measures).worst(count);
+            let harms = worst.iter().filter(|broken| broken.verdict.law == Law::NoHarmToUs);
+            (worst.len(), harms.map(|broken| broken.verdict.value).collect::<Vec<f64>>())
+        };
+        // Full use is broken as often.
+        assert_eq!(worst(20), (6, vec![0.0625, 0.125, 0.25]));
+        assert_eq!(worst(2), (2, vec![0.0625]));
     }
 }
