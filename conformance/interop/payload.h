@@ -3,7 +3,7 @@
 /*
  * The user data that the two ends of an interoperability test exchange. Every byte of a message
  * follows from its index, so a receiver verifies all of it without keeping anything.
- * lab/interop/src/payload.rs says the same in Rust.
+ * lab/peers/src/payload.rs says the same in Rust.
  */
 
 #ifndef TRESSE_PAYLOAD_H

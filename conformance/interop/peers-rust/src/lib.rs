@@ -7,7 +7,7 @@
 
 mod options;
 /// What the driver verifies with.
-#[path = "../../../../lab/interop/src/payload.rs"]
+#[path = "../../../../lab/peers/src/payload.rs"]
 mod payload;
 
 use std::io;
