@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tresse_core::{CloseReason, Time};
-use tresse_sim::{HostId, LinkId, Simulation};
+use tresse_sim::{HostId, LinkId, Passage, Simulation};
 
 use crate::ledger::{End, Kind, Ledger};
 use crate::limits;
@@ -42,6 +42,8 @@ struct Moment {
     addresses: [Vec<IpAddr>; 2],
     /// And how likely it is that a packet or its answer is lost.
     pairs: BTreeMap<Pair, f64>,
+    /// Between which packets pass at all, however many are lost.
+    passing: BTreeSet<Pair>,
 }
 
 /// All moments at which something changed.
@@ -64,15 +66,17 @@ impl Health {
                 None => plan.addresses.clone(),
             }
         });
-        let mut pairs = BTreeMap::new();
+        let (mut pairs, mut passing) = (BTreeMap::new(), BTreeSet::new());
         for a in &addresses[0] {
             for b in addresses[1].iter().filter(|b| b.is_ipv4() == a.is_ipv4()) {
-                if let Some(loss) = loss(sim, hosts, scenario, (*a, *b)) {
+                let Some((there, back)) = passages(sim, hosts, (*a, *b)) else { continue };
+                passing.insert((*a, *b));
+                if let Some(loss) = loss(sim, scenario, *a, [&there, &back]) {
                     pairs.insert((*a, *b), loss);
                 }
             }
         }
-        self.moments.push(Moment { at: sim.now(), addresses, pairs });
+        self.moments.push(Moment { at: sim.now(), addresses, pairs, passing });
     }
 
     /// Moments that matter between two times, each with the time that it lasts there.
@@ -105,14 +109,17 @@ impl Health {
         pairs.iter().filter(lucky).map(dead).min()
     }
 
-    /// Whether some pair with one of these addresses of `host` worked at a moment and did not later.
+    /// Whether some pair with one of these addresses of `host` worked at a moment and did not later; or let packets pass
+    /// and does not: an INIT may have got through where too much is lost for a pair to work.
     fn some_pair_fails(&self, host: usize, addresses: &[IpAddr], from: Time, to: Time) -> bool {
-        let mut worked = BTreeSet::new();
+        let (mut passed, mut worked) = (BTreeSet::new(), BTreeSet::new());
         let with = |pair: &&Pair| addresses.contains(if host == 0 { &pair.0 } else { &pair.1 });
         self.between(from, to).any(|(moment, _)| {
+            let stops = passed.iter().any(|pair| !moment.passing.contains(pair));
             let fails = worked.iter().any(|pair| !moment.pairs.contains_key(pair));
+            passed.extend(moment.passing.iter().filter(with));
             worked.extend(moment.pairs.keys().filter(with));
-            fails
+            stops || fails
         })
     }
 
@@ -193,8 +200,20 @@ impl Health {
     }
 }
 
-/// How likely it is that a packet or its answer is lost between this pair, if it works.
-fn loss(sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario, (a, b): Pair) -> Option<f64> {
+/// The ways of a packet between this pair and of its answer, if both arrive.
+fn passages(sim: &Simulation, hosts: [HostId; 2], (a, b): Pair) -> Option<(Passage, Passage)> {
+    let there = sim.passage(hosts[0], a, b)?;
+    let back = sim.passage(hosts[1], b, there.source)?;
+    (there.host == hosts[1] && back.host == hosts[0]).then_some((there, back))
+}
+
+/// How likely it is that a packet or its answer is lost on these ways, if the pair of `a` works.
+fn loss(
+    sim: &Simulation,
+    scenario: &Scenario,
+    a: IpAddr,
+    [there, back]: [&Passage; 2],
+) -> Option<f64> {
     let good = |host: usize, links: &[LinkId]| {
         let mtu = scenario.hosts[host].config.mtu;
         links.iter().all(|link| {
@@ -209,10 +228,7 @@ fn loss(sim: &Simulation, hosts: [HostId; 2], scenario: &Scenario, (a, b): Pair)
             sound && !held && (!small || told)
         })
     };
-    let there = sim.passage(hosts[0], a, b)?;
-    let back = sim.passage(hosts[1], b, there.source)?;
-    let arrive = there.host == hosts[1] && back.host == hosts[0];
-    let works = arrive && good(0, &there.links) && good(1, &back.links);
+    let works = good(0, &there.links) && good(1, &back.links);
     let loss = |link: &LinkId| {
         let config = sim.link_config(*link);
         config.loss + config.corrupt
