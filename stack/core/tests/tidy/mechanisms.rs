@@ -10,10 +10,11 @@ const FOLDERS: [&str; 3] =
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 23] = [
     "asked_sack",
     "budget",
     "combined",
+    "correction",
     "coupled",
     "cover_ack",
     "cycle",

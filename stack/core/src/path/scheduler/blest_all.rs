@@ -13,54 +13,31 @@
 //! ```
 //! `lambda` is corrected as in BLEST, once in about a window of all paths.
 
+use super::correction::Correction;
 use super::{PathScheduler, PathView, View};
 use crate::path::PathId;
 
-const STEP: f64 = 0.05;
-/// Bounds of the correction: a bad phase is forgotten, a good one makes nobody careless.
-const LAMBDA: (f64, f64) = (1.0, 4.0);
+/// Packets between two corrections at most: windows may be unlimited.
+const MOST: usize = 10_000;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BlestAll {
-    lambda: f64,
-    /// `blocked` of the view when lambda was last corrected.
-    blocked: u64,
-    /// Packets until it is corrected again.
-    countdown: usize,
+    correction: Correction,
 }
 
-impl Default for BlestAll {
-    fn default() -> Self {
-        BlestAll { lambda: 1.0, blocked: 0, countdown: 0 }
-    }
-}
-
-impl BlestAll {
-    fn correct(&mut self, view: &View<'_>) {
-        if self.countdown > 0 {
-            self.countdown -= 1;
-            return;
-        }
-        let cwnd: usize = view.paths.iter().map(|p| p.cwnd).fold(0, usize::saturating_add);
-        self.countdown = (cwnd / view.mss.max(1)).min(10_000);
-        let step = if view.blocked > self.blocked { STEP } else { -STEP };
-        self.lambda = (self.lambda + step).clamp(LAMBDA.0, LAMBDA.1);
-        self.blocked = view.blocked;
-    }
-
-    /// Whether a packet on `p` is acknowledged before the others have filled the window.
-    fn fits(&self, view: &View<'_>, p: &PathView) -> bool {
-        let others: f64 = view.paths.iter().filter(|q| q.id != p.id).map(|q| q.rate).sum();
-        let behind = (p.flight + view.mss) as f64;
-        let takes = p.rtt().max(behind / p.rate.max(1.0));
-        self.lambda * others * takes <= view.window as f64 - behind
-    }
+/// Whether a packet on `p` is acknowledged before the others have filled the window.
+fn fits(lambda: f64, view: &View<'_>, p: &PathView) -> bool {
+    let others: f64 = view.paths.iter().filter(|q| q.id != p.id).map(|q| q.rate).sum();
+    let behind = (p.flight + view.mss) as f64;
+    let takes = p.rtt().max(behind / p.rate.max(1.0));
+    lambda * others * takes <= view.window as f64 - behind
 }
 
 impl PathScheduler for BlestAll {
     fn choose(&mut self, view: &View<'_>) -> Option<PathId> {
-        self.correct(view);
+        let windows = view.paths.iter().map(|p| p.cwnd).fold(0, usize::saturating_add);
+        let lambda = self.correction.factor(view, windows.min(MOST * view.mss));
         let most = view.paths.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?.id;
-        view.fastest(|p| p.open && (p.id == most || self.fits(view, p))).map(|p| p.id)
+        view.fastest(|p| p.open && (p.id == most || fits(lambda, view, p))).map(|p| p.id)
     }
 }

@@ -4,6 +4,7 @@
 
 mod blest;
 mod blest_all;
+mod correction;
 mod ecf;
 mod min_rtt;
 mod primary;
