@@ -1,4 +1,4 @@
-//! A limit of the bytes in flight on one of several paths, so that their queue stays short.
+//! A limit of the rate, and of the bytes in flight, on one of several paths, so that their queue stays short.
 //!
 //! Idea: loss-based congestion control fills whatever queue the path has, and everything that the
 //! other paths deliver meanwhile waits for what stands in it. A path needs its bandwidth-delay

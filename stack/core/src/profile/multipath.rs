@@ -117,9 +117,11 @@ parameters! {
         /// one of this many pieces of the rest in turn (§6.3.2); only in the window do chunks count as
         /// missing. RACK, which needs the whole picture, should be off. Default 0.
         sack_window_pieces: u32 = 0,
-        /// Keeps the queue of each path short: no more than this many packets in flight beyond its
-        /// bandwidth-delay product; 0 leaves it to congestion control. Default 0. Yields to flows
-        /// that fill the queue of a shared bottleneck.
+        /// Keeps the queue of each path short: once a path was seen full, packets leave at the rate that it was
+        /// measured to carry, and twice its bandwidth-delay product is in flight at most, and an eighth of
+        /// it, but no more than this many packets (docs/adr/0014); 0 leaves it to congestion control.
+        /// Default 0. Yields to flows that fill the queue of a shared bottleneck, and takes more than one share
+        /// where others do not.
         queue_limit_packets: u32 = 0,
         /// Pacing: packets leave at this many times the rate of the congestion window, twice that in
         /// slow start; 0 turns pacing off, and Max.Burst holds. Default 0.
