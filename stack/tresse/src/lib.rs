@@ -38,7 +38,7 @@
 //! that moves packets between the socket and the protocol and runs the timers.
 //! [`Endpoint::bind`] spawns it as one task on the current tokio runtime; [`Endpoint::open`]
 //! returns it, for callers who choose where it is polled; [`Endpoint::open_with`] takes another
-//! [runtime](crate::runtime), and [`Endpoint::open_over`] what moves packets instead of sockets.
+//! [`runtime`], and [`Endpoint::open_over`] what moves packets instead of sockets.
 //!
 //! The protocol ([`tresse_core::Endpoint`]) stands behind one mutex per endpoint, as in quinn,
 //! rather than behind a channel of commands: a call to `send` learns at once whether the message
