@@ -21,12 +21,14 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+mod causes;
 mod clock;
 mod datagram;
 mod event;
 mod flow;
 mod fragments;
 pub mod json;
+mod key;
 mod link;
 pub mod listing;
 pub mod measure;

@@ -57,6 +57,8 @@ pub enum SenderState {
     SentAgain {
         /// Its TSN.
         tsn: u32,
+        /// The how manyeth transmission of it that was; 2 is the first retransmission.
+        transmission: u32,
         /// Why.
         cause: String,
     },
@@ -88,7 +90,10 @@ impl SenderState {
             "sctp:t3_rtx_expired" => SenderState::Expired { rto_ms: ms("rto")? },
             "sctp:chunk_lost" => SenderState::Lost { tsn: tsn()?, cause: cause()? },
             "sctp:data_sent" => match cause() {
-                Some(cause) => SenderState::SentAgain { tsn: tsn()?, cause },
+                Some(cause) => {
+                    let transmission = u32::try_from(number("transmission")?).ok()?;
+                    SenderState::SentAgain { tsn: tsn()?, transmission, cause }
+                }
                 None => return Some(None),
             },
             "sctp:loss_spurious" => SenderState::Spurious { cause: cause()? },

@@ -93,12 +93,39 @@ pub enum Class {
     /// The newest chunk although older ones of the same path are outstanding, which a timer that
     /// has expired would send first: a tail loss probe (RFC 8985 §7).
     Probe,
+    /// Reported missing, but less often than a fast retransmit takes, and sent again sooner than a timer could
+    /// expire: Early Retransmit (RFC 5827), RACK (RFC 8985), the fast retransmit of thin streams.
+    Early,
+    /// None of these, as its sender's log says: its path failed, or it leaves over another one as well.
+    Other,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 5] =
-        [Class::Timeout, Class::Fast, Class::ReportedMissing, Class::InFlight, Class::Probe];
+    pub const ALL: [Class; 7] = [
+        Class::Timeout,
+        Class::Fast,
+        Class::ReportedMissing,
+        Class::InFlight,
+        Class::Probe,
+        Class::Early,
+        Class::Other,
+    ];
+
+    /// The class of what a sender of ours calls a cause (docs/qlog.md).
+    pub(crate) fn of_cause(cause: &str) -> Class {
+        match cause {
+            "timeout" => Class::Timeout,
+            "fast-retransmit" => Class::Fast,
+            "bundled" => Class::InFlight,
+            "tail-loss-probe" | "zero-window-probe" => Class::Probe,
+            "rack"
+            | "early-retransmit-bytes"
+            | "early-retransmit-packets"
+            | "thin-fast-retransmit" => Class::Early,
+            _ => Class::Other,
+        }
+    }
 
     /// As it stands in tables of values; the same word as in the laboratory's metrics.
     #[must_use]
@@ -109,6 +136,8 @@ impl Class {
             Class::ReportedMissing => "reported-missing",
             Class::InFlight => "in-flight",
             Class::Probe => "probe",
+            Class::Early => "early",
+            Class::Other => "other",
         }
     }
 
@@ -121,6 +150,8 @@ impl Class {
             Class::ReportedMissing => "Reported missing",
             Class::InFlight => "In flight",
             Class::Probe => "Probe",
+            Class::Early => "Early retransmit",
+            Class::Other => "Other cause",
         }
     }
 }
@@ -303,6 +334,18 @@ mod tests {
         assert_eq!(row(MOST_NUMBERED + 1, "timeout").unwrap().delays.max_ms, 3000.0);
         assert!(row(2, "timeout").is_none());
         assert_eq!(rows.iter().filter(|r| r.number == 1).map(|r| r.class).next_back(), Some(WHOLE));
+    }
+
+    #[test]
+    fn every_cause_of_a_sender_has_a_class() {
+        use tresse_core::LossCause;
+        let other: Vec<LossCause> = LossCause::ALL
+            .into_iter()
+            .filter(|cause| Class::of_cause(cause.name()) == Class::Other)
+            .collect();
+        assert_eq!(other, [LossCause::PathFailure, LossCause::Rescheduled, LossCause::Redundant]);
+        assert_eq!(Class::of_cause(LossCause::Timeout.name()), Class::Timeout);
+        assert_eq!(Class::of_cause(LossCause::Rack.name()), Class::Early);
     }
 
     #[test]

@@ -183,15 +183,16 @@ fn arrivals(out: &mut String, a: &Arrivals) {
 
 /// What the sender's log says.
 fn sender(out: &mut String, s: &SenderSummary) {
-    let _ = writeln!(
-        out,
-        "    the sender says cwnd {} to {}, at last {}, ssthresh {} bytes; T3-rtx expired {} times",
-        s.cwnd_min.unwrap_or_default(),
-        s.cwnd_max,
-        s.cwnd,
-        s.ssthresh,
-        s.timeouts
-    );
+    let times = if s.timeouts == 1 { "once".into() } else { format!("{} times", s.timeouts) };
+    let window = s.cwnd_min.map_or(String::new(), |least| {
+        // Until a loss there is no limit to slow start.
+        let ssthresh = match s.ssthresh {
+            u64::MAX => "never set".into(),
+            bytes => format!("{bytes} bytes"),
+        };
+        format!("cwnd {least} to {}, at last {} bytes, ssthresh {ssthresh}; ", s.cwnd_max, s.cwnd)
+    });
+    let _ = writeln!(out, "    the sender says {window}T3-rtx expired {times}");
     if let Some(rto) = &s.rto {
         let _ = writeln!(out, "      RTO           {}", range(rto));
     }

@@ -28,9 +28,13 @@ pub struct Options {
     /// UDP ports that carry SCTP (RFC 6951). Default: 9899.
     pub udp_ports: Vec<u16>,
     /// This many SACKs that report a chunk missing make a fast retransmit of what is sent again
-    /// after them. Default 3 (RFC 9260 §7.2.4); 4 for RFC 2960, 1 for thin streams, Early
-    /// Retransmit and RACK, which do not wait for that many.
+    /// after them. Default 3 (RFC 9260 §7.2.4); 4 for RFC 2960, 1 to count what Early Retransmit, RACK and
+    /// thin streams send again, which do not wait for that many, among fast retransmits.
     pub missing_reports: u32,
+    /// Whether what is sent again sooner than a timer could expire, upon fewer reports than that, has a class of its
+    /// own, [`Class::Early`](crate::Class::Early). Default `true`; otherwise it is a timeout, as for Pedersen's
+    /// `sctp_trace`.
+    pub early: bool,
     /// RTO.Min of the estimate of RTO. Default 1 s (RFC 9260 §16).
     pub rto_min: Duration,
     /// An association of which nothing is seen for so long is given up. Default 900 s.
@@ -42,6 +46,7 @@ impl Default for Options {
         Options {
             udp_ports: vec![9899],
             missing_reports: 3,
+            early: true,
             rto_min: Duration::from_secs(1),
             idle: Duration::from_secs(900),
         }
@@ -96,6 +101,7 @@ impl Trace {
     pub fn new(options: Options) -> Trace {
         let settings = Settings {
             missing_reports: options.missing_reports,
+            early: options.early,
             rto_min_ms: options.rto_min.as_secs_f64() * 1e3,
             both_ends: false,
         };
@@ -146,12 +152,15 @@ impl Trace {
     }
 
     /// Opens captures, of one end or of both if `there` is not empty; the clock of the other end
-    /// is set to that of the first by packets that both have.
+    /// is set to that of the first by packets that both have. Where a sender's log is among them, it says
+    /// why chunks were sent again.
     ///
     /// # Errors
     /// One of them cannot be opened or is no capture.
     pub fn open(&mut self, here: &[&Path], there: &[&Path]) -> Result<Captures, CaptureError> {
         let captures = Captures::open(here)?;
+        self.sctp.causes.read(here)?;
+        self.sctp.causes.read(there)?;
         if there.is_empty() {
             return Ok(captures);
         }

@@ -18,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   tresse trace capture.pcapng
   tresse trace --list capture.pcap.gz
+  tresse trace capture.pcapng logs/*.sqlog
   tresse trace --out /tmp/plots capture.pcapng
   tresse trace sender.pcapng --receiver receiver.pcapng
   tcpdump -i eth0 -w - sctp | tresse trace -
@@ -26,7 +27,7 @@ Examples:
 /// Analyse captured SCTP: retransmissions, their causes and delays.
 ///
 /// Reads pcap, pcapng and the qlog of Tresse, also compressed with gzip. Several files are read together, as tcpdump and
-/// dumpcap write them in turn or on several interfaces. With captures of the other end as well
+/// dumpcap write them in turn or on several interfaces. Logs beside captures say why their senders sent chunks again. With captures of the other end as well
 /// (--receiver), it also says which packets were lost, which retransmissions were unnecessary, how
 /// long messages took until they could be delivered, and how long chunks waited for order.
 #[derive(Debug, clap::Args)]
@@ -52,10 +53,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
     /// This many SACKs that report a chunk missing tell a fast retransmit from a timeout: 3 (RFC
-    /// 9260), 4 (RFC 2960), 1 (thin streams, Early Retransmit, RACK)
+    /// 9260), 4 (RFC 2960)
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     missing_reports: u32,
-    /// RTO.Min of the RTO that is estimated, in milliseconds
+    /// Call what is sent again upon fewer reports a timeout, however early that is, as Pedersen's sctp_trace does
+    #[arg(long)]
+    no_early: bool,
+    /// RTO.Min of the RTO that is estimated, in milliseconds; what was reported missing and is sent again sooner than
+    /// that RTO, no timer has sent
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     rto_min: u32,
     /// An association of which nothing is seen for this many seconds is given up
@@ -70,6 +75,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         // A reader that went away (`tresse trace --list x | head`) is no error.
         Err(Fault::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Fault::Write(error)) => {
+            complain(format_args!("the standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        Err(Fault::Folder(error)) => {
             complain(&error);
             ExitCode::FAILURE
         }
@@ -83,8 +92,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 enum Fault {
     /// The request was wrong.
     Request(String),
-    /// The results cannot be written.
+    /// The standard output cannot be written.
     Write(io::Error),
+    /// The folder of the results cannot be written.
+    Folder(io::Error),
 }
 
 impl From<io::Error> for Fault {
@@ -110,6 +121,7 @@ impl<W: io::Write> Observer for Summaries<W> {
 fn trace(args: &Args) -> Result<(), Fault> {
     let mut options = Options {
         missing_reports: args.missing_reports,
+        early: !args.no_early,
         rto_min: Duration::from_millis(args.rto_min.into()),
         idle: Duration::from_secs(args.idle.into()),
         ..Options::default()
@@ -136,7 +148,7 @@ fn trace(args: &Args) -> Result<(), Fault> {
     let totals = trace.totals();
     shown.finish(&totals)?;
     if let Some(folder) = folder {
-        folder.finish(&totals)?;
+        folder.finish(&totals).map_err(Fault::Folder)?;
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ struct Source {
     place: Place,
     /// By how much its clock is ahead, in nanoseconds.
     ahead: i64,
+    /// It is a log beside captures, which have its packets already: only what the sender says is read.
+    notes_only: bool,
     /// Whether the packet at hand is still to be given out; `None` before the first.
     waiting: Option<bool>,
 }
@@ -28,19 +30,34 @@ impl From<Capture> for Captures {
 
 impl Source {
     fn new(capture: Capture, place: Place) -> Source {
-        Source { capture, place, ahead: 0, waiting: None }
+        Source { capture, place, ahead: 0, notes_only: false, waiting: None }
+    }
+
+    /// Goes on to what comes next; false at the end.
+    fn advance(&mut self, skipped: &mut Skipped) -> bool {
+        while self.capture.advance(skipped) {
+            if !self.notes_only || self.capture.frame().note.is_some() {
+                return true;
+            }
+        }
+        false
     }
 }
 
 impl Captures {
     /// Opens the captures of one place, such as those of several interfaces, or the files of a ring
-    /// buffer; `-` is standard input.
+    /// buffer; `-` is standard input. Of logs among captures of packets, only what the sender says of itself
+    /// is read.
     ///
     /// # Errors
     /// One of them cannot be opened or is no capture.
     pub fn open(files: &[&Path]) -> Result<Captures, CaptureError> {
         let source = |file: &&Path| Ok(Source::new(Capture::open(file)?, Place::Here));
-        Ok(Captures { sources: files.iter().map(source).collect::<Result<_, _>>()? })
+        let mut sources: Vec<Source> = files.iter().map(source).collect::<Result<_, _>>()?;
+        if sources.iter().any(|source| !source.capture.is_log()) {
+            sources.iter_mut().for_each(|source| source.notes_only = source.capture.is_log());
+        }
+        Ok(Captures { sources })
     }
 
     /// Adds the captures of the other end, whose clock is `ahead` by this many nanoseconds.
@@ -61,7 +78,7 @@ impl Captures {
     /// cannot be used is counted in `skipped`.
     pub fn next(&mut self, skipped: &mut Skipped) -> Option<(Place, Frame<'_>)> {
         for source in self.sources.iter_mut().filter(|source| source.waiting != Some(true)) {
-            source.waiting = Some(source.capture.advance(skipped));
+            source.waiting = Some(source.advance(skipped));
         }
         self.sources.retain(|source| source.waiting == Some(true));
         let at = |source: &Source| source.capture.at().saturating_add_signed(-source.ahead);

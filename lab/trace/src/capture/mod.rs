@@ -146,6 +146,11 @@ impl Capture {
         }
     }
 
+    /// Whether it is a log of an endpoint, rather than a capture of packets.
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self.format, Format::Qlog(_))
+    }
+
     /// The next packet; `None` at the end. What cannot be used is counted in `skipped`.
     pub fn next(&mut self, skipped: &mut Skipped) -> Option<Frame<'_>> {
         self.advance(skipped).then(|| self.frame())

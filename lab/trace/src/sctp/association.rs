@@ -9,6 +9,7 @@ use super::direction::{Direction, Packet, Role};
 use super::fates::Sighting;
 use super::user_data::{Forward, UserData};
 use crate::Skipped;
+use crate::causes::Told;
 use crate::event::{Event, Head, Observer};
 use crate::flow::Flow;
 use crate::numbers::shown;
@@ -74,6 +75,8 @@ pub(super) struct Captured<'a> {
     pub(super) kept: usize,
     /// Its checksum, as computed.
     pub(super) sum: u32,
+    /// What its sender's log says of its transmissions.
+    pub(super) told: Option<&'a Told>,
 }
 
 impl Association {
@@ -168,7 +171,8 @@ impl Association {
         }
         let head = Head { path: index as u16, ..*head };
         self.last_packet = head.packet;
-        let mut packet = Packet { role, checksum: captured.sum, ..Packet::default() };
+        let Captured { sum: checksum, told, .. } = captured;
+        let mut packet = Packet { role, checksum, told, ..Packet::default() };
         let mut offset = tresse_wire::COMMON_HEADER_LEN;
         for raw in captured.sctp.chunks() {
             let chunk = raw.and_then(|raw| {
@@ -251,7 +255,7 @@ impl Association {
     fn user_data(
         &mut self,
         head: &Head,
-        packet: &mut Packet,
+        packet: &mut Packet<'_>,
         data: &UserData,
         out: &mut dyn Observer,
     ) -> Result<(), &'static str> {
@@ -319,7 +323,7 @@ impl Association {
         head: &Head,
         sack: &tresse_wire::Sack<'_>,
         blocks: GapAckBlocks<'_>,
-        packet: &Packet,
+        packet: &Packet<'_>,
         skipped: &mut Skipped,
         out: &mut dyn Observer,
     ) {

@@ -10,6 +10,7 @@ use super::assembly::{Assembly, Message, Piece};
 use super::fates::Earlier;
 use super::spurious::{Answer, Resent, Spurious};
 use super::user_data::{Fragment, UserData};
+use crate::causes::Told;
 use crate::event::{Again, Event, Head, Observer};
 use crate::flow::{Flow, ms};
 use crate::numbers::{ORIGIN, shown};
@@ -38,7 +39,7 @@ pub(super) enum Role {
 
 /// What holds for all chunks of a packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Packet {
+pub(super) struct Packet<'a> {
     /// What passes by where it was captured.
     pub(super) role: Role,
     /// Its checksum.
@@ -49,6 +50,8 @@ pub(super) struct Packet {
     pub(super) timestamps: Option<(u32, u32)>,
     /// Of the chunk at hand, the transmissions before it, where both ends are captured.
     pub(super) earlier: Option<Earlier>,
+    /// What its sender's log says of its transmissions.
+    pub(super) told: Option<&'a Told>,
 }
 
 /// A DATA chunk that is not cumulatively acknowledged.
@@ -82,6 +85,7 @@ pub(super) struct Direction {
     in_flight: u64,
     pub(super) flow: Flow,
     missing_reports: u32,
+    early: bool,
     spurious: Spurious,
     /// Gap blocks of the last SACK, kept to save allocations.
     gaps: Vec<(i64, i64)>,
@@ -105,6 +109,7 @@ impl Direction {
             in_flight: 0,
             flow: Flow::new(settings.rto_min_ms),
             missing_reports: settings.missing_reports,
+            early: settings.early,
             spurious: Spurious::default(),
             gaps: Vec::new(),
             blocks: Vec::new(),
@@ -153,7 +158,7 @@ impl Direction {
     pub(super) fn data(
         &mut self,
         head: &Head,
-        packet: &mut Packet,
+        packet: &mut Packet<'_>,
         data: &UserData,
         out: &mut dyn Observer,
     ) -> Result<(), &'static str> {
@@ -221,7 +226,7 @@ impl Direction {
         head: &Head,
         number: u64,
         data: &UserData,
-        packet: &mut Packet,
+        packet: &mut Packet<'_>,
     ) -> Option<Again> {
         let UserData { bytes, fragment, .. } = *data;
         if number >= self.next() {
@@ -249,17 +254,23 @@ impl Direction {
         // sctp_trace: the first chunk of a packet tells what caused it. What else is in a packet
         // after a timeout was bundled; what else is in a fast retransmit was one itself, unless
         // no SACK had reported it.
-        let class = match packet.cause {
-            None if chunk.missing >= self.missing_reports => Class::Fast,
-            None if last_sent && self.older_is_outstanding(index) => Class::Probe,
-            None => Class::Timeout,
-            Some(_) if chunk.missing == 0 => Class::InFlight,
-            Some(Class::Timeout | Class::Probe) => Class::ReportedMissing,
-            Some(_) => Class::Fast,
+        let count = chunk.again + 1;
+        let class = match (packet.cause, packet.told.and_then(|told| told.class(data.tsn, count))) {
+            // Whoever sent it knows best.
+            (_, Some(Class::InFlight)) if chunk.missing > 0 => Class::ReportedMissing,
+            (_, Some(class)) => class,
+            (None, None) if chunk.missing >= self.missing_reports => Class::Fast,
+            (None, None) if last_sent && self.older_is_outstanding(index) => Class::Probe,
+            (None, None) if self.is_early(head.at, &chunk) => Class::Early,
+            (None, None) => Class::Timeout,
+            (Some(_), None) if chunk.missing == 0 => Class::InFlight,
+            (Some(Class::Timeout | Class::Probe), None) => Class::ReportedMissing,
+            (Some(Class::Early), None) => Class::Early,
+            (Some(_), None) => Class::Fast,
         };
         packet.cause.get_or_insert(class);
         let again = Again {
-            count: chunk.again + 1,
+            count,
             class: Some(class),
             delay_ms: ms(chunk.first, head.at),
             since_last_ms: ms(chunk.last, head.at),
@@ -268,6 +279,13 @@ impl Direction {
             Chunk { again: again.count, missing: 0, last: head.at, path: head.path, ..chunk };
         self.chunks[index] = sent;
         Some(again)
+    }
+
+    /// Whether a chunk that is sent again now was reported, and was sent last so shortly before that a timer of the
+    /// standard, which starts no earlier, cannot have expired.
+    fn is_early(&self, now: u64, chunk: &Chunk) -> bool {
+        let before = |rto| ms(chunk.last, now) < rto;
+        self.early && chunk.missing > 0 && self.flow.rto.ms().is_some_and(before)
     }
 
     /// Whether an older chunk is outstanding that was sent to the same address, which a timer that
@@ -294,7 +312,7 @@ impl Direction {
         head: &Head,
         sack: &Sack<'_>,
         non_renegable: GapAckBlocks<'_>,
-        packet: &Packet,
+        packet: &Packet<'_>,
         out: &mut dyn Observer,
     ) -> Result<Option<(u16, f64)>, &'static str> {
         // The chunk after the cumulative one; before the first chunk it is that.

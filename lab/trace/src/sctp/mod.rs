@@ -19,9 +19,11 @@ use tresse_wire::{
 };
 
 use crate::Skipped;
+use crate::causes::Causes;
 use crate::datagram::Datagram;
 use crate::event::{Head, Observer};
 use crate::flow::Flow;
+use crate::key::Key;
 use crate::sender::Note;
 use crate::settings::Settings;
 use crate::summary::Ending;
@@ -41,28 +43,6 @@ const MOST_LIVE: usize = 1 << 15;
 /// has room for half of them.
 const MOST_HELD: usize = 1 << 21;
 
-/// What the tag of the receiver and the ports identify: the packets that one side sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    tag: VerificationTag,
-    source_port: u16,
-    destination_port: u16,
-}
-
-impl Key {
-    fn of(header: &CommonHeader) -> Key {
-        Key {
-            tag: header.verification_tag,
-            source_port: header.source_port,
-            destination_port: header.destination_port,
-        }
-    }
-
-    fn reversed(self) -> Key {
-        Key { source_port: self.destination_port, destination_port: self.source_port, ..self }
-    }
-}
-
 /// What leads to an association.
 #[derive(Debug, Default)]
 struct Known {
@@ -74,6 +54,8 @@ struct Known {
 #[derive(Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
+    /// What senders say in their logs.
+    pub(crate) causes: Causes,
     /// In boxes: the map keeps room for as many again.
     live: BTreeMap<u64, Box<Association>>,
     /// What they keep, as [`Association::held`] counts it.
@@ -96,6 +78,7 @@ impl Tracker {
     pub(crate) fn new(settings: Settings) -> Tracker {
         Tracker {
             settings,
+            causes: Causes::default(),
             live: BTreeMap::new(),
             held: 0,
             by_key: HashMap::new(),
@@ -141,7 +124,7 @@ impl Tracker {
                 // Without its own field, so that it does not matter who computes it.
                 let sum = (whole || self.settings.both_ends).then(|| checksum(bytes)).flatten();
                 let good = whole.then(|| sum == Some(sctp.received_checksum()));
-                let captured = Captured { sctp, length, kept, sum: sum.unwrap_or(0) };
+                let captured = Captured { sctp, length, kept, sum: sum.unwrap_or(0), told: None };
                 self.dispatch(head, captured, good, next_id, skipped, out);
             }
             Err(_) => skipped.add(SHORT),
@@ -190,7 +173,8 @@ impl Tracker {
         let Some(association) = self.live.get_mut(&id) else { return };
         let head = Head { association: id, from, ..*head };
         let before = association.held();
-        association.packet(&head, captured, skipped, out);
+        let told = self.causes.of(&Key::of(&captured.sctp.header()));
+        association.packet(&head, Captured { told, ..captured }, skipped, out);
         self.held = self.held + association.held() - before;
         if self.held > MOST_HELD || self.live.len() > MOST_LIVE {
             self.give_up(skipped, out);
