@@ -69,6 +69,12 @@ async fn qlog_holds_what_happened_as_the_schema_says() {
     let chunks = |record: &Value| record["data"]["chunks"][0]["chunk_type"].clone();
     assert_eq!(chunks(&records[1]), "INIT");
     assert_eq!(chunks(&records[2]), "INIT ACK");
+    // Where the congestion window begins, before anything changed it (RFC 9260 §7.2.1).
+    let windows = records.iter().filter(|r| r["name"] == "sctp:congestion_window_updated");
+    let first = windows.map(|r| &r["data"]).next().expect("the initial window");
+    assert_eq!((&first["trigger"], &first["flight"]), (&"initial".into(), &0.into()));
+    assert!(first["cwnd"].as_u64() >= Some(4380), "{first}");
+    assert!(first["ssthresh"].as_u64() >= first["cwnd"].as_u64(), "{first}");
     let last = &records[records.len() - 1]["data"];
     assert_eq!((&last["new"], &last["trigger"]), (&"closed".into(), &"shutdown".into()));
     let times: Vec<f64> = records[1..].iter().map(|r| r["time"].as_f64().unwrap()).collect();

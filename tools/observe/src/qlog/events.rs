@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tresse::{
-    CloseReason, Direction, Event, ObservedEvent, ObservedPacket, PathId, Time, TraceEvent,
+    CloseReason, Direction, Event, ObservedEvent, ObservedPacket, PathId, PathStats, Time,
+    TraceEvent,
 };
 use tresse_wire::Packet;
 
@@ -108,6 +109,13 @@ impl<'a> Record<'a> {
         };
         let data = Data::Packet(PacketData::new(observed, packet));
         Record::new(observed.at, name, None, data)
+    }
+
+    /// What the congestion window of a path is before anything was sent on it.
+    pub(super) fn initial_window(at: Time, path: &PathStats) -> Record<'a> {
+        let (cwnd, ssthresh, flight) = (path.cwnd, path.ssthresh, path.flight);
+        let data = Data::Window { cwnd, ssthresh, flight, trigger: "initial" };
+        Record::new(at, "sctp:congestion_window_updated", Some(path.id), data)
     }
 
     pub(super) fn event(observed: &ObservedEvent<'_>) -> Option<Record<'a>> {

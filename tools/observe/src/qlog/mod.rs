@@ -229,9 +229,11 @@ impl Observer for QlogFolder {
             Event::Connected { .. } | Event::Restarted | Event::Closed(_) => observed.metrics(),
             _ => None,
         };
+        let mut paths = Vec::new();
         match (observed.event, metrics) {
             (Event::Connected { accepted, .. }, Some(metrics)) => {
                 self.begin(at, !accepted, &metrics);
+                paths = metrics.paths;
             }
             (Event::Restarted, Some(metrics)) => self.learn_tags(&metrics),
             // It was never established: only who opens one gets so far.
@@ -240,6 +242,10 @@ impl Observer for QlogFolder {
         }
         if let Some(record) = Record::event(observed) {
             self.record(Owner::Association(id), &record);
+        }
+        // Changes alone would leave out where they begin.
+        for path in &paths {
+            self.record(Owner::Association(id), &Record::initial_window(at, path));
         }
         if matches!(observed.event, Event::Closed(_)) {
             self.end(id);
