@@ -36,6 +36,9 @@ pub(crate) struct Common {
     /// Give up when the peer made no progress for so long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_duration)]
     pub(crate) timeout: Duration,
+    /// Time between two lines of figures
+    #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = positive_duration)]
+    pub(crate) interval: Duration,
     /// Print one JSON document for each test instead of text
     #[arg(long)]
     pub(crate) json: bool,

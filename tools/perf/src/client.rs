@@ -54,6 +54,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
                 output,
                 interrupts,
                 timeout: args.common.timeout,
+                interval: args.common.interval,
                 early: Mutex::default(),
             };
             run_session(session, peer, args.sctp_port).await

@@ -13,6 +13,7 @@ mod client;
 mod clock;
 mod figures;
 mod flow;
+mod handed;
 mod monitor;
 mod outcome;
 mod payload;

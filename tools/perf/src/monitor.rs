@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::time::{MissedTickBehavior, interval};
@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tresse::{PathState, PathStats};
 
 use super::figures::{Durations, Percentiles};
+use super::handed::{Amounts, Handed};
 use super::outcome::Failure;
 use super::report::Interval;
 use super::session::Session;
@@ -61,13 +62,26 @@ impl Tally {
     }
 }
 
+/// The lines so far, and where the last one ended.
+#[derive(Debug, Default)]
+struct Live {
+    intervals: Vec<Interval>,
+    at: Duration,
+    delivered: Amounts,
+    retransmitted: u64,
+}
+
 /// Watches one side.
 pub(crate) struct Monitor<'a> {
     session: &'a Session,
     role: Role,
     pub(crate) tally: Tally,
     started: Instant,
-    intervals: Mutex<Vec<Interval>>,
+    /// What this side has sent.
+    pub(crate) handed: Arc<Handed>,
+    /// User bytes that the association took before the test.
+    before: u64,
+    live: Mutex<Live>,
     rtt: Mutex<Durations>,
 }
 
@@ -77,8 +91,10 @@ impl<'a> Monitor<'a> {
             session,
             role,
             tally: Tally::default(),
+            handed: Arc::default(),
+            before: session.association.stats().user_bytes_sent,
             started: Instant::now(),
-            intervals: Mutex::default(),
+            live: Mutex::default(),
             rtt: Mutex::new(Durations::new()),
         }
     }
@@ -94,23 +110,32 @@ impl<'a> Monitor<'a> {
     }
 
     pub(crate) fn intervals(&self) -> Vec<Interval> {
-        std::mem::take(&mut self.intervals.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.live.lock().unwrap_or_else(PoisonError::into_inner).intervals)
     }
 
     pub(crate) fn rtt(&self) -> Option<Percentiles> {
         self.rtt.lock().unwrap_or_else(PoisonError::into_inner).summary()
     }
 
-    /// User bytes that have arrived, as far as this side knows.
-    fn delivered(&self) -> u64 {
-        let acknowledged = || {
-            let stats = self.session.association.stats();
-            stats.user_bytes_sent.saturating_sub(stats.send_buffered as u64)
-        };
+    /// What has arrived, as far as this side knows: what it received, and what is acknowledged of what it sent.
+    fn delivered(&self) -> Amounts {
+        let stats = self.session.association.stats();
+        let acknowledged = stats.user_bytes_sent.saturating_sub(stats.send_buffered as u64);
+        self.arrived(acknowledged.saturating_sub(self.before))
+    }
+
+    fn arrived(&self, acknowledged: u64) -> Amounts {
+        let received = Amounts { messages: self.tally.messages(), bytes: self.tally.bytes() };
         match self.role {
-            Role::Receiver => self.tally.bytes(),
-            Role::Sender => acknowledged(),
-            Role::Both => self.tally.bytes() + acknowledged(),
+            Role::Receiver => received,
+            Role::Sender => self.handed.arrived(acknowledged),
+            Role::Both => {
+                let sent = self.handed.arrived(acknowledged);
+                Amounts {
+                    messages: received.messages + sent.messages,
+                    bytes: received.bytes + sent.bytes,
+                }
+            }
         }
     }
 
@@ -122,30 +147,48 @@ impl<'a> Monitor<'a> {
     }
 
     async fn live(&self) -> Infallible {
-        let mut ticks = interval(Duration::from_secs(1));
+        let mut ticks = interval(self.session.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.tick().await; // The first one comes at once.
-        let mut last = (0.0, self.delivered(), self.tally.messages(), 0);
         loop {
             ticks.tick().await;
-            let now = self.started.elapsed().as_secs_f64();
-            let (bytes, messages) = (self.delivered(), self.tally.messages());
-            let retransmitted = self.session.association.stats().retransmissions();
-            let path = self.data_path().filter(|_| self.role != Role::Receiver);
-            let line = Interval {
-                from_s: last.0,
-                to_s: now,
-                bytes: bytes.saturating_sub(last.1),
-                messages: messages - last.2,
-                goodput_bit_s: bytes.saturating_sub(last.1) as f64 * 8.0 / (now - last.0).max(1e-9),
-                retransmitted_chunks: retransmitted.saturating_sub(last.3),
-                srtt_us: path.as_ref().and_then(|p| p.srtt).map(|t| t.as_secs_f64() * 1e6),
-                cwnd: path.as_ref().map(|p| p.cwnd),
-            };
-            last = (now, bytes, messages, retransmitted);
-            self.session.output.line(&line.line());
-            self.intervals.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            self.interval(self.delivered());
         }
+    }
+
+    /// Closes the last interval; `complete` if the other side says that all has arrived.
+    pub(crate) fn end(&self, complete: bool) {
+        let delivered = if complete { self.arrived(u64::MAX) } else { self.delivered() };
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, last) = (live.at, live.delivered);
+        drop(live);
+        // What is left of an interval after the last message says nothing.
+        if delivered != last || self.started.elapsed() >= since + self.session.interval / 2 {
+            self.interval(delivered);
+        }
+    }
+
+    /// What went on since the last interval, of which `delivered` is the end.
+    fn interval(&self, delivered: Amounts) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.started.elapsed();
+        let retransmitted = self.session.association.stats().retransmissions();
+        let path = self.data_path().filter(|_| self.role != Role::Receiver);
+        let (from_s, to_s) = (live.at.as_secs_f64(), now.as_secs_f64());
+        let bytes = delivered.bytes.saturating_sub(live.delivered.bytes);
+        let line = Interval {
+            from_s,
+            to_s,
+            bytes,
+            messages: delivered.messages.saturating_sub(live.delivered.messages),
+            goodput_bit_s: bytes as f64 * 8.0 / (to_s - from_s).max(1e-9),
+            retransmitted_chunks: retransmitted.saturating_sub(live.retransmitted),
+            srtt_us: path.as_ref().and_then(|p| p.srtt).map(|t| t.as_secs_f64() * 1e6),
+            cwnd: path.as_ref().map(|p| p.cwnd),
+        };
+        (live.at, live.delivered, live.retransmitted) = (now, delivered, retransmitted);
+        self.session.output.line(&line.line());
+        live.intervals.push(line);
     }
 
     /// Looks up the last RTT whenever a SACK has come since the last look.
@@ -175,7 +218,7 @@ impl<'a> Monitor<'a> {
             self.session.timeout.max(3 * self.session.test.interval().unwrap_or_default());
         let mut ticks = interval((patience / 20).clamp(RTT_SAMPLING, Duration::from_secs(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut progress, mut since) = ((0, 0), Instant::now());
+        let (mut progress, mut since) = ((Amounts::default(), 0), Instant::now());
         loop {
             ticks.tick().await;
             let now = (self.delivered(), self.tally.heard.load(Ordering::Relaxed));

@@ -38,6 +38,7 @@ pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
         result = receive => result,
         failure = monitor.run() => Err(failure),
     };
+    monitor.end(received.is_ok());
     let after = session.association.stats();
     let received = received.map(|done| {
         let mut report = check.report(&monitor.tally, &done);

@@ -9,6 +9,7 @@ use tresse::SendOptions;
 
 use super::clock;
 use super::figures::{Durations, Volume};
+use super::handed::Handed;
 use super::monitor::{Monitor, Role, Tally};
 use super::outcome::Failure;
 use super::payload::{self, Builder};
@@ -28,7 +29,7 @@ pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
     let (stop, stopped) = watch::channel(false);
     let mut echoes = Durations::new();
     let work = async {
-        let produce = produce(session, &monitor.tally, stopped.clone());
+        let produce = produce(session, &monitor.tally, &monitor.handed, stopped.clone());
         let ask = async {
             session.interrupts.at_least(1).await;
             session.output.line("interrupted: coming to an end (once more to abort)");
@@ -46,6 +47,7 @@ pub(crate) async fn run(session: &Session) -> (Outcome, Result<(), Failure>) {
         failure = monitor.run() => Err(failure),
     };
     let elapsed = started.elapsed();
+    monitor.end(result.is_ok());
     let after = session.association.stats();
     let volume = Volume::new(monitor.tally.messages(), monitor.tally.bytes(), elapsed);
     let carrier = [before.1, session.endpoint.carrier_stats()];
@@ -116,6 +118,7 @@ impl Schedule {
 async fn produce(
     session: &Session,
     tally: &Tally,
+    handed: &Handed,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let test = &session.test;
@@ -148,6 +151,7 @@ async fn produce(
             _ = stopped.wait_for(|stop| *stop) => break,
         }
         tally.count(test.size);
+        handed.add(test.size);
         // The branch above is looked at only while sending has to wait.
         if *stopped.borrow() {
             break;

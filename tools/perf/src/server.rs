@@ -137,6 +137,7 @@ async fn serve(
         output,
         interrupts,
         timeout: common.timeout,
+        interval: common.interval,
         early: Mutex::default(),
     };
     let (outcome, result) = run_session(&session).await;

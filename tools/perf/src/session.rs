@@ -104,6 +104,8 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) interrupts: Interrupts,
     pub(crate) timeout: Duration,
+    /// Time between two lines of figures.
+    pub(crate) interval: Duration,
     /// What came before the server's answer: streams have no order among them.
     pub(crate) early: Mutex<VecDeque<ReceivedMessage>>,
 }

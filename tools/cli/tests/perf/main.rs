@@ -45,6 +45,46 @@ fn data_is_moved_and_every_byte_verified() {
     assert!(text(&server.stdout).contains("every byte verified"));
 }
 
+/// Bytes and messages of all intervals together.
+fn of_all_intervals(result: &Value) -> (u64, u64) {
+    let intervals = result["intervals"].as_array().expect("intervals");
+    let sum = |key: &str| intervals.iter().map(|i| i[key].as_u64().expect("a number")).sum();
+    for pair in intervals.windows(2) {
+        assert_eq!(pair[0]["to_s"], pair[1]["from_s"]);
+    }
+    (sum("bytes"), sum("messages"))
+}
+
+/// The last interval, which is shorter, belongs to them as well.
+#[test]
+fn intervals_add_up_to_the_whole() {
+    let load = ["--size", "500", "--rate", "800k", "--messages", "130", "-i", "200ms", "--json"];
+    for reverse in [&[][..], &["--reverse"]] {
+        let server = Server::start(&["--once", "-i", "150ms"]);
+        let result = json(&server.client(&[&load[..], reverse].concat()).end());
+        assert_eq!(of_all_intervals(&result), (65_000, 130), "{reverse:?}: {result}");
+        let intervals = result["intervals"].as_array().unwrap();
+        assert!((3..=5).contains(&intervals.len()), "0.65 s: {result}");
+        // What is acknowledged is counted, of bytes and of messages.
+        for interval in intervals {
+            let [bytes, messages] =
+                ["bytes", "messages"].map(|key| interval[key].as_u64().unwrap());
+            assert_eq!(bytes, 500 * messages, "{interval}");
+        }
+        let printed = text(&server.process.end().stdout);
+        let lines = printed.lines().filter(|line| line.starts_with('[')).count();
+        assert!(lines >= 4, "{printed}");
+    }
+    let server = Server::start(&[]);
+    let flow = ["--flow", "const50:const100:const20:const300", "-t", "500ms", "--json"];
+    let result = json(&server.client(&flow).end());
+    let sum = |key: &str| {
+        let flows = result["flows"].as_array().unwrap().iter();
+        flows.map(|flow| flow["sent"][key].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(of_all_intervals(&result), (sum("bytes"), sum("messages")), "{result}");
+}
+
 #[test]
 fn the_server_sends_as_well() {
     let server = Server::start(&["--profile", "limited-transmit"]);

@@ -12,6 +12,9 @@ fn wrong_requests_do_nothing() {
         (&["client", "host.invalid"][..], "host.invalid"),
         (&["client", "a:b:c"], "HOST:PORT"),
         (&["client", "localhost", "--profile", "reno"], "known: rfc9260"),
+        (&["client", "localhost", "--profile", "tresce"], "did you mean \"tresse\"?"),
+        (&["client", "localhost", "--profile", "rfc9260+rack-tpl"], "did you mean \"rack-tlp\"?"),
+        (&["client", "localhost", "--set", "rto.min_ms=1e300"], "100000… (301 digits)"),
         (&["client", "localhost", "--set", "rto.min_ms"], "key=value"),
         (&["client", "localhost", "--set", "rto.speed=1"], "rto.speed=1"),
         (&["client", "localhost", "--set", "rto.min_ms=1e9"], "out of range"),
@@ -41,8 +44,21 @@ fn wrong_requests_do_nothing() {
         &["client", "localhost", "--metrics", "here"],
         &["server", "--sctp-port", "0"],
     ] {
-        assert_eq!(Process::start(arguments).end().status.code(), Some(2), "{arguments:?}");
+        let output = Process::start(arguments).end();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        // What the parser of the command line finds begins as everything else does.
+        let error = text(&output.stderr);
+        assert!(error.starts_with("tresse: ") && !error.contains("error: "), "{error}");
     }
+    let rate = failure_of(&["client", "localhost", "--rate", "1e300"]);
+    assert!(rate.contains("1e300") && rate.len() < 200, "{rate}");
+}
+
+/// What is said of a wrong command line.
+fn failure_of(arguments: &[&str]) -> String {
+    let output = Process::start(arguments).end();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    text(&output.stderr)
 }
 
 #[test]
@@ -94,6 +110,31 @@ fn a_result_that_cannot_be_written_is_missed() {
         client.stdout(File::options().write(true).open("/dev/full").unwrap());
         let error = failure(&Process(client.spawn().unwrap()).end(), 1);
         assert!(error.contains("the standard output: No space left"), "{error}");
+    }
+}
+
+/// Whoever writes the results, the exit status and the line are the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_the_same_to_all_commands() {
+    let capture =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab/trace/tests/captures/simulated.pcapng");
+    for arguments in [
+        &["lab", "list"][..],
+        &["lab", "run", "hurtig/fig2", "--dry-run"],
+        &["arena", "list"],
+        &["trace", capture],
+        &["trace", "--list", capture],
+        &["trace", "--json", capture],
+        &["--help"],
+        &["perf", "client", "--help"],
+        &["--version"],
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tresse"));
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let error = failure(&command.output().unwrap(), 1);
+        assert!(error.contains("the standard output: No space left"), "{arguments:?}: {error}");
     }
 }
 

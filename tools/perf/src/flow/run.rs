@@ -1,6 +1,7 @@
 //! One side of a test with flows: sends its own, verifies those of the other side.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,6 +14,7 @@ use super::source::Source;
 use super::{Amount, FlowReport, FlowResult};
 use crate::clock;
 use crate::figures::{Durations, Volume};
+use crate::handed::Handed;
 use crate::monitor::{Monitor, Role, Tally};
 use crate::outcome::Failure;
 use crate::payload;
@@ -49,7 +51,7 @@ pub(crate) async fn run(session: &Session, client: bool) -> (Outcome, Result<(),
             std::future::pending::<Result<Infallible, Failure>>().await
         };
         let produce = async {
-            let amounts = produce(session, client, &stopped).await?;
+            let amounts = produce(session, &monitor.handed, client, &stopped).await?;
             session.tell(&Control::FlowsSent(amounts.clone())).await?;
             monitor.tally.wait_for_peer();
             tell.send_replace(Some(amounts));
@@ -66,6 +68,7 @@ pub(crate) async fn run(session: &Session, client: bool) -> (Outcome, Result<(),
         result = work => result,
         failure = monitor.run() => Err(failure),
     };
+    monitor.end(result.is_ok());
     let after = session.association.stats();
     let ours = told.borrow().clone().unwrap_or_default();
     let sum = |amount: fn(&Amount) -> u64| ours.iter().map(amount).sum();
@@ -89,6 +92,7 @@ pub(crate) async fn run(session: &Session, client: bool) -> (Outcome, Result<(),
 /// Sends all flows of this side.
 async fn produce(
     session: &Session,
+    handed: &Arc<Handed>,
     client: bool,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Vec<Amount>, Failure> {
@@ -102,6 +106,7 @@ async fn produce(
             seed: test.seed.unwrap_or_default(),
             duration: Duration::from_millis(test.duration_ms.unwrap_or_default()),
             echoing: session.delay == DelayKind::RoundTrip,
+            handed: Arc::clone(handed),
         };
         let (association, stopped) = (session.association.clone(), stopped.clone());
         tasks.spawn(async move { (place, source.run(association, stopped).await) });

@@ -1,5 +1,6 @@
 //! Sends one direction of one flow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -9,6 +10,7 @@ use tresse_core::Rng;
 
 use super::{Amount, Flow};
 use crate::clock;
+use crate::handed::Handed;
 use crate::payload::{Builder, Header};
 use crate::protocol::DATA;
 
@@ -26,6 +28,8 @@ pub(super) struct Source {
     pub(super) duration: Duration,
     /// Ask for echoes.
     pub(super) echoing: bool,
+    /// Is told of each message.
+    pub(super) handed: Arc<Handed>,
 }
 
 /// What goes on while it sends.
@@ -132,7 +136,7 @@ impl Source {
             let index = sending.amount.messages;
             let header = Header { index, sent_at: now, echo, more: left > 0, flow: self.place };
             let message = sending.builder.message(&header, size);
-            let length = message.len() as u64;
+            let length = message.len();
             let unordered = self.flow.unordered > 0.0 && rng.next_f64() < self.flow.unordered;
             let options = SendOptions { ppid: DATA, unordered, ..SendOptions::default() };
             let stream = StreamId(self.flow.stream);
@@ -141,8 +145,9 @@ impl Source {
                 sent = sending.association.send_with(stream, message, options) => sent?,
                 _ = sending.stopped.wait_for(|stop| *stop) => return Ok(false),
             }
+            self.handed.add(length);
             sending.amount.messages += 1;
-            sending.amount.bytes += length;
+            sending.amount.bytes += length as u64;
             sending.amount.frames += u64::from(left == 0);
         }
         // The branch above is looked at only while sending has to wait.
