@@ -18,9 +18,11 @@ mod run;
 mod top;
 mod trace;
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tresse_console::say::{complain, complain_of_loss};
 
 /// SCTP that recovers from loss, and the laboratory that proves it.
 #[derive(Debug, Parser)]
@@ -57,14 +59,30 @@ enum Command {
     Top(top::Args),
 }
 
-fn main() -> ExitCode {
-    let code = match Cli::parse().command {
+/// Prints the help that was asked for, or says what is wrong with the command line.
+fn explain(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let text = error.render().to_string();
+        complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+        return ExitCode::from(2);
+    }
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if let Err(fault) = printed
+        && fault.kind() != io::ErrorKind::BrokenPipe
+    {
+        complain_of_loss(format_args!("the standard output: {fault}"));
+    }
+    ExitCode::SUCCESS
+}
+
+fn perform(cli: Cli) -> ExitCode {
+    match cli.command {
         #[cfg(target_os = "linux")]
         Command::Arena(args) => arena::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Perf(args) => tresse_perf::run(args),
         #[cfg(target_os = "linux")]
-        Command::Run(args) => return run::run(&args), // The status is the program's.
+        Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
         #[cfg(target_os = "linux")]
         Command::Emulate(args) => emulate::run(&args),
@@ -73,6 +91,16 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),
+    }
+}
+
+fn main() -> ExitCode {
+    let code = match Cli::try_parse() {
+        // The status is the program's.
+        #[cfg(target_os = "linux")]
+        Ok(Cli { command: Command::Run(args) }) => return run::run(&args),
+        Ok(cli) => perform(cli),
+        Err(error) => explain(&error),
     };
     tresse_console::say::exit_code(code)
 }

@@ -39,5 +39,45 @@ pub fn print(text: impl Display) {
 
 /// Says something with another beginning. Whoever reads may have gone.
 pub fn say(what: impl Display) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(&what.to_string()));
+    let _ = writeln!(io::stderr(), "{}", printable_lines(&without_long_numbers(&what.to_string())));
+}
+
+/// Digits in a row that are shown; no number of ours has more.
+const MOST_DIGITS: usize = 24;
+
+/// `1e300` is a number of three hundred digits to whoever repeats it: of such ones the beginning is shown, and how many
+/// digits they have.
+fn without_long_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(begin);
+        let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        let (digits, after) = number.split_at(end);
+        out.push_str(before);
+        if digits.len() > MOST_DIGITS {
+            out.push_str(&format!("{}… ({} digits)", &digits[..6], digits.len()));
+        } else {
+            out.push_str(digits);
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_reads_are_cut() {
+        for same in ["", "rto.min_ms = 18446744073709551615, é 7", "0"] {
+            assert_eq!(without_long_numbers(same), same);
+        }
+        let long = format!("key = {}, not {}", "9".repeat(301), "1".repeat(25));
+        assert_eq!(
+            without_long_numbers(&long),
+            "key = 999999… (301 digits), not 111111… (25 digits)"
+        );
+    }
 }
