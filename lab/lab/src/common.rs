@@ -8,6 +8,66 @@ use tresse_core::{AssociationConfig, Profile};
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
 
+/// What experiments of every kind say of themselves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Common {
+    /// `paper/figure`; also the folder of its results. Letters, digits, `.`, `-`, `_` and `/`.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// Where it was published.
+    pub paper: Paper,
+    /// What is done and what it shows, for a reader who does not have the paper.
+    pub summary: String,
+    /// Readings chosen where the paper is silent, and physical reasons for differences.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What the paper does not print and was fitted on some of its results. Default: nothing.
+    #[serde(default)]
+    pub inferred: Vec<Inferred>,
+    /// Settings of both endpoints that are not part of a profile.
+    #[serde(default)]
+    pub association: AssociationSettings,
+    /// Profile parameters in force for every profile of the experiment (the keys of
+    /// [`tresse_core::Profile`]).
+    #[serde(default)]
+    pub parameters: toml::Table,
+    /// The senders that are compared. The first one is the baseline, where a kind has one.
+    #[serde(rename = "profile")]
+    pub profiles: Vec<ProfileEntry>,
+    /// How often all this is repeated.
+    #[serde(default)]
+    pub replications: Replications,
+}
+
+impl Common {
+    /// What the experiment is, without how.
+    pub fn about(&self) -> About {
+        About {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            paper: self.paper.clone(),
+            summary: self.summary.clone(),
+            notes: self.notes.clone(),
+            inferred: self.inferred.clone(),
+            replications: self.replications,
+        }
+    }
+
+    /// The entry whose label is `label`.
+    pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
+        self.profiles.iter().find(|p| p.label == label)
+    }
+
+    /// Checks what the types of the schema cannot say.
+    pub(crate) fn validate(&self) -> Checked {
+        check_id(&self.id)?;
+        check_replications(&self.replications)?;
+        check_profiles(&self.profiles, &self.parameters)
+    }
+}
+
 /// The publication that an experiment reproduces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,7 +234,7 @@ pub struct About {
 }
 
 /// Checks an id.
-pub(crate) fn check_id(id: &str) -> Checked {
+fn check_id(id: &str) -> Checked {
     let parts_ok = !id.is_empty()
         && id.split('/').all(|part| {
             !part.is_empty()
@@ -213,21 +273,38 @@ pub(crate) fn check_label(profiles: &[ProfileEntry], key: &str, label: &str) -> 
 }
 
 /// Checks the replications.
-pub(crate) fn check_replications(replications: &Replications) -> Checked {
+fn check_replications(replications: &Replications) -> Checked {
     let fits = (1..=100_000).contains(&replications.count);
     require(fits, "replications.count", "must be 1 to 100000")
 }
 
-/// Checks the file names of plots, in their order.
-pub(crate) fn check_plot_files<'a>(files: impl Iterator<Item = &'a str>) -> Checked {
-    let mut seen: Vec<&str> = Vec::new();
-    for (i, file) in files.enumerate() {
-        let key = format!("plot[{i}].file");
+/// What plots of every kind say.
+pub(crate) struct PlotHead<'a> {
+    /// File name without `.svg`.
+    pub(crate) file: &'a str,
+    /// Labels of the profiles in it.
+    pub(crate) series: &'a [String],
+    /// Upper end of the y axis.
+    pub(crate) y_max: Option<f64>,
+}
+
+/// Checks what plots of every kind say, in their order.
+pub(crate) fn check_plots(profiles: &[ProfileEntry], plots: &[PlotHead<'_>]) -> Checked {
+    for (i, plot) in plots.iter().enumerate() {
+        let key = |field: &str| format!("plot[{i}].{field}");
+        let file = plot.file;
         let plain =
             !file.is_empty() && file.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-        require(plain, key.as_str(), "must be a plain name of letters, digits, - and _")?;
-        require(!seen.contains(&file), key, format!("\"{file}\" appears twice"))?;
-        seen.push(file);
+        require(plain, key("file"), "must be a plain name of letters, digits, - and _")?;
+        let twice = plots[..i].iter().any(|p| p.file == file);
+        require(!twice, key("file"), format!("\"{file}\" appears twice"))?;
+        require(!plot.series.is_empty(), key("series"), "needs at least one label")?;
+        for label in plot.series {
+            check_label(profiles, &key("series"), label)?;
+        }
+        if let Some(y) = plot.y_max {
+            require(y > 0.0 && y.is_finite(), key("y_max"), "must be above 0")?;
+        }
     }
     Ok(())
 }

@@ -4,8 +4,7 @@ use tresse_core::Profile;
 
 use crate::common::{ProfileEntry, merge};
 use crate::error::LabError;
-use crate::experiment::{Experiment, with_changes};
-use crate::single_loss::{PlotKind, SingleLoss};
+use crate::experiment::{AnyExperiment, with_changes};
 
 /// Changes to an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +24,7 @@ impl Overrides {
     /// # Errors
     /// [`LabError::Profile`] for an unknown profile or a wrong parameter, [`LabError::Option`] for
     /// text that is not `key=value`.
-    pub fn apply(&self, experiment: &mut Experiment) -> Result<(), LabError> {
+    pub fn apply(&self, experiment: &mut AnyExperiment) -> Result<(), LabError> {
         for text in &self.parameters {
             set(experiment, text)?;
         }
@@ -33,11 +32,12 @@ impl Overrides {
             add_profile(experiment, name)?;
         }
         // Parameters can be right one by one and wrong together, or with a profile.
-        for entry in experiment.profiles() {
-            entry.resolve(experiment.parameters())?;
+        let common = &mut experiment.common;
+        for entry in &common.profiles {
+            entry.resolve(&common.parameters)?;
         }
         if let Some(seed) = self.seed {
-            experiment.replications_mut().seed = seed;
+            common.replications.seed = seed;
         }
         Ok(())
     }
@@ -67,17 +67,18 @@ pub(crate) fn shell_word(word: &str) -> String {
 }
 
 /// A profile beside those of the paper, and a plot that shows it together with them.
-fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> {
+fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabError> {
     Profile::named(name)
         .map_err(|source| LabError::Profile { context: format!("--profile {name}"), source })?;
-    if experiment.profiles().iter().any(|p| p.name == name) {
+    let common = &mut experiment.common;
+    if common.profiles.iter().any(|p| p.name == name) {
         return Ok(());
     }
     let mut label = name.to_owned();
-    while experiment.profiles().iter().any(|p| p.label == label) {
+    while common.profile(&label).is_some() {
         label.push('\'');
     }
-    experiment.profiles_mut().push(ProfileEntry {
+    common.profiles.push(ProfileEntry {
         name: name.to_owned(),
         label: label.clone(),
         baseline: None,
@@ -85,36 +86,15 @@ fn add_profile(experiment: &mut Experiment, name: &str) -> Result<(), LabError> 
         parameters: toml::Table::new(),
         processor: toml::Table::new(),
     });
-    match experiment {
-        Experiment::SingleLoss(e) => add_to_plots(e, label),
-        // Every curve by axis or profile shows it beside the others.
-        Experiment::Flow(e) => {
-            for plot in e.plots.iter_mut().filter(|p| p.kind.compares_profiles()) {
-                plot.series.push(label.clone());
-            }
-        }
-    }
+    experiment.show(&label);
     Ok(())
-}
-
-fn add_to_plots(experiment: &mut SingleLoss, label: String) {
-    const ADDED: &str = "with-added-profiles";
-    if let Some(plot) = experiment.plots.iter_mut().find(|p| p.file == ADDED) {
-        plot.series.push(label);
-    } else if let Some(plot) = experiment.plots.iter().find(|p| p.kind == PlotKind::MttByMessage) {
-        let mut plot = plot.clone();
-        plot.file = ADDED.into();
-        plot.title = format!("{}, with added profiles", plot.title);
-        plot.series.push(label);
-        experiment.plots.push(plot);
-    }
 }
 
 /// Tables of an experiment that can be changed; all other keys are those of a profile.
 const OWN_TABLES: [&str; 7] =
     ["topology", "association", "workload", "loss", "replications", "metric", "observe"];
 
-fn set(experiment: &mut Experiment, text: &str) -> Result<(), LabError> {
+fn set(experiment: &mut AnyExperiment, text: &str) -> Result<(), LabError> {
     let table = parse_parameter(text)?;
     let context = format!("--set {text}");
     if table.keys().all(|key| OWN_TABLES.contains(&key.as_str())) {
@@ -124,7 +104,7 @@ fn set(experiment: &mut Experiment, text: &str) -> Result<(), LabError> {
     Profile::standard()
         .with_override_table(table.clone())
         .map_err(|source| LabError::Profile { context, source })?;
-    merge(experiment.parameters_mut(), table);
+    merge(&mut experiment.common.parameters, table);
     Ok(())
 }
 

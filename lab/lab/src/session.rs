@@ -4,29 +4,30 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::experiment::{self, Experiment};
+use crate::experiment::{self, Common, Experiment, Kind};
+use crate::flow::Flow;
 use crate::flow::run::FlowRun;
-use crate::outcome::Outcome;
 use crate::overrides::Overrides;
 use crate::report::{self, Made, Report};
 use crate::runner::{self, Execution, Failure, Folder, Run};
+use crate::schema::Schema;
+use crate::single_loss::SingleLoss;
 use crate::single_loss::run::RunSpec;
-use crate::{flow, single_loss};
 
 /// An experiment that is ready to run: everything that can be wrong with the request has been
 /// checked, and nothing has been written.
 #[derive(Clone, Debug)]
 pub struct Session {
-    experiment: Experiment,
-    plan: Plan,
+    planned: Planned,
     changes: Vec<String>,
     command: String,
 }
 
+/// An experiment and its runs.
 #[derive(Clone, Debug)]
-enum Plan {
-    SingleLoss(Vec<RunSpec>),
-    Flow(Vec<FlowRun>),
+enum Planned {
+    SingleLoss(Box<Experiment<SingleLoss>>, Vec<RunSpec>),
+    Flow(Box<Experiment<Flow>>, Vec<FlowRun>),
 }
 
 /// What [`Session::run`] brought.
@@ -63,28 +64,39 @@ impl Session {
     pub fn new(name: &str, overrides: &Overrides) -> Result<Session, LabError> {
         let mut experiment = experiment::find(name)?;
         overrides.apply(&mut experiment)?;
-        let plan = match &experiment {
-            Experiment::SingleLoss(e) => Plan::SingleLoss(single_loss::plan::plan(e)?),
-            Experiment::Flow(e) => Plan::Flow(flow::plan::plan(e)?),
+        let common = experiment.common;
+        let planned = match experiment.kind {
+            Kind::SingleLoss(kind) => {
+                let experiment = Experiment { common, kind: *kind };
+                let plan = Schema::plan(&experiment)?;
+                Planned::SingleLoss(Box::new(experiment), plan)
+            }
+            Kind::Flow(kind) => {
+                let experiment = Experiment { common, kind: *kind };
+                let plan = Schema::plan(&experiment)?;
+                Planned::Flow(Box::new(experiment), plan)
+            }
         };
         Ok(Session {
-            plan,
+            planned,
             changes: overrides.arguments(),
             command: report::command_line(name, overrides),
-            experiment,
         })
     }
 
-    /// The experiment with the overrides.
-    pub fn experiment(&self) -> &Experiment {
-        &self.experiment
+    /// What the experiment, with the overrides, has in common with others.
+    pub fn common(&self) -> &Common {
+        match &self.planned {
+            Planned::SingleLoss(experiment, _) => &experiment.common,
+            Planned::Flow(experiment, _) => &experiment.common,
+        }
     }
 
     /// How many runs there are.
     pub fn runs(&self) -> usize {
-        match &self.plan {
-            Plan::SingleLoss(plan) => plan.len(),
-            Plan::Flow(plan) => plan.len(),
+        match &self.planned {
+            Planned::SingleLoss(_, plan) => plan.len(),
+            Planned::Flow(_, plan) => plan.len(),
         }
     }
 
@@ -94,22 +106,18 @@ impl Session {
     /// [`LabError::Write`], [`LabError::Busy`] and the like. Failed runs are no error: they stand
     /// in the report.
     pub fn run(&self, out: &Path, execution: Execution) -> Result<Finished, LabError> {
-        match (&self.experiment, &self.plan) {
-            (Experiment::SingleLoss(e), Plan::SingleLoss(plan)) => {
-                self.run_plan(plan, |records| e.outcome(records), out, execution)
+        match &self.planned {
+            Planned::SingleLoss(experiment, plan) => {
+                self.run_plan(experiment, plan, out, execution)
             }
-            (Experiment::Flow(e), Plan::Flow(plan)) => {
-                self.run_plan(plan, |records| e.outcome(records), out, execution)
-            }
-            // A plan is made from its experiment.
-            _ => unreachable!("the plan is of another kind than its experiment"),
+            Planned::Flow(experiment, plan) => self.run_plan(experiment, plan, out, execution),
         }
     }
 
-    fn run_plan<R: Run>(
+    fn run_plan<K: Schema>(
         &self,
-        plan: &[R],
-        outcome: impl Fn(&[R::Record]) -> Result<Outcome, LabError>,
+        experiment: &Experiment<K>,
+        plan: &[K::Run],
         out: &Path,
         execution: Execution,
     ) -> Result<Finished, LabError> {
@@ -121,7 +129,7 @@ impl Session {
                 run.playable().map_err(LabError::Option)?;
             }
         }
-        let id = self.experiment.id();
+        let id = &experiment.common.id;
         let folder = Folder::open(out, id)?;
         let executed = runner::execute(plan, id, &folder, &execution)?;
         let made = Made {
@@ -130,8 +138,8 @@ impl Session {
             changes: self.changes.clone(),
             command: execution.command.clone(),
         };
-        let outcome = outcome(&executed.records)?;
-        let (report, page) = report::write(&self.experiment, outcome, made, &folder)?;
+        let outcome = K::outcome(experiment, &executed.records)?;
+        let (report, page) = report::write(experiment, outcome, made, &folder)?;
         Ok(Finished {
             report,
             page,
@@ -147,9 +155,9 @@ impl Session {
     /// # Errors
     /// [`LabError::Option`] if there is no such run.
     pub fn replay(&self, prefix: &str, execution: Execution) -> Result<Replayed, LabError> {
-        match &self.plan {
-            Plan::SingleLoss(plan) => self.replay_plan(plan, prefix, execution),
-            Plan::Flow(plan) => self.replay_plan(plan, prefix, execution),
+        match &self.planned {
+            Planned::SingleLoss(_, plan) => self.replay_plan(plan, prefix, execution),
+            Planned::Flow(_, plan) => self.replay_plan(plan, prefix, execution),
         }
     }
 
@@ -165,7 +173,7 @@ impl Session {
             return Err(LabError::Option(format!(
                 "no run of {} has a key that begins with \"{prefix}\" (keys change with the \
                  parameters and with the source code)",
-                self.experiment.id()
+                self.common().id
             )));
         }
         let executed = runner::execute_only(&chosen, &self.prepare(execution)?)?;

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
-use tresse_lab::comparison::{Claim, Kind};
-use tresse_lab::experiment;
+use tresse_lab::comparison::{self, Claim};
+use tresse_lab::experiment::{self, Kind};
 use tresse_lab::single_loss::plan::plan;
 use tresse_lab::single_loss::{Measure, SingleLoss};
-use tresse_lab::{Experiment, LabError, Overrides, Session};
+use tresse_lab::{AnyExperiment, Experiment, LabError, Overrides, Session};
 
 /// The experiment as one of a single loss.
-fn single_loss(experiment: Experiment) -> SingleLoss {
-    match experiment {
-        Experiment::SingleLoss(e) => *e,
-        Experiment::Flow(e) => panic!("{} is a flow", e.id),
+fn single_loss(experiment: AnyExperiment) -> Experiment<SingleLoss> {
+    match experiment.kind {
+        Kind::SingleLoss(kind) => Experiment { common: experiment.common, kind: *kind },
+        Kind::Flow(_) => panic!("{} is a flow", experiment.common.id),
     }
 }
 
@@ -34,7 +34,7 @@ fn every_file_is_built_in_and_stands_under_its_id() {
     let built_in: BTreeSet<String> = experiment::ids().map(str::to_owned).collect();
     assert_eq!(files, built_in);
     for e in experiment::built_in().unwrap() {
-        assert!(!e.about().summary.is_empty() && !e.about().notes.is_empty(), "{}", e.id());
+        assert!(!e.common.summary.is_empty() && !e.common.notes.is_empty(), "{}", e.id());
         assert_eq!(experiment::find(e.id()).unwrap().id(), e.id());
         assert!(Session::new(e.id(), &Overrides::default()).unwrap().runs() > 0);
     }
@@ -55,6 +55,7 @@ fn figure_2_is_what_the_paper_describes() {
     }
     assert_eq!(runs[0].setup.profile.fast_retransmit.threshold, 4);
     let published: Vec<f64> = e
+        .kind
         .published
         .iter()
         .filter(|p| matches!(p.measure, Measure::Reduction(_)))
@@ -110,6 +111,22 @@ fn mistakes_name_the_file_the_line_and_the_key() {
 
     let missing = mistake("title = ", "# title = ");
     assert!(missing.contains("missing field `title`"), "{missing}");
+
+    // What every experiment has and what its kind has are read apart, and told of alike.
+    let unknown = mistake("title = ", "titel = ");
+    assert!(unknown.starts_with(&format!("my.toml:{}: ", line("title"))), "{unknown}");
+    assert!(unknown.contains("unknown field `titel`, expected one of `kind`, `id`"), "{unknown}");
+    assert!(unknown.contains("`workload`") && unknown.ends_with("(key titel)"), "{unknown}");
+    let deep = mistake("authors = ", "author = ");
+    assert!(deep.starts_with(&format!("my.toml:{}: ", line("authors"))), "{deep}");
+    assert!(deep.contains("unknown field `author`, expected"), "{deep}");
+    let of_a_flow = mistake("title = ", "observe = {}\ntitle = ");
+    assert!(of_a_flow.starts_with(&format!("my.toml:{}: ", line("title"))), "{of_a_flow}");
+    assert!(of_a_flow.ends_with("(key observe)"), "{of_a_flow}");
+    let kind = mistake("title = ", "kind = 'flwo'\ntitle = ");
+    assert!(kind.starts_with(&format!("my.toml:{}: ", line("title"))), "{kind}");
+    assert!(kind.contains("`flwo`, expected `single-loss` or `flow`"), "{kind}");
+    assert!(kind.ends_with("(key kind)"), "{kind}");
 }
 
 #[test]
@@ -200,11 +217,11 @@ fn overrides_are_checked() {
         assert!(error.contains(word) && !error.contains('\n'), "{text}: {error}");
     }
     let e = apply(set("workload.bursts.message_bytes=600")).unwrap();
-    assert_eq!(e.bursts().message_bytes, 600);
-    assert_eq!(e.published.len(), experiment::find("hurtig/fig2").unwrap().published());
+    assert_eq!(e.kind.bursts().message_bytes, 600);
+    assert_eq!(e.kind.published.len(), experiment::find("hurtig/fig2").unwrap().claims().len());
     // Published numbers that hold for another network are not compared.
     let e = apply(set("topology.delay_ms=[5, 10]")).unwrap();
-    assert_eq!((e.cells().len(), e.published.len()), (2, 0));
+    assert_eq!((e.kind.cells().len(), e.kind.published.len()), (2, 0));
     let e = apply(set("rto.min_ms=150")).unwrap();
     assert_eq!(plan(&e).unwrap()[0].setup.profile.rto.min_ms, 150.0);
 
@@ -212,10 +229,10 @@ fn overrides_are_checked() {
     let error = apply(profiles("warp")).unwrap_err().to_string();
     assert!(error.contains("unknown profile \"warp\"") && error.contains("rfc9260"), "{error}");
     let e = apply(profiles("rfc9260+limited-transmit")).unwrap();
-    assert!(e.profiles.last().unwrap().extra);
-    assert!(e.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));
+    assert!(e.common.profiles.last().unwrap().extra);
+    assert!(e.kind.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));
     // One that is there already changes nothing.
-    assert_eq!(apply(profiles("rfc9260")).unwrap().profiles.len(), 6);
+    assert_eq!(apply(profiles("rfc9260")).unwrap().common.profiles.len(), 6);
 }
 
 #[test]
@@ -239,7 +256,9 @@ fn tolerances_have_a_reason_and_no_number_counts_twice() {
     // Averages with a fraction are nobody's but one table's; extremes may well be the same tick.
     let mut owners: BTreeMap<(&str, String), &str> = BTreeMap::new();
     for (id, claims) in all.iter().filter(|(id, _)| id.starts_with("pedersen/")) {
-        let counted = claims.iter().filter(|c| c.repeats.is_none() && c.kind(id) == Kind::Printed);
+        let counted = claims
+            .iter()
+            .filter(|c| c.repeats.is_none() && c.kind(id) == comparison::Kind::Printed);
         let averages = counted.filter(|c| c.what.ends_with("average"));
         for claim in averages.filter(|c| c.value.fract() != 0.0) {
             let key = (claim.unit.name(), claim.value.to_string());
@@ -272,7 +291,7 @@ fn a_tested_reason_names_an_experiment_with_the_same_row() {
 fn what_was_inferred_names_its_key_and_what_it_was_fitted_on() {
     let mut fitted = 0;
     for e in experiment::built_in().unwrap() {
-        for inferred in e.about().inferred {
+        for inferred in &e.common.inferred {
             let ids = &inferred.from;
             assert!(
                 !ids.is_empty() && ids.iter().all(|id| experiment::find(id).is_ok()),

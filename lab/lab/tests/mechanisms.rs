@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use tresse_core::Profile;
+use tresse_lab::experiment::{self, Kind};
 use tresse_lab::flow::analysis::Analysis;
 use tresse_lab::runner::{Execution, ProgressMode};
-use tresse_lab::{Experiment, Overrides, Session, experiment};
+use tresse_lab::{Experiment, Overrides, Session};
 
 fn parts(profile: &str) -> BTreeSet<&str> {
     profile.split('+').collect()
@@ -24,12 +25,10 @@ fn every_mechanism_has_one_experiment_and_every_experiment_one_mechanism() {
 #[test]
 fn the_senders_differ_in_the_mechanism_alone() {
     for mechanism in Profile::mechanisms() {
-        let Ok(Experiment::Flow(flow)) =
-            experiment::find(&format!("{}/{mechanism}", experiment::MECHANISMS))
-        else {
-            panic!("{mechanism} is no flow");
-        };
-        let [without, with] = [0, 1].map(|i| &flow.profiles[i]);
+        let id = format!("{}/{mechanism}", experiment::MECHANISMS);
+        let Experiment { common, kind } = experiment::find(&id).unwrap();
+        let Kind::Flow(flow) = kind else { panic!("{mechanism} is no flow") };
+        let [without, with] = [0, 1].map(|i| &common.profiles[i]);
         assert!(without.parameters.is_empty() && with.parameters.is_empty(), "{mechanism}");
         let mut expected = parts(&without.name);
         assert!(expected.insert(mechanism), "{mechanism} is in both");

@@ -12,7 +12,7 @@ use clap::Subcommand;
 use tresse_lab::report::agreement::{self, Agreement};
 use tresse_lab::report::{self, Report, campaign};
 use tresse_lab::runner::{Execution, prepare_real_time};
-use tresse_lab::{Experiment, Finished, LabError, Overrides, Session, experiment};
+use tresse_lab::{AnyExperiment, Finished, LabError, Overrides, Session, experiment};
 
 use tresse_console::say::{complain, print};
 
@@ -184,10 +184,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
 
 fn list() -> Result<ExitCode, LabError> {
     let experiments = experiment::built_in()?;
-    let width = |text: fn(&Experiment) -> &str| {
+    let width = |text: fn(&AnyExperiment) -> &str| {
         experiments.iter().map(|e| text(e).chars().count()).max().unwrap_or(0)
     };
-    let (id_width, title_width) = (width(Experiment::id), width(Experiment::title));
+    let (id_width, title_width) = (width(AnyExperiment::id), width(AnyExperiment::title));
     let mut out = String::new();
     for e in &experiments {
         let _ = writeln!(
@@ -195,7 +195,7 @@ fn list() -> Result<ExitCode, LabError> {
             "{:id_width$}  {:title_width$}  {}",
             e.id(),
             e.title(),
-            match e.published() {
+            match e.claims().len() {
                 0 => "nothing published".to_owned(),
                 n => format!("{n} published numbers"),
             } + if e.is_slow() { ", slow" } else { "" }
@@ -264,7 +264,7 @@ fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
 
 /// What would be run, a line for each experiment.
 fn plan(sessions: &[Session], left_out: usize) -> String {
-    let id = |s: &Session| s.experiment().id().to_owned();
+    let id = |s: &Session| s.common().id.clone();
     let width = sessions.iter().map(|s| id(s).len()).max().unwrap_or(0);
     let mut out = String::new();
     for session in sessions {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Experiment, load};
+use super::{AnyExperiment, load};
 use crate::error::LabError;
 
 // `BUILT_IN`: id and TOML text of each, in the order in which they are listed. Made by `build.rs`.
@@ -26,7 +26,7 @@ pub fn ids_of(group: &str) -> Vec<&'static str> {
 ///
 /// # Errors
 /// None in a tested build: a test loads every one of them.
-pub fn built_in() -> Result<Vec<Experiment>, LabError> {
+pub fn built_in() -> Result<Vec<AnyExperiment>, LabError> {
     BUILT_IN.iter().map(|(id, text)| load::parse(id, text)).collect()
 }
 
@@ -36,7 +36,7 @@ pub fn built_in() -> Result<Vec<Experiment>, LabError> {
 /// # Errors
 /// [`LabError::UnknownExperiment`] lists the known ids; the file errors are those of
 /// [`load_file`](super::load_file).
-pub fn find(name: &str) -> Result<Experiment, LabError> {
+pub fn find(name: &str) -> Result<AnyExperiment, LabError> {
     if let Some((id, text)) = BUILT_IN.iter().find(|(id, _)| *id == name) {
         return load::parse(id, text);
     }

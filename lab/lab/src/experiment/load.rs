@@ -1,57 +1,114 @@
 //! Reading an experiment from TOML, with errors that name the line and the key.
 
+use std::ops::Range;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeString, DeTable};
 
-use super::Experiment;
-use crate::common::merge;
+use super::{AnyExperiment, Experiment, Kind};
+use crate::common::{Common, merge};
 use crate::error::LabError;
 use crate::flow::Flow;
-use crate::mistake::Mistake;
+use crate::keys;
+use crate::mistake::{Mistake, mistake};
+use crate::schema::{Schema, check_keys, drop_unfit_publications, from_table, validate};
 use crate::single_loss::SingleLoss;
 
 /// The experiment in `text`. `origin` names it in errors.
 ///
 /// # Errors
 /// [`LabError::Experiment`], with the line and the key of the first mistake.
-pub fn parse(origin: &str, text: &str) -> Result<Experiment, LabError> {
-    // What is not even TOML is explained by the strict reading below.
-    let table: toml::Table = text.parse().unwrap_or_default();
-    let experiment = if table.contains_key("kind") {
-        Experiment::Flow(Box::new(read(origin, text, Flow::prepare)?))
-    } else {
-        Experiment::SingleLoss(Box::new(read(origin, text, |e: &mut SingleLoss| e.validate())?))
-    };
-    Ok(experiment)
+pub fn parse(origin: &str, text: &str) -> Result<AnyExperiment, LabError> {
+    let source = Source { origin, text };
+    let root = DeTable::parse(text).map_err(|e| source.wrong(&e, String::new()))?;
+    let mut whole = Part { span: root.span(), table: root.into_inner() };
+    let tag: Tag = source.read(whole.take::<Tag>())?;
+    match tag.kind {
+        Tagged::SingleLoss => source.experiment::<SingleLoss>(whole).map(Into::into),
+        Tagged::Flow => source.experiment::<Flow>(whole).map(Into::into),
+    }
 }
 
-fn read<E: DeserializeOwned>(
-    origin: &str,
-    text: &str,
-    prepare: fn(&mut E) -> Result<(), Mistake>,
-) -> Result<E, LabError> {
-    let wrong = |error: &toml::de::Error, key: String| LabError::Experiment {
-        origin: origin.to_owned(),
-        line: error.span().map(|span| line_of(text, span.start)),
-        key,
-        message: error.message().replace('\n', " "),
-    };
-    let deserializer = toml::Deserializer::parse(text).map_err(|e| wrong(&e, String::new()))?;
-    let mut experiment: E = serde_path_to_error::deserialize(deserializer).map_err(|e| {
-        let path = e.path().to_string();
-        let key = if path == "." { String::new() } else { path };
-        wrong(e.inner(), key)
-    })?;
-    prepare(&mut experiment).map_err(|mistake| at(origin, mistake))?;
-    Ok(experiment)
+/// What tells the kinds apart.
+#[derive(Deserialize)]
+struct Tag {
+    #[serde(default)]
+    kind: Tagged,
 }
 
-fn at(origin: &str, mistake: Mistake) -> LabError {
+/// What a file may call its kind.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Tagged {
+    #[default]
+    SingleLoss,
+    Flow,
+}
+
+/// Some keys of a file, and where the file has them.
+struct Part<'a> {
+    table: DeTable<'a>,
+    span: Range<usize>,
+}
+
+impl<'a> Part<'a> {
+    /// Takes out what a `T` is read from.
+    fn take<T: DeserializeOwned>(&mut self) -> Part<'a> {
+        fn name<'k>(key: &'k Spanned<DeString<'_>>) -> &'k str {
+            key.get_ref()
+        }
+        let table = keys::take(&mut self.table, keys::of::<T>(), name);
+        Part { table, span: self.span.clone() }
+    }
+}
+
+/// A file that is read.
+struct Source<'a> {
+    origin: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    /// Each part of the file is read by its own type: so every mistake is found where it stands.
+    fn experiment<K: Schema>(&self, mut whole: Part<'_>) -> Result<Experiment<K>, LabError> {
+        let common = whole.take::<Common>();
+        let names = whole.table.keys();
+        check_keys::<K>(names.map(|key| key.get_ref().as_ref())).map_err(|(i, mistake)| {
+            let key = whole.table.keys().nth(i);
+            self.at(key.map(Spanned::span), mistake)
+        })?;
+        let mut experiment =
+            Experiment { common: self.read(common)?, kind: self.read::<K>(whole)? };
+        experiment.kind.prepare();
+        validate(&experiment).map_err(|mistake| self.at(None, mistake))?;
+        Ok(experiment)
+    }
+
+    fn read<T: DeserializeOwned>(&self, part: Part<'_>) -> Result<T, LabError> {
+        let deserializer = toml::Deserializer::from(Spanned::new(part.span, part.table));
+        serde_path_to_error::deserialize(deserializer).map_err(|e| {
+            let path = e.path().to_string();
+            let key = if path == "." { String::new() } else { path };
+            self.wrong(e.inner(), key)
+        })
+    }
+
+    fn wrong(&self, error: &toml::de::Error, key: String) -> LabError {
+        self.at(error.span(), mistake(key, error.message()))
+    }
+
+    fn at(&self, span: Option<Range<usize>>, mistake: Mistake) -> LabError {
+        at(self.origin, span.map(|span| line_of(self.text, span.start)), mistake)
+    }
+}
+
+fn at(origin: &str, line: Option<usize>, mistake: Mistake) -> LabError {
     LabError::Experiment {
         origin: origin.to_owned(),
-        line: None,
+        line,
         key: mistake.key,
         message: mistake.message.replace('\n', " "),
     }
@@ -63,44 +120,34 @@ fn at(origin: &str, mistake: Mistake) -> LabError {
 /// # Errors
 /// [`LabError::Experiment`], with the key of the first mistake.
 pub(crate) fn with_changes(
-    experiment: &Experiment,
+    experiment: &AnyExperiment,
     changes: toml::Table,
     origin: &str,
-) -> Result<Experiment, LabError> {
-    Ok(match experiment {
-        Experiment::SingleLoss(e) => {
-            let mut changed: SingleLoss = changed(e.as_ref(), changes, origin)?;
-            changed.drop_unfit_publications();
-            changed.validate().map_err(|mistake| at(origin, mistake))?;
-            Experiment::SingleLoss(Box::new(changed))
+) -> Result<AnyExperiment, LabError> {
+    let wrong = |e: toml::ser::Error| mistake("", e.to_string());
+    let table = toml::Table::try_from(experiment).map_err(wrong);
+    let changed = table.and_then(|mut table| {
+        merge(&mut table, changes);
+        match experiment.kind {
+            Kind::SingleLoss(_) => changed::<SingleLoss>(table).map(Into::into),
+            Kind::Flow(_) => changed::<Flow>(table).map(Into::into),
         }
-        Experiment::Flow(e) => {
-            let mut changed: Flow = changed(e.as_ref(), changes, origin)?;
-            changed.drop_unfit_publications();
-            changed.validate().map_err(|mistake| at(origin, mistake))?;
-            Experiment::Flow(Box::new(changed))
-        }
-    })
+    });
+    changed.map_err(|mistake| at(origin, None, mistake))
 }
 
-fn changed<E: Serialize + DeserializeOwned>(
-    experiment: &E,
-    changes: toml::Table,
-    origin: &str,
-) -> Result<E, LabError> {
-    let wrong = |key: String, message: &str| at(origin, Mistake { key, message: message.into() });
-    let mut table =
-        toml::Table::try_from(experiment).map_err(|e| wrong(String::new(), &e.to_string()))?;
-    merge(&mut table, changes);
-    serde_path_to_error::deserialize(table)
-        .map_err(|e| wrong(e.path().to_string(), e.inner().message()))
+fn changed<K: Schema>(table: toml::Table) -> Result<Experiment<K>, Mistake> {
+    let mut experiment: Experiment<K> = from_table(table)?;
+    drop_unfit_publications(&mut experiment);
+    validate(&experiment)?;
+    Ok(experiment)
 }
 
 /// The experiment in the file at `path`.
 ///
 /// # Errors
 /// [`LabError::Read`] or [`LabError::Experiment`].
-pub fn load_file(path: &Path) -> Result<Experiment, LabError> {
+pub fn load_file(path: &Path) -> Result<AnyExperiment, LabError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| LabError::Read { path: path.to_owned(), source })?;
     parse(&path.display().to_string(), &text)

@@ -1,117 +1,91 @@
 //! An experiment as data: the files `experiments/<paper>/<figure>.toml`.
 //!
-//! There are two kinds, with a schema each: [`SingleLoss`] drops exactly one packet a run, each
-//! one in turn; [`Flow`] (`kind = "flow"`) sends traffic through a lossy network and measures the
-//! flow as a whole. Keys are strict: an unknown one is an error that names the file, the line and
-//! the key.
+//! What experiments of every kind say is [`Common`]; what one says besides depends on its [`Kind`]:
+//! [`SingleLoss`] drops exactly one packet a run, each one in turn; [`Flow`] (`kind = "flow"`) sends
+//! traffic through a lossy network and measures the flow as a whole. Keys are strict: an unknown one is
+//! an error that names the file, the line and the key.
 
 mod catalogue;
 mod load;
 
 use serde::Serialize;
 
-use crate::comparison::{Claim, Published};
+use crate::comparison::Claim;
 use crate::flow::Flow;
+use crate::schema::{Named, Schema, claims};
 use crate::single_loss::SingleLoss;
 
-pub use crate::common::{About, AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
+pub use crate::common::{
+    About, AssociationSettings, Common, Inferred, Paper, ProfileEntry, Replications,
+};
+pub use crate::schema::Experiment;
 pub use catalogue::{MECHANISMS, built_in, find, ids, ids_of};
 pub(crate) use load::with_changes;
 pub use load::{load_file, parse};
 
-/// An experiment of either kind.
+/// An experiment of any kind.
+pub type AnyExperiment = Experiment<Kind>;
+
+/// What an experiment says besides what all say.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Experiment {
+pub enum Kind {
     /// Exactly one packet is dropped a run.
     SingleLoss(Box<SingleLoss>),
     /// A flow through a lossy network.
     Flow(Box<Flow>),
 }
 
-/// Reads one of the fields that both kinds have.
-macro_rules! field {
-    ($self:expr, $name:ident) => {
-        match $self {
-            Experiment::SingleLoss(e) => &e.$name,
-            Experiment::Flow(e) => &e.$name,
+impl Named for Kind {
+    fn kind(&self) -> Option<&'static str> {
+        match self {
+            Kind::SingleLoss(kind) => kind.kind(),
+            Kind::Flow(kind) => kind.kind(),
         }
-    };
+    }
 }
 
-macro_rules! field_mut {
-    ($self:expr, $name:ident) => {
-        match $self {
-            Experiment::SingleLoss(e) => &mut e.$name,
-            Experiment::Flow(e) => &mut e.$name,
-        }
-    };
+impl From<Experiment<SingleLoss>> for AnyExperiment {
+    fn from(e: Experiment<SingleLoss>) -> AnyExperiment {
+        Experiment { common: e.common, kind: Kind::SingleLoss(Box::new(e.kind)) }
+    }
 }
 
-impl Experiment {
+impl From<Experiment<Flow>> for AnyExperiment {
+    fn from(e: Experiment<Flow>) -> AnyExperiment {
+        Experiment { common: e.common, kind: Kind::Flow(Box::new(e.kind)) }
+    }
+}
+
+impl AnyExperiment {
     /// `paper/figure`.
     pub fn id(&self) -> &str {
-        field!(self, id)
+        &self.common.id
     }
 
     /// One line.
     pub fn title(&self) -> &str {
-        field!(self, title)
+        &self.common.title
     }
 
     /// Whether it takes minutes, so that a campaign makes it only when asked for everything.
     pub fn is_slow(&self) -> bool {
-        matches!(self, Experiment::Flow(e) if e.slow)
+        matches!(&self.kind, Kind::Flow(flow) if flow.slow)
     }
 
-    /// What it is, without how.
-    pub fn about(&self) -> About {
-        About {
-            id: self.id().to_owned(),
-            title: self.title().to_owned(),
-            paper: field!(self, paper).clone(),
-            summary: field!(self, summary).clone(),
-            notes: field!(self, notes).clone(),
-            inferred: field!(self, inferred).clone(),
-            replications: *field!(self, replications),
+    /// Has plots show the profile labelled `label` too, where that makes sense.
+    pub(crate) fn show(&mut self, label: &str) {
+        match &mut self.kind {
+            Kind::SingleLoss(kind) => kind.show(label),
+            Kind::Flow(kind) => kind.show(label),
         }
-    }
-
-    /// The senders that are compared.
-    pub fn profiles(&self) -> &[ProfileEntry] {
-        field!(self, profiles)
-    }
-
-    pub(crate) fn profiles_mut(&mut self) -> &mut Vec<ProfileEntry> {
-        field_mut!(self, profiles)
-    }
-
-    /// Profile parameters in force for every profile.
-    pub fn parameters(&self) -> &toml::Table {
-        field!(self, parameters)
-    }
-
-    pub(crate) fn parameters_mut(&mut self) -> &mut toml::Table {
-        field_mut!(self, parameters)
-    }
-
-    pub(crate) fn replications_mut(&mut self) -> &mut Replications {
-        field_mut!(self, replications)
     }
 
     /// The published numbers that it is compared with.
     pub fn claims(&self) -> Vec<Claim> {
-        match self {
-            Experiment::SingleLoss(e) => e.published.iter().map(Published::claim).collect(),
-            Experiment::Flow(e) => e.published.iter().map(Published::claim).collect(),
-        }
-    }
-
-    /// How many published numbers it is compared with.
-    pub fn published(&self) -> usize {
-        match self {
-            Experiment::SingleLoss(e) => e.published.len(),
-            Experiment::Flow(e) => e.published.len(),
+        match &self.kind {
+            Kind::SingleLoss(kind) => claims(kind.as_ref()),
+            Kind::Flow(kind) => claims(kind.as_ref()),
         }
     }
 }

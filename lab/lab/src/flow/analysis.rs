@@ -9,6 +9,7 @@ use super::effect::{self, Shown};
 use super::measurements::Measurements;
 use super::{Cell, Flow, Measure, Over, Published};
 use crate::comparison::Comparison;
+use crate::schema::Experiment;
 
 /// Every number of an experiment's comparisons and tables, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,12 +34,12 @@ pub struct Row {
 }
 
 /// Computes every number.
-pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
+pub fn analyse(experiment: &Experiment<Flow>, measurements: &Measurements<'_>) -> Analysis {
     let comparisons =
-        experiment.published.iter().map(|p| compared(experiment, measurements, p)).collect();
+        experiment.kind.published.iter().map(|p| compared(experiment, measurements, p)).collect();
     let mut estimates = Vec::new();
-    for cell in experiment.cells() {
-        for entry in &experiment.profiles {
+    for cell in experiment.kind.cells() {
+        for entry in &experiment.common.profiles {
             let mut names: Vec<&String> =
                 measurements.of(&entry.label, &cell).flat_map(|r| r.values.keys()).collect();
             names.sort_unstable();
@@ -51,7 +52,7 @@ pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
                 .collect();
             estimates.push(Row {
                 series: entry.label.clone(),
-                cell: experiment.describe(&cell).into_iter().collect(),
+                cell: experiment.kind.describe(&cell).into_iter().collect(),
                 metrics,
             });
         }
@@ -60,15 +61,23 @@ pub fn analyse(experiment: &Flow, measurements: &Measurements<'_>) -> Analysis {
 }
 
 /// A published number beside ours.
-fn compared(experiment: &Flow, m: &Measurements<'_>, published: &Published) -> Comparison {
+fn compared(
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+    published: &Published,
+) -> Comparison {
     let (claim, measure) = (published.claim(), &published.measure);
     let Some(over) = measure.over else {
-        let cell = experiment.cell_at(&measure.at);
+        let cell = experiment.kind.cell_at(&measure.at);
         let ours = cell.and_then(|cell| in_cell(experiment, m, measure, &cell, Runs::All));
         return Comparison::new(claim, ours);
     };
-    let cells: Vec<Cell> =
-        experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &measure.at)).collect();
+    let cells: Vec<Cell> = experiment
+        .kind
+        .cells()
+        .into_iter()
+        .filter(|cell| experiment.kind.fits(cell, &measure.at))
+        .collect();
     let value = |cell: &Cell, runs| in_cell(experiment, m, measure, cell, runs);
     let order = |a: &Estimate, b: &Estimate| a.value.total_cmp(&b.value);
     // Of the extremes, one that is missing could be the one that counts.
@@ -107,7 +116,7 @@ impl Runs {
 
 /// The number of ours in one cell, by these runs.
 fn in_cell(
-    experiment: &Flow,
+    experiment: &Experiment<Flow>,
     m: &Measurements<'_>,
     measure: &Measure,
     cell: &Cell,
@@ -119,8 +128,8 @@ fn in_cell(
     let (Some(series), other) = (match (&baseline, &measure.relative_at) {
         (None, None) => (None, cell.clone()),
         (Some(series), None) => (Some(series.as_str()), cell.clone()),
-        (Some(series), Some(at)) => (Some(series.as_str()), experiment.moved(cell, at)),
-        (None, Some(at)) => (Some(measure.series.as_str()), experiment.moved(cell, at)),
+        (Some(series), Some(at)) => (Some(series.as_str()), experiment.kind.moved(cell, at)),
+        (None, Some(at)) => (Some(measure.series.as_str()), experiment.kind.moved(cell, at)),
     }) else {
         return m.statistic.estimate(&own.into_values().collect::<Vec<_>>());
     };

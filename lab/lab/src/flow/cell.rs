@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Flow;
+use crate::common::Common;
 use crate::mistake::{Mistake, mistake};
+use crate::schema::{self, Experiment};
 
 /// Something that is varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,26 +122,30 @@ impl Flow {
             at.get(&axis.name).is_none_or(|value| axis.find(value) == Some(*index))
         })
     }
+}
 
+impl Experiment<Flow> {
     /// The experiment in one cell: the values written at their keys, and no axes any more.
     ///
     /// # Errors
     /// A key that does not exist, or a value that it does not take.
-    pub(crate) fn in_cell(&self, cell: &Cell) -> Result<Flow, Mistake> {
-        let mut flow = Flow {
-            axes: Vec::new(),
-            tables: Vec::new(),
-            plots: Vec::new(),
-            published: Vec::new(),
-            effects: Vec::new(),
-            notes: Vec::new(),
-            ..self.clone()
+    pub(crate) fn in_cell(&self, cell: &Cell) -> Result<Experiment<Flow>, Mistake> {
+        let here = Experiment {
+            common: Common { notes: Vec::new(), ..self.common.clone() },
+            kind: Flow {
+                axes: Vec::new(),
+                tables: Vec::new(),
+                plots: Vec::new(),
+                published: Vec::new(),
+                effects: Vec::new(),
+                ..self.kind.clone()
+            },
         };
-        if self.axes.is_empty() {
-            return Ok(flow);
+        if self.kind.axes.is_empty() {
+            return Ok(here);
         }
-        let mut table = toml::Table::try_from(&flow).map_err(|e| mistake("axis", e.to_string()))?;
-        for (i, (axis, index)) in self.axes.iter().zip(&cell.0).enumerate() {
+        let mut table = toml::Table::try_from(&here).map_err(|e| mistake("axis", e.to_string()))?;
+        for (i, (axis, index)) in self.kind.axes.iter().zip(&cell.0).enumerate() {
             let value = axis.values.get(*index).cloned().unwrap_or(toml::Value::Integer(0));
             let value = match (axis.scale, number(&value)) {
                 (Some(scale), Some(v)) => toml::Value::Float(rounded(v * scale)),
@@ -150,9 +156,7 @@ impl Flow {
                     .map_err(|message| mistake(format!("axis[{i}].keys[{k}]"), message))?;
             }
         }
-        flow = serde_path_to_error::deserialize(table)
-            .map_err(|e| mistake(e.path().to_string(), e.inner().message().to_owned()))?;
-        Ok(flow)
+        schema::from_table(table)
     }
 }
 

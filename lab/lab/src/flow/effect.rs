@@ -6,6 +6,7 @@ use tresse_report::{Table, Unit, columns};
 use super::measurements::Measurements;
 use super::{Cell, Flow, metric};
 use crate::comparison::Verdict;
+use crate::schema::Experiment;
 
 /// A difference that is claimed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,13 +50,18 @@ pub struct Shown {
 }
 
 /// Every effect in every cell.
-pub(super) fn shown(experiment: &Flow, m: &Measurements<'_>) -> Vec<Shown> {
-    let cells = experiment.cells();
-    let effects = experiment.effects.iter();
+pub(super) fn shown(experiment: &Experiment<Flow>, m: &Measurements<'_>) -> Vec<Shown> {
+    let cells = experiment.kind.cells();
+    let effects = experiment.kind.effects.iter();
     effects.flat_map(|e| cells.iter().map(|cell| measure(experiment, m, e, cell))).collect()
 }
 
-fn measure(experiment: &Flow, m: &Measurements<'_>, effect: &Effect, cell: &Cell) -> Shown {
+fn measure(
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+    effect: &Effect,
+    cell: &Cell,
+) -> Shown {
     let of = |label: &str| m.estimate(&effect.metric, label, cell).map(|e| e.value);
     let (without, with) = (of(&effect.against), of(&effect.series));
     let verdict = match (without, with, effect.becomes) {
@@ -65,7 +71,7 @@ fn measure(experiment: &Flow, m: &Measurements<'_>, effect: &Effect, cell: &Cell
         _ => Verdict::Missing,
     };
     let place: Vec<String> =
-        experiment.describe(cell).iter().map(|(name, v)| format!(", {name} {v}")).collect();
+        experiment.kind.describe(cell).iter().map(|(name, v)| format!(", {name} {v}")).collect();
     Shown {
         what: format!("{}{}", effect.what, place.concat()),
         unit: metric::describe(&effect.metric).map_or(Unit::Number, |(_, unit)| unit),

@@ -5,18 +5,27 @@ use tresse_report::Unit;
 use super::measurements::Measurements;
 use super::{Flow, metric};
 use crate::outcome::{MatrixEntry, MatrixRow};
+use crate::schema::Experiment;
 
 /// One row for each cell, in the paper's metric.
-pub(super) fn rows(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<MatrixRow> {
-    let Some(matrix) = &experiment.matrix else { return Vec::new() };
+pub(super) fn rows(
+    experiment: &Experiment<Flow>,
+    measurements: &Measurements<'_>,
+) -> Vec<MatrixRow> {
+    let Some(matrix) = &experiment.kind.matrix else { return Vec::new() };
     let (words, unit) =
         metric::describe(&matrix.metric).unwrap_or((matrix.metric.clone(), Unit::Number));
-    let cells = experiment.cells().into_iter();
+    let cells = experiment.kind.cells().into_iter();
     cells
         .map(|cell| {
-            let place: Vec<String> =
-                experiment.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
+            let place: Vec<String> = experiment
+                .kind
+                .describe(&cell)
+                .iter()
+                .map(|(name, v)| format!("{name} {v}"))
+                .collect();
             let entries = experiment
+                .common
                 .profiles
                 .iter()
                 .filter_map(|p| {

@@ -6,6 +6,7 @@ use tresse_report::{Estimate, Statistic};
 
 use super::record::{FlowRecord, Traces};
 use super::{Cell, Flow};
+use crate::schema::Experiment;
 
 /// The records of an experiment, by profile, cell and replication.
 #[derive(Debug)]
@@ -17,12 +18,14 @@ pub struct Measurements<'a> {
 
 impl<'a> Measurements<'a> {
     /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
-    pub fn new(experiment: &'a Flow, records: &'a [FlowRecord]) -> Measurements<'a> {
-        let labels: Vec<&str> = experiment.profiles.iter().map(|p| p.label.as_str()).collect();
+    pub fn new(experiment: &'a Experiment<Flow>, records: &'a [FlowRecord]) -> Measurements<'a> {
+        let labels: Vec<&str> =
+            experiment.common.profiles.iter().map(|p| p.label.as_str()).collect();
         let cells: BTreeMap<BTreeMap<String, String>, Cell> = experiment
+            .kind
             .cells()
             .into_iter()
-            .map(|cell| (experiment.describe(&cell).into_iter().collect(), cell))
+            .map(|cell| (experiment.kind.describe(&cell).into_iter().collect(), cell))
             .collect();
         let place = |r: &'a FlowRecord| {
             let series = labels.iter().position(|l| *l == r.series)?;
@@ -31,7 +34,7 @@ impl<'a> Measurements<'a> {
         Measurements {
             records: records.iter().filter_map(place).collect(),
             labels,
-            statistic: experiment.statistic,
+            statistic: experiment.kind.statistic,
         }
     }
 

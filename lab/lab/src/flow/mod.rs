@@ -28,53 +28,29 @@ use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
 use tresse_report::{DataFile, Drawing, Statistic};
 
-use crate::common::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
+use crate::common::PlotHead;
 use crate::comparison;
 use crate::error::LabError;
-use crate::mistake::Mistake;
+use crate::mistake::Checked;
 use crate::outcome::Outcome;
+use crate::schema::{Experiment, Named, Schema};
 pub use cell::{Axis, Cell};
 use effect::Effect;
 use plots::Plot;
 pub use processor::{Processor, Walks};
 use record::FlowRecord;
+use run::FlowRun;
 pub use topology::{SecondPath, Shared, Topology};
 
-/// One experiment: what is built, what is varied, what is measured, and what was published.
+/// What an experiment on a whole flow says besides [`Common`](crate::common::Common): `kind = "flow"`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Tells this kind of experiment from [`SingleLoss`](crate::single_loss::SingleLoss).
-    pub kind: Kind,
-    /// `paper/figure`; also the folder of its results. Letters, digits, `.`, `-`, `_` and `/`.
-    pub id: String,
-    /// One line.
-    pub title: String,
-    /// Where it was published.
-    pub paper: Paper,
-    /// What is done and what it shows, for a reader who does not have the paper.
-    pub summary: String,
-    /// Readings chosen where the paper is silent, and physical reasons for differences.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// What the paper does not print and was fitted on some of its results. Default: nothing.
-    #[serde(default)]
-    pub inferred: Vec<Inferred>,
     /// The network.
     pub topology: Topology,
-    /// Settings of both endpoints that are not part of a profile.
-    #[serde(default)]
-    pub association: AssociationSettings,
     /// What packets cost the processors of both hosts. Default: no time.
     #[serde(default)]
     pub processor: Option<Processor>,
-    /// Profile parameters in force for every profile of the experiment (the keys of
-    /// [`tresse_core::Profile`]).
-    #[serde(default)]
-    pub parameters: toml::Table,
-    /// The senders that are compared.
-    #[serde(rename = "profile")]
-    pub profiles: Vec<ProfileEntry>,
     /// What is varied. Each combination of values is a *cell*.
     #[serde(default, rename = "axis")]
     pub axes: Vec<Axis>,
@@ -86,9 +62,6 @@ pub struct Flow {
     /// What is recorded beyond the counters.
     #[serde(default)]
     pub observe: Observe,
-    /// How often all this is repeated.
-    #[serde(default)]
-    pub replications: Replications,
     /// What stands for the replications. Default: their mean.
     #[serde(default)]
     pub statistic: Statistic,
@@ -113,14 +86,6 @@ pub struct Flow {
     /// How profiles are ranked in the matrix of workloads and profiles. Default: not part of it.
     #[serde(default)]
     pub matrix: Option<Matrix>,
-}
-
-/// The kind of experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A flow through a network.
-    Flow,
 }
 
 /// A change of the network.
@@ -335,71 +300,92 @@ pub struct Matrix {
     pub higher_is_better: bool,
 }
 
-impl Flow {
-    /// The entry whose label is `label`.
-    pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
-        self.profiles.iter().find(|p| p.label == label)
-    }
-
-    /// Reads the printed tables into the published numbers, and checks what the types of the schema cannot
-    /// say.
-    pub(crate) fn prepare(&mut self) -> Result<(), Mistake> {
-        let printed = std::mem::take(&mut self.printed);
-        self.published.extend(printed.iter().flat_map(printed::Printed::published));
-        self.validate()
-    }
-
-    /// Checks what the types of the schema cannot say.
-    pub(crate) fn validate(&self) -> Result<(), Mistake> {
-        validate::validate(self)
-    }
-
-    /// Leaves out published numbers that do not fit a changed sweep.
-    pub(crate) fn drop_unfit_publications(&mut self) {
-        let published = std::mem::take(&mut self.published);
-        let fits = |p: &Published| validate::measure(self, "", &p.measure).is_ok();
-        let fitting = published.into_iter().filter(fits).collect();
-        self.published = fitting;
-    }
-
+impl Experiment<Flow> {
     /// Settings of both endpoints with `profile`, as this network asks for them.
     pub(crate) fn association(&self, profile: &Arc<Profile>) -> AssociationConfig {
-        let settings = &self.association;
-        let least = (settings.buffer_bdps * self.topology.bandwidth_delay_bytes()).ceil();
+        let settings = &self.common.association;
+        let least = (settings.buffer_bdps * self.kind.topology.bandwidth_delay_bytes()).ceil();
         AssociationConfig {
             send_buffer: settings.send_buffer.max(least as usize),
             receive_buffer: settings.receive_buffer.max(least as u32),
             ..settings.config(profile)
         }
     }
+}
 
-    /// Everything that the runs say.
-    pub(crate) fn outcome(&self, records: &[FlowRecord]) -> Result<Outcome, LabError> {
-        let measurements = measurements::Measurements::new(self, records);
-        let analysis = analysis::analyse(self, &measurements);
+impl Named for Flow {
+    fn kind(&self) -> Option<&'static str> {
+        Some("flow")
+    }
+}
+
+impl Schema for Flow {
+    type Measure = Measure;
+    type Run = FlowRun;
+
+    fn prepare(&mut self) {
+        let printed = std::mem::take(&mut self.printed);
+        self.published.extend(printed.iter().flat_map(printed::Printed::published));
+    }
+
+    fn published(&self) -> &[Published] {
+        &self.published
+    }
+
+    fn published_mut(&mut self) -> &mut Vec<Published> {
+        &mut self.published
+    }
+
+    fn plots(&self) -> Vec<PlotHead<'_>> {
+        let plots = self.plots.iter();
+        plots.map(|p| PlotHead { file: &p.file, series: &p.series, y_max: p.y_max }).collect()
+    }
+
+    /// Every curve by axis or profile shows it beside the others.
+    fn show(&mut self, label: &str) {
+        for plot in self.plots.iter_mut().filter(|p| p.kind.compares_profiles()) {
+            plot.series.push(label.to_owned());
+        }
+    }
+
+    fn validate(experiment: &Experiment<Flow>) -> Checked {
+        validate::validate(experiment)
+    }
+
+    fn check_measure(experiment: &Experiment<Flow>, key: &str, measure: &Measure) -> Checked {
+        validate::measure(experiment, key, measure)
+    }
+
+    fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
+        plan::plan(experiment)
+    }
+
+    fn outcome(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Result<Outcome, LabError> {
+        let measurements = measurements::Measurements::new(experiment, records);
+        let analysis = analysis::analyse(experiment, &measurements);
         let mut drawings = Vec::new();
-        for plot in &self.plots {
-            if let Some(figure) = figure::build(plot, self, &measurements) {
+        for plot in &experiment.kind.plots {
+            if let Some(figure) = figure::build(plot, experiment, &measurements) {
                 drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
             }
         }
         let mut data = vec![DataFile {
             name: "rows".into(),
             what: "one row for each run with everything that was measured".into(),
-            frame: rows::runs(self, records),
+            frame: rows::runs(experiment, records),
         }];
-        data.extend(rows::traces(self, records));
+        data.extend(rows::traces(experiment, records));
         Ok(Outcome {
             packets: records.iter().map(|r| r.packets).sum(),
-            setup: setup::describe(self),
+            setup: setup::describe(experiment),
             comparisons: analysis.comparisons.clone(),
             tables: effect::table(&analysis.effects)
                 .into_iter()
-                .chain(tables::tables(self, &measurements))
+                .chain(tables::tables(experiment, &measurements))
                 .collect(),
             drawings,
             data,
-            matrix: matrix::rows(self, &measurements),
+            matrix: matrix::rows(experiment, &measurements),
             analysis: serde_json::to_value(&analysis).unwrap_or_default(),
         })
     }

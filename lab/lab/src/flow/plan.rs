@@ -10,6 +10,7 @@ use super::{Flow, Observe, Processor, Workload, scenario};
 use crate::error::LabError;
 use crate::mistake::Mistake;
 use crate::runner::Run;
+use crate::schema::Experiment;
 use crate::seed;
 use crate::version;
 
@@ -33,12 +34,13 @@ impl Run for FlowRun {
     }
 
     fn playable(&self) -> Result<(), String> {
-        let flow = &self.setup.flow;
+        let Experiment { common, kind: flow } = self.setup.experiment.as_ref();
         let Observe { series, sequence, transfer, alone, .. } = flow.observe;
         let plain = flow.changes.is_empty() && flow.topology.shared.is_none();
         if self.setup.processor.is_some() {
             Err("in real time the hosts' processors are what they are".into())
-        } else if flow.topology.path_count() > 1 || flow.association.concurrent_transfer || !plain {
+        } else if flow.topology.path_count() > 1 || common.association.concurrent_transfer || !plain
+        {
             Err("in real time there is one path, without other flows and changes".into())
         } else if !matches!(flow.workload, Workload::Periodic(_)) {
             Err("in real time the workload must be periodic".into())
@@ -79,32 +81,31 @@ fn rounded(value: f64) -> f64 {
 ///
 /// # Errors
 /// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
-pub fn plan(experiment: &Flow) -> Result<Vec<FlowRun>, LabError> {
-    let seed = experiment.replications.seed;
+pub fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
+    let seed = experiment.common.replications.seed;
     let mut setups = Vec::new();
     let fault = |mistake: Mistake| LabError::Experiment {
-        origin: experiment.id.clone(),
+        origin: experiment.common.id.clone(),
         line: None,
         key: mistake.key,
         message: mistake.message,
     };
-    for cell in experiment.cells() {
-        let flow = experiment.in_cell(&cell).map_err(fault)?;
-        let flow = Arc::new(flow);
-        for entry in &experiment.profiles {
+    for cell in experiment.kind.cells() {
+        let here = Arc::new(experiment.in_cell(&cell).map_err(fault)?);
+        for entry in &experiment.common.profiles {
             let setup = Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(entry.resolve(&flow.parameters)?),
-                processor: Processor::of(&flow, entry).map_err(fault)?,
+                profile: Arc::new(entry.resolve(&here.common.parameters)?),
+                processor: Processor::of(&here.kind, entry).map_err(fault)?,
                 cell: cell.clone(),
-                cell_text: experiment.describe(&cell),
-                flow: Arc::clone(&flow),
+                cell_text: experiment.kind.describe(&cell),
+                experiment: Arc::clone(&here),
             };
             setups.push((fingerprint(&setup), Arc::new(setup)));
         }
     }
     let mut runs = Vec::new();
-    for replication in 1..=experiment.replications.count {
+    for replication in 1..=experiment.common.replications.count {
         for (base, setup) in &setups {
             let key = seed::content_hash(&[
                 base.as_bytes(),
@@ -122,7 +123,7 @@ fn fingerprint(setup: &Setup) -> String {
     fn json(value: &impl serde::Serialize) -> Vec<u8> {
         serde_json::to_vec(value).unwrap_or_default()
     }
-    let flow = &setup.flow;
+    let Experiment { common, kind: flow } = setup.experiment.as_ref();
     seed::content_hash(&[
         version::SOURCE.as_bytes(),
         setup.series.as_bytes(),
@@ -130,7 +131,7 @@ fn fingerprint(setup: &Setup) -> String {
         &json(&setup.cell_text),
         &json(&setup.processor),
         &json(&flow.topology),
-        &json(&flow.association),
+        &json(&common.association),
         &json(&flow.changes),
         &json(&flow.workload),
         &json(&flow.observe),

@@ -6,12 +6,13 @@ use tresse_report::{DataFile, Frame};
 
 use super::Flow;
 use super::record::FlowRecord;
+use crate::schema::Experiment;
 
 /// How much of a run's key stands in a row: enough for `--only`.
 const KEY_DIGITS: usize = 16;
 
 /// One row for each run, one column for each metric.
-pub(super) fn runs(experiment: &Flow, records: &[FlowRecord]) -> Frame {
+pub(super) fn runs(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Frame {
     let names: BTreeSet<&String> = records.iter().flat_map(|r| r.values.keys()).collect();
     let mut frame = identity(experiment, &records.iter().collect::<Vec<_>>());
     for name in names {
@@ -22,15 +23,15 @@ pub(super) fn runs(experiment: &Flow, records: &[FlowRecord]) -> Frame {
 }
 
 /// What a row belongs to: experiment, profile, cell, replication.
-fn identity(experiment: &Flow, records: &[&FlowRecord]) -> Frame {
+fn identity(experiment: &Experiment<Flow>, records: &[&FlowRecord]) -> Frame {
     let profiles: BTreeMap<&str, &str> =
-        experiment.profiles.iter().map(|p| (p.label.as_str(), p.name.as_str())).collect();
+        experiment.common.profiles.iter().map(|p| (p.label.as_str(), p.name.as_str())).collect();
     let name = |r: &&FlowRecord| profiles.get(r.series.as_str()).copied().unwrap_or("").to_owned();
     let mut frame = Frame::default()
-        .text("experiment", records.iter().map(|_| experiment.id.clone()).collect())
+        .text("experiment", records.iter().map(|_| experiment.common.id.clone()).collect())
         .text("series", records.iter().map(|r| r.series.clone()).collect())
         .text("profile", records.iter().map(name).collect());
-    for axis in &experiment.axes {
+    for axis in &experiment.kind.axes {
         let value = |r: &&FlowRecord| r.cell.get(&axis.name).cloned().unwrap_or_default();
         frame = if axis.is_numeric() {
             let number = |r: &&FlowRecord| value(r).parse().ok();
@@ -43,7 +44,7 @@ fn identity(experiment: &Flow, records: &[&FlowRecord]) -> Frame {
 }
 
 /// Time series and sequence traces of the first replication, if there are any.
-pub(super) fn traces(experiment: &Flow, records: &[FlowRecord]) -> Vec<DataFile> {
+pub(super) fn traces(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Vec<DataFile> {
     let mut files = Vec::new();
     let points: Vec<(&FlowRecord, &String, &[f64; 2])> = records
         .iter()

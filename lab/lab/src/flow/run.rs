@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tresse_core::Profile;
 
 use super::{Cell, Flow, Processor};
+use crate::schema::Experiment;
 
 /// What many runs have in common: a sender under test and a network.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub struct Setup {
     /// The same in words.
     pub cell_text: Vec<(String, String)>,
     /// The experiment in this cell.
-    pub flow: Arc<Flow>,
+    pub experiment: Arc<Experiment<Flow>>,
 }
 
 /// One run: everything that decides its outcome.

@@ -2,18 +2,19 @@
 
 use super::{Flow, GivenMessages, Processor, Workload};
 use crate::outcome::describe_link;
+use crate::schema::Experiment;
 
 /// What a reader must know to build it: terms and what they are.
-pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
+pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |term: &str, text: String| rows.push((term.to_owned(), text));
-    row("Link to the receiver", describe_link(&e.topology.forward));
-    row("Link back", describe_link(&e.topology.backward));
-    if let Some(second) = &e.topology.second {
+    row("Link to the receiver", describe_link(&e.kind.topology.forward));
+    row("Link back", describe_link(&e.kind.topology.backward));
+    if let Some(second) = &e.kind.topology.second {
         row("Second path, to the receiver", describe_link(&second.forward));
         row("Second path, back", describe_link(&second.backward));
     }
-    if let Some(shared) = &e.topology.shared {
+    if let Some(shared) = &e.kind.topology.shared {
         let paths: Vec<String> = shared.paths.iter().map(u8::to_string).collect();
         row("Shared bottleneck", format!("behind path {}", paths.join(" and ")));
         row("Shared, to the receiver", describe_link(&shared.forward));
@@ -21,7 +22,7 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
         let (n, profile) = (shared.competitors, &shared.competitor);
         row("Competing flows", format!("{n}, of one path and profile {profile}"));
     }
-    for axis in &e.axes {
+    for axis in &e.kind.axes {
         let values: Vec<String> = (0..axis.values.len()).map(|i| axis.text(i)).collect();
         let scale = axis.scale.map(|s| format!(" × {s}")).unwrap_or_default();
         row(
@@ -29,11 +30,11 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
             format!("{} ({}{scale})", values.join(", "), axis.keys.join(", ")),
         );
     }
-    for change in &e.changes {
+    for change in &e.kind.changes {
         row("Change", format!("after {} s {} = {}", change.at_s, change.key, change.value));
     }
-    let a = &e.association;
-    let traffic = match &e.workload {
+    let a = &e.common.association;
+    let traffic = match &e.kind.workload {
         Workload::Periodic(p) => {
             let burst = match p.burst {
                 1 => "a message".to_owned(),
@@ -74,8 +75,8 @@ pub(super) fn describe(e: &Flow) -> Vec<(String, String)> {
         }
     };
     row("Traffic", traffic);
-    for entry in &e.profiles {
-        if let Ok(Some(processor)) = Processor::of(e, entry) {
+    for entry in &e.common.profiles {
+        if let Ok(Some(processor)) = Processor::of(&e.kind, entry) {
             row(&format!("Processor, {}", entry.label), processor.describe());
         }
     }

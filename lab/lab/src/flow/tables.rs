@@ -5,10 +5,11 @@ use tresse_report::{Statistic, Table, Unit, columns};
 use super::measurements::Measurements;
 use super::metric::{self, RETRANSMISSION_TYPES};
 use super::{Cell, Flow, TableKind, TableSpec};
+use crate::schema::Experiment;
 
 /// The tables that the experiment asks for; if it asks for none, the metrics that it compares.
-pub(super) fn tables(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<Table> {
-    let mut specs = experiment.tables.clone();
+pub(super) fn tables(experiment: &Experiment<Flow>, measurements: &Measurements<'_>) -> Vec<Table> {
+    let mut specs = experiment.kind.tables.clone();
     if specs.is_empty() {
         specs.push(default_table(experiment));
     }
@@ -21,9 +22,9 @@ pub(super) fn tables(experiment: &Flow, measurements: &Measurements<'_>) -> Vec<
         .collect()
 }
 
-fn default_table(experiment: &Flow) -> TableSpec {
-    let named = experiment.published.iter().map(|p| p.measure.metric.as_str());
-    let matrix = experiment.matrix.as_ref().map(|m| m.metric.as_str());
+fn default_table(experiment: &Experiment<Flow>) -> TableSpec {
+    let named = experiment.kind.published.iter().map(|p| p.measure.metric.as_str());
+    let matrix = experiment.kind.matrix.as_ref().map(|m| m.metric.as_str());
     let usual = ["goodput_kbps", "timeouts", "fast_retransmits", "duplicates"];
     let mut metrics: Vec<String> = Vec::new();
     for name in named.chain(matrix).chain(usual) {
@@ -41,15 +42,19 @@ fn default_table(experiment: &Flow) -> TableSpec {
 }
 
 /// One row for each profile and cell.
-fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) -> Table {
+fn values(
+    experiment: &Experiment<Flow>,
+    measurements: &Measurements<'_>,
+    spec: &TableSpec,
+) -> Table {
     let mut heads = vec!["Sender".to_owned()];
-    heads.extend(experiment.axes.iter().map(|axis| format!(">{}", axis.name)));
+    heads.extend(experiment.kind.axes.iter().map(|axis| format!(">{}", axis.name)));
     heads.extend(spec.metrics.iter().map(|name| format!(">{}", metric::axis_label(name))));
     let mut rows = Vec::new();
-    for entry in &experiment.profiles {
-        for cell in experiment.cells() {
+    for entry in &experiment.common.profiles {
+        for cell in experiment.kind.cells() {
             let mut row = vec![entry.label.clone()];
-            row.extend(experiment.describe(&cell).into_iter().map(|(_, text)| text));
+            row.extend(experiment.kind.describe(&cell).into_iter().map(|(_, text)| text));
             row.extend(spec.metrics.iter().map(|name| {
                 let unit = metric::describe(name).map_or(Unit::Number, |(_, unit)| unit);
                 let estimate = measurements.estimate(name, &entry.label, &cell);
@@ -58,10 +63,10 @@ fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) 
             rows.push(row);
         }
     }
-    let replications = experiment.replications.count;
+    let replications = experiment.common.replications.count;
     Table {
         title: spec.title.clone(),
-        caption: match (replications, experiment.statistic) {
+        caption: match (replications, experiment.kind.statistic) {
             (1, _) => String::new(),
             (n, Statistic::Mean) => {
                 format!("Mean over {n} replications and its 95 % confidence interval.")
@@ -79,14 +84,14 @@ fn values(experiment: &Flow, measurements: &Measurements<'_>, spec: &TableSpec) 
 /// Number, smallest, largest and average delay by number and type of the retransmission, as the
 /// tables of Pedersen chapters 3 and 5: one table for each cell.
 fn retransmissions(
-    experiment: &Flow,
+    experiment: &Experiment<Flow>,
     measurements: &Measurements<'_>,
     spec: &TableSpec,
 ) -> Vec<Table> {
-    let several = experiment.cells().len() > 1;
+    let several = experiment.kind.cells().len() > 1;
     let table = |cell: Cell| {
         let mut rows = Vec::new();
-        for entry in &experiment.profiles {
+        for entry in &experiment.common.profiles {
             let most = measurements.most_retransmissions(&entry.label, &cell);
             for number in 1..=spec.retransmissions.min(most) {
                 for kind in RETRANSMISSION_TYPES {
@@ -111,7 +116,7 @@ fn retransmissions(
             }
         }
         let place: Vec<String> =
-            experiment.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
+            experiment.kind.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
         Table {
             title: if several {
                 format!("{}: {}", spec.title, place.join(", "))
@@ -127,5 +132,5 @@ fn retransmissions(
             detail: spec.detail,
         }
     };
-    experiment.cells().into_iter().map(table).collect()
+    experiment.kind.cells().into_iter().map(table).collect()
 }

@@ -2,20 +2,18 @@
 
 use super::plots::{Plot, PlotKind};
 use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario};
-use crate::common::{check_id, check_label, check_plot_files, check_profiles, check_replications};
+use crate::common::{check_label, check_profiles};
 use crate::mistake::{Checked, mistake, require};
+use crate::schema::Experiment;
 
 /// Checks everything that deserialisation has not.
-pub(super) fn validate(e: &Flow) -> Checked {
-    check_id(&e.id)?;
-    check_replications(&e.replications)?;
-    check_profiles(&e.profiles, &e.parameters)?;
+pub(super) fn validate(e: &Experiment<Flow>) -> Checked {
     axes(e)?;
-    for cell in e.cells() {
+    for cell in e.kind.cells() {
         let here = e.in_cell(&cell)?;
         in_cell(&here).map_err(|m| {
             let place: Vec<String> =
-                e.describe(&cell).iter().map(|(name, v)| format!("{name} = {v}")).collect();
+                e.kind.describe(&cell).iter().map(|(name, v)| format!("{name} = {v}")).collect();
             let place = if place.is_empty() {
                 String::new()
             } else {
@@ -24,36 +22,34 @@ pub(super) fn validate(e: &Flow) -> Checked {
             mistake(m.key, format!("{}{place}", m.message))
         })?;
     }
-    for (i, table) in e.tables.iter().enumerate() {
+    for (i, table) in e.kind.tables.iter().enumerate() {
         for (k, name) in table.metrics.iter().enumerate() {
             known_metric(e, &format!("table[{i}].metrics[{k}]"), name)?;
         }
     }
-    if let Some(matrix) = &e.matrix {
+    if let Some(matrix) = &e.kind.matrix {
         known_metric(e, "matrix.metric", &matrix.metric)?;
     }
-    plots(e)?;
-    for (i, p) in e.published.iter().enumerate() {
-        p.check(&format!("published[{i}].tolerance"))?;
-        measure(e, &format!("published[{i}].measure"), &p.measure)?;
+    for (i, plot) in e.kind.plots.iter().enumerate() {
+        self::plot(e, &|field: &str| format!("plot[{i}].{field}"), plot)?;
     }
-    for (i, effect) in e.effects.iter().enumerate() {
+    for (i, effect) in e.kind.effects.iter().enumerate() {
         let key = |field: &str| format!("effect[{i}].{field}");
         known_metric(e, &key("metric"), &effect.metric)?;
-        check_label(&e.profiles, &key("series"), &effect.series)?;
-        check_label(&e.profiles, &key("against"), &effect.against)?;
+        check_label(&e.common.profiles, &key("series"), &effect.series)?;
+        check_label(&e.common.profiles, &key("against"), &effect.against)?;
     }
     Ok(())
 }
 
-fn axes(e: &Flow) -> Checked {
+fn axes(e: &Experiment<Flow>) -> Checked {
     let mut cells = 1usize;
-    for (i, axis) in e.axes.iter().enumerate() {
+    for (i, axis) in e.kind.axes.iter().enumerate() {
         let key = |field: &str| format!("axis[{i}].{field}");
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         let named = !axis.name.is_empty() && axis.name.chars().all(plain);
         require(named, key("name"), "must be a plain name of letters, digits, - and _")?;
-        let twice = e.axes[..i].iter().any(|a| a.name == axis.name);
+        let twice = e.kind.axes[..i].iter().any(|a| a.name == axis.name);
         require(!twice, key("name"), format!("\"{}\" appears twice", axis.name))?;
         require(!axis.values.is_empty(), key("values"), "needs at least one value")?;
         require(!axis.keys.is_empty(), key("keys"), "needs at least one key")?;
@@ -78,46 +74,46 @@ fn axes(e: &Flow) -> Checked {
 }
 
 /// Checks the experiment in one cell.
-fn in_cell(e: &Flow) -> Checked {
-    e.topology.validate()?;
+fn in_cell(e: &Experiment<Flow>) -> Checked {
+    e.kind.topology.validate()?;
     require(
-        (512..=65_535).contains(&e.association.mtu),
+        (512..=65_535).contains(&e.common.association.mtu),
         "association.mtu",
         "must be 512 to 65535",
     )?;
-    require(e.association.send_buffer > 0, "association.send_buffer", "must be above 0")?;
-    let window = e.association.receive_buffer;
+    require(e.common.association.send_buffer > 0, "association.send_buffer", "must be above 0")?;
+    let window = e.common.association.receive_buffer;
     require(window >= 4096, "association.receive_buffer", "must be at least 4096")?;
-    let times = e.association.buffer_bdps;
+    let times = e.common.association.buffer_bdps;
     require((0.0..=1000.0).contains(&times), "association.buffer_bdps", "must be 0 to 1000")?;
-    check_profiles(&e.profiles, &e.parameters)?;
-    e.profiles.iter().try_for_each(|entry| Processor::of(e, entry).map(|_| ()))?;
+    check_profiles(&e.common.profiles, &e.common.parameters)?;
+    e.common.profiles.iter().try_for_each(|entry| Processor::of(&e.kind, entry).map(|_| ()))?;
     workload(e)?;
-    let bulk = matches!(&e.workload, Workload::Bulk(b) if b.duration_s.is_some());
-    let endless = e.topology.shared.is_none() || bulk;
+    let bulk = matches!(&e.kind.workload, Workload::Bulk(b) if b.duration_s.is_some());
+    let endless = e.kind.topology.shared.is_none() || bulk;
     require(endless, "topology.shared", "needs workload.bulk.duration_s")?;
-    let compared = !e.observe.alone || e.topology.shared.is_none();
+    let compared = !e.kind.observe.alone || e.kind.topology.shared.is_none();
     require(compared, "observe.alone", "excludes topology.shared")?;
-    let mut topology_now = e.topology.clone();
-    for (i, change) in e.changes.iter().enumerate() {
+    let mut topology_now = e.kind.topology.clone();
+    for (i, change) in e.kind.changes.iter().enumerate() {
         let key = |field: &str| format!("change[{i}].{field}");
         require((0.0..=1e6).contains(&change.at_s), key("at_s"), "must be 0 to 1000000")?;
         topology_now = scenario::changed(&topology_now, change)
             .map_err(|message| mistake(key("key"), message))?;
-        let added = topology_now.second.is_some() == e.topology.second.is_some();
+        let added = topology_now.second.is_some() == e.kind.topology.second.is_some();
         require(added, key("key"), "cannot add a second path in the course of a run")?;
         topology_now.validate().map_err(|m| mistake(key("value"), m.message))?;
     }
     Ok(())
 }
 
-fn workload(e: &Flow) -> Checked {
+fn workload(e: &Experiment<Flow>) -> Checked {
     let bytes = |key: &str, bytes: usize| {
         require((1..=1 << 20).contains(&bytes), key, "must be 1 to 1048576")
     };
     let seconds =
         |key: &str, s: f64| require(s > 0.0 && s <= 1e6, key, "must be above 0, to 1000000");
-    match &e.workload {
+    match &e.kind.workload {
         Workload::Periodic(p) => {
             bytes("workload.periodic.message_bytes", p.message_bytes)?;
             seconds("workload.periodic.duration_s", p.duration_s)?;
@@ -160,40 +156,25 @@ fn workload(e: &Flow) -> Checked {
     }
 }
 
-fn known_metric(e: &Flow, key: &str, name: &str) -> Checked {
+fn known_metric(e: &Experiment<Flow>, key: &str, name: &str) -> Checked {
     require(metric::describe(name).is_some(), key, format!("there is no metric \"{name}\""))?;
     let observed = match metric::needs(name) {
-        Some("retransmissions") => e.observe.retransmissions,
-        Some("series") => e.observe.series,
-        Some("transfer") => e.observe.transfer,
-        Some("alone") => e.observe.alone,
+        Some("retransmissions") => e.kind.observe.retransmissions,
+        Some("series") => e.kind.observe.series,
+        Some("transfer") => e.kind.observe.transfer,
+        Some("alone") => e.kind.observe.alone,
         _ => true,
     };
     let needed = metric::needs(name).unwrap_or_default();
     require(observed, key, format!("\"{name}\" needs observe.{needed} = true"))?;
-    let timed = !metric::needs_processor(name) || e.processor.is_some();
+    let timed = !metric::needs_processor(name) || e.kind.processor.is_some();
     require(timed, key, format!("\"{name}\" needs [processor]"))
 }
 
-fn plots(e: &Flow) -> Checked {
-    check_plot_files(e.plots.iter().map(|p| p.file.as_str()))?;
-    for (i, plot) in e.plots.iter().enumerate() {
-        self::plot(e, &|field: &str| format!("plot[{i}].{field}"), plot)?;
-    }
-    Ok(())
-}
-
-fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
-    require(!plot.series.is_empty(), key("series"), "needs at least one label")?;
-    for label in &plot.series {
-        check_label(&e.profiles, &key("series"), label)?;
-    }
+fn plot(e: &Experiment<Flow>, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
     known_places(e, &key("at"), &plot.at)?;
-    let shown = e.cells().iter().any(|cell: &Cell| e.fits(cell, &plot.at));
+    let shown = e.kind.cells().iter().any(|cell: &Cell| e.kind.fits(cell, &plot.at));
     require(shown, key("at"), "names no cell")?;
-    if let Some(y) = plot.y_max {
-        require(y > 0.0 && y.is_finite(), key("y_max"), "must be above 0")?;
-    }
     if let Some([from, to]) = plot.span_s {
         require(from < to && to.is_finite(), key("span_s"), "must end after its beginning")?;
     }
@@ -201,7 +182,7 @@ fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
         PlotKind::ByAxis => {
             known_metric(e, &key("metric"), &plot.metric)?;
             plot.curves.iter().try_for_each(|name| known_metric(e, &key("curves"), name))?;
-            let known = e.axes.iter().any(|a| a.name == plot.axis);
+            let known = e.kind.axes.iter().any(|a| a.name == plot.axis);
             require(known, key("axis"), format!("there is no axis \"{}\"", plot.axis))
         }
         PlotKind::ByProfile => known_metric(e, &key("metric"), &plot.metric),
@@ -213,10 +194,14 @@ fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
             let known = metric::RETRANSMISSION_TYPES.contains(&plot.metric.as_str());
             let types = metric::RETRANSMISSION_TYPES.join(", ");
             require(known, key("metric"), format!("must be one of: {types}"))?;
-            require(e.observe.retransmissions, key("kind"), "needs observe.retransmissions = true")
+            require(
+                e.kind.observe.retransmissions,
+                key("kind"),
+                "needs observe.retransmissions = true",
+            )
         }
         PlotKind::Series => {
-            require(e.observe.series, key("kind"), "needs observe.series = true")?;
+            require(e.kind.observe.series, key("kind"), "needs observe.series = true")?;
             require(!plot.names.is_empty(), key("names"), "needs at least one series")?;
             plot.names.iter().try_for_each(|name| {
                 let plain = name.strip_suffix(".2").unwrap_or(name);
@@ -225,14 +210,14 @@ fn plot(e: &Flow, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
             })
         }
         PlotKind::Sequence => {
-            require(e.observe.sequence, key("kind"), "needs observe.sequence = true")
+            require(e.kind.observe.sequence, key("kind"), "needs observe.sequence = true")
         }
     }
 }
 
-fn known_places(e: &Flow, key: &str, at: &toml::Table) -> Checked {
+fn known_places(e: &Experiment<Flow>, key: &str, at: &toml::Table) -> Checked {
     for (name, value) in at {
-        let axis = e.axes.iter().find(|a| a.name == *name);
+        let axis = e.kind.axes.iter().find(|a| a.name == *name);
         let message = format!("there is no axis \"{name}\"");
         let axis = axis.ok_or_else(|| mistake(key, message))?;
         let known = axis.find(value).is_some();
@@ -242,13 +227,13 @@ fn known_places(e: &Flow, key: &str, at: &toml::Table) -> Checked {
 }
 
 /// Checks what a published number is compared with.
-pub(super) fn measure(e: &Flow, key: &str, m: &Measure) -> Checked {
+pub(super) fn measure(e: &Experiment<Flow>, key: &str, m: &Measure) -> Checked {
     known_metric(e, &format!("{key}.metric"), &m.metric)?;
-    check_label(&e.profiles, &format!("{key}.series"), &m.series)?;
+    check_label(&e.common.profiles, &format!("{key}.series"), &m.series)?;
     let others = [("relative_to", &m.relative_to), ("above", &m.above)];
     for (field, label) in others {
         if let Some(label) = label {
-            check_label(&e.profiles, &format!("{key}.{field}"), label)?;
+            check_label(&e.common.profiles, &format!("{key}.{field}"), label)?;
         }
     }
     let both = m.relative_to.is_some() && m.above.is_some();
@@ -258,7 +243,7 @@ pub(super) fn measure(e: &Flow, key: &str, m: &Measure) -> Checked {
         let Some(at) = at else { continue };
         let key = format!("{key}.{field}");
         known_places(e, &key, at)?;
-        let whole = e.cell_at(at).is_some() || m.over.is_some();
+        let whole = e.kind.cell_at(at).is_some() || m.over.is_some();
         require(whole, key, "must name a value of every axis")?;
     }
     Ok(())

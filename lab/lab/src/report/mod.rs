@@ -15,11 +15,12 @@ use tresse_report::{Frame, Table};
 
 use crate::comparison::{Comparison, Verdict};
 use crate::error::LabError;
-use crate::experiment::{About, Experiment};
+use crate::experiment::{About, Common, Experiment};
 use crate::outcome::Outcome;
 pub use crate::outcome::{MatrixEntry, MatrixRow};
 use crate::overrides::{Overrides, shell_word};
 use crate::runner::{Failure, Folder};
+use crate::schema::Schema;
 use crate::version;
 
 pub use terminal::render as render_for_terminal;
@@ -150,8 +151,8 @@ pub(crate) struct Made {
 ///
 /// # Errors
 /// [`LabError::Write`].
-pub(crate) fn write(
-    experiment: &Experiment,
+pub(crate) fn write<K: Schema>(
+    experiment: &Experiment<K>,
     outcome: Outcome,
     made: Made,
     folder: &Folder,
@@ -165,13 +166,13 @@ pub(crate) fn write(
         files.push((csv, file.what.clone()));
         files.push((parquet, "the same as Parquet".into()));
     }
-    let profiles = resolved_profiles(experiment)?;
+    let profiles = resolved_profiles(&experiment.common)?;
     folder.write(PROFILES, profile_parameters(&profiles).to_csv().as_bytes())?;
     files.push((PROFILES.into(), "the parameters in which a profile differs from RFC 9260".into()));
     let report = Report {
         format: FORMAT,
         version: version::describe(),
-        about: experiment.about(),
+        about: experiment.common.about(),
         experiment: serde_json::to_value(experiment).unwrap_or_default(),
         changes: made.changes,
         command: made.command,
@@ -199,12 +200,12 @@ pub(crate) fn write(
     Ok((report, page))
 }
 
-fn resolved_profiles(experiment: &Experiment) -> Result<Vec<ResolvedProfile>, LabError> {
-    experiment
-        .profiles()
+fn resolved_profiles(common: &Common) -> Result<Vec<ResolvedProfile>, LabError> {
+    common
+        .profiles
         .iter()
         .map(|entry| {
-            let profile = entry.resolve(experiment.parameters())?;
+            let profile = entry.resolve(&common.parameters)?;
             Ok(ResolvedProfile {
                 label: entry.label.clone(),
                 name: entry.name.clone(),

@@ -14,6 +14,7 @@ use super::{
 use crate::common::ProfileEntry;
 use crate::comparison::Comparison;
 use crate::outcome::{MatrixEntry, MatrixRow};
+use crate::schema::Experiment;
 
 /// Every number of an experiment's tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,21 +79,22 @@ impl Reduction {
 }
 
 /// Computes every table.
-pub fn analyse(experiment: &SingleLoss, measurements: &Measurements) -> Analysis {
+pub fn analyse(experiment: &Experiment<SingleLoss>, measurements: &Measurements) -> Analysis {
     let mut transfer_times = Vec::new();
     let mut reductions = Vec::new();
-    for cell in experiment.cells() {
-        let first = &experiment.profiles[0];
+    for cell in experiment.kind.cells() {
+        let first = &experiment.common.profiles[0];
         transfer_times.extend(no_loss_row(measurements, first, cell));
-        for entry in &experiment.profiles {
+        for entry in &experiment.common.profiles {
             transfer_times.extend(transfer_row(measurements, entry, cell));
             if let Some(baseline) = experiment.baseline_of(entry) {
                 reductions.extend(reduction(measurements, entry, baseline, cell, &[]));
             }
         }
     }
-    let reading = experiment.metric.average_reduction;
+    let reading = experiment.kind.metric.average_reduction;
     let comparisons = experiment
+        .kind
         .published
         .iter()
         .map(|published| {
@@ -112,10 +114,14 @@ pub fn analyse(experiment: &SingleLoss, measurements: &Measurements) -> Analysis
     Analysis { transfer_times, reductions, comparisons }
 }
 
-fn cell_of(experiment: &SingleLoss, bandwidth: Option<f64>, delay: Option<f64>) -> Cell {
+fn cell_of(
+    experiment: &Experiment<SingleLoss>,
+    bandwidth: Option<f64>,
+    delay: Option<f64>,
+) -> Cell {
     Cell {
-        bandwidth_kbps: bandwidth.unwrap_or(experiment.topology.bandwidth_kbps[0]),
-        delay_ms: delay.unwrap_or(experiment.topology.delay_ms[0]),
+        bandwidth_kbps: bandwidth.unwrap_or(experiment.kind.topology.bandwidth_kbps[0]),
+        delay_ms: delay.unwrap_or(experiment.kind.topology.delay_ms[0]),
     }
 }
 
@@ -211,7 +217,7 @@ fn reduction(
 }
 
 fn reduction_estimate(
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     m: &Measurements,
     reductions: &[Reduction],
     measure: &ReductionMeasure,
@@ -220,7 +226,7 @@ fn reduction_estimate(
 ) -> Option<Estimate> {
     let positions = &measure.positions;
     let of_some = || {
-        let entry = experiment.profile(&measure.series)?;
+        let entry = experiment.common.profile(&measure.series)?;
         reduction(m, entry, experiment.baseline_of(entry)?, cell, positions)
     };
     let of_all = || reductions.iter().find(|r| r.series == measure.series && r.cell == cell);
@@ -229,7 +235,7 @@ fn reduction_estimate(
         ReductionStatistic::Average => row().map(|r| r.average(reading)),
         ReductionStatistic::Best => row().map(|r| r.best),
         ReductionStatistic::AtTsn(tsn) => {
-            let baseline = experiment.baseline_of(experiment.profile(&measure.series)?)?;
+            let baseline = experiment.baseline_of(experiment.common.profile(&measure.series)?)?;
             let values: Vec<f64> = m
                 .flows(&measure.series, cell)
                 .filter_map(|(replication, flow)| {
@@ -292,13 +298,13 @@ fn duplicates(m: &Measurements, of: &TransferTimes) -> BTreeMap<u32, f64> {
 
 /// MTT of each sender in each cell, for the matrix of workloads and profiles.
 pub(super) fn matrix(
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     m: &Measurements,
     analysis: &Analysis,
 ) -> Vec<MatrixRow> {
-    let several = experiment.cells().len() > 1;
+    let several = experiment.kind.cells().len() > 1;
     let entry = |t: &TransferTimes| {
-        let profile = experiment.profile(&t.series)?;
+        let profile = experiment.common.profile(&t.series)?;
         Some(MatrixEntry {
             series: t.series.clone(),
             profile: profile.name.clone(),
@@ -315,7 +321,7 @@ pub(super) fn matrix(
             retransmitted: None,
         })
     };
-    let cells = experiment.cells().into_iter();
+    let cells = experiment.kind.cells().into_iter();
     cells
         .map(|cell| MatrixRow {
             workload: if several { cell.to_string() } else { String::new() },

@@ -6,6 +6,7 @@ use super::analysis::{Analysis, NO_LOSS};
 use super::measurements::Measurements;
 use super::record::Sample;
 use super::{Cell, Measure, Plot, PlotKind, Published, ReductionStatistic, SingleLoss};
+use crate::schema::Experiment;
 
 /// Style of the line for the run without loss.
 const NO_LOSS_STYLE: usize = 0;
@@ -13,7 +14,7 @@ const NO_LOSS_STYLE: usize = 0;
 /// The figure that `plot` describes. `None` if no value for it was measured.
 pub(super) fn build(
     plot: &Plot,
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     measurements: &Measurements,
     analysis: &Analysis,
 ) -> Option<Figure> {
@@ -25,14 +26,14 @@ pub(super) fn build(
 
 fn mtt_by_message(
     plot: &Plot,
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     measurements: &Measurements,
 ) -> Option<Figure> {
-    let cell = experiment.cells()[0];
+    let cell = experiment.kind.cells()[0];
     let flow = |series: &str| measurements.flow(series, cell, plot.replication);
     let mut lines = Vec::new();
     if plot.no_loss
-        && let Some(flow) = flow(&experiment.profiles[0].label)
+        && let Some(flow) = flow(&experiment.common.profiles[0].label)
     {
         let pieces = by_burst(&flow.no_loss);
         let (label, look) = (NO_LOSS.into(), Look::Marked);
@@ -41,10 +42,11 @@ fn mtt_by_message(
     let mut references = Vec::new();
     for series in &plot.series {
         // A profile has the same colour in all plots of an experiment.
-        let style = 1 + experiment.profiles.iter().position(|p| p.label == *series).unwrap_or(0);
+        let style =
+            1 + experiment.common.profiles.iter().position(|p| p.label == *series).unwrap_or(0);
         let pieces = flow(series).map(|f| by_burst(&f.lost)).unwrap_or_default();
         lines.push(Line { label: series.clone(), style, look: Look::Marked, pieces });
-        for published in &experiment.published {
+        for published in &experiment.kind.published {
             if matches!(&published.measure, Measure::Mtt(m) if m.series == *series) {
                 let at = ReferenceAt::Level { y: published.value };
                 references.push(Reference { style, at });
@@ -72,15 +74,20 @@ fn by_burst(samples: &[Sample]) -> Vec<Vec<Point>> {
         .collect()
 }
 
-fn reduction_by_delay(plot: &Plot, experiment: &SingleLoss, analysis: &Analysis) -> Option<Figure> {
-    let reading = experiment.metric.average_reduction;
+fn reduction_by_delay(
+    plot: &Plot,
+    experiment: &Experiment<SingleLoss>,
+    analysis: &Analysis,
+) -> Option<Figure> {
+    let reading = experiment.kind.metric.average_reduction;
     let mut lines = Vec::new();
     let mut references = Vec::new();
     let several = plot.series.len() > 1;
     for series in &plot.series {
-        for &bandwidth_kbps in &experiment.topology.bandwidth_kbps {
+        for &bandwidth_kbps in &experiment.kind.topology.bandwidth_kbps {
             let style = lines.len() + 1;
             let points: Vec<Point> = experiment
+                .kind
                 .topology
                 .delay_ms
                 .iter()
@@ -98,7 +105,7 @@ fn reduction_by_delay(plot: &Plot, experiment: &SingleLoss, analysis: &Analysis)
             let bandwidth = format!("{bandwidth_kbps} kbit/s");
             let label = if several { format!("{series}, {bandwidth}") } else { bandwidth };
             lines.push(Line { label, style, look: Look::Marked, pieces });
-            let published = experiment.published.iter();
+            let published = experiment.kind.published.iter();
             references.extend(published.filter_map(|p| point_of(p, series, bandwidth_kbps, style)));
         }
     }
@@ -106,7 +113,7 @@ fn reduction_by_delay(plot: &Plot, experiment: &SingleLoss, analysis: &Analysis)
         title: plot.title.clone(),
         x_label: "One-way delay (ms)".into(),
         x_margin: 1.0,
-        x_labels: experiment.topology.delay_ms.len() + 1,
+        x_labels: experiment.kind.topology.delay_ms.len() + 1,
         y_label: "Average reduction of MTT (%)".into(),
         y_max: plot.y_max,
         ..Axes::default()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::record::{RunRecord, Sample};
 use super::{Cell, SingleLoss};
+use crate::schema::Experiment;
 
 /// All values of one profile in one cell and one replication.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +29,14 @@ pub struct Measurements {
 impl Measurements {
     /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
     pub fn new<'a>(
-        experiment: &SingleLoss,
+        experiment: &Experiment<SingleLoss>,
         records: impl IntoIterator<Item = &'a RunRecord>,
     ) -> Measurements {
-        let cells = experiment.cells();
+        let cells = experiment.kind.cells();
         let mut flows: BTreeMap<(String, usize, u32), Flow> = BTreeMap::new();
         for record in records {
             let Some(cell) = cells.iter().position(|c| *c == record.cell) else { continue };
-            if experiment.profile(&record.series).is_none() {
+            if experiment.common.profile(&record.series).is_none() {
                 continue;
             }
             let flow = flows.entry((record.series.clone(), cell, record.replication)).or_default();

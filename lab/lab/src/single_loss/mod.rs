@@ -18,51 +18,26 @@ use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
 use tresse_report::{DataFile, Drawing};
 
-use crate::common::{AssociationSettings, Inferred, Paper, ProfileEntry, Replications};
+use crate::common::{PlotHead, ProfileEntry};
 use crate::comparison;
 use crate::error::LabError;
-use crate::mistake::Mistake;
+use crate::mistake::Checked;
 use crate::outcome::Outcome;
+use crate::schema::{Experiment, Named, Schema};
 use measurements::Measurements;
 use record::RunRecord;
+use run::RunSpec;
 
-/// One experiment: what is built, what is varied, what is measured, and what was published.
+/// What an experiment on single losses says besides [`Common`](crate::common::Common). It needs no `kind`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SingleLoss {
-    /// `paper/figure`; also the folder of its results. Letters, digits, `.`, `-`, `_` and `/`.
-    pub id: String,
-    /// One line.
-    pub title: String,
-    /// Where it was published.
-    pub paper: Paper,
-    /// What is done and what it shows, for a reader who does not have the paper.
-    pub summary: String,
-    /// Readings chosen where the paper is silent, and physical reasons for differences.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// What the paper does not print and was fitted on some of its results. Default: nothing.
-    #[serde(default)]
-    pub inferred: Vec<Inferred>,
     /// The network, and the values it is swept over.
     pub topology: Topology,
-    /// Settings of both endpoints that are not part of a profile.
-    #[serde(default)]
-    pub association: AssociationSettings,
-    /// Profile parameters in force for every profile of the experiment (the keys of
-    /// [`tresse_core::Profile`]).
-    #[serde(default)]
-    pub parameters: toml::Table,
-    /// The senders that are compared. The first one is the baseline.
-    #[serde(rename = "profile")]
-    pub profiles: Vec<ProfileEntry>,
     /// What the application sends.
     pub workload: Workload,
     /// What the network drops.
     pub loss: LossPlan,
-    /// How often all this is repeated.
-    #[serde(default)]
-    pub replications: Replications,
     /// What is measured.
     pub metric: Metric,
     /// Plots to draw.
@@ -370,64 +345,97 @@ impl SingleLoss {
         let Workload::Bursts(bursts) = &self.workload;
         bursts
     }
+}
 
-    /// The entry whose label is `label`.
-    pub fn profile(&self, label: &str) -> Option<&ProfileEntry> {
-        self.profiles.iter().find(|p| p.label == label)
-    }
-
+impl Experiment<SingleLoss> {
     /// Label of the entry that `entry` is compared with; `None` for a baseline itself.
     pub fn baseline_of<'a>(&'a self, entry: &'a ProfileEntry) -> Option<&'a str> {
-        let baseline = entry.baseline.as_deref().unwrap_or(&self.profiles[0].label);
+        let baseline = entry.baseline.as_deref().unwrap_or(&self.common.profiles[0].label);
         (baseline != entry.label).then_some(baseline)
     }
 }
 
-impl SingleLoss {
-    /// Checks what the types of the schema cannot say.
-    pub(crate) fn validate(&self) -> Result<(), Mistake> {
-        validate::validate(self)
+impl Named for SingleLoss {
+    fn kind(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl Schema for SingleLoss {
+    type Measure = Measure;
+    type Run = RunSpec;
+
+    fn published(&self) -> &[Published] {
+        &self.published
     }
 
-    /// Leaves out published numbers that do not fit a changed sweep.
-    pub(crate) fn drop_unfit_publications(&mut self) {
-        let published = std::mem::take(&mut self.published);
-        let fits = |p: &Published| validate::published(self, 0, p).is_ok();
-        let fitting = published.into_iter().filter(fits).collect();
-        self.published = fitting;
+    fn published_mut(&mut self) -> &mut Vec<Published> {
+        &mut self.published
     }
 
-    /// Everything that the runs say.
-    pub(crate) fn outcome(&self, records: &[RunRecord]) -> Result<Outcome, LabError> {
-        let measurements = Measurements::new(self, records);
-        let analysis = analysis::analyse(self, &measurements);
+    fn plots(&self) -> Vec<PlotHead<'_>> {
+        let plots = self.plots.iter();
+        plots.map(|p| PlotHead { file: &p.file, series: &p.series, y_max: p.y_max }).collect()
+    }
+
+    /// A copy of the first plot by message shows it beside the others.
+    fn show(&mut self, label: &str) {
+        const ADDED: &str = "with-added-profiles";
+        if let Some(plot) = self.plots.iter_mut().find(|p| p.file == ADDED) {
+            plot.series.push(label.to_owned());
+        } else if let Some(plot) = self.plots.iter().find(|p| p.kind == PlotKind::MttByMessage) {
+            let mut plot = plot.clone();
+            plot.file = ADDED.into();
+            plot.title = format!("{}, with added profiles", plot.title);
+            plot.series.push(label.to_owned());
+            self.plots.push(plot);
+        }
+    }
+
+    fn validate(experiment: &Experiment<SingleLoss>) -> Checked {
+        validate::validate(experiment)
+    }
+
+    fn check_measure(experiment: &Experiment<SingleLoss>, key: &str, measure: &Measure) -> Checked {
+        validate::measure(experiment, key, measure)
+    }
+
+    fn plan(experiment: &Experiment<SingleLoss>) -> Result<Vec<RunSpec>, LabError> {
+        plan::plan(experiment)
+    }
+
+    fn outcome(
+        experiment: &Experiment<SingleLoss>,
+        records: &[RunRecord],
+    ) -> Result<Outcome, LabError> {
+        let measurements = Measurements::new(experiment, records);
+        let analysis = analysis::analyse(experiment, &measurements);
         let mut drawings = Vec::new();
-        for plot in &self.plots {
-            if let Some(figure) = figure::build(plot, self, &measurements, &analysis) {
+        for plot in &experiment.kind.plots {
+            if let Some(figure) = figure::build(plot, experiment, &measurements, &analysis) {
                 drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
             }
         }
-        let records: Vec<&RunRecord> = records.iter().collect();
         let data = vec![
             DataFile {
                 name: "rows".into(),
                 what: "every measured value".into(),
-                frame: rows::rows(self, &records),
+                frame: rows::rows(experiment, records),
             },
             DataFile {
                 name: "reductions".into(),
                 what: "the reductions, both readings".into(),
-                frame: rows::reductions(self, &analysis),
+                frame: rows::reductions(experiment, &analysis),
             },
         ];
         Ok(Outcome {
             packets: records.iter().map(|r| r.counters.simulated).sum(),
-            setup: setup::describe(self),
+            setup: setup::describe(experiment),
             comparisons: analysis.comparisons.clone(),
-            tables: tables::tables(self, &analysis),
+            tables: tables::tables(experiment, &analysis),
             drawings,
             data,
-            matrix: analysis::matrix(self, &measurements, &analysis),
+            matrix: analysis::matrix(experiment, &measurements, &analysis),
             analysis: serde_json::to_value(&analysis).unwrap_or_default(),
         })
     }

@@ -9,6 +9,7 @@ use super::workload::{ScheduledMessage, schedule};
 use super::{Drop, SingleLoss, scenario};
 use crate::error::LabError;
 use crate::runner::Run;
+use crate::schema::Experiment;
 use crate::seed;
 use crate::version;
 
@@ -46,10 +47,10 @@ impl Run for RunSpec {
 ///
 /// # Errors
 /// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
-pub fn plan(experiment: &SingleLoss) -> Result<Vec<RunSpec>, LabError> {
-    let bursts = experiment.bursts();
-    let seed = experiment.replications.seed;
-    let schedules: Vec<Arc<[ScheduledMessage]>> = (1..=experiment.replications.count)
+pub fn plan(experiment: &Experiment<SingleLoss>) -> Result<Vec<RunSpec>, LabError> {
+    let bursts = experiment.kind.bursts();
+    let seed = experiment.common.replications.seed;
+    let schedules: Vec<Arc<[ScheduledMessage]>> = (1..=experiment.common.replications.count)
         .map(|replication| schedule(bursts, seed, replication).into())
         .collect();
     let mut runs = Vec::new();
@@ -57,10 +58,10 @@ pub fn plan(experiment: &SingleLoss) -> Result<Vec<RunSpec>, LabError> {
         let setup = Arc::new(setup);
         let base = fingerprint(&setup);
         for (replication, schedule) in (1u32..).zip(&schedules) {
-            let no_loss = experiment.loss.no_loss_run.then_some(None);
+            let no_loss = experiment.kind.loss.no_loss_run.then_some(None);
             let losses = schedule
                 .iter()
-                .filter(|m| m.measured && experiment.loss.drop == Drop::EachDataPacket)
+                .filter(|m| m.measured && experiment.kind.loss.drop == Drop::EachDataPacket)
                 .map(|m| Some(m.index));
             for drop in no_loss.into_iter().chain(losses) {
                 let drop_bytes = drop.map_or(u64::MAX, u64::from).to_be_bytes();
@@ -84,19 +85,19 @@ pub fn plan(experiment: &SingleLoss) -> Result<Vec<RunSpec>, LabError> {
     Ok(runs)
 }
 
-fn setups(experiment: &SingleLoss) -> Result<Vec<Setup>, LabError> {
-    let topology = &experiment.topology;
+fn setups(experiment: &Experiment<SingleLoss>) -> Result<Vec<Setup>, LabError> {
+    let topology = &experiment.kind.topology;
     let mut setups = Vec::new();
-    for cell in experiment.cells() {
-        for entry in &experiment.profiles {
+    for cell in experiment.kind.cells() {
+        for entry in &experiment.common.profiles {
             setups.push(Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(entry.resolve(&experiment.parameters)?),
+                profile: Arc::new(entry.resolve(&experiment.common.parameters)?),
                 cell,
-                association: experiment.association.clone(),
+                association: experiment.common.association.clone(),
                 forward: topology.link(&topology.forward, cell),
                 backward: topology.link(&topology.backward, cell),
-                bursts: experiment.bursts().clone(),
+                bursts: experiment.kind.bursts().clone(),
             });
         }
     }

@@ -5,15 +5,16 @@ use tresse_report::Frame;
 use super::SingleLoss;
 use super::analysis::Analysis;
 use super::record::{RunRecord, Sample};
+use crate::schema::Experiment;
 
 /// How much of a run's key stands in a row: enough for `--only`.
 const KEY_DIGITS: usize = 16;
 
 /// One row for each measured value. Parameters of profiles stand in a file of their own, by the
 /// name of the series: repeated in each row they made files of 100 MB.
-pub(super) fn rows(experiment: &SingleLoss, records: &[&RunRecord]) -> Frame {
+pub(super) fn rows(experiment: &Experiment<SingleLoss>, records: &[RunRecord]) -> Frame {
     let pairs: Vec<(&RunRecord, &Sample)> =
-        records.iter().flat_map(|r| r.samples.iter().map(move |s| (*r, s))).collect();
+        records.iter().flat_map(|r| r.samples.iter().map(move |s| (r, s))).collect();
     let integers = |value: &dyn Fn(&RunRecord, &Sample) -> Option<u64>| -> Vec<Option<i64>> {
         pairs.iter().map(|(r, s)| value(r, s).and_then(|v| i64::try_from(v).ok())).collect()
     };
@@ -24,7 +25,7 @@ pub(super) fn rows(experiment: &SingleLoss, records: &[&RunRecord]) -> Frame {
         pairs.iter().map(|(r, _)| value(r)).collect()
     };
     Frame::default()
-        .text("experiment", texts(&|_| experiment.id.clone()))
+        .text("experiment", texts(&|_| experiment.common.id.clone()))
         .text("series", texts(&|r| r.series.clone()))
         .real("bandwidth_kbps", reals(&|r, _| r.cell.bandwidth_kbps))
         .real("delay_ms", reals(&|r, _| r.cell.delay_ms))
@@ -42,11 +43,11 @@ pub(super) fn rows(experiment: &SingleLoss, records: &[&RunRecord]) -> Frame {
 }
 
 /// Both readings of the average reduction, and the best one, for each cell.
-pub(super) fn reductions(experiment: &SingleLoss, analysis: &Analysis) -> Frame {
+pub(super) fn reductions(experiment: &Experiment<SingleLoss>, analysis: &Analysis) -> Frame {
     let all = &analysis.reductions;
     let some = |values: Vec<f64>| values.into_iter().map(Some).collect::<Vec<_>>();
     Frame::default()
-        .text("experiment", all.iter().map(|_| experiment.id.clone()).collect())
+        .text("experiment", all.iter().map(|_| experiment.common.id.clone()).collect())
         .text("series", all.iter().map(|r| r.series.clone()).collect())
         .text("baseline", all.iter().map(|r| r.baseline.clone()).collect())
         .real("bandwidth_kbps", some(all.iter().map(|r| r.cell.bandwidth_kbps).collect()))

@@ -2,10 +2,11 @@
 
 use super::{Drop, Gap, RandomGap, RandomSize, SingleLoss, Size};
 use crate::outcome::describe_link;
+use crate::schema::Experiment;
 
 /// What a reader must know to build it: terms and what they are.
-pub(super) fn describe(e: &SingleLoss) -> Vec<(String, String)> {
-    let b = e.bursts();
+pub(super) fn describe(e: &Experiment<SingleLoss>) -> Vec<(String, String)> {
+    let b = e.kind.bursts();
     let numbers = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
     let size = match b.size {
         Size::Fixed(n) => format!("{n} messages"),
@@ -15,18 +16,18 @@ pub(super) fn describe(e: &SingleLoss) -> Vec<(String, String)> {
         Gap::Fixed(ms) => format!("{ms} ms"),
         Gap::Random(RandomGap::Exponential(mean)) => format!("exponential, mean {mean} ms"),
     };
-    let loss = match e.loss.drop {
+    let loss = match e.kind.loss.drop {
         Drop::EachDataPacket => {
             "exactly one packet with data a run, at every measured position in turn"
         }
         Drop::Nothing => "none",
     };
-    let a = &e.association;
+    let a = &e.common.association;
     let rows = [
-        ("Bandwidth", format!("{} kbit/s, both ways", numbers(&e.topology.bandwidth_kbps))),
-        ("One-way delay", format!("{} ms, both ways", numbers(&e.topology.delay_ms))),
-        ("Link to the receiver", describe_link(&e.topology.forward)),
-        ("Link back", describe_link(&e.topology.backward)),
+        ("Bandwidth", format!("{} kbit/s, both ways", numbers(&e.kind.topology.bandwidth_kbps))),
+        ("One-way delay", format!("{} ms, both ways", numbers(&e.kind.topology.delay_ms))),
+        ("Link to the receiver", describe_link(&e.kind.topology.forward)),
+        ("Link back", describe_link(&e.kind.topology.backward)),
         (
             "Traffic",
             format!(

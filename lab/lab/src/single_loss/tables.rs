@@ -4,11 +4,12 @@ use tresse_report::{Estimate, Table, columns};
 
 use super::analysis::{Analysis, Reduction, TransferTimes};
 use super::{AverageReduction, SingleLoss};
+use crate::schema::Experiment;
 
 /// All tables: first of the paper's senders, then of those beyond it.
-pub(super) fn tables(experiment: &SingleLoss, analysis: &Analysis) -> Vec<Table> {
+pub(super) fn tables(experiment: &Experiment<SingleLoss>, analysis: &Analysis) -> Vec<Table> {
     let mut tables = Vec::new();
-    let extra_exists = experiment.profiles.iter().any(|p| p.extra);
+    let extra_exists = experiment.common.profiles.iter().any(|p| p.extra);
     for extra in [false, true] {
         if extra && !extra_exists {
             continue;
@@ -35,14 +36,14 @@ const OF_MEANS: &str = "1 − mean(variant)/mean(baseline)";
 const OF_POSITIONS: &str = "mean of (1 − variant/baseline)";
 
 fn reduction_tables(
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     reductions: &[&Reduction],
     suffix: &str,
 ) -> Vec<Table> {
     if reductions.is_empty() {
         return Vec::new();
     }
-    let several_cells = experiment.cells().len() > 1;
+    let several_cells = experiment.kind.cells().len() > 1;
     let mut tables = Vec::new();
     if several_cells {
         tables.extend(reduction_grids(experiment, reductions, suffix));
@@ -82,25 +83,29 @@ fn reduction_tables(
     tables
 }
 
-fn headline_word(experiment: &SingleLoss) -> &'static str {
-    match experiment.metric.average_reduction {
+fn headline_word(experiment: &Experiment<SingleLoss>) -> &'static str {
+    match experiment.kind.metric.average_reduction {
         AverageReduction::OfMeans => "of means",
         AverageReduction::OfPositions => "of positions",
     }
 }
 
-fn headline(experiment: &SingleLoss) -> &'static str {
-    match experiment.metric.average_reduction {
+fn headline(experiment: &Experiment<SingleLoss>) -> &'static str {
+    match experiment.kind.metric.average_reduction {
         AverageReduction::OfMeans => OF_MEANS,
         AverageReduction::OfPositions => OF_POSITIONS,
     }
 }
 
 /// Bandwidth down, delay across: one grid for each sender.
-fn reduction_grids(experiment: &SingleLoss, reductions: &[&Reduction], suffix: &str) -> Vec<Table> {
-    let topology = &experiment.topology;
+fn reduction_grids(
+    experiment: &Experiment<SingleLoss>,
+    reductions: &[&Reduction],
+    suffix: &str,
+) -> Vec<Table> {
+    let topology = &experiment.kind.topology;
     let mut grids = Vec::new();
-    for entry in &experiment.profiles {
+    for entry in &experiment.common.profiles {
         let of_series: Vec<&&Reduction> =
             reductions.iter().filter(|r| r.series == entry.label).collect();
         let Some(first) = of_series.first() else { continue };
@@ -114,7 +119,7 @@ fn reduction_grids(experiment: &SingleLoss, reductions: &[&Reduction], suffix: &
                 row.extend(topology.delay_ms.iter().map(|ms| {
                     let here =
                         |r: &&&&Reduction| r.cell.bandwidth_kbps == *kbps && r.cell.delay_ms == *ms;
-                    let reading = experiment.metric.average_reduction;
+                    let reading = experiment.kind.metric.average_reduction;
                     let found = of_series.iter().find(here);
                     found.map_or("–".into(), |r| percent(r.average(reading)))
                 }));
@@ -136,11 +141,11 @@ fn reduction_grids(experiment: &SingleLoss, reductions: &[&Reduction], suffix: &
 }
 
 fn transfer_table(
-    experiment: &SingleLoss,
+    experiment: &Experiment<SingleLoss>,
     times: &[&TransferTimes],
     suffix: &str,
 ) -> Option<Table> {
-    let several_cells = experiment.cells().len() > 1;
+    let several_cells = experiment.kind.cells().len() > 1;
     let mut heads = vec!["Sender"];
     if several_cells {
         heads.extend([">kbit/s", ">ms one way"]);

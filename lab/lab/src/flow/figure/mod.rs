@@ -7,9 +7,14 @@ mod over_time;
 use super::measurements::Measurements;
 use super::plots::{Plot, PlotKind};
 use super::{Axis, Cell, Flow, metric};
+use crate::schema::Experiment;
 
 /// The figure that `plot` describes. `None` if no value for it was measured.
-pub(super) fn build(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+pub(super) fn build(
+    plot: &Plot,
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+) -> Option<Figure> {
     let mut figure = match plot.kind {
         PlotKind::ByAxis => by_axis(plot, experiment, m),
         PlotKind::ByProfile => by_profile(plot, experiment, m),
@@ -39,18 +44,23 @@ fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {
 }
 
 /// A profile has the same colour in all plots of an experiment.
-fn style(experiment: &Flow, series: &str) -> usize {
-    1 + experiment.profiles.iter().position(|p| p.label == series).unwrap_or(0)
+fn style(experiment: &Experiment<Flow>, series: &str) -> usize {
+    1 + experiment.common.profiles.iter().position(|p| p.label == series).unwrap_or(0)
 }
 
 /// The cells that a plot shows.
-fn cells(plot: &Plot, experiment: &Flow) -> Vec<Cell> {
-    experiment.cells().into_iter().filter(|cell| experiment.fits(cell, &plot.at)).collect()
+fn cells(plot: &Plot, experiment: &Experiment<Flow>) -> Vec<Cell> {
+    experiment
+        .kind
+        .cells()
+        .into_iter()
+        .filter(|cell| experiment.kind.fits(cell, &plot.at))
+        .collect()
 }
 
-fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
-    let along = experiment.axes.iter().position(|a| a.name == plot.axis)?;
-    let axis = &experiment.axes[along];
+fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> Option<Figure> {
+    let along = experiment.kind.axes.iter().position(|a| a.name == plot.axis)?;
+    let axis = &experiment.kind.axes[along];
     // Cells that differ in the axis alone make one line.
     let mut groups: Vec<(Cell, Vec<Cell>)> = Vec::new();
     for cell in cells(plot, experiment) {
@@ -87,11 +97,11 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
             };
             let look = if plot.separate { Look::Markers } else { Look::Marked };
             lines.push(Line { label, style, look, pieces });
-            let published = experiment.published.iter().filter_map(|p| {
+            let published = experiment.kind.published.iter().filter_map(|p| {
                 let same = p.measure.metric == plot.metric
                     && p.measure.series == *series
                     && absolute(&p.measure);
-                let cell = same.then(|| experiment.cell_at(&p.measure.at)).flatten()?;
+                let cell = same.then(|| experiment.kind.cell_at(&p.measure.at)).flatten()?;
                 let x = axis.position(cell.0[along]);
                 let here = members.contains(&cell);
                 here.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
@@ -100,7 +110,7 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
         }
     }
     if let Some((_, members)) = groups.first() {
-        let style = lines.len().max(experiment.profiles.len()) + 1;
+        let style = lines.len().max(experiment.common.profiles.len()) + 1;
         let curves = curves(plot, experiment, m, members, along);
         lines.extend((style..).zip(curves).map(|(style, line)| Line { style, ..line }));
     }
@@ -113,7 +123,7 @@ fn by_axis(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figur
 /// Metrics of the first profile as plain lines, along an axis through some cells.
 fn curves(
     plot: &Plot,
-    experiment: &Flow,
+    experiment: &Experiment<Flow>,
     m: &Measurements<'_>,
     members: &[Cell],
     along: usize,
@@ -122,7 +132,7 @@ fn curves(
     let line = |name: &String| {
         let point = |cell: &Cell| {
             let estimate = m.estimate(name, series, cell)?;
-            Some(Point::new(experiment.axes[along].position(cell.0[along]), estimate.value))
+            Some(Point::new(experiment.kind.axes[along].position(cell.0[along]), estimate.value))
         };
         let label = metric::describe(name).map_or_else(|| name.clone(), |(text, _)| text);
         let pieces = vec![members.iter().filter_map(point).collect()];
@@ -137,8 +147,8 @@ fn absolute(m: &super::Measure) -> bool {
 }
 
 /// The values of the axes that set a line apart from the others of its profile.
-fn place(experiment: &Flow, plot: &Plot, cell: &Cell, along: usize) -> String {
-    let parts = experiment.axes.iter().enumerate().zip(&cell.0);
+fn place(experiment: &Experiment<Flow>, plot: &Plot, cell: &Cell, along: usize) -> String {
+    let parts = experiment.kind.axes.iter().enumerate().zip(&cell.0);
     parts
         .filter(|((i, axis), _)| {
             *i != along && axis.values.len() > 1 && !plot.at.contains_key(&axis.name)
@@ -162,7 +172,7 @@ fn arrange(axes: &mut Axes, axis: &Axis) {
     }
 }
 
-fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+fn by_profile(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> Option<Figure> {
     let cells = cells(plot, experiment);
     let mut lines = Vec::new();
     let mut references = Vec::new();
@@ -177,11 +187,11 @@ fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fi
             if let Some(e) = m.estimate(&plot.metric, series, cell) {
                 points.push(Point::of(x, e));
             }
-            references.extend(experiment.published.iter().filter_map(|p| {
+            references.extend(experiment.kind.published.iter().filter_map(|p| {
                 let same = p.measure.metric == plot.metric
                     && p.measure.series == *series
                     && absolute(&p.measure)
-                    && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                    && experiment.kind.cell_at(&p.measure.at).as_ref() == Some(cell);
                 same.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
             }));
         }
@@ -197,7 +207,7 @@ fn by_profile(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fi
 }
 
 /// Metrics of one kind side by side, such as the classes of a histogram.
-fn by_metric(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+fn by_metric(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> Option<Figure> {
     let cells = cells(plot, experiment);
     let mut lines = Vec::new();
     let mut references = Vec::new();
@@ -208,11 +218,11 @@ fn by_metric(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fig
             for (i, name) in plot.metrics.iter().enumerate() {
                 let x = i as f64;
                 points.extend(m.estimate(name, series, cell).map(|e| Point::of(x, e)));
-                references.extend(experiment.published.iter().filter_map(|p| {
+                references.extend(experiment.kind.published.iter().filter_map(|p| {
                     let same = p.measure.metric == *name
                         && p.measure.series == *series
                         && absolute(&p.measure)
-                        && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                        && experiment.kind.cell_at(&p.measure.at).as_ref() == Some(cell);
                     same.then_some(Reference { style, at: ReferenceAt::Point { x, y: p.value } })
                 }));
             }
@@ -232,9 +242,9 @@ fn by_metric(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Fig
 }
 
 /// What a legend says of a profile in a cell: as little as tells it from the others.
-fn cell_label(experiment: &Flow, plot: &Plot, series: &str, cell: &Cell) -> String {
+fn cell_label(experiment: &Experiment<Flow>, plot: &Plot, series: &str, cell: &Cell) -> String {
     let open =
-        experiment.describe(cell).into_iter().filter(|(axis, _)| !plot.at.contains_key(axis));
+        experiment.kind.describe(cell).into_iter().filter(|(axis, _)| !plot.at.contains_key(axis));
     let place: Vec<String> = open.map(|(axis, value)| format!("{axis} {value}")).collect();
     match (place.is_empty(), plot.series.len()) {
         (true, _) => series.to_owned(),
@@ -243,7 +253,11 @@ fn cell_label(experiment: &Flow, plot: &Plot, series: &str, cell: &Cell) -> Stri
     }
 }
 
-fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+fn by_retransmission(
+    plot: &Plot,
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+) -> Option<Figure> {
     let cells = cells(plot, experiment);
     let mut lines = Vec::new();
     let mut references = Vec::new();
@@ -265,20 +279,20 @@ fn by_retransmission(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Op
                     Some(Point { x, y: get("avg_ms")?, bar: Some(bar) })
                 })
                 .collect();
-            for p in &experiment.published {
+            for p in &experiment.kind.published {
                 let number = (1..=5u32).find(|n| {
                     p.measure.metric == format!("retransmission.{n}.{}.avg_ms", plot.metric)
                 });
                 let here = p.measure.series == *series
                     && absolute(&p.measure)
-                    && experiment.cell_at(&p.measure.at).as_ref() == Some(cell);
+                    && experiment.kind.cell_at(&p.measure.at).as_ref() == Some(cell);
                 if let (Some(number), true) = (number, here) {
                     let at = ReferenceAt::Point { x: f64::from(number) + shift, y: p.value };
                     references.push(Reference { style, at });
                 }
             }
             let place: Vec<String> =
-                experiment.describe(cell).iter().map(|(n, v)| format!("{n} {v}")).collect();
+                experiment.kind.describe(cell).iter().map(|(n, v)| format!("{n} {v}")).collect();
             let label = match (cells.len(), plot.series.len()) {
                 (1, _) => series.clone(),
                 (_, 1) => place.join(", "),

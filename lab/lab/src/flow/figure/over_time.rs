@@ -6,8 +6,13 @@ use super::super::plots::Plot;
 use super::super::record::StepKind;
 use super::super::{Flow, metric};
 use super::{Measurements, axes, cells};
+use crate::schema::Experiment;
 
-pub(super) fn series(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+pub(super) fn series(
+    plot: &Plot,
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+) -> Option<Figure> {
     let cell = cells(plot, experiment).into_iter().next()?;
     let mut lines = Vec::new();
     for label in &plot.series {
@@ -66,7 +71,11 @@ const KINDS: [(StepKind, &str, usize, Look); 5] = [
     (StepKind::Delivered, "Message delivered", 4, Look::Rings),
 ];
 
-pub(super) fn sequence(plot: &Plot, experiment: &Flow, m: &Measurements<'_>) -> Option<Figure> {
+pub(super) fn sequence(
+    plot: &Plot,
+    experiment: &Experiment<Flow>,
+    m: &Measurements<'_>,
+) -> Option<Figure> {
     let cell = cells(plot, experiment).into_iter().next()?;
     let mut lines = Vec::new();
     for label in &plot.series {

@@ -23,6 +23,7 @@ use super::record::Traces;
 use super::run::{FlowRun, Setup};
 use super::{Change, Flow, Workload, cell};
 use crate::capture;
+use crate::schema::Experiment;
 use network::Network;
 use source::{End, Program, Receiver, Source};
 
@@ -44,7 +45,7 @@ pub(super) struct Measured {
 /// The invariant that was broken: a message lost, repeated, changed or out of order, or an
 /// association that ended.
 pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, String> {
-    let flow = &run.setup.flow;
+    let flow = &run.setup.experiment.kind;
     let mut network = Network::build(run)?;
     if let Some(folder) = capture {
         let hosts = (network.sender, network.receiver);
@@ -63,19 +64,20 @@ pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, Str
 /// The same run over each path alone: what it brings there, and how ours compares with the best.
 fn alone(run: &FlowRun, values: &mut BTreeMap<String, f64>) -> Result<(), String> {
     let mut best = 0.0f64;
-    for path in 0..usize::from(run.setup.flow.topology.path_count()) {
-        let Some(topology) = run.setup.flow.topology.alone(path) else { continue };
+    for path in 0..usize::from(run.setup.experiment.kind.topology.path_count()) {
+        let Some(topology) = run.setup.experiment.kind.topology.alone(path) else { continue };
         // The buffers are those of the run that it is compared with.
-        let association = run.setup.flow.association(&run.setup.profile);
-        let mut flow = Flow { topology, ..(*run.setup.flow).clone() };
-        flow.association.send_buffer = association.send_buffer;
-        flow.association.receive_buffer = association.receive_buffer;
-        let setup = Setup { flow: Arc::new(flow), ..(*run.setup).clone() };
+        let association = run.setup.experiment.association(&run.setup.profile);
+        let mut here = Experiment::clone(&run.setup.experiment);
+        here.kind.topology = topology;
+        here.common.association.send_buffer = association.send_buffer;
+        here.common.association.receive_buffer = association.receive_buffer;
+        let setup = Setup { experiment: Arc::new(here), ..(*run.setup).clone() };
         let run = FlowRun { setup: Arc::new(setup), ..run.clone() };
         let mut network = Network::build(&run)?;
         let fault = |e| format!("over path {} alone: {e}", path + 1);
-        let mark = network.execute(&run.setup.flow).map_err(fault)?;
-        network.check(&run.setup.flow).map_err(fault)?;
+        let mark = network.execute(&run.setup.experiment.kind).map_err(fault)?;
+        network.check(&run.setup.experiment.kind).map_err(fault)?;
         let goodput = network.measure(&run, &mark).values["goodput_mbps"];
         values.insert(format!("path_mbps.{}", path + 1), goodput);
         best = best.max(goodput);
@@ -251,7 +253,7 @@ impl Network {
         let sink = self.sink().stats();
         let (sender, receiver) = (self.stats(self.sender), self.stats(self.receiver));
         let mut values = counters(&sender, &receiver, &sink);
-        let end = match &run.setup.flow.workload {
+        let end = match &run.setup.experiment.kind.workload {
             Workload::Bulk(bulk) if bulk.duration_s.is_some() => self.simulation.now(),
             _ => sink.last_at.unwrap_or(origin),
         };
@@ -270,8 +272,8 @@ impl Network {
             let pairs = now.competing.iter().zip(before);
             let others: Vec<f64> = pairs.map(|(now, then)| (now - then) as f64 / counted).collect();
             compete(rate, &others, &mut put);
-            if let Workload::Bulk(bulk) = &run.setup.flow.workload {
-                let ideal = run.setup.flow.topology.ideal_mbps(bulk.message_bytes);
+            if let Workload::Bulk(bulk) = &run.setup.experiment.kind.workload {
+                let ideal = run.setup.experiment.kind.topology.ideal_mbps(bulk.message_bytes);
                 compare_with_ideal(rate * 8.0 / 1e6, ideal.as_deref(), &mut put);
             }
         }
@@ -288,7 +290,8 @@ impl Network {
             processor.measure(stats, end.since(Time::ZERO).as_secs_f64(), &mut put);
         }
         // How long it took says something where the amount is fixed and the time is not.
-        if matches!(&run.setup.flow.workload, Workload::Bulk(b) if b.duration_s.is_none()) {
+        if matches!(&run.setup.experiment.kind.workload, Workload::Bulk(b) if b.duration_s.is_none())
+        {
             put("completion_s", seconds);
         }
         put_transfer_times(&self.transfer_times(), &mut put);

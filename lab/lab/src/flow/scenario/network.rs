@@ -15,6 +15,7 @@ use super::wire::SharedUnderway;
 use super::{missing_reports, plan};
 use crate::flow::run::FlowRun;
 use crate::flow::{Flow, Observe, Shared, Topology, Workload};
+use crate::schema::Experiment;
 use crate::seed;
 
 const PORT: u16 = 5000;
@@ -58,7 +59,7 @@ fn address(path: u8, host: u8) -> IpAddr {
 
 impl Network {
     pub(super) fn build(run: &FlowRun) -> Result<Network, String> {
-        let flow = &run.setup.flow;
+        let flow = &run.setup.experiment.kind;
         let topology = &flow.topology;
         let mut simulation = Simulation::new(seed::network(run.seed, run.replication));
         simulation.set_event_limit(EVENT_LIMIT);
@@ -90,7 +91,7 @@ impl Network {
         };
         if let (Some(shared), Some(routers)) = (shared, routers) {
             for n in 0..shared.competitors {
-                network.add_competitor(flow, shared, routers, COMPETITOR + n)?;
+                network.add_competitor(&run.setup.experiment, shared, routers, COMPETITOR + n)?;
             }
             network.add_bottleneck(shared, routers)?;
         }
@@ -100,7 +101,7 @@ impl Network {
     /// Another pair of hosts, whose addresses have the second byte `path`.
     fn add_competitor(
         &mut self,
-        flow: &Flow,
+        experiment: &Experiment<Flow>,
         shared: &Shared,
         routers: Routers,
         path: u8,
@@ -108,7 +109,7 @@ impl Network {
         let profile = Profile::named(&shared.competitor).map_err(|e| e.to_string())?;
         let association = AssociationConfig {
             concurrent_transfer: false,
-            ..flow.association(&Arc::new(profile))
+            ..experiment.association(&Arc::new(profile))
         };
         let endpoint = |host: u8| EndpointConfig {
             local_port: PORT,
@@ -118,6 +119,7 @@ impl Network {
         };
         // It goes on for as long as the flow under test.
         let end = End { after: None, messages: None };
+        let flow = &experiment.kind;
         let program = Sender::new(plan(&flow.workload).0)
             .connect(vec![address(path, 2)], PORT, association.clone())
             .from_connection()
@@ -171,10 +173,10 @@ impl Network {
 
 /// The hosts under test with their programs.
 fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
-    let flow = &run.setup.flow;
+    let flow = &run.setup.experiment.kind;
     let paths = flow.topology.path_count();
     let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
-    let association = flow.association(&run.setup.profile);
+    let association = run.setup.experiment.association(&run.setup.profile);
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
         local_addresses: addresses(host),
@@ -201,7 +203,7 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
 
 /// Sets the clocks of both hosts ahead of the links', each by another span in each run.
 fn set_clocks(simulation: &mut Simulation, pair: Pair, run: &FlowRun) -> Result<(), String> {
-    let apart = run.setup.flow.topology.clocks_apart_ms * 1e6;
+    let apart = run.setup.experiment.kind.topology.clocks_apart_ms * 1e6;
     for (host, purpose) in [(pair.sender, "sender's clock"), (pair.receiver, "receiver's clock")] {
         let ahead = apart * seed::share(run.seed, run.replication, purpose);
         if ahead > 0.0 {

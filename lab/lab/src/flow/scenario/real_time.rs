@@ -44,7 +44,7 @@ struct Received {
 /// # Errors
 /// The invariant that was broken, as in the simulation.
 pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
-    let flow = &run.setup.flow;
+    let flow = &run.setup.experiment.kind;
     let (Plan::Schedule(schedule), _) = plan(&flow.workload) else {
         return Err("the workload has no schedule".into());
     };
@@ -53,7 +53,7 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     let network_seed = seed::network(run.seed, run.replication);
     let stage = Stage::start(links, network_seed, duration + PATIENCE)?;
 
-    let association = flow.association(&run.setup.profile);
+    let association = run.setup.experiment.association(&run.setup.profile);
     let packets = Packets::default();
     let role = |observer| Role { association: association.clone(), observer };
     let told = Done::default();
@@ -93,7 +93,8 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
 /// What an analyser on the sender's interface would have seen.
 fn observe(run: &FlowRun, origin: Time, packets: &Packets, values: &mut BTreeMap<String, f64>) {
     let underway = Rc::new(RefCell::new(Underway::default()));
-    let mut wire = WireObserver::new(run.setup.flow.observe, missing_reports(run), underway);
+    let mut wire =
+        WireObserver::new(run.setup.experiment.kind.observe, missing_reports(run), underway);
     for (at, outgoing, packet) in packets.take() {
         wire.on_packet(at, outgoing, &packet);
     }

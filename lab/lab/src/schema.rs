@@ -1,0 +1,160 @@
+//! An experiment: what every one has in common, and what its kind adds.
+
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+
+use crate::common::{Common, PlotHead, check_plots};
+use crate::comparison::{Claim, Published};
+use crate::error::LabError;
+use crate::keys;
+use crate::mistake::{Checked, Mistake, mistake};
+use crate::outcome::Outcome;
+use crate::runner::Run;
+
+/// An experiment: what is built, what is varied, what is measured, and what was published. `K` is its kind:
+/// [`Flow`](crate::flow::Flow), [`SingleLoss`](crate::single_loss::SingleLoss), or either as
+/// [`Kind`](crate::experiment::Kind).
+#[derive(Clone, Debug)]
+pub struct Experiment<K> {
+    /// What experiments of every kind say.
+    pub common: Common,
+    /// What this kind says besides.
+    pub kind: K,
+}
+
+/// The key under which a file names its kind.
+pub(crate) const KIND: &str = "kind";
+
+/// What a file calls the kind of an experiment.
+pub(crate) trait Named {
+    /// The value of `kind`; `None` for what an experiment is that names none.
+    fn kind(&self) -> Option<&'static str>;
+}
+
+/// A kind of experiment: what it adds to [`Common`], and how its runs are made and read.
+pub(crate) trait Schema: Clone + Serialize + DeserializeOwned + Named {
+    /// What of ours a published number is compared with.
+    type Measure;
+    /// One run.
+    type Run: Run;
+
+    /// Puts what an experiment file says in short form where it belongs. Default: there is nothing.
+    fn prepare(&mut self) {}
+
+    /// The published numbers.
+    fn published(&self) -> &[Published<Self::Measure>];
+
+    /// The same, to be changed.
+    fn published_mut(&mut self) -> &mut Vec<Published<Self::Measure>>;
+
+    /// What plots of every kind say, in the order of the file.
+    fn plots(&self) -> Vec<PlotHead<'_>>;
+
+    /// Has plots show the profile labelled `label` too, where that makes sense.
+    fn show(&mut self, label: &str);
+
+    /// Checks what the types of the schema cannot say and [`validate`] does not.
+    ///
+    /// # Errors
+    /// The first mistake.
+    fn validate(experiment: &Experiment<Self>) -> Checked;
+
+    /// Checks what a published number, which stands at `key`, is compared with.
+    ///
+    /// # Errors
+    /// The first mistake.
+    fn check_measure(experiment: &Experiment<Self>, key: &str, measure: &Self::Measure) -> Checked;
+
+    /// All runs.
+    ///
+    /// # Errors
+    /// [`LabError::Profile`] or [`LabError::Experiment`] for values that do not fit together.
+    fn plan(experiment: &Experiment<Self>) -> Result<Vec<Self::Run>, LabError>;
+
+    /// Everything that the runs say.
+    ///
+    /// # Errors
+    /// [`LabError::Option`] if a plot cannot be drawn.
+    fn outcome(
+        experiment: &Experiment<Self>,
+        records: &[<Self::Run as Run>::Record],
+    ) -> Result<Outcome, LabError>;
+}
+
+/// Checks what the types of the schema cannot say.
+///
+/// # Errors
+/// The first mistake.
+pub(crate) fn validate<K: Schema>(experiment: &Experiment<K>) -> Checked {
+    let Experiment { common, kind } = experiment;
+    common.validate()?;
+    K::validate(experiment)?;
+    check_plots(&common.profiles, &kind.plots())?;
+    for (i, published) in kind.published().iter().enumerate() {
+        published.check(&format!("published[{i}].tolerance"))?;
+        K::check_measure(experiment, &format!("published[{i}].measure"), &published.measure)?;
+    }
+    Ok(())
+}
+
+/// Leaves out published numbers that do not fit a changed sweep.
+pub(crate) fn drop_unfit_publications<K: Schema>(experiment: &mut Experiment<K>) {
+    let published = std::mem::take(experiment.kind.published_mut());
+    let fits = |p: &Published<K::Measure>| K::check_measure(experiment, "", &p.measure).is_ok();
+    let fitting = published.into_iter().filter(fits).collect();
+    *experiment.kind.published_mut() = fitting;
+}
+
+/// The experiment in `table`, as an [`Experiment`] is serialised.
+///
+/// # Errors
+/// The first mistake, with the path of its key.
+pub(crate) fn from_table<K: Schema>(mut table: toml::Table) -> Result<Experiment<K>, Mistake> {
+    fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, Mistake> {
+        serde_path_to_error::deserialize(table)
+            .map_err(|e| mistake(e.path().to_string(), e.inner().message()))
+    }
+    table.remove(KIND);
+    let common = keys::take(&mut table, keys::of::<Common>(), String::as_str);
+    check_keys::<K>(table.keys().map(String::as_str)).map_err(|(_, mistake)| mistake)?;
+    Ok(Experiment { common: read(common)?, kind: read(table)? })
+}
+
+/// Checks that these `keys`, which are none of [`Common`], are those of a kind.
+///
+/// # Errors
+/// Index of the first that is not, and what is to be said of it.
+pub(crate) fn check_keys<'a, K: Schema>(
+    keys: impl Iterator<Item = &'a str>,
+) -> Result<(), (usize, Mistake)> {
+    let own = keys::of::<K>();
+    for (i, key) in keys.enumerate() {
+        if !own.contains(&key) {
+            let known = [KIND].into_iter().chain(keys::of::<Common>().iter().chain(own).copied());
+            return Err((i, mistake(key, keys::unknown(key, known))));
+        }
+    }
+    Ok(())
+}
+
+/// The published numbers of an experiment, without how they are measured here.
+pub(crate) fn claims<K: Schema>(kind: &K) -> Vec<Claim> {
+    kind.published().iter().map(Published::claim).collect()
+}
+
+impl<K: Named + Serialize> Serialize for Experiment<K> {
+    /// One table, as in a file.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a, K> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            kind: Option<&'static str>,
+            #[serde(flatten)]
+            common: &'a Common,
+            #[serde(flatten)]
+            own: &'a K,
+        }
+        Whole { kind: self.kind.kind(), common: &self.common, own: &self.kind }
+            .serialize(serializer)
+    }
+}
