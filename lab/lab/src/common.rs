@@ -60,6 +60,11 @@ impl Common {
         self.profiles.iter().find(|p| p.label == label)
     }
 
+    /// Number of the style of a profile: it has the same colour in all plots of an experiment.
+    pub(crate) fn style(&self, label: &str) -> usize {
+        1 + self.profiles.iter().position(|p| p.label == label).unwrap_or(0)
+    }
+
     /// Checks what the types of the schema cannot say.
     pub(crate) fn validate(&self) -> Checked {
         check_id(&self.id)?;
@@ -144,6 +149,19 @@ impl AssociationSettings {
             init_size: 0,
             ..AssociationConfig::default()
         }
+    }
+
+    /// What both hosts are like: terms and what they are.
+    pub(crate) fn describe_hosts(&self) -> [(&'static str, String); 2] {
+        let least = match self.buffer_bdps {
+            0.0 => String::new(),
+            times => format!(", at least {times} × the bandwidth–delay products of all paths"),
+        };
+        let (send, receive) = (self.send_buffer, self.receive_buffer);
+        [
+            ("MTU", format!("{} bytes", self.mtu)),
+            ("Buffers", format!("send {send} bytes, receive {receive} bytes{least}")),
+        ]
     }
 
     /// How messages become packets, as the end of a sentence.

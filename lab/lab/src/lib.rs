@@ -17,11 +17,13 @@
 
 #![forbid(unsafe_code)]
 
+mod arranged;
 mod capture;
 mod common;
 pub mod comparison;
 pub mod error;
 pub mod experiment;
+mod fingerprint;
 pub mod flow;
 pub mod gauntlet;
 mod keys;

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
+use tresse_report::figure::Figure;
 use tresse_report::{DataFile, Drawing, Estimate, Table, Unit};
 
 use crate::comparison::Comparison;
+use crate::error::LabError;
 
 /// What the runs of an experiment say, before it is written.
 pub(crate) struct Outcome {
@@ -59,6 +61,17 @@ pub struct MatrixEntry {
     /// All retransmissions, where they are counted.
     #[serde(default)]
     pub retransmitted: Option<f64>,
+}
+
+/// The figures that could be drawn, by their file names.
+///
+/// # Errors
+/// [`LabError::Option`] if one cannot be.
+pub(crate) fn drawings<'a>(
+    figures: impl Iterator<Item = (&'a str, Option<Figure>)>,
+) -> Result<Vec<Drawing>, LabError> {
+    let built = figures.filter_map(|(file, figure)| Some((file, figure?)));
+    built.map(|(file, figure)| Drawing::new(file, &figure).map_err(LabError::Option)).collect()
 }
 
 /// A link in words: what differs from a perfect one, by the names of the TOML keys.

@@ -27,20 +27,6 @@ fn number(seed: u64, replication: u32, purpose: &str) -> u64 {
     derive(seed, replication, purpose)[..8].iter().fold(0, |n, b| n << 8 | u64::from(*b))
 }
 
-/// The first 16 bytes of the SHA-256 of `parts`, each with its length, as lowercase hex.
-pub(crate) fn content_hash(parts: &[&[u8]]) -> String {
-    use std::fmt::Write as _;
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hash.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}"); // Writing to a String cannot fail.
-        hex
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,11 +45,5 @@ mod tests {
         let shares: Vec<f64> = (0..100).map(|replication| share(1, replication, "clock")).collect();
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         assert!(shares.iter().any(|share| *share < 0.1) && shares.iter().any(|share| *share > 0.9));
-    }
-
-    #[test]
-    fn hashes_keep_parts_apart() {
-        assert_ne!(content_hash(&[b"ab", b"c"]), content_hash(&[b"a", b"bc"]));
-        assert_eq!(content_hash(&[b"x"]).len(), 32);
     }
 }

@@ -102,6 +102,12 @@ impl Flow {
         pairs.map(|(axis, index)| (axis.name.clone(), axis.text(*index))).collect()
     }
 
+    /// The values of `cell` in one line.
+    pub(super) fn place(&self, cell: &Cell) -> String {
+        let pairs = self.describe(cell).into_iter();
+        pairs.map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// The cell that `at` names: `None` if it leaves an axis open or names no value of it.
     pub fn cell_at(&self, at: &toml::Table) -> Option<Cell> {
         let indices = self.axes.iter().map(|axis| axis.find(at.get(&axis.name)?));

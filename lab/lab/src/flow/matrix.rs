@@ -18,12 +18,6 @@ pub(super) fn rows(
     let cells = experiment.kind.cells().into_iter();
     cells
         .map(|cell| {
-            let place: Vec<String> = experiment
-                .kind
-                .describe(&cell)
-                .iter()
-                .map(|(name, v)| format!("{name} {v}"))
-                .collect();
             let entries = experiment
                 .common
                 .profiles
@@ -46,7 +40,7 @@ pub(super) fn rows(
                 })
                 .collect();
             MatrixRow {
-                workload: place.join(", "),
+                workload: experiment.kind.place(&cell),
                 metric: words.clone(),
                 unit,
                 higher_is_better: matrix.higher_is_better,

@@ -6,42 +6,34 @@ use tresse_report::{Estimate, Statistic};
 
 use super::record::{FlowRecord, Traces};
 use super::{Cell, Flow};
+use crate::arranged::Arranged;
 use crate::schema::Experiment;
 
 /// The records of an experiment, by profile, cell and replication.
 #[derive(Debug)]
 pub struct Measurements<'a> {
-    records: BTreeMap<(usize, Cell, u32), &'a FlowRecord>,
-    labels: Vec<&'a str>,
+    records: Arranged<Cell, &'a FlowRecord>,
     pub(super) statistic: Statistic,
 }
 
 impl<'a> Measurements<'a> {
     /// Arranges `records`; those of other profiles or cells than the experiment's are left out.
-    pub fn new(experiment: &'a Experiment<Flow>, records: &'a [FlowRecord]) -> Measurements<'a> {
-        let labels: Vec<&str> =
-            experiment.common.profiles.iter().map(|p| p.label.as_str()).collect();
-        let cells: BTreeMap<BTreeMap<String, String>, Cell> = experiment
-            .kind
-            .cells()
-            .into_iter()
-            .map(|cell| (experiment.kind.describe(&cell).into_iter().collect(), cell))
-            .collect();
-        let place = |r: &'a FlowRecord| {
-            let series = labels.iter().position(|l| *l == r.series)?;
-            Some(((series, cells.get(&r.cell)?.clone(), r.replication), r))
-        };
-        Measurements {
-            records: records.iter().filter_map(place).collect(),
-            labels,
-            statistic: experiment.kind.statistic,
+    pub fn new(experiment: &Experiment<Flow>, records: &'a [FlowRecord]) -> Measurements<'a> {
+        let Experiment { common, kind: flow } = experiment;
+        let cells = flow.cells().into_iter();
+        let cells: BTreeMap<BTreeMap<String, String>, Cell> =
+            cells.map(|cell| (flow.describe(&cell).into_iter().collect(), cell)).collect();
+        let mut arranged = Arranged::new(common);
+        for record in records {
+            if let Some(cell) = cells.get(&record.cell) {
+                arranged.insert(&record.series, cell.clone(), record.replication, record);
+            }
         }
+        Measurements { records: arranged, statistic: flow.statistic }
     }
 
     pub(super) fn of(&self, series: &str, cell: &Cell) -> impl Iterator<Item = &'a FlowRecord> {
-        let series = self.labels.iter().position(|l| *l == series).unwrap_or(usize::MAX);
-        let (from, to) = ((series, cell.clone(), 0), (series, cell.clone(), u32::MAX));
-        self.records.range(from..=to).map(|(_, record)| *record)
+        self.records.of(series, cell.clone()).map(|(_, record)| *record)
     }
 
     /// One value for each replication, by replication.

@@ -26,13 +26,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tresse_core::{AssociationConfig, Profile};
-use tresse_report::{DataFile, Drawing, Statistic};
+use tresse_report::{DataFile, Statistic};
 
 use crate::common::PlotHead;
 use crate::comparison;
 use crate::error::LabError;
 use crate::mistake::Checked;
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::schema::{Experiment, Named, Schema};
 pub use cell::{Axis, Cell};
 use effect::Effect;
@@ -363,12 +363,10 @@ impl Schema for Flow {
     fn outcome(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Result<Outcome, LabError> {
         let measurements = measurements::Measurements::new(experiment, records);
         let analysis = analysis::analyse(experiment, &measurements);
-        let mut drawings = Vec::new();
-        for plot in &experiment.kind.plots {
-            if let Some(figure) = figure::build(plot, experiment, &measurements) {
-                drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
-            }
-        }
+        let plots = experiment.kind.plots.iter();
+        let drawings = outcome::drawings(
+            plots.map(|plot| (plot.file.as_str(), figure::build(plot, experiment, &measurements))),
+        )?;
         let mut data = vec![DataFile {
             name: "rows".into(),
             what: "one row for each run with everything that was measured".into(),

@@ -8,11 +8,10 @@ use super::record::FlowRecord;
 use super::run::{FlowRun, Setup};
 use super::{Flow, Observe, Processor, Workload, scenario};
 use crate::error::LabError;
+use crate::fingerprint::{self, part};
 use crate::mistake::Mistake;
 use crate::runner::Run;
 use crate::schema::Experiment;
-use crate::seed;
-use crate::version;
 
 impl Run for FlowRun {
     type Record = FlowRecord;
@@ -107,33 +106,23 @@ pub fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
     let mut runs = Vec::new();
     for replication in 1..=experiment.common.replications.count {
         for (base, setup) in &setups {
-            let key = seed::content_hash(&[
-                base.as_bytes(),
-                &seed.to_be_bytes(),
-                &replication.to_be_bytes(),
-            ]);
+            let key = fingerprint::of_run(base, seed, replication, &[]);
             runs.push(FlowRun { key, setup: Arc::clone(setup), seed, replication });
         }
     }
     Ok(runs)
 }
 
-/// Hash of everything in a setup that decides the outcome, and of the code.
 fn fingerprint(setup: &Setup) -> String {
-    fn json(value: &impl serde::Serialize) -> Vec<u8> {
-        serde_json::to_vec(value).unwrap_or_default()
-    }
     let Experiment { common, kind: flow } = setup.experiment.as_ref();
-    seed::content_hash(&[
-        version::SOURCE.as_bytes(),
-        setup.series.as_bytes(),
-        setup.profile.to_toml().as_bytes(),
-        &json(&setup.cell_text),
-        &json(&setup.processor),
-        &json(&flow.topology),
-        &json(&common.association),
-        &json(&flow.changes),
-        &json(&flow.workload),
-        &json(&flow.observe),
-    ])
+    let others = [
+        part(&setup.cell_text),
+        part(&setup.processor),
+        part(&flow.topology),
+        part(&common.association),
+        part(&flow.changes),
+        part(&flow.workload),
+        part(&flow.observe),
+    ];
+    fingerprint::of_setup(&setup.series, &setup.profile, &others)
 }

@@ -6,10 +6,8 @@ use tresse_report::{DataFile, Frame};
 
 use super::Flow;
 use super::record::FlowRecord;
+use crate::fingerprint;
 use crate::schema::Experiment;
-
-/// How much of a run's key stands in a row: enough for `--only`.
-const KEY_DIGITS: usize = 16;
 
 /// One row for each run, one column for each metric.
 pub(super) fn runs(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Frame {
@@ -18,7 +16,7 @@ pub(super) fn runs(experiment: &Experiment<Flow>, records: &[FlowRecord]) -> Fra
     for name in names {
         frame = frame.real(name, records.iter().map(|r| r.values.get(name).copied()).collect());
     }
-    let keys = records.iter().map(|r| r.key.chars().take(KEY_DIGITS).collect()).collect();
+    let keys = records.iter().map(|r| fingerprint::short(&r.key)).collect();
     frame.text("run", keys)
 }
 

@@ -80,13 +80,8 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
             row(&format!("Processor, {}", entry.label), processor.describe());
         }
     }
-    row("MTU", format!("{} bytes", a.mtu));
-    row("Buffers", {
-        let least = match a.buffer_bdps {
-            0.0 => String::new(),
-            times => format!(", at least {times} × the bandwidth–delay products of all paths"),
-        };
-        format!("send {} bytes, receive {} bytes{least}", a.send_buffer, a.receive_buffer)
-    });
+    for (term, text) in a.describe_hosts() {
+        row(term, text);
+    }
     rows
 }

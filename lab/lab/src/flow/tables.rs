@@ -115,11 +115,9 @@ fn retransmissions(
                 }
             }
         }
-        let place: Vec<String> =
-            experiment.kind.describe(&cell).iter().map(|(name, v)| format!("{name} {v}")).collect();
         Table {
             title: if several {
-                format!("{}: {}", spec.title, place.join(", "))
+                format!("{}: {}", spec.title, experiment.kind.place(&cell))
             } else {
                 spec.title.clone()
             },

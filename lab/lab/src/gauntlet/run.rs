@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use tresse_core::Profile;
 use tresse_gauntlet::{Measures, World, judge};
 
+use crate::fingerprint::content_hash;
 use crate::runner::{Record, Run};
-use crate::{seed, version};
+use crate::version;
 
 /// A world with a profile.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub(super) struct WorldRun {
 
 impl WorldRun {
     pub(super) fn new(world: u64, profile: &Arc<Profile>) -> WorldRun {
-        let key = seed::content_hash(&[
+        let key = content_hash(&[
             b"gauntlet",
             version::SOURCE.as_bytes(),
             profile.to_toml().as_bytes(),

@@ -41,9 +41,7 @@ fn mtt_by_message(
     }
     let mut references = Vec::new();
     for series in &plot.series {
-        // A profile has the same colour in all plots of an experiment.
-        let style =
-            1 + experiment.common.profiles.iter().position(|p| p.label == *series).unwrap_or(0);
+        let style = experiment.common.style(series);
         let pieces = flow(series).map(|f| by_burst(&f.lost)).unwrap_or_default();
         lines.push(Line { label: series.clone(), style, look: Look::Marked, pieces });
         for published in &experiment.kind.published {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::record::{RunRecord, Sample};
 use super::{Cell, SingleLoss};
+use crate::arranged::Arranged;
 use crate::schema::Experiment;
 
 /// All values of one profile in one cell and one replication.
@@ -23,7 +24,8 @@ pub struct Flow {
 #[derive(Clone, Debug)]
 pub struct Measurements {
     cells: Vec<Cell>,
-    flows: BTreeMap<(String, usize, u32), Flow>,
+    /// By the index of the cell.
+    flows: Arranged<usize, Flow>,
 }
 
 impl Measurements {
@@ -33,13 +35,11 @@ impl Measurements {
         records: impl IntoIterator<Item = &'a RunRecord>,
     ) -> Measurements {
         let cells = experiment.kind.cells();
-        let mut flows: BTreeMap<(String, usize, u32), Flow> = BTreeMap::new();
+        let mut flows: Arranged<usize, Flow> = Arranged::new(&experiment.common);
         for record in records {
             let Some(cell) = cells.iter().position(|c| *c == record.cell) else { continue };
-            if experiment.common.profile(&record.series).is_none() {
-                continue;
-            }
-            let flow = flows.entry((record.series.clone(), cell, record.replication)).or_default();
+            let flow = flows.entry(&record.series, cell, record.replication);
+            let Some(flow) = flow else { continue };
             let dropped = record.dropped.unwrap_or(0);
             *flow.duplicates.entry(dropped).or_default() += record.counters.duplicates;
             if record.dropped.is_some() {
@@ -57,17 +57,17 @@ impl Measurements {
         Measurements { cells, flows }
     }
 
+    fn cell(&self, cell: Cell) -> usize {
+        self.cells.iter().position(|c| *c == cell).unwrap_or(usize::MAX)
+    }
+
     /// The values of one profile in one cell and one replication (counted from 1).
     pub fn flow(&self, series: &str, cell: Cell, replication: u32) -> Option<&Flow> {
-        let cell = self.cells.iter().position(|c| *c == cell)?;
-        self.flows.get(&(series.to_owned(), cell, replication))
+        self.flows.get(series, self.cell(cell), replication)
     }
 
     /// The values of one profile in one cell, replication by replication.
     pub fn flows(&self, series: &str, cell: Cell) -> impl Iterator<Item = (u32, &Flow)> {
-        let index = self.cells.iter().position(|c| *c == cell).unwrap_or(usize::MAX);
-        self.flows
-            .range((series.to_owned(), index, 0)..=(series.to_owned(), index, u32::MAX))
-            .map(|((_, _, replication), flow)| (*replication, flow))
+        self.flows.of(series, self.cell(cell))
     }
 }

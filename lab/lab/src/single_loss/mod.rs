@@ -16,13 +16,13 @@ pub mod workload;
 
 use serde::{Deserialize, Serialize};
 use tresse_netem::LinkConfig;
-use tresse_report::{DataFile, Drawing};
+use tresse_report::DataFile;
 
 use crate::common::{PlotHead, ProfileEntry};
 use crate::comparison;
 use crate::error::LabError;
 use crate::mistake::Checked;
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::schema::{Experiment, Named, Schema};
 use measurements::Measurements;
 use record::RunRecord;
@@ -410,12 +410,10 @@ impl Schema for SingleLoss {
     ) -> Result<Outcome, LabError> {
         let measurements = Measurements::new(experiment, records);
         let analysis = analysis::analyse(experiment, &measurements);
-        let mut drawings = Vec::new();
-        for plot in &experiment.kind.plots {
-            if let Some(figure) = figure::build(plot, experiment, &measurements, &analysis) {
-                drawings.push(Drawing::new(&plot.file, &figure).map_err(LabError::Option)?);
-            }
-        }
+        let plots = experiment.kind.plots.iter();
+        let drawings = outcome::drawings(plots.map(|plot| {
+            (plot.file.as_str(), figure::build(plot, experiment, &measurements, &analysis))
+        }))?;
         let data = vec![
             DataFile {
                 name: "rows".into(),

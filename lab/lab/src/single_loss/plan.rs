@@ -8,10 +8,9 @@ use super::run::{RunSpec, Setup};
 use super::workload::{ScheduledMessage, schedule};
 use super::{Drop, SingleLoss, scenario};
 use crate::error::LabError;
+use crate::fingerprint::{self, part};
 use crate::runner::Run;
 use crate::schema::Experiment;
-use crate::seed;
-use crate::version;
 
 impl Run for RunSpec {
     type Record = RunRecord;
@@ -64,13 +63,8 @@ pub fn plan(experiment: &Experiment<SingleLoss>) -> Result<Vec<RunSpec>, LabErro
                 .filter(|m| m.measured && experiment.kind.loss.drop == Drop::EachDataPacket)
                 .map(|m| Some(m.index));
             for drop in no_loss.into_iter().chain(losses) {
-                let drop_bytes = drop.map_or(u64::MAX, u64::from).to_be_bytes();
-                let key = seed::content_hash(&[
-                    base.as_bytes(),
-                    &seed.to_be_bytes(),
-                    &replication.to_be_bytes(),
-                    &drop_bytes,
-                ]);
+                let dropped = drop.map_or(u64::MAX, u64::from).to_be_bytes();
+                let key = fingerprint::of_run(&base, seed, replication, &[&dropped]);
                 runs.push(RunSpec {
                     key,
                     setup: Arc::clone(&setup),
@@ -104,17 +98,13 @@ fn setups(experiment: &Experiment<SingleLoss>) -> Result<Vec<Setup>, LabError> {
     Ok(setups)
 }
 
-/// Hash of everything in a setup that decides the outcome, and of the code.
 fn fingerprint(setup: &Setup) -> String {
-    let json = |value: serde_json::Result<Vec<u8>>| value.unwrap_or_default();
-    seed::content_hash(&[
-        version::SOURCE.as_bytes(),
-        setup.series.as_bytes(),
-        setup.profile.to_toml().as_bytes(),
-        &json(serde_json::to_vec(&setup.cell)),
-        &json(serde_json::to_vec(&setup.association)),
-        &json(serde_json::to_vec(&setup.forward)),
-        &json(serde_json::to_vec(&setup.backward)),
-        &json(serde_json::to_vec(&setup.bursts)),
-    ])
+    let others = [
+        part(&setup.cell),
+        part(&setup.association),
+        part(&setup.forward),
+        part(&setup.backward),
+        part(&setup.bursts),
+    ];
+    fingerprint::of_setup(&setup.series, &setup.profile, &others)
 }

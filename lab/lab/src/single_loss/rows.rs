@@ -5,10 +5,8 @@ use tresse_report::Frame;
 use super::SingleLoss;
 use super::analysis::Analysis;
 use super::record::{RunRecord, Sample};
+use crate::fingerprint;
 use crate::schema::Experiment;
-
-/// How much of a run's key stands in a row: enough for `--only`.
-const KEY_DIGITS: usize = 16;
 
 /// One row for each measured value. Parameters of profiles stand in a file of their own, by the
 /// name of the series: repeated in each row they made files of 100 MB.
@@ -39,7 +37,7 @@ pub(super) fn rows(experiment: &Experiment<SingleLoss>, records: &[RunRecord]) -
         .integer("timeouts", integers(&|r, _| Some(r.counters.timeouts)))
         .integer("duplicates", integers(&|r, _| Some(r.counters.duplicates)))
         .integer("packets", integers(&|r, _| Some(r.counters.packets)))
-        .text("run", texts(&|r| r.key.chars().take(KEY_DIGITS).collect()))
+        .text("run", texts(&|r| fingerprint::short(&r.key)))
 }
 
 /// Both readings of the average reduction, and the best one, for each cell.

@@ -38,8 +38,6 @@ pub(super) fn describe(e: &Experiment<SingleLoss>) -> Vec<(String, String)> {
         ),
         ("Message", format!("{} bytes{}", b.message_bytes, a.describe())),
         ("Loss", loss.to_owned()),
-        ("MTU", format!("{} bytes", a.mtu)),
-        ("Buffers", format!("send {} bytes, receive {} bytes", a.send_buffer, a.receive_buffer)),
     ];
-    rows.into_iter().map(|(term, text)| (term.to_owned(), text)).collect()
+    rows.into_iter().chain(a.describe_hosts()).map(|(term, text)| (term.to_owned(), text)).collect()
 }

@@ -20,6 +20,7 @@ pub(super) fn validate(e: &Experiment<SingleLoss>) -> Checked {
     )?;
     let instant = e.common.profiles.iter().all(|p| p.processor.is_empty());
     require(instant, "profile.processor", "is for flows")?;
+    require(e.common.association.buffer_bdps == 0.0, "association.buffer_bdps", "is for flows")?;
     workload(e)?;
     require(
         e.kind.loss.drop != Drop::Nothing || e.kind.loss.no_loss_run,

@@ -43,11 +43,6 @@ fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {
     }
 }
 
-/// A profile has the same colour in all plots of an experiment.
-fn style(experiment: &Experiment<Flow>, series: &str) -> usize {
-    1 + experiment.common.profiles.iter().position(|p| p.label == series).unwrap_or(0)
-}
-
 /// The cells that a plot shows.
 fn cells(plot: &Plot, experiment: &Experiment<Flow>) -> Vec<Cell> {
     experiment
@@ -77,7 +72,7 @@ fn by_axis(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -> 
     for series in &plot.series {
         for (rest, members) in &groups {
             let style = match groups.len() {
-                1 => style(experiment, series),
+                1 => experiment.common.style(series),
                 _ => lines.len() + 1,
             };
             let points: Vec<Point> = members
@@ -177,7 +172,7 @@ fn by_profile(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) 
     let mut lines = Vec::new();
     let mut references = Vec::new();
     for (i, series) in plot.series.iter().enumerate() {
-        let style = style(experiment, series);
+        let style = experiment.common.style(series);
         let mut points = Vec::new();
         for (k, cell) in cells.iter().enumerate() {
             // Several cells stand side by side.
@@ -213,7 +208,8 @@ fn by_metric(plot: &Plot, experiment: &Experiment<Flow>, m: &Measurements<'_>) -
     let mut references = Vec::new();
     for series in &plot.series {
         for cell in &cells {
-            let style = if cells.len() > 1 { lines.len() + 1 } else { style(experiment, series) };
+            let style =
+                if cells.len() > 1 { lines.len() + 1 } else { experiment.common.style(series) };
             let mut points = Vec::new();
             for (i, name) in plot.metrics.iter().enumerate() {
                 let x = i as f64;
@@ -265,7 +261,7 @@ fn by_retransmission(
     for series in &plot.series {
         for cell in &cells {
             let index = lines.len();
-            let style = if cells.len() > 1 { index + 1 } else { style(experiment, series) };
+            let style = if cells.len() > 1 { index + 1 } else { experiment.common.style(series) };
             // Side by side, so that the bars do not cover each other.
             let shift = 0.5 * ((index as f64 + 0.5) / total as f64 - 0.5);
             let points: Vec<Point> = (1..=5u32)
