@@ -3,16 +3,15 @@
 //!
 //! `TRESSE_SEEDS=0..100000 cargo test -p tresse-trace --test truth` tries others.
 
-use std::borrow::Cow;
+mod rewritten;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use pcap_file::Endianness;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
 use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{CaptureBuffer, LinkConfig, LinkId, LossStage, Simulation};
@@ -286,31 +285,6 @@ fn inferred(measured: &[Measured]) -> Fates {
     fates
 }
 
-/// Writes a capture, with the simulator's numbers or without, and something else long after it.
-fn write(file: &Path, capture: &[u8], numbered: bool) {
-    let mut reader = PcapNgReader::new(capture).expect("a capture");
-    let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little).expect("memory");
-    let mut last = None;
-    while let Some(block) = reader.next_block() {
-        let mut block = block.expect("a block").into_owned();
-        if let Block::EnhancedPacket(packet) = &mut block {
-            if !numbered {
-                packet.options.clear();
-            }
-            let later = packet.timestamp + Duration::from_secs(600);
-            last = Some(EnhancedPacketBlock {
-                timestamp: later,
-                data: Cow::Borrowed(b"none"),
-                options: Vec::new(),
-                ..packet.clone()
-            });
-        }
-        writer.write_block(&block).expect("memory");
-    }
-    writer.write_pcapng_block(last.expect("packets")).expect("memory");
-    std::fs::write(file, writer.into_inner()).expect("a file");
-}
-
 /// What is inferred in a world, and what is true there.
 fn compare(world: &World, numbered: bool) -> Result<Fates, String> {
     let captures = world.play();
@@ -318,7 +292,7 @@ fn compare(world: &World, numbered: bool) -> Result<Fates, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let files: [PathBuf; 2] = ["sender", "receiver"].map(|name| folder.path().join(name));
     for (file, capture) in files.iter().zip(&captures) {
-        write(file, capture, numbered);
+        rewritten::write(file, capture, numbered);
     }
     let (measured, _) =
         both_ends(&[&files[0]], &[&files[1]], Options::default()).expect("captures");

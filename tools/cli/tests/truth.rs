@@ -4,8 +4,9 @@
 #![cfg(target_os = "linux")]
 
 mod lack;
+#[path = "../../../lab/trace/tests/rewritten/mod.rs"]
+mod rewritten;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,9 +14,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use pcap_file::Endianness;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use pcap_file::pcapng::{Block, PcapNgReader};
 use tresse_core::wire::{Chunk, Packet};
 use tresse_emulator::{Emulation, Report, Settings, Side};
 use tresse_trace::measure::{Measured, both_ends};
@@ -156,31 +155,6 @@ fn inferred(measured: &[Measured]) -> Fates {
     }
 }
 
-/// Writes a capture again, with the emulator's numbers of packets or without, and something else long after it, so that
-/// nothing may still be under way.
-fn write(file: &Path, capture: &[u8], numbered: bool) {
-    let mut reader = PcapNgReader::new(capture).expect("a capture");
-    let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little).expect("memory");
-    let mut last = None;
-    while let Some(block) = reader.next_block() {
-        let mut block = block.expect("a block").into_owned();
-        if let Block::EnhancedPacket(packet) = &mut block {
-            if !numbered {
-                packet.options.clear();
-            }
-            last = Some(EnhancedPacketBlock {
-                timestamp: packet.timestamp + Duration::from_secs(600),
-                data: Cow::Borrowed(b"none"),
-                options: Vec::new(),
-                ..packet.clone()
-            });
-        }
-        writer.write_block(&block).expect("memory");
-    }
-    writer.write_pcapng_block(last.expect("packets")).expect("memory");
-    fs::write(file, writer.into_inner()).expect("a file");
-}
-
 /// What was lost and what was in vain in one run, found and true; `None` where namespaces are not to be had.
 fn compare(seed: u64, options: &str, profile: &str) -> Option<[usize; 2]> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -196,7 +170,7 @@ fn compare(seed: u64, options: &str, profile: &str) -> Option<[usize; 2]> {
     let [exact, by_time] = [true, false].map(|numbered| {
         let files = ["sender", "receiver"].map(|name| folder.path().join(name));
         for (file, capture) in files.iter().zip(&captures) {
-            write(file, capture, numbered);
+            rewritten::write(file, capture, numbered);
         }
         let (measured, _) =
             both_ends(&[&files[0]], &[&files[1]], Options::default()).expect("captures");
