@@ -95,7 +95,7 @@ pub(crate) struct AckFacts<'a> {
     /// Packets are paced.
     pub(crate) paced: bool,
     /// Delivery rate, for a controller that asks for it ([`CongestionControl::samples_rate`]).
-    pub(crate) rate: Option<RateSample>,
+    pub(crate) rate: Option<&'a RateSample>,
     /// Bytes acknowledged for the first time on this path, with headers and padding.
     pub(crate) bytes: usize,
     /// Bytes in flight on this path before the SACK.

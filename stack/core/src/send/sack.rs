@@ -183,9 +183,10 @@ impl Sender {
                 continue;
             }
             let path = PathId(i as u8);
-            let rate = self.board.rate_sample(now, path, ack);
+            let samples = self.board.samples_delivery_rates();
+            let rate = if samples { self.board.rate_sample(now, path, ack) } else { None };
             if !spurious {
-                self.grow_window(cx, path, (ack, rate), outcome);
+                self.grow_window(cx, path, (ack, rate.as_ref()), outcome);
             }
         }
         self.act_on_losses(cx, &mut work.decisions);
@@ -202,7 +203,7 @@ impl Sender {
         &mut self,
         cx: &mut Context<'_>,
         path: PathId,
-        (ack, rate): (&PathAck, Option<RateSample>),
+        (ack, rate): (&PathAck, Option<&RateSample>),
         outcome: &AckOutcome,
     ) {
         let (now, ways, profile) = (cx.now, cx.ways, cx.profile());
@@ -238,7 +239,7 @@ impl Sender {
             });
         });
         let window = &cx.paths[path].window;
-        if window.control().holds_back() {
+        if self.board.samples_delivery_rates() && window.control().holds_back() {
             self.board.note_app_limited(path);
         }
         if window.cwnd() != before {

@@ -384,14 +384,16 @@ impl Sender {
         let waits = self.board.first_lost().is_some() || !self.queue.is_empty();
         let pacing = cx.profile().multipath.pacing;
         let p = &mut cx.paths[path];
-        if flight <= carried.bytes {
-            p.reachability.owes_from(cx.now); // The first packet of a flight: no answer was owed before.
-        }
         let first_of_flight = flight <= carried.bytes;
-        if first_of_flight && self.board.is_app_limited(path) {
-            p.window.control_mut().on_restart(cx.now);
+        if first_of_flight {
+            p.reachability.owes_from(cx.now); // No answer was owed before.
         }
-        self.board.note_departure(cx.now, path, carried.highest, first_of_flight);
+        if self.board.samples_delivery_rates() {
+            if first_of_flight && self.board.is_app_limited(path) {
+                p.window.control_mut().on_restart(cx.now);
+            }
+            self.board.note_departure(cx.now, path, carried.highest, first_of_flight);
+        }
         p.window.on_sent(cx.now, carried.bytes, flight, waits);
         p.pace(cx.now, carried.bytes, pacing);
         let round_trip = p.rtt.round_trip();

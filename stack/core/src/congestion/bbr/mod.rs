@@ -278,9 +278,9 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, facts: &AckFacts<'_>) {
         self.begin_rate(facts.srtt);
         let Some(sample) = facts.rate else { return };
-        self.update_model(facts, &sample);
+        self.update_model(facts, sample);
         self.set_rate(self.state.pacing_gain());
-        self.set_cwnd(&sample);
+        self.set_cwnd(sample);
     }
 
     fn on_loss(&mut self, _: &Coupled<'_>) {

@@ -152,7 +152,7 @@ impl Link {
             rtt: Some(rtt),
             newest: Some(p.seq),
             next: self.seq,
-            rate: Some(sample),
+            rate: Some(&sample),
             bytes: MSS,
             flight_before,
             cumulative_advanced: true,
