@@ -113,7 +113,7 @@ pub struct AssociationSettings {
     pub send_buffer: usize,
     /// Receive buffer, bytes. Default 1 MiB.
     pub receive_buffer: u32,
-    /// Both buffers have at least so many times the bandwidth–delay products of all paths together
+    /// Both buffers hold at least this many times the bandwidth–delay products of all paths together
     /// (flows only). Default 0.
     pub buffer_bdps: f64,
     /// Data takes all paths at once, if there are several. Default false.

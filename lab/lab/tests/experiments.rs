@@ -112,7 +112,7 @@ fn mistakes_name_the_file_the_line_and_the_key() {
     let missing = mistake("title = ", "# title = ");
     assert!(missing.contains("missing field `title`"), "{missing}");
 
-    // What every experiment has and what its kind has are read apart, and told of alike.
+    // What every experiment has and what its kind has are read apart, and reported alike.
     let unknown = mistake("title = ", "titel = ");
     assert!(unknown.starts_with(&format!("my.toml:{}: ", line("title"))), "{unknown}");
     assert!(unknown.contains("unknown field `titel`, expected one of `kind`, `id`"), "{unknown}");

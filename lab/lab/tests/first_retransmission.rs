@@ -7,7 +7,7 @@ use tresse_lab::{Overrides, Session};
 /// Experiments of Tables 3.2 to 3.5, 5.1 and 5.2: half an hour each. Their metric is how old a chunk is, on average,
 /// when a timeout or fast retransmit sends it again for the first time.
 const TABLES: [&str; 6] = ["table3.2", "table3.3", "table3.4", "table3.5", "table5.1", "table5.2"];
-/// Of so many seeds the averages differ by 2 ms, and the closest table by 8 (`docs/harm.md`).
+/// With this many seeds the averages differ by 2 ms, and the closest table by 8 (`docs/harm.md`).
 const REPLICATIONS: u32 = 4;
 
 fn rows(table: &str) -> Vec<MatrixRow> {

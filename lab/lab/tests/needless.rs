@@ -23,7 +23,7 @@ fn of<'a>(row: &'a MatrixRow, profile: &str) -> &'a MatrixEntry {
     row.entries.iter().find(|e| e.profile == profile).expect("a profile of the experiment")
 }
 
-/// Chunks of one cell and one replication that may be in vain without harm: less than one percent of its packets, of which a cell
+/// Chunks of one cell and one replication that may be needless without harm: less than one percent of its packets, of which a cell
 /// has 6000 at least.
 const FEW: f64 = 10.0;
 

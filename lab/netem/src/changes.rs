@@ -42,8 +42,8 @@ pub struct LinkChange {
     /// [`LinkConfig::bandwidth_kbps`](crate::LinkConfig::bandwidth_kbps), from the next packet that starts to be serialised.
     #[serde(default)]
     pub bandwidth_kbps: Option<f64>,
-    /// [`LinkConfig::delay_ms`](crate::LinkConfig::delay_ms), from the next packet that starts to be serialised. Nobody overtakes
-    /// when it becomes shorter.
+    /// [`LinkConfig::delay_ms`](crate::LinkConfig::delay_ms), from the next packet that starts to be serialised. No packet
+    /// overtakes another when it becomes shorter.
     #[serde(default)]
     pub delay_ms: Option<f64>,
     /// [`LinkConfig::loss`](crate::LinkConfig::loss).

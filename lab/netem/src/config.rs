@@ -73,7 +73,7 @@ pub struct LinkConfig {
     pub reorder_data: Vec<u64>,
     /// Reorder by this much delay on top of the usual one, in milliseconds.
     pub reorder_delay_ms: Option<f64>,
-    /// Reorder by holding the packet back until so many later ones have passed it; it arrives
+    /// Reorder by holding the packet back until this many later ones have passed it; it arrives
     /// right after the last of them. At least 1.
     pub reorder_after: Option<u32>,
     /// With `reorder_after`: how long a packet is held back at most, in milliseconds beyond its

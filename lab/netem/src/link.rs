@@ -422,7 +422,7 @@ impl<T: Clone> Link<T> {
             None => !self.config.jitter_reorders,
         };
         if in_order {
-            // Also after the delay became shorter, nobody overtakes.
+            // Also after the delay became shorter, no packet overtakes another.
             at = at.max(self.last_arrival);
         }
         if self.scheduled {

@@ -8,9 +8,9 @@ use crate::time::Nanos;
 /// What happens to a packet that is reordered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Detour {
-    /// It takes so much longer.
+    /// It takes this much longer.
     Delay(Nanos),
-    /// It waits until so many later packets have passed, but no longer than the given time.
+    /// It waits until this many later packets have passed, but no longer than the given time.
     After(u32, Nanos),
 }
 

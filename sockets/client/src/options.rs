@@ -9,7 +9,7 @@ use tresse_socket_protocol::protocol::{Op, flag};
 use crate::Fallible;
 use crate::memory::{read_memory, write_memory};
 use crate::names::{connect, limit_unsent, take};
-use crate::receive::begin_anew;
+use crate::receive::start_over;
 use crate::request::{Pending, call, take_error};
 use crate::sock::{Sock, lock};
 
@@ -107,7 +107,7 @@ pub fn get_option(
     let answer = if (level, option) == (libc::SOL_SOCKET, libc::SO_ERROR) {
         let Pending { error, attempt, .. } = take_error(sock.inode);
         if attempt {
-            begin_anew(fd, sock);
+            start_over(fd, sock);
         }
         error.to_ne_bytes().to_vec()
     } else {

@@ -142,7 +142,7 @@ pub(crate) fn wait(fd: i32, sock: &Sock, flags: i32) -> Fallible<()> {
 }
 
 /// An attempt to connect has failed, and the program knows why: the socket is like a new one.
-pub(crate) fn begin_anew(fd: i32, sock: &Sock) {
+pub(crate) fn start_over(fd: i32, sock: &Sock) {
     let _ = Reading::begin(fd, sock).remove_failure();
     sock.set_connecting(false);
     sock.set_stage(Stage::Fresh);
@@ -196,7 +196,7 @@ pub fn receive(fd: i32, sock: &Sock, iov: &[iovec], flags: i32) -> Fallible<Opti
                     // Somebody else knows why, and there was another attempt.
                     0 => continue,
                     error => {
-                        begin_anew(fd, sock);
+                        start_over(fd, sock);
                         return Err(error);
                     }
                 }

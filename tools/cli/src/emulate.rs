@@ -21,7 +21,7 @@ use tresse_console::say::{complain, say};
 
 /// How long commands may take to end once they were told to.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Packets are so late, in microseconds, when the emulator has to wait for other processes.
+/// Packets that are this late, in microseconds, show that the emulator had to wait for other processes.
 const BUSY_US: f64 = 1000.0;
 /// Later than any command ends.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
@@ -81,7 +81,7 @@ pub(crate) struct Args {
     /// Go on when a right command fails; otherwise everything ends then
     #[arg(long)]
     keep_going: bool,
-    /// Start the left commands so much later than the right ones
+    /// Start the left commands this much later than the right ones
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
     head_start: Duration,
     /// left: or right: and a command; several are separated by --
@@ -281,7 +281,7 @@ impl<'a> Play<'a> {
                 // As shells have it.
                 self.status = u8::try_from(128 + signal.as_raw()).unwrap_or(1);
                 if self.ending.is_some() {
-                    // Whoever asks twice does not want to wait.
+                    // A user who asks twice does not want to wait.
                     self.tell(Signal::SIGKILL);
                 } else {
                     self.end();

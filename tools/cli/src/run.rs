@@ -27,7 +27,7 @@ const LIBRARY: &str = "libtresse_preload.so";
 /// How long associations that the program left behind may take to shut down, unless a signal comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The same if a signal has ended the program: whoever sent that waits.
+/// The same if a signal has ended the program: the sender of the signal waits.
 const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A program that handles a signal ends because of it if it does so within this time.

@@ -25,11 +25,11 @@ impl Links {
     fn new(text: &str) -> Option<Links> {
         let links = Links { folder: tempfile::tempdir().unwrap() };
         fs::write(links.file(), PLAIN).unwrap();
-        let probe = links.run(&[], &["left:", "true"]);
-        if lack::skipped(&said(&probe)) {
+        let trial = links.run(&[], &["left:", "true"]);
+        if lack::skipped(&said(&trial)) {
             return None;
         }
-        assert!(probe.status.success(), "{}", said(&probe));
+        assert!(trial.status.success(), "{}", said(&trial));
         fs::write(links.file(), text).unwrap();
         Some(links)
     }
@@ -54,7 +54,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Sends three datagrams to a port where nobody listens.
+/// Sends three datagrams to a port that nothing listens on.
 const SEND: &str = "for n in 1 2 3; do echo $n >/dev/udp/10.77.0.2/4000; done; sleep 0.2";
 
 #[test]
@@ -170,7 +170,7 @@ fn nothing_remains_after_a_kill() {
         let kill = ["-s", signal, &tresse.id().to_string()].map(str::to_owned);
         assert!(Command::new("kill").args(kill).status().unwrap().success());
         assert_eq!(tresse.wait().unwrap().code(), code, "{signal}");
-        // It ends when nobody is left who could write.
+        // It ends when no process is left that could write.
         stdout.read_to_end(&mut Vec::new()).unwrap();
         is_gone(&namespace);
     }

@@ -155,7 +155,7 @@ fn inferred(measured: &[Measured]) -> Fates {
     }
 }
 
-/// What was lost and what was in vain in one run, found and true; `None` where namespaces are not to be had.
+/// What was lost and what was retransmitted needlessly in one run, as found and in truth; `None` where namespaces are not to be had.
 fn compare(seed: u64, options: &str, profile: &str) -> Option<[usize; 2]> {
     let folder = tempfile::tempdir().expect("a folder");
     let drop = one_in(20, seed);
@@ -200,6 +200,6 @@ fn every_packet_that_the_emulator_dropped_is_found_and_every_needless_retransmis
     });
     let Some(runs) = runs.into_iter().collect::<Option<Vec<_>>>() else { return };
     let [lost, needless] = [0, 1].map(|what| runs.iter().map(|run| run[what]).sum::<usize>());
-    // A thin stream repeats what a lost SACK would have told of.
+    // A thin stream sends again what a lost SACK would have acknowledged.
     assert!(lost > 100 && needless >= 5, "{lost} lost, {needless} in vain");
 }

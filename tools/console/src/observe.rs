@@ -114,7 +114,7 @@ impl Observing {
         Some(tokio::spawn(server.run(monitor, self.spool.clone())))
     }
 
-    /// Waits a while until all is written. What could not be written was told when it happened.
+    /// Waits a while until all is written. What could not be written was reported when it happened.
     pub fn finish(&self) {
         if let Some(spool) = &self.spool
             && !spool.flush(PATIENCE)

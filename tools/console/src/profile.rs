@@ -18,7 +18,7 @@ pub fn profile(name: &str, parameters: &[String]) -> Result<Arc<Profile>, String
     Ok(Arc::new(profile))
 }
 
-/// Reads `key=value`; what is no TOML value is a word.
+/// Reads `key=value`; what is not a TOML value is a word.
 fn parameter(text: &str) -> Option<toml::Table> {
     let (key, value) = text.split_once('=')?;
     let (key, value) = (key.trim(), value.trim());

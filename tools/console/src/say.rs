@@ -16,7 +16,7 @@ pub fn complain(what: impl Display) {
 /// Something that was asked for was not written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Tells that something which was asked for could not be written, whatever else went well.
+/// Reports that something that was asked for could not be written, whatever else went well.
 pub fn complain_of_loss(what: impl Display) {
     LOST.store(true, Ordering::Relaxed);
     complain(what);
@@ -37,7 +37,7 @@ pub fn print(text: impl Display) {
     }
 }
 
-/// Says something with another beginning. Whoever reads may have gone.
+/// Says something with another beginning. The reader may have gone.
 pub fn say(what: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(&without_long_numbers(&what.to_string())));
 }

@@ -2,8 +2,8 @@
 //!
 //! Everything here watches from outside: an [`Observer`](tresse::Observer) or a
 //! [`Monitor`](tresse::Monitor), and nothing of it runs unless it is asked for. What is recorded is
-//! written by a [`Spool`], a thread of its own: neither a full disk nor a reader who went away, nor
-//! one who is slow, ever stops an association.
+//! written by a [`Spool`], a thread of its own: neither a full disk nor a reader that went away, nor
+//! one that is slow, ever stops an association.
 //!
 //! ```
 //! use tresse::{Config, Endpoint};

@@ -204,7 +204,7 @@ pub fn wants_trace(filter: &Targets) -> bool {
 pub fn start(filter: Targets, stream: Stream) -> Result<(), String> {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        // It would use the standard error, whose loss must harm nobody.
+        // It would use the standard error, whose loss must do no harm.
         .log_internal_errors(false)
         .with_writer(Lines(Arc::new(stream)));
     tracing_subscriber::registry()

@@ -22,7 +22,7 @@ impl Observers {
         self.list.push(Box::new(observer));
     }
 
-    /// Whether there is none: then the endpoint needs none either.
+    /// Whether there is no observer: then the endpoint needs none either.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -1,5 +1,5 @@
-//! Writes files beside the protocol: who observes an endpoint holds its lock, and must wait neither
-//! for a disk nor for whoever reads a pipe.
+//! Writes files beside the protocol: an observer of an endpoint holds its lock, and must wait neither
+//! for a disk nor for the reader of a pipe.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -79,7 +79,7 @@ struct State {
     ending: bool,
     /// Lines for the user.
     warnings: Vec<String>,
-    /// It was told that too much waits.
+    /// It was reported that too much waits.
     overflow: bool,
     stats: SpoolStats,
 }
@@ -327,7 +327,7 @@ impl<W: FnMut(&str)> Writer<W> {
 }
 
 /// Makes a file, or empties the one that is there. A new one is for its user alone, whatever the umask:
-/// who knows the verification tags of an association can end it.
+/// anyone who knows the verification tags of an association can end it.
 fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

@@ -60,7 +60,7 @@ async fn qlog_holds_what_happened_as_the_schema_says() {
     for record in &records[1..] {
         *number.entry(record["name"].as_str().unwrap()).or_insert(0u64) += 1;
     }
-    // On a busy machine the tail is probed for before its SACK has been read.
+    // On a busy machine a tail loss probe leaves before the SACK of the tail has been read.
     let again: u64 = stats.retransmitted_chunks.iter().sum();
     assert_eq!(number["sctp:data_sent"], stats.data_chunks_sent + again);
     assert_eq!(number["sctp:association_state_updated"], 2 + number_of_shutdowns(&records));

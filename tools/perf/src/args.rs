@@ -112,7 +112,7 @@ pub(crate) struct Load {
     /// Bytes of each message [default: 1200]
     #[arg(long, short = 'l', value_name = "BYTES", value_parser = message_size)]
     pub(crate) size: Option<u64>,
-    /// Send for so long [default: 10s if nothing else ends the test]
+    /// Send for this long [default: 10s if nothing else ends the test]
     #[arg(long, short = 't', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
     /// Send this many bytes, rounded up to whole messages

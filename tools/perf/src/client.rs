@@ -88,7 +88,7 @@ async fn connect(
         Ok(Err(ConnectError::Closed(closed))) => {
             let text = match &closed {
                 Closed::Association(CloseReason::NoSctp) => format!("{closed}: {NOBODY}"),
-                // RFC 9260 §8.4: what nobody has asked for is answered so.
+                // RFC 9260 §8.4: a packet out of the blue is answered like this.
                 Closed::Association(CloseReason::PeerAborted { cause: 0, value })
                     if value.is_empty() =>
                 {

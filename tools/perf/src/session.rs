@@ -32,7 +32,7 @@ impl Interrupts {
         Interrupts(receiver)
     }
 
-    /// Waits until it was asked so often; for ever if nobody can ask any more.
+    /// Waits until it was asked this many times; for ever if nobody can ask any more.
     pub(crate) async fn at_least(&self, times: u32) {
         if self.0.clone().wait_for(|n| *n >= times).await.is_err() {
             std::future::pending::<()>().await;

@@ -44,7 +44,7 @@ pub(crate) enum Pace {
     Bulk,
     /// This many bits of user data a second.
     BitsPerSecond(u64),
-    /// One every so many microseconds.
+    /// One every this many microseconds.
     EveryMicros(u64),
 }
 

@@ -154,8 +154,8 @@ pub struct Bulk {
     /// arrived.
     #[serde(default)]
     pub total_bytes: Option<u64>,
-    /// What is delivered in so many seconds at the beginning, and the time that it takes, do not
-    /// count for goodput. Less than `duration_s`, which it needs. Default 0.
+    /// What is delivered in this many seconds at the beginning, and that time, do not count for
+    /// goodput. Less than `duration_s`, which it needs. Default 0.
     #[serde(default)]
     pub warmup_s: f64,
     /// Messages need not arrive in order. Default false.

@@ -128,7 +128,7 @@ impl Processor {
         }
     }
 
-    /// Metrics of a run that took so many seconds.
+    /// Metrics of a run that took this many seconds.
     pub(super) fn measure(
         &self,
         stats: &ProcessorStats,

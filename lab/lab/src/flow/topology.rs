@@ -22,7 +22,7 @@ pub struct Topology {
     /// A bottleneck behind the links of some paths, with flows that compete for it. Default: none.
     #[serde(default)]
     pub shared: Option<Shared>,
-    /// The clocks of both hosts are ahead of those of the links by up to so many milliseconds, each by another
+    /// The clocks of both hosts are ahead of those of the links by up to this many milliseconds, each by another
     /// span in each run: where time is counted in ticks, nobody knows how those of several hosts lie. Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocks_apart_ms: f64,
@@ -96,7 +96,7 @@ impl Topology {
         })
     }
 
-    /// Mbit/s of user data that each path could carry, in messages of so many bytes with a packet
+    /// Mbit/s of user data that each path could carry, in messages of this many bytes with a packet
     /// each: bandwidth × bytes of the message / bytes of the frame (Sarnow 2017, equation 4.1).
     /// `None` where the bandwidth is unlimited or shared.
     pub(super) fn ideal_mbps(&self, message_bytes: usize) -> Option<Vec<f64>> {

@@ -12,7 +12,7 @@ use super::tally::{Row, Tally};
 use super::{Candidate, Request};
 use crate::version;
 
-/// So many of the worst worlds are told of.
+/// How many of the worst worlds are listed.
 const WORST: usize = 20;
 /// The values that the plots show.
 const SHOWN: f64 = 3.0;

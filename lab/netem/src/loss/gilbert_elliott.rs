@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::random::Stage;
 
-    /// Which of so many packets are lost.
+    /// Which of this many packets are lost.
     fn losses(config: GilbertElliottConfig, count: usize) -> Vec<bool> {
         config.validate().expect("valid");
         let mut model = GilbertElliott::new(config);

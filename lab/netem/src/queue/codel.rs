@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ConfigError, MAX_MILLIS, fault};
 use crate::time::Nanos;
 
-/// So many intervals after a spell of drops the next one goes on where it ended (RFC 8289 §5.5).
+/// A spell of drops that begins within this many intervals of the end of the one before goes on where that ended
+/// (RFC 8289 §5.5).
 const MEMORY: u64 = 16;
 
 /// Controlled delay: the table `codel` of a [`LinkConfig`](crate::LinkConfig).
@@ -106,7 +107,7 @@ impl Codel {
         (self.target, self.interval) = (target, interval);
     }
 
-    /// A packet of so many bytes enters the queue.
+    /// A packet of this many bytes enters the queue.
     pub(super) fn enters(&mut self, bytes: u64) {
         self.max_packet = self.max_packet.max(bytes);
     }
@@ -165,7 +166,7 @@ mod tests {
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    /// A queue of packets that have all waited for `waited`, with so many bytes behind each.
+    /// A queue of packets that have all waited for `waited`, with this many bytes behind each.
     struct Standing {
         waited: Nanos,
         behind: u64,

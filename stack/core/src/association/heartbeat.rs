@@ -240,7 +240,7 @@ impl Association {
             return;
         }
         if p.reachability.is_silent() && in_time {
-            p.rtt.begin_anew(); // It may well be another path than it was.
+            p.rtt.start_over(); // It may well be another path than it was.
             p.calm = Default::default();
         }
         let newly_confirmed = p.reachability.confirm();

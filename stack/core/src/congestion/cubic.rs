@@ -19,7 +19,7 @@
 //! spurious:  the curve from before goes on (§4.9)
 //! ```
 //! t stands still while the window is not used or a recovery goes on (§5.8: neither counts). Slow start below ssthresh,
-//! idle paths and the first window are those of `rfc9260.rs`; whoever leaves slow start without a loss has K = 0
+//! idle paths and the first window are those of `rfc9260.rs`; a sender that leaves slow start without a loss has K = 0
 //! and W_max = cwnd (§4.10).
 //!
 //! Differences: beta cwnd and not beta FlightSize, which is the same as no window grows here that is not used (§4.6);

@@ -137,11 +137,11 @@ pub(crate) trait CongestionControl {
     fn samples_rate(&self) -> bool {
         false
     }
-    /// A chunk is lost. For who asks for it.
+    /// A chunk is lost: told to controllers that sample rates ([`samples_rate`](Self::samples_rate)).
     fn on_lost(&mut self, _lost: &LossSample) {}
     /// The recovery that began with the last loss is over.
     fn on_recovered(&mut self) {}
-    /// Data leaves again, after there had been nothing to send and nothing was in flight. For who samples rates.
+    /// Data leaves again, after there had been nothing to send and nothing was in flight: told to the same.
     fn on_restart(&mut self, _now: Time) {}
     /// The rate at which packets are to leave, in bytes of DATA per second; `None` leaves it to the window.
     fn pacing_rate(&self) -> Option<f64> {

@@ -36,12 +36,12 @@ impl Prr {
         Prr { recover_fs: flight.max(1), delivered: 0, out: 0 }
     }
 
-    /// So many bytes left.
+    /// This many bytes left.
     pub(crate) fn on_sent(&mut self, bytes: usize) {
         self.out += bytes;
     }
 
-    /// The window after a SACK that delivered so many bytes.
+    /// The window after a SACK that delivered this many bytes.
     pub(crate) fn on_ack(
         &mut self,
         delivered: usize,

@@ -139,7 +139,7 @@ fn windows_stay_within_reason_beside_any_others() {
 /// Who loses in a bottleneck.
 #[derive(Clone, Copy)]
 enum Loss {
-    /// Where all windows exceed so many bytes, a packet that finds the queue full belongs to a path
+    /// Where all windows together exceed this many bytes, a packet that finds the queue full belongs to a path
     /// in proportion to its window.
     Full(usize),
     /// Every packet, with this probability.

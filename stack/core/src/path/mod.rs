@@ -178,7 +178,7 @@ impl Path {
     pub(crate) fn leave_from(&mut self, now: Time, local: IpAddr, config: &AssociationConfig) {
         self.address.leave_from(now, local);
         let (pmdcs, ipv6) = (self.pmdcs(), self.address.remote().is_ipv6());
-        self.window.begin_anew(Controller::new(&config.profile.congestion, pmdcs, ipv6));
+        self.window.start_over(Controller::new(&config.profile.congestion, pmdcs, ipv6));
     }
 
     /// Whether the source is to be left for another.

@@ -7,7 +7,7 @@ use tresse_wire::COMMON_HEADER_LEN;
 
 use crate::time::Time;
 
-/// A larger path MTU is tried again after so long (RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
+/// A larger path MTU is tried again after this time (RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
 const RAISE_AFTER: Duration = Duration::from_secs(600);
 
 /// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
@@ -16,7 +16,7 @@ const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// [`AssociationConfig::check`]: crate::AssociationConfig::check
 const SMALLEST: usize = 512;
 
-/// The smallest MTU that a link can have (RFC 791 §3.2, RFC 8200 §5), for IPv4 and IPv6. Who reports
+/// The smallest MTU that a link can have (RFC 791 §3.2, RFC 8200 §5), for IPv4 and IPv6. A router that reports
 /// less is wrong (RFC 1191 §3, RFC 8201 §4).
 const LEAST: (usize, usize) = (68, 1280);
 

@@ -86,7 +86,7 @@ impl RttEstimator {
         self.unbacked(self.min, Duration::ZERO)
     }
 
-    /// RTO without any backoff, with so much more than was measured.
+    /// RTO without any backoff, if this much is added to what was measured.
     fn unbacked(&self, min: Duration, more: Duration) -> Duration {
         let max = self.parameters.max();
         // C1: until a measurement has been made, RTO is RTO.Initial.
@@ -142,7 +142,7 @@ impl RttEstimator {
     }
 
     /// The next measurement counts as the first one; RTO stays until then.
-    pub(crate) fn begin_anew(&mut self) {
+    pub(crate) fn start_over(&mut self) {
         self.srtt = None;
         self.rttvar = Duration::ZERO;
     }

@@ -96,7 +96,7 @@ const MAX_GONE: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Host {
     present: Vec<IpAddr>,
-    /// Those that it had, and has no more. One that was never told of may well be there: a host answers
+    /// Those that it had, and has no more. An address that was never listed may well be there: a host answers
     /// at all of 127.0.0.0/8, and at whatever its routes say.
     gone: Vec<IpAddr>,
 }

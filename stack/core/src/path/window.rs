@@ -107,7 +107,7 @@ impl Window {
     }
 
     /// The window of another way, whose capacity is unknown.
-    pub(super) fn begin_anew(&mut self, control: Controller) {
+    pub(super) fn start_over(&mut self, control: Controller) {
         self.control = control;
         self.reduction = None;
     }

@@ -78,7 +78,7 @@ impl Running {
             let id = child.id();
             let _ = started.send(Ok(id));
             let code = child.wait().map_or(1, exit_code);
-            // Whoever has gone does not need it.
+            // A receiver that has gone does not need it.
             let _ = ends.send(Ended { id, code });
         };
         std::thread::Builder::new().spawn(wait).map_err(fault)?;
@@ -91,7 +91,7 @@ impl Running {
         &self.task
     }
 
-    /// Tells it from others.
+    /// Tells it apart from others.
     pub(super) const fn id(&self) -> u32 {
         self.init
     }

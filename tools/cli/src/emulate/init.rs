@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::run::Signals;
 use tresse_console::say::complain;
 
-/// Name of the subcommand, which is nobody's business.
+/// Name of the subcommand, which is internal.
 pub(super) const NAME: &str = "emulate-init";
 
 /// Internal: runs one command of `tresse emulate`.

@@ -18,7 +18,7 @@ pub(super) struct GauntletArgs {
     /// Of tresse/gauntlet: the worlds to play [default: 0..1000]
     #[arg(long, value_name = "FROM..TO", value_parser = range)]
     worlds: Option<Range<u64>>,
-    /// Of tresse/gauntlet: play this world alone, and tell all of it
+    /// Of tresse/gauntlet: play this world alone, and print everything about it
     #[arg(long, value_name = "N", conflicts_with = "worlds")]
     world: Option<u64>,
     /// Of tresse/gauntlet: write gauntlet.md and its plots into this folder, too
@@ -39,7 +39,7 @@ fn range(text: &str) -> Result<Range<u64>, String> {
     range.filter(|range| !range.is_empty()).ok_or_else(|| "numbers like 0..1000 are needed".into())
 }
 
-/// Plays worlds, or tells of one.
+/// Plays worlds, or describes one.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
     let refuse = |what: &str| Err(LabError::Option(format!("{ID} {what}")));
     if args.experiments.len() > 1 {

@@ -22,7 +22,7 @@ struct Executable {
     loaded: bool,
 }
 
-/// Says why the library cannot get into a program. What is no executable is left to the system.
+/// Says why the library cannot get into a program. A file that is not an executable is left to the system.
 ///
 /// # Errors
 /// One line that names the program.

@@ -9,7 +9,7 @@ use tresse_observe::Snapshot;
 /// How long connecting, and each wait for more, may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Bytes of an answer at most; 1000 associations of 8 paths are some 8 MB.
+/// The most bytes of an answer; 1000 associations of 8 paths are some 8 MB.
 const MAX_ANSWER: u64 = 64 << 20;
 
 /// The figures of the process that serves them at `address`.

@@ -26,12 +26,12 @@ pub(crate) struct Args {
     /// Time between two looks
     #[arg(long, short, value_name = "TIME", default_value = "1s", value_parser = interval)]
     interval: Duration,
-    /// Print a plain table after one interval and end; so does an output that is no terminal
+    /// Print a plain table after one interval and end; also done if the output is not a terminal
     #[arg(long)]
     once: bool,
 }
 
-/// Where the documentation has programs serve metrics: what is tried without any other knowledge.
+/// Where the documentation has programs serve metrics: tried if nothing else is known.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9464);
 
 /// The argument of `tresse top`.
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
     if args.once || !io::stdout().is_terminal() {
         std::thread::sleep(args.interval);
-        // Whoever reads may stop reading.
+        // The reader may stop reading.
         let _ = write!(io::stdout(), "{}", table::text(&look(&args.source, first)));
         return ExitCode::SUCCESS;
     }

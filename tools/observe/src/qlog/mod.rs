@@ -47,7 +47,7 @@ impl Default for QlogOptions {
     }
 }
 
-/// What tells whose a packet is, wherever it comes from: ports and addresses may be a NAT's.
+/// What tells which association a packet belongs to, wherever it comes from: ports and addresses may be a NAT's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Tag {
     /// The tag that we chose.
@@ -118,10 +118,10 @@ impl QlogFolder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
-        // Rather now than when the first association begins.
-        let probe = folder.join(format!(".tresse-{}", std::process::id()));
-        std::fs::File::create(&probe)?;
-        std::fs::remove_file(&probe)?;
+        // Better to fail now than when the first association begins.
+        let trial = folder.join(format!(".tresse-{}", std::process::id()));
+        std::fs::File::create(&trial)?;
+        std::fs::remove_file(&trial)?;
         Ok(QlogFolder {
             spool: spool.clone(),
             folder: folder.to_owned(),
@@ -216,7 +216,7 @@ impl Observer for QlogFolder {
         if !self.options.packets {
             return;
         }
-        // What is broken belongs to nobody.
+        // A broken packet belongs to no association.
         let Ok(packet) = Packet::parse_unverified(observed.packet) else { return };
         let owner = Owner::Tag(Tag::of(observed.direction, &packet));
         self.record(owner, &Record::packet(observed, &packet));
@@ -236,7 +236,7 @@ impl Observer for QlogFolder {
                 paths = metrics.paths;
             }
             (Event::Restarted, Some(metrics)) => self.learn_tags(&metrics),
-            // It was never established: only who opens one gets so far.
+            // It was never established: only an end that opens an association gets this far.
             (_, Some(metrics)) => self.begin(at, true, &metrics),
             (_, None) => {}
         }

@@ -86,7 +86,7 @@ impl FlowResult {
     }
 }
 
-/// A seed that nobody chose.
+/// A random seed.
 pub(crate) fn any_seed() -> u64 {
     // The system's random keys of a hash map.
     use std::hash::{BuildHasher, RandomState};

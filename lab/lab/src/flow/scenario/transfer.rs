@@ -25,7 +25,7 @@ pub(super) struct TransferObserver {
 }
 
 impl TransferObserver {
-    /// An observer of a transfer to a receive buffer of so many bytes.
+    /// An observer of a transfer to a receive buffer of this many bytes.
     pub(super) fn new(receive_buffer: u32) -> TransferObserver {
         let (sent, gap_acked, held) = (Vec::new(), Vec::new(), Vec::new());
         TransferObserver { receive_buffer, first_tsn: None, sent, gap_acked, held }
@@ -53,7 +53,7 @@ impl TransferObserver {
         }
     }
 
-    /// A SACK arrives, with so many TSNs in blocks that only an NR-SACK has.
+    /// A SACK arrives, with this many TSNs in blocks that only an NR-SACK has.
     fn sack(&mut self, sack: &Sack<'_>, non_renegable: u64) {
         let reported = sack.gap_blocks().map(tsns).sum::<u64>() + non_renegable;
         self.gap_acked.push(reported as f64);

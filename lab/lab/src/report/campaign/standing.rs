@@ -11,7 +11,7 @@ use crate::report::{MatrixEntry, MatrixRow, Report};
 /// Worse by less than this share of the other is no difference.
 const LEVEL: f64 = 0.005;
 
-/// So many unnecessary retransmissions more in a replication are no difference.
+/// This many more unnecessary retransmissions in a replication are no difference.
 const HALF: f64 = 0.5;
 
 /// What a comparison says.

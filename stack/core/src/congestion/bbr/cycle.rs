@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Down    until inflight <= min(bdp, 0.85 inflight_longterm): to Cruise
-//! Cruise  (and Down) until 2 to 3 s, or min(target inflight, 63) rounds as many as packets, since the last probe: to Refill
+//! Cruise  (and Down) until 2 to 3 s, or min(packets in target inflight, 63) rounds, have passed since Down began: to Refill
 //! Refill  for a round: to Up
-//! Up      until the path is full, 2 % are lost, or, after a probe that was too high, inflight_longterm is in flight: to Down
+//! Up      until the path is full, 2 % are lost, or, if the Up before was too high, inflight_longterm is in flight: to Down
 //! ```
 //! In Up `inflight_longterm` grows by 1, 2, 4, ... packets in a round while it is what limits.
 
@@ -19,14 +19,14 @@ use crate::time::Time;
 
 /// Headroom.
 const HEADROOM: f64 = 0.15;
-/// Rounds within which NewReno would have probed.
+/// Most rounds between Down and the next Refill: NewReno's window would have grown by as many packets.
 const RENO_ROUNDS: f64 = 63.0;
-/// The least wait between probes, which a second at most is added to.
+/// Shortest time between Down and the next Refill; up to one second is added to it.
 const WAIT: Duration = Duration::from_secs(2);
 /// Bound of the exponent of growth.
 const MAX_UP_ROUNDS: u32 = 30;
 
-/// What acknowledgements tell of the last bandwidth probe.
+/// What the acknowledgements that arrive now say about Up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum AckPhase {
     /// Nothing.
@@ -35,7 +35,7 @@ enum AckPhase {
     Refilling,
     ProbeStarting,
     ProbeFeedback,
-    /// The probe is over, and its last packets are not acknowledged.
+    /// Up is over, and the packets that it sent last are not acknowledged yet.
     ProbeStopping,
 }
 
@@ -48,12 +48,12 @@ pub(super) struct Cycle {
     up_rounds: u32,
     up_acked: f64,
     acked_per_packet: f64,
-    /// What is lost was sent by a probe that has not been too high yet.
+    /// What is lost was sent in an Up that has not been found too high yet.
     probe_sample: bool,
     too_high: bool,
     precautionary: bool,
     drain_round: u64,
-    /// What the last acknowledgement came with: random numbers follow from that.
+    /// What came with the last acknowledgement: random numbers follow from that.
     now: Time,
     next: u64,
 }
@@ -96,7 +96,7 @@ impl Cycle {
         self.probe_sample = false;
     }
 
-    /// What was probed is acknowledged for another round.
+    /// What Up sent is acknowledged within another round.
     pub(super) fn stop_probe(&mut self) {
         self.phase = AckPhase::ProbeStopping;
     }

@@ -1,15 +1,15 @@
 //! What BBR makes of losses (draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11).
 //!
-//! Idea: while bandwidth is probed, a loss rate above 2 % of what was in flight shows how much is too much, which is
+//! Idea: of what was sent in Up, a loss rate above 2 % of what was in flight shows how much is too much, which is
 //! remembered (`inflight_longterm`). At other times a round with a loss lowers what may be sent to what was delivered
-//! in it, by 0.7 at most, until the next probe.
+//! in it, but by 30 % at most, until the next Refill.
 //!
 //! ```text
-//! probing:    lost > 0.02 in_flight:  inflight_longterm = max(in_flight at which that began, 0.7 target), to Down
+//! of Up:      lost > 0.02 in_flight:  inflight_longterm = max(in_flight at which that began, 0.7 target), to Down
 //! otherwise, once per round with a loss:
 //!             bw_shortterm       = max(bw_latest, 0.7 bw_shortterm)                  latest: most in a round
 //!             inflight_shortterm = max(inflight_latest, 0.7 inflight_shortterm)
-//! spurious:   the bounds from before, and back to Startup or to another probe if the loss had ended one
+//! spurious:   the bounds from before, and back to Startup, or to Refill, if the loss had ended Startup or Up
 //! ```
 
 use super::{Bbr, State};
@@ -119,7 +119,7 @@ impl Bbr {
         }
     }
 
-    /// A round without a loss ends what nobody else does: after T3-rtx, and where there is no Fast Recovery.
+    /// A round without a loss ends the episode where nothing else does: after T3-rtx, and without Fast Recovery.
     pub(super) fn end_old_recovery(&mut self) {
         if self.losses.round_starts && !self.losses.in_round {
             self.end_recovery();

@@ -1,7 +1,7 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr-06).
 //!
 //! Idea: what is lost says little of what a path holds; how fast it delivers, and its shortest round trip, say it. BBR
-//! measures both, leaves at that rate with little more in flight than their product, and probes in turn for more
+//! measures both, leaves at that rate with little more in flight than their product, and looks in turn for more
 //! bandwidth and for a shorter round trip.
 //!
 //! Bytes and seconds, on each SACK:
@@ -169,8 +169,8 @@ impl Bbr {
     fn with_budget(&self, inflight: f64) -> f64 {
         // One millisecond's worth leaves in a burst.
         let quantum = (self.pacing_rate * 1e-3).min(65_536.0).max(2.0 * self.mss());
-        let probe = if self.state == State::Up { 2.0 * self.mss() } else { 0.0 };
-        inflight.max(quantum).max(self.least_cwnd()) + probe
+        let more = if self.state == State::Up { 2.0 * self.mss() } else { 0.0 };
+        inflight.max(quantum).max(self.least_cwnd()) + more
     }
 
     /// Inflight(1.0) at this bandwidth.

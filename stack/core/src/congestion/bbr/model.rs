@@ -4,7 +4,7 @@
 //! Bytes and seconds:
 //! ```text
 //! round       ends when something is acknowledged that left after its beginning
-//! max_bw      largest rate sample of this bandwidth probe and the one before
+//! max_bw      largest rate sample of this cycle of ProbeBW and of the one before
 //! bw          min(max_bw, bw_shortterm)
 //! full        three rounds, not limited by the application, in which the rate grew by less than a quarter
 //! extra_acked most of acked - bw t that was seen within 10 rounds (1 in Startup), t since acked was last below bw t
@@ -96,7 +96,7 @@ impl FullPipe {
 /// Bandwidth and bounds, in bytes per second and bytes.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Of the probe before, and of this one.
+    /// Of the cycle before, and of this one.
     max_bw: [f64; 2],
     /// What may be sent: the bandwidth, or less after losses.
     pub(super) bw: f64,
@@ -130,7 +130,7 @@ impl Model {
         }
     }
 
-    /// A bandwidth probe is over: the one before it is forgotten, unless nothing was measured since.
+    /// A cycle of ProbeBW is over: the one before it is forgotten, unless nothing was measured since.
     pub(super) fn advance(&mut self) {
         if self.max_bw[1] > 0.0 {
             self.max_bw = [self.max_bw[1], 0.0];
@@ -141,7 +141,7 @@ impl Model {
         self.bw = self.max_bw().min(self.bw_shortterm);
     }
 
-    /// What losses said while bandwidth was not probed is forgotten.
+    /// Forgets the bounds that losses have set outside of Startup, Refill and Up.
     pub(super) fn reset_shortterm(&mut self) {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }

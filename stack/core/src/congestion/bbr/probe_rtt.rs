@@ -22,7 +22,7 @@ const PROBE_RTT_GAIN: f64 = 0.5;
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
     shortest: Option<(Duration, Time)>,
-    /// Of this interval between probes.
+    /// The shortest of the present ProbeRTTInterval.
     recent: Option<(Duration, Time)>,
     expired: bool,
     done_at: Option<Time>,

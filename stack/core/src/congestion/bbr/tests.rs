@@ -301,7 +301,7 @@ fn a_path_that_becomes_narrower_or_wider_is_believed() {
 }
 
 #[test]
-fn the_round_trip_is_probed_for_every_five_seconds() {
+fn the_shortest_round_trip_is_looked_for_every_five_seconds() {
     let mut link = Link::new(20.0, 40, 4.0);
     link.run_to(State::ProbeRtt);
     assert!(link.now > Time::from_millis(6000), "{:?}", link.now);
@@ -320,7 +320,7 @@ fn the_round_trip_is_probed_for_every_five_seconds() {
 }
 
 #[test]
-fn too_much_loss_in_a_probe_sets_a_bound_and_ends_it() {
+fn too_much_loss_in_up_sets_a_bound_and_ends_it() {
     let mut link = Link::new(20.0, 40, 4.0);
     link.run_to(State::Down);
     link.run_to(State::Up);
@@ -345,7 +345,7 @@ fn too_much_loss_in_a_probe_sets_a_bound_and_ends_it() {
     assert!((link.control.model.inflight_longterm - expected).abs() < 1.0);
     link.control.on_lost(&many);
     let bound = link.control.model.inflight_longterm;
-    assert!((bound - expected).abs() < 1.0, "one reaction to one probe");
+    assert!((bound - expected).abs() < 1.0, "one reaction to one Up");
     // It was spurious.
     link.control.on_loss(&Coupled::default());
     link.control.undo(0, 0);
@@ -376,7 +376,7 @@ fn a_spurious_loss_gives_bounds_and_state_back() {
 }
 
 #[test]
-fn a_loss_while_nothing_is_probed_lowers_the_bounds_by_0_7_at_most_until_the_next_probe() {
+fn a_loss_outside_of_up_lowers_the_bounds_by_30_percent_at_most_until_the_next_refill() {
     let mut link = Link::new(20.0, 40, 4.0);
     link.run_to(State::Cruise);
     link.loss = 0.5;
