@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::Common;
 
-/// A `T` for each profile, cell and replication. A cell is told by a `C`.
+/// A `T` for each profile, cell and replication. `C` names a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Arranged<C, T> {
     labels: Vec<String>,

@@ -34,7 +34,7 @@ pub enum Kind {
     Effect,
     /// A value that ns-2 gives for the same scenario.
     Validation,
-    /// What this project wants of itself; nobody has published it.
+    /// What this project aims at; it was not published elsewhere.
     Aim,
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn from_table<K: Schema>(mut table: toml::Table) -> Result<Experiment
     Ok(Experiment { common: read(common)?, kind: read(table)? })
 }
 
-/// Checks that these `keys`, which are none of [`Common`], are those of a kind.
+/// Checks that these `keys`, which [`Common`] does not have, are those of a kind.
 ///
 /// # Errors
 /// Index of the first that is not, and what is to be said of it.

@@ -253,7 +253,7 @@ fn tolerances_have_a_reason_and_no_number_counts_twice() {
         }
     }
     assert!(repeats > 15, "{repeats}");
-    // Averages with a fraction are nobody's but one table's; extremes may well be the same tick.
+    // An average with a fraction belongs to one table only; extremes may well be the same tick.
     let mut owners: BTreeMap<(&str, String), &str> = BTreeMap::new();
     for (id, claims) in all.iter().filter(|(id, _)| id.starts_with("pedersen/")) {
         let counted = claims

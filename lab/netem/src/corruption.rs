@@ -4,7 +4,7 @@ use crate::config::LinkConfig;
 use crate::pattern::{Numbers, Pattern};
 use crate::random::Random;
 
-/// Which bits of a delivered packet have flipped. The link never sees the bytes; whoever delivers
+/// Which bits of a delivered packet have flipped. The link never sees the bytes; the caller that delivers
 /// them calls [`Corruption::apply`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corruption {

@@ -65,7 +65,7 @@ pub struct Flow {
     /// What stands for the replications. Default: their mean.
     #[serde(default)]
     pub statistic: Statistic,
-    /// It takes minutes: `lab run --all` leaves it out unless it is told to do it all. Default false.
+    /// It takes minutes: `lab run --all` leaves it out unless `--slow` is given. Default false.
     #[serde(default)]
     pub slow: bool,
     /// Tables of measured values.

@@ -80,7 +80,7 @@ impl Processor {
     /// That of a flow's hosts if they run this sender, with its own settings besides those of all.
     ///
     /// # Errors
-    /// A key or value of its own that is none.
+    /// A key or value of its own that a processor does not have.
     pub(crate) fn of(flow: &Flow, entry: &ProfileEntry) -> Result<Option<Processor>, Mistake> {
         let Some(common) = &flow.processor else {
             let none = entry.processor.is_empty();

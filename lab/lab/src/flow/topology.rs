@@ -23,7 +23,7 @@ pub struct Topology {
     #[serde(default)]
     pub shared: Option<Shared>,
     /// The clocks of both hosts are ahead of those of the links by up to this many milliseconds, each by another
-    /// span in each run: where time is counted in ticks, nobody knows how those of several hosts lie. Default 0.
+    /// span in each run: where time is counted in ticks, it is not known how those of several hosts lie. Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clocks_apart_ms: f64,
 }

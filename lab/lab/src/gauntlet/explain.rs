@@ -1,4 +1,4 @@
-//! One world, played alone and told.
+//! One world, played alone and described.
 
 use std::fmt::Write as _;
 

@@ -46,7 +46,7 @@ pub trait Run: Sync {
     /// Whether [`play`](Self::play) can make this run.
     ///
     /// # Errors
-    /// What about it is beyond real time.
+    /// What about it cannot be played in real time.
     fn playable(&self) -> Result<(), String>;
 
     /// Makes the run in real time: Tresse over raw IP through emulated links.

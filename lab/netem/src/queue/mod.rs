@@ -22,7 +22,7 @@ struct Fill {
     bytes: u64,
 }
 
-/// Who may enter the queue.
+/// Which packets may enter the queue.
 #[derive(Clone, Debug)]
 enum Discipline {
     DropTail(DropTail),
