@@ -301,9 +301,7 @@ impl Sender {
             let last = self.queue.is_empty();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
-            let (calm, enabled) = (self.is_calm(cx, path), cx.profile().sack.ask_when_idle);
-            let sparse = enabled && self.is_thin();
-            let asks = last && (hurry || (sparse && self.asking.asks(calm)));
+            let asks = last && (hurry || self.asks_when_idle(cx, path));
             let seq = self.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
@@ -368,6 +366,15 @@ impl Sender {
             transmission: 1,
             cause: None,
         });
+    }
+
+    /// Whether a thin stream that has nothing more to send asks for its SACK at once.
+    fn asks_when_idle(&mut self, cx: &Context<'_>, path: PathId) -> bool {
+        if !cx.profile().sack.ask_when_idle || !self.is_thin() {
+            return false;
+        }
+        let calm = self.is_calm(cx, path);
+        self.asking.asks(calm)
     }
 
     /// The packet is complete.
