@@ -3,7 +3,13 @@
 //! ```text
 //! cargo run --release -p tresse-gauntlet --example gauntlet -- 0..300
 //! cargo run --release -p tresse-gauntlet --example gauntlet -- 0..300 tresse+lia 'multipath.pacing = 1.2'
+//! cargo run --release -p tresse-gauntlet --example gauntlet -- 0..300 tresse+bbr '' thin
 //! ```
+//!
+//! The last argument keeps to one family of worlds. Of thin streams each line has the 99th percentile of the time that a message
+//! takes from when it is due to its delivery, in ms, with bulk and without, and that since its first
+//! transmission with bulk: what is between the first and the last of them it waited in the sender. Then that of the first
+//! over each path alone, with bulk.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -22,6 +28,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some((from, to)) => (from.parse()?, to.parse()?),
         None => (range.parse()?, range.parse::<u64>()? + 1),
     };
+    let family = arguments.next();
+    let plays = |seed: &u64| {
+        let world = World::draw(*seed);
+        family.as_ref().is_none_or(|family| world.family.name() == family)
+    };
     let profile = Arc::new(Profile::named(&name)?.with_overrides(&parameters)?);
     let next = AtomicU64::new(from);
     let all = Mutex::new(Vec::new());
@@ -30,6 +41,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= to {
                 break;
+            }
+            if !plays(&seed) {
+                continue;
             }
             let measured = judge::measure(&World::draw(seed), &profile);
             all.lock().expect("nobody panics while holding it").push((seed, measured));
@@ -77,8 +91,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn line(world: &World, measures: &Measures) -> String {
     let alone: Vec<String> =
         measures.alone.iter().map(|p| format!("{:.2}", p.goodput_mbps)).collect();
+    let thin = measures.thin_alone.as_ref().map_or_else(String::new, |alone| {
+        let [due, sent] = measures.ours.thin_ms;
+        let paths = measures.alone.iter().map(|p| format!("{:.1}", p.thin_ms[0]));
+        let paths = paths.collect::<Vec<_>>().join(" / ");
+        let alone = alone.thin_ms[0];
+        format!("; thin {due:.1} ms, alone {alone:.1}, sent {sent:.1}, on each path {paths}")
+    });
     format!(
-        "world {}, {}: {:.2} Mbit/s; alone {}; ideal {:.2}",
+        "world {}, {}: {:.2} Mbit/s; alone {}; ideal {:.2}{thin}",
         world.seed,
         world.family.name(),
         measures.ours.goodput_mbps,
