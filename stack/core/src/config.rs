@@ -148,7 +148,8 @@ pub struct AssociationConfig {
     /// Bytes of user data that may wait in the send buffer (queued or not yet acknowledged)
     /// before [`SendError::WouldBlock`](crate::SendError::WouldBlock). Default 1 MiB.
     /// One message larger than the limit is accepted into an empty buffer up to
-    /// `max_message_size`.
+    /// `max_message_size`, and streams of which little waits may go beyond it
+    /// ([`StreamParameters::reserve`](crate::profile::StreamParameters::reserve)).
     pub send_buffer: usize,
     /// Bytes of user data we hold for the application; advertised as a_rwnd. Default 1 MiB,
     /// at least 4 096 (RFC 9260 §3.3.2 asks for no less than 1500).

@@ -72,6 +72,9 @@ pub enum AssociationError {
     /// The operation does not fit the state (for example a path not yet confirmed, RFC 9260 §5.4).
     #[error("not possible in this state: {0}")]
     WrongState(&'static str),
+    /// The stream number is not below the number of outbound streams.
+    #[error("there is no such outbound stream")]
+    NoStream,
     /// A setting is outside its range.
     #[error("{0}")]
     Config(String),

@@ -25,6 +25,7 @@ mod multipath;
 mod named;
 mod parameters;
 mod recovery;
+mod streams;
 #[cfg(feature = "toml")]
 mod suggestion;
 #[cfg(all(test, feature = "toml"))]
@@ -42,6 +43,7 @@ pub use multipath::*;
 pub use named::ProfileError;
 pub use parameters::*;
 pub use recovery::*;
+pub use streams::*;
 
 /// Everything that decides how an association recovers from loss and controls congestion.
 ///
@@ -111,6 +113,8 @@ pub struct Profile {
     pub t3_rtx: T3RtxParameters,
     /// Concurrent multipath transfer (draft-tuexen-tsvwg-sctp-multipath).
     pub multipath: MultipathParameters,
+    /// How streams share the association (RFC 8260 §3).
+    pub streams: StreamParameters,
 }
 
 //= RFC 9260 16-1
@@ -148,6 +152,7 @@ impl Default for Profile {
             spurious_response: SpuriousResponseParameters::default(),
             t3_rtx: T3RtxParameters::default(),
             multipath: MultipathParameters::default(),
+            streams: StreamParameters::default(),
         }
     }
 }

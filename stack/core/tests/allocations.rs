@@ -51,7 +51,7 @@ impl Pair {
         let mut sent = 0;
         while received < count {
             while sent < count {
-                let (stream, options) = (StreamId(0), SendOptions::default());
+                let (stream, options) = (StreamId(sent as u16 % 3), SendOptions::default());
                 if self.ends[0].send(self.now, ids[0], stream, message.clone(), options).is_err() {
                     break;
                 }

@@ -326,6 +326,26 @@ impl Association {
         self.inner.shared.act(|state, now| state.core.set_primary(now, self.inner.id, path))
     }
 
+    /// Tells the stream scheduler of the priority or the weight of an outbound stream (RFC 8260 §4.3.3): the profile's
+    /// [`StreamScheduler`](tresse_core::profile::StreamScheduler) says what it means. Default 0.
+    ///
+    /// # Errors
+    /// See [`AssociationError`].
+    pub fn set_stream_value(
+        &self,
+        stream: impl Into<StreamId>,
+        value: u16,
+    ) -> Result<(), AssociationError> {
+        let (id, stream) = (self.inner.id, stream.into());
+        self.inner.shared.act(|state, now| state.core.set_stream_value(now, id, stream, value))
+    }
+
+    /// What was set for an outbound stream, 0 if nothing; `None` if there is no such stream, or no association any more.
+    #[must_use]
+    pub fn stream_value(&self, stream: impl Into<StreamId>) -> Option<u16> {
+        self.inner.shared.lock().core.stream_value(self.inner.id, stream.into())
+    }
+
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).
     ///
     /// # Errors

@@ -31,7 +31,9 @@ pub(crate) fn check_memory(
 ) {
     let (host, name) = (ledger.ends[end].host, ledger.ends[end].name.clone());
     // `send_buffer`: one message larger than the limit is accepted into an empty buffer.
-    let limit = config.send_buffer.max(ledger.largest[host]);
+    // Streams of which little waits may go beyond it by the reserve.
+    let reserve = (config.send_buffer as f64 * config.profile.streams.reserve) as usize;
+    let limit = (config.send_buffer + reserve).max(ledger.largest[host]);
     if stats.send_buffered > limit {
         let text = format!("{name}: {} of {limit} bytes", stats.send_buffered);
         ledger.violate(Kind::SendBuffer, text);

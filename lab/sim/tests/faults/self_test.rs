@@ -159,7 +159,9 @@ fn memory_beyond_the_limits_is_caught() {
     let check = |change: fn(&mut AssociationStats, usize, usize)| {
         judged(|ledger, end| {
             let mut stats = AssociationStats::default();
-            change(&mut stats, config.send_buffer, config.receive_buffer as usize);
+            let reserve = config.send_buffer as f64 * config.profile.streams.reserve;
+            let send = config.send_buffer + reserve as usize;
+            change(&mut stats, send, config.receive_buffer as usize);
             limits::check_memory(ledger, end, &stats, config);
         })
     };

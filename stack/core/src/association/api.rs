@@ -50,7 +50,7 @@ impl Association {
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        if !self.sender.has_room(size) {
+        if !self.sender.has_room(stream, size) {
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
@@ -120,7 +120,7 @@ impl Association {
         if let Some(receiver) = self.phase.receiver_mut() {
             receiver.reconfigure(now, &config.profile.sack);
         }
-        self.sender.configure(config.send_buffer);
+        self.sender.configure(&config);
         self.config = config;
         let guard = now + self.guard();
         if let Some(closing) = self.phase.closing_mut() {
@@ -148,6 +148,24 @@ impl Association {
         }
         self.paths.set_primary(path);
         Ok(())
+    }
+
+    /// What the stream scheduler shall know of a stream.
+    pub(crate) fn set_stream_value(
+        &mut self,
+        stream: StreamId,
+        value: u16,
+    ) -> Result<(), AssociationError> {
+        if stream.0 >= self.sender.streams() {
+            return Err(AssociationError::NoStream);
+        }
+        self.sender.set_stream_value(stream, value);
+        Ok(())
+    }
+
+    /// What was set for it.
+    pub(crate) fn stream_value(&self, stream: StreamId) -> Option<u16> {
+        (stream.0 < self.sender.streams()).then(|| self.sender.stream_value(stream))
     }
 
     /// REQUEST HEARTBEAT.

@@ -370,6 +370,27 @@ impl Endpoint {
         self.with(now, id, |a| a.set_primary(path))
     }
 
+    /// Tells the stream scheduler ([`StreamScheduler`](crate::profile::StreamScheduler)) of the value of an outbound stream: its
+    /// priority, of which the least goes first, or its weight (SCTP_STREAM_SCHEDULER_VALUE, RFC 8260 §4.3.3). Default 0. Other
+    /// schedulers than these ignore it. It outlives a restart by the peer.
+    ///
+    /// # Errors
+    /// See [`AssociationError`].
+    pub fn set_stream_value(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        stream: StreamId,
+        value: u16,
+    ) -> Result<(), AssociationError> {
+        self.with(now, id, |a| a.set_stream_value(stream, value))
+    }
+
+    /// What was set for an outbound stream, 0 if nothing; `None` if there is no such association or stream.
+    pub fn stream_value(&self, id: AssociationId, stream: StreamId) -> Option<u16> {
+        self.associations.get(id)?.stream_value(stream)
+    }
+
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).
     ///
     /// # Errors

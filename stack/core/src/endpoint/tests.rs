@@ -44,6 +44,7 @@ mod run_time;
 mod setup;
 mod shutdown;
 mod sources;
+mod stream_schedulers;
 mod tags;
 mod timers;
 mod transfer;

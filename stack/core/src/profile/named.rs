@@ -41,6 +41,13 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "sarnow-efficient",
     "sarnow-no-fr",
     "sarnow-rescheduling",
+    // Stream schedulers, to be joined to any of them; the last one counts.
+    "stream-first-come-first-served",
+    "stream-round-robin",
+    "stream-round-robin-per-packet",
+    "stream-priority",
+    "stream-fair-capacity",
+    "stream-weighted-fair-queueing",
     // For concurrent transfer, to be joined to any of them; of schedulers and congestion controls
     // the last one counts.
     "schedule-round-robin",
@@ -97,6 +104,8 @@ const BUILT_IN: &[(&str, &str)] = &built_in![
     "prr",
 ];
 
+/// The first of the stream schedulers in the list of built-in profiles.
+const FIRST_STREAM_SCHEDULER: &str = "stream-first-come-first-served";
 /// The first of the mechanisms of concurrent transfer in the list of built-in profiles.
 const FIRST_MULTIPATH: &str = "schedule-round-robin";
 /// The first of the congestion controls that are not made for concurrent transfer.
@@ -140,6 +149,13 @@ impl Profile {
     /// Names of the built-in mechanisms: overlays that can be joined to any profile, in any number.
     pub fn mechanisms() -> impl Iterator<Item = &'static str> {
         Profile::names().skip_while(|name| *name != FIRST_MECHANISM)
+    }
+
+    /// Names of the built-in stream schedulers: overlays that can be joined to any profile, of which the last one
+    /// counts.
+    pub fn stream_schedulers() -> impl Iterator<Item = &'static str> {
+        let first = Profile::names().skip_while(|name| *name != FIRST_STREAM_SCHEDULER);
+        first.take_while(|name| *name != FIRST_MULTIPATH)
     }
 
     /// Names of the built-in mechanisms of concurrent transfer: overlays that can be joined to any
@@ -258,6 +274,7 @@ impl Profile {
         range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
         let threshold = self.multipath.rescheduling_threshold;
         range("multipath.rescheduling_threshold", threshold, 0.0, 1.0, "0 to 1")?;
+        range("streams.reserve", self.streams.reserve, 0.0, 1.0, "0 to 1")?;
         range("multipath.pacing", self.multipath.pacing, 0.0, 100.0, "0 to 100")?;
         range("rack.reordering_window", self.rack.reordering_window, 0.0, 4.0, "0 to 4")?;
         let probe = &self.tail_loss_probe;

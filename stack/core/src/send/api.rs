@@ -22,12 +22,27 @@ impl Sender {
     /// The peer has restarted. What was outstanding or waited was taken out before.
     pub(crate) fn restart(&mut self, initial_tsn: Tsn, config: &AssociationConfig) {
         let room = self.room.restarted(config.send_buffer);
-        *self = Sender { room, ..Sender::new(initial_tsn, config) };
+        let new = Sender::new(initial_tsn, config);
+        let old = std::mem::replace(self, new);
+        self.queue = old.queue.restarted(config.outbound_streams, config.profile.streams.scheduler);
+        self.room = room;
     }
 
-    /// The application allows so much to wait from now on.
-    pub(crate) fn configure(&mut self, limit: usize) {
-        self.room.configure(limit);
+    /// The application has other settings from now on.
+    pub(crate) fn configure(&mut self, config: &AssociationConfig) {
+        let streams = &config.profile.streams;
+        self.room.configure(config.send_buffer, streams.reserve);
+        self.queue.set_scheduler(streams.scheduler);
+    }
+
+    /// What the stream scheduler shall know of a stream.
+    pub(crate) fn set_stream_value(&mut self, stream: StreamId, value: u16) {
+        self.queue.set_value(stream, value);
+    }
+
+    /// What was set for it; 0 if nothing.
+    pub(crate) fn stream_value(&self, stream: StreamId) -> u16 {
+        self.queue.value(stream)
     }
 
     /// What was agreed with the peer.
@@ -58,10 +73,12 @@ impl Sender {
         }
     }
 
-    /// Whether there is room for a message of `size` bytes. If not, the application waits for some.
-    pub(crate) fn has_room(&mut self, size: usize) -> bool {
-        let buffered = self.buffered();
-        let fits = buffered == 0 || buffered + size <= self.room.send_limit();
+    /// Whether there is room for a message of `size` bytes of a stream. If not, the application waits for some.
+    pub(crate) fn has_room(&mut self, stream: StreamId, size: usize) -> bool {
+        let (buffered, held) = (self.buffered(), self.queue.held(stream));
+        let fits = buffered == 0
+            || buffered + size <= self.room.send_limit()
+            || self.room.reserve_takes(buffered, held, size);
         if !fits {
             self.room.on_refused();
         }

@@ -108,13 +108,13 @@ impl Sender {
             board.sample_delivery_rates();
         }
         Sender {
-            queue: SendQueue::new(config.outbound_streams),
+            queue: SendQueue::new(config.outbound_streams, config.profile.streams.scheduler),
             board,
             recovery: Recovery::new(&config.profile, false, false),
             asking: Asking::default(),
             work: None,
             contradictions: 0,
-            room: Room::new(config.send_buffer),
+            room: Room::new(config.send_buffer, config.profile.streams.reserve),
             permits: Permits::default(),
             zero_window: ZeroWindow::default(),
             extensions: Extensions::default(),

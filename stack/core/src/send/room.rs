@@ -12,6 +12,8 @@ pub(crate) struct Room {
     peer_buffer: usize,
     /// What the application allows to wait.
     limit: usize,
+    /// Beyond it, for streams of which little waits: a share of it.
+    reserve: f64,
     /// The part of the endpoint's memory that is its own while that is short.
     share: usize,
     /// The application saw WouldBlock and waits for Writable.
@@ -21,14 +23,18 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub(super) const fn new(limit: usize) -> Room {
-        let taken = Throughput::NONE;
-        Room { a_rwnd: 0, peer_buffer: 0, limit, share: usize::MAX, writer_waits: false, taken }
+    pub(super) const fn new(limit: usize, reserve: f64) -> Room {
+        let (share, taken) = (usize::MAX, Throughput::NONE);
+        Room { a_rwnd: 0, peer_buffer: 0, limit, reserve, share, writer_waits: false, taken }
     }
 
     /// The peer has restarted: it tells its window again. The application may go on waiting.
     pub(super) const fn restarted(&self, limit: usize) -> Room {
-        Room { writer_waits: self.writer_waits, taken: self.taken, ..Room::new(limit) }
+        Room {
+            writer_waits: self.writer_waits,
+            taken: self.taken,
+            ..Room::new(limit, self.reserve)
+        }
     }
 
     /// The peer's window as it told last.
@@ -72,8 +78,8 @@ impl Room {
     }
 
     /// The application allows so much from now on.
-    pub(crate) fn configure(&mut self, limit: usize) {
-        self.limit = limit;
+    pub(crate) fn configure(&mut self, limit: usize, reserve: f64) {
+        (self.limit, self.reserve) = (limit, reserve);
     }
 
     /// The part of the endpoint's memory that is its own; no bound while there is plenty.
@@ -98,6 +104,14 @@ impl Room {
     pub(super) fn send_limit(&self) -> usize {
         let (limit, share) = (self.limit, self.share);
         if share >= limit { limit } else { limit.min(share.max(self.taken.ahead())) }
+    }
+
+    /// Whether the reserve takes a message of `size` bytes of a stream that holds `held` of the `buffered` bytes: it is
+    /// for those that hold no more than it, whatever others have filled.
+    pub(super) fn reserve_takes(&self, buffered: usize, held: usize, size: usize) -> bool {
+        let limit = self.send_limit();
+        let reserve = (limit as f64 * self.reserve) as usize;
+        held + size <= reserve && buffered + size <= limit.saturating_add(reserve)
     }
 
     /// The application waits for room.

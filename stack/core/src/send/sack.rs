@@ -41,7 +41,7 @@ impl Sender {
         let queue = &mut self.queue;
         let (cumulative, outcome) = (sack.cumulative_tsn_ack, &mut work.outcome);
         let result = self.board.on_nr_sack(cumulative, blocks, nr_blocks, outcome, |chunk| {
-            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
+            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags, chunk.chunk.payload.len());
         });
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {
@@ -74,7 +74,7 @@ impl Sender {
         work.duplicates.clear();
         let queue = &mut self.queue;
         let result = self.board.on_cumulative_ack(cumulative, &mut work.outcome, |chunk| {
-            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags);
+            queue.on_acked(chunk.chunk.stream, chunk.chunk.flags, chunk.chunk.payload.len());
         });
         let refusal = self.refuse(cx, &work.outcome, result);
         let effects = refusal.unwrap_or_else(|| {

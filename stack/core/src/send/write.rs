@@ -314,6 +314,7 @@ impl Sender {
                 break;
             }
         }
+        self.queue.end_packet();
         let new = u64::from(carried.new);
         if new > 0 {
             let end = self.board.next_seq();

@@ -6,10 +6,12 @@ pub(crate) mod chunk;
 mod delivery;
 mod fragmentation;
 pub(crate) mod inbound;
+mod lines;
 mod reassembly;
 mod ring;
 pub(crate) mod send_queue;
 mod slots;
+mod stream_scheduler;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,17 @@
 //! Messages accepted from the application that have not left yet.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use bytes::{Buf as _, Bytes};
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId};
 
 use super::PIECE;
 use super::fragmentation::{Cut, cut};
+use super::lines::{Lines, Place};
+use super::stream_scheduler::Turns;
 use super::table::StreamTable;
 use crate::event::{Message, SendFailure, SendOptions};
+use crate::profile::StreamScheduler;
 use crate::time::Time;
 
 /// The most ordered messages of one stream that may be in the send window.
@@ -17,25 +20,22 @@ use crate::time::Time;
 /// SSNs in serial number arithmetic, which is ambiguous from 2^15 on, so we stop short of that.
 const MAX_ORDERED_IN_FLIGHT: u16 = 32_767;
 
-/// Messages to send, first come, first served.
+/// Messages to send; a stream scheduler says which goes next.
 ///
 /// A message leaves as one or more consecutive chunks; nothing comes between its fragments,
 /// because RFC 9260 §3.3.1 wants their TSNs strictly sequential.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     streams: u16,
-    /// The head, if any, is no gap.
-    queue: VecDeque<Queued>,
-    /// Number of the head message.
-    first: u64,
-    /// Messages in the queue that were taken out of it: gaps.
-    gaps: usize,
-    /// Ends of the lifetimes of messages that have not begun to leave, with their numbers.
-    lifetimes: BTreeSet<(Time, u64)>,
-    /// Bytes of the head message that have left.
-    taken: usize,
-    /// SSN of the head message once its first fragment has left.
-    ssn: Ssn,
+    /// Messages that have not begun to leave.
+    lines: Lines<Queued>,
+    /// Lines wait for their turn that have a message which may leave; not that of the message that is leaving.
+    turns: Turns,
+    which: StreamScheduler,
+    /// Ends of the lifetimes of messages that have not begun to leave, with their numbers, and where they wait.
+    lifetimes: BTreeSet<(Time, u64, Place)>,
+    /// The message of which a part has left.
+    begun: Option<Begun>,
     /// User bytes that have not left.
     bytes: usize,
     table: StreamTable<OutStream>,
@@ -50,8 +50,17 @@ struct Queued {
     context: u32,
     /// End of its lifetime.
     until: Time,
-    /// The whole message, also when a part has left; empty in a gap.
+    /// The whole message.
     payload: Bytes,
+}
+
+/// A message that is leaving.
+#[derive(Debug)]
+struct Begun {
+    message: Queued,
+    ssn: Ssn,
+    /// Bytes that have left.
+    taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +69,10 @@ struct OutStream {
     next: Ssn,
     /// Ordered messages begun and not yet cumulatively acknowledged to their end.
     in_flight: u16,
+    /// What the application set for the stream scheduler.
+    value: u16,
+    /// Bytes that wait, or are not cumulatively acknowledged.
+    held: u32,
 }
 
 /// What a DATA chunk will carry, but for its TSN.
@@ -78,36 +91,76 @@ pub(crate) struct OutChunk {
 
 impl SendQueue {
     /// An empty queue for `streams` outbound streams.
-    pub(crate) fn new(streams: u16) -> Self {
+    pub(crate) fn new(streams: u16, scheduler: StreamScheduler) -> Self {
         SendQueue {
             streams,
-            queue: VecDeque::new(),
-            first: 0,
-            gaps: 0,
+            lines: Lines::new(),
+            turns: Turns::new(scheduler),
+            which: scheduler,
             lifetimes: BTreeSet::new(),
-            taken: 0,
-            ssn: Ssn(0),
+            begun: None,
             bytes: 0,
             table: StreamTable::new(),
         }
+    }
+
+    /// An empty one after the peer has restarted: what the application set for streams holds on.
+    pub(crate) fn restarted(mut self, streams: u16, scheduler: StreamScheduler) -> Self {
+        self.table.change_all(|state| {
+            *state = OutStream { value: state.value, ..OutStream::default() };
+        });
+        SendQueue { table: self.table, ..SendQueue::new(streams, scheduler) }
     }
 
     /// Takes the number of streams that was negotiated. Messages queued before for streams that
     /// turned out not to exist are handed back: they can never be sent.
     pub(crate) fn set_streams(&mut self, n: u16) -> Vec<SendFailure> {
         self.streams = n;
-        let mut refused = Vec::new();
         // A message of which a part has left must leave entirely.
-        let fixed = usize::from(self.mid_message());
-        for i in fixed..self.queue.len() {
-            let queued = &self.queue[i];
-            if queued.stream.0 >= n && !queued.payload.is_empty() {
-                self.lifetimes.remove(&(queued.until, self.first + i as u64));
-                refused.push(self.take_out(i));
-            }
+        let refused = self.lines.find(|queued| queued.stream.0 >= n);
+        refused.into_iter().filter_map(|place| self.take_out(place)).collect()
+    }
+
+    /// Another scheduler chooses from now on. The message that is leaving leaves entirely.
+    pub(crate) fn set_scheduler(&mut self, scheduler: StreamScheduler) {
+        if scheduler == self.which {
+            return;
         }
-        self.close_gaps();
-        refused
+        self.which = scheduler;
+        self.turns = Turns::new(scheduler);
+        let (turns, lifetimes) = (&self.turns, &mut self.lifetimes);
+        lifetimes.clear();
+        let mut lines = Vec::new();
+        self.lines.rearrange(
+            |queued| turns.line_of(queued.stream),
+            |number, line, place, queued| {
+                lines.push(line);
+                if queued.until != Time::FAR_FUTURE {
+                    lifetimes.insert((queued.until, number, place));
+                }
+            },
+        );
+        for line in lines {
+            self.settle(line);
+        }
+    }
+
+    /// What the stream scheduler shall know of a stream: its priority or its weight (RFC 8260 §4.3.3).
+    pub(crate) fn set_value(&mut self, stream: StreamId, value: u16) {
+        self.table.get_mut(stream).value = value;
+        let line = self.turns.line_of(stream);
+        self.turns.leave(line);
+        self.settle(line);
+    }
+
+    /// What was set for it; 0 if nothing.
+    pub(crate) fn value(&self, stream: StreamId) -> u16 {
+        self.table.get(stream).value
+    }
+
+    /// Bytes of a stream that wait, or are not cumulatively acknowledged.
+    pub(crate) fn held(&self, stream: StreamId) -> usize {
+        self.table.get(stream).held as usize
     }
 
     /// Takes out the messages whose lifetime has ended, and of which nothing has left: those that end
@@ -117,49 +170,43 @@ impl SendQueue {
     /// SCTP has attempted to transmit a chunk of it before.
     pub(crate) fn expire(&mut self, now: Time) -> Vec<SendFailure> {
         let mut expired = Vec::new();
-        while let Some(&(until, number)) = self.lifetimes.first().filter(|(until, _)| *until <= now)
+        while let Some(&(_, _, place)) = self.lifetimes.first().filter(|(until, ..)| *until <= now)
         {
-            self.lifetimes.remove(&(until, number));
-            expired.push(self.take_out((number - self.first) as usize));
-        }
-        if !expired.is_empty() {
-            self.close_gaps();
+            expired.extend(self.take_out(place));
         }
         expired
     }
 
     /// When the next lifetime ends.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.lifetimes.first().map(|(until, _)| *until)
+        self.lifetimes.first().map(|(until, ..)| *until)
     }
 
-    fn take_out(&mut self, index: usize) -> SendFailure {
-        let queued = &mut self.queue[index];
-        let failure = queued.failure(false);
-        queued.payload = Bytes::new();
-        self.bytes -= failure.message.payload.len();
-        self.gaps += 1;
-        failure
+    fn take_out(&mut self, place: Place) -> Option<SendFailure> {
+        let (number, line, queued) = self.lines.take(place)?;
+        self.lifetimes.remove(&(queued.until, number, place));
+        self.bytes -= queued.payload.len();
+        self.release(queued.stream, queued.payload.len());
+        self.settle(line);
+        Some(queued.failure(false))
     }
 
-    /// Leaves no gap at the head, and nowhere more than messages.
-    fn close_gaps(&mut self) {
-        while self.queue.front().is_some_and(|queued| queued.payload.is_empty()) {
-            self.queue.pop_front();
-            self.first += 1;
-            self.gaps -= 1;
+    /// Lets a line wait for its turn if it has a message that may begin, and not otherwise.
+    fn settle(&mut self, line: StreamId) {
+        let leaving = |begun: &Begun| self.turns.line_of(begun.message.stream) == line;
+        let first = self.lines.first(line).filter(|_| !self.begun.as_ref().is_some_and(leaving));
+        let state = |queued: &Queued| self.table.get(queued.stream);
+        let blocked = |q: &Queued| !q.unordered && state(q).in_flight >= MAX_ORDERED_IN_FLIGHT;
+        match first.filter(|queued| !blocked(queued)) {
+            Some(_) if self.turns.waits(line) => {}
+            Some(queued) => self.turns.enter(line, state(queued).value),
+            None => self.turns.leave(line),
         }
-        if self.gaps > self.queue.len() / 2 {
-            self.queue.retain(|queued| !queued.payload.is_empty());
-            self.gaps = 0;
-            // The one of which a part has left has no deadline any more.
-            let begun = usize::from(self.mid_message());
-            let numbers = (self.first..).zip(&self.queue).skip(begun);
-            self.lifetimes = numbers
-                .filter(|(_, queued)| queued.until != Time::FAR_FUTURE)
-                .map(|(number, queued)| (queued.until, number))
-                .collect();
-        }
+    }
+
+    fn release(&mut self, stream: StreamId, bytes: usize) {
+        let held = &mut self.table.get_mut(stream).held;
+        *held = held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
     /// Outbound streams.
@@ -180,31 +227,29 @@ impl SendQueue {
         }
         let SendOptions { ppid, unordered, sack_immediately, lifetime, context } = options;
         let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
-        if until != Time::FAR_FUTURE {
-            self.lifetimes.insert((until, self.first + self.queue.len() as u64));
-        }
         self.bytes += payload.len();
-        self.queue.push_back(Queued {
-            stream,
-            unordered,
-            sack_immediately,
-            ppid,
-            context,
-            until,
-            payload,
-        });
+        let held = &mut self.table.get_mut(stream).held;
+        *held = held.saturating_add(u32::try_from(payload.len()).unwrap_or(u32::MAX));
+        let message = Queued { stream, unordered, sack_immediately, ppid, context, until, payload };
+        let line = self.turns.line_of(stream);
+        let (number, place) = self.lines.push(line, message);
+        if until != Time::FAR_FUTURE {
+            self.lifetimes.insert((until, number, place));
+        }
+        self.settle(line);
     }
 
     /// Whether everything has left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.messages() == 0
     }
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         self.bytes
-            + self.queue.len() * PIECE
-            + self.queue.capacity() * size_of::<Queued>()
+            + self.messages() * PIECE
+            + self.lines.memory()
+            + self.turns.memory()
             + self.lifetimes.len() * PIECE
             + self.table.memory()
     }
@@ -216,52 +261,47 @@ impl SendQueue {
 
     /// Messages that have not left entirely.
     pub(crate) fn messages(&self) -> usize {
-        self.queue.len() - self.gaps
+        self.lines.len() + usize::from(self.mid_message())
     }
 
-    /// Whether a part of the head message has left, and not all.
+    /// Whether a part of a message has left, and not all.
     pub(crate) fn mid_message(&self) -> bool {
-        self.taken > 0
+        self.begun.is_some()
     }
 
     /// Payload length of the chunk that [`next`](Self::next) would return.
     pub(crate) fn next_len(&self, max_payload: usize) -> Option<usize> {
-        self.peek(max_payload).map(|cut| cut.len)
+        let (total, taken) = match &self.begun {
+            Some(begun) => (begun.message.payload.len(), begun.taken),
+            None => (self.lines.first(self.turns.first()?)?.payload.len(), 0),
+        };
+        cut(total, taken, max_payload).map(|cut| cut.len)
     }
 
     //= RFC 9260 3.3.1-4 3.3.1-6 3.3.1-7 6.5-3 6.5-4 6.5-5 6.5-6 6.9-12
-    /// Takes the next chunk: the head message or its next fragment of at most `max_payload`
-    /// bytes. `None` when there is nothing, no room, or the stream has as many ordered messages
-    /// in flight as it may; acknowledgements lift that.
+    /// Takes the next chunk: a message or its next fragment of at most `max_payload`
+    /// bytes. `None` when there is nothing, no room, or streams have as many ordered messages
+    /// in flight as they may; acknowledgements lift that.
     pub(crate) fn next(&mut self, max_payload: usize) -> Option<OutChunk> {
-        let Cut { len, beginning, ending } = self.peek(max_payload)?;
-        let head = self.queue.front()?;
-        let Queued { stream, unordered, sack_immediately, ppid, context, until, .. } = *head;
-        if beginning {
-            if until != Time::FAR_FUTURE {
-                self.lifetimes.remove(&(until, self.first));
-            }
-            self.ssn = Ssn(0);
-            // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.
-            if !unordered {
-                let state = self.table.get_mut(stream);
-                self.ssn = state.next;
-                state.next = state.next.wrapping_add(1);
-                state.in_flight += 1;
-            }
+        if max_payload == 0 {
+            return None;
         }
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => self.begin()?,
+        };
+        self.turns.on_chunk();
+        let Begun { message, ssn, taken } = begun;
+        let Queued { stream, unordered, sack_immediately, ppid, context, .. } = message;
+        let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
         let payload = if ending {
-            let mut whole = self.queue.pop_front()?.payload;
-            whole.advance(self.taken);
-            self.taken = 0;
-            self.first += 1;
-            if self.gaps > 0 {
-                self.close_gaps();
-            }
+            let mut whole = message.payload;
+            whole.advance(taken);
+            self.settle(self.turns.line_of(stream));
             whole
         } else {
-            let part = head.payload.slice(self.taken..self.taken + len);
-            self.taken += len;
+            let part = message.payload.slice(taken..taken + len);
+            self.begun = Some(Begun { message, ssn, taken: taken + len });
             part
         };
         self.bytes -= len;
@@ -273,38 +313,58 @@ impl SendQueue {
             ending,
             ..DataFlags::default()
         };
-        Some(OutChunk { stream, ssn: self.ssn, ppid, flags, context, payload })
+        Some(OutChunk { stream, ssn, ppid, flags, context, payload })
     }
 
-    //= RFC 9260 6.1-23
-    /// Notes that a chunk was cumulatively acknowledged; called once for each chunk.
-    pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags) {
-        if flags.ending && !flags.unordered {
-            let state = self.table.get_mut(stream);
-            state.in_flight = state.in_flight.saturating_sub(1);
+    /// The message whose turn it is begins to leave.
+    fn begin(&mut self) -> Option<Begun> {
+        let (number, place, message) = self.lines.take_first(self.turns.first()?)?;
+        if message.until != Time::FAR_FUTURE {
+            self.lifetimes.remove(&(message.until, number, place));
+        }
+        let state = self.table.get_mut(message.stream);
+        let mut ssn = Ssn(0);
+        // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.
+        if !message.unordered {
+            ssn = state.next;
+            state.next = state.next.wrapping_add(1);
+            state.in_flight += 1;
+        }
+        self.turns.begin(state.value, message.payload.len());
+        Some(Begun { message, ssn, taken: 0 })
+    }
+
+    /// No new chunk is added to the packet.
+    pub(crate) fn end_packet(&mut self) {
+        if let Some(line) = self.turns.end_packet() {
+            self.settle(line);
         }
     }
 
-    /// Empties the queue for SEND FAILURE. A message of which a part has left comes whole.
-    pub(crate) fn drain_unsent(&mut self) -> Vec<SendFailure> {
-        let begun = usize::from(self.mid_message());
-        self.taken = 0;
-        self.bytes = 0;
-        self.lifetimes.clear();
-        self.gaps = 0;
-        self.first += self.queue.len() as u64;
-        let queued = self.queue.drain(..).enumerate();
-        let messages = queued.filter(|(_, queued)| !queued.payload.is_empty());
-        messages.map(|(index, queued)| queued.failure(index < begun)).collect()
+    //= RFC 9260 6.1-23
+    /// Notes that a chunk with so many bytes was cumulatively acknowledged; called once for each chunk.
+    pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags, bytes: usize) {
+        self.release(stream, bytes);
+        if flags.ending && !flags.unordered {
+            let state = self.table.get_mut(stream);
+            let was_blocked = state.in_flight >= MAX_ORDERED_IN_FLIGHT;
+            state.in_flight = state.in_flight.saturating_sub(1);
+            if was_blocked {
+                self.settle(self.turns.line_of(stream));
+            }
+        }
     }
 
-    fn peek(&self, max_payload: usize) -> Option<Cut> {
-        let head = self.queue.front()?;
-        let next = cut(head.payload.len(), self.taken, max_payload)?;
-        let blocked = next.beginning
-            && !head.unordered
-            && self.table.get(head.stream).in_flight >= MAX_ORDERED_IN_FLIGHT;
-        (!blocked).then_some(next)
+    /// Empties the queue for SEND FAILURE. A message of which a part has left comes whole, and first.
+    pub(crate) fn drain_unsent(&mut self) -> Vec<SendFailure> {
+        let begun = self.begun.take().map(|begun| {
+            self.bytes -= begun.message.payload.len() - begun.taken;
+            begun.message.failure(true)
+        });
+        let places = self.lines.find(|_| true);
+        let rest: Vec<SendFailure> =
+            places.into_iter().filter_map(|place| self.take_out(place)).collect();
+        begun.into_iter().chain(rest).collect()
     }
 }
 

@@ -2,23 +2,27 @@
 
 use tresse_wire::StreamId;
 
-/// Streams per page: a page of the small states kept here has a few hundred bytes.
-const PAGE: usize = 64;
-
-/// A table from stream to `T`, allocated page by page on first use.
+/// A table from stream to `T`, allocated page by page on first use: of so many streams that a page has a few hundred
+/// bytes.
 ///
-/// A peer that negotiates 65 535 streams and uses one, whichever, costs one page and at most
+/// A peer that negotiates 65 535 streams and uses one, whichever, costs one page and, with pages of 64 streams, at most
 /// 8 KiB of page pointers.
 #[derive(Debug)]
-pub(super) struct StreamTable<T> {
+pub(super) struct StreamTable<T, const PAGE: usize = 64> {
     pages: Vec<Option<Box<[T; PAGE]>>>,
     /// Pages allocated.
     used: usize,
 }
 
-impl<T: Copy + Default> StreamTable<T> {
-    pub(super) fn new() -> Self {
+impl<T, const PAGE: usize> Default for StreamTable<T, PAGE> {
+    fn default() -> Self {
         StreamTable { pages: Vec::new(), used: 0 }
+    }
+}
+
+impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
+    pub(super) fn new() -> Self {
+        StreamTable::default()
     }
 
     /// The state of `stream`; the default one if it was never touched.
@@ -42,6 +46,11 @@ impl<T: Copy + Default> StreamTable<T> {
             Box::new([T::default(); PAGE])
         });
         &mut page[index % PAGE]
+    }
+
+    /// Changes the state of every stream whose page exists.
+    pub(super) fn change_all(&mut self, change: impl FnMut(&mut T)) {
+        self.pages.iter_mut().flatten().flat_map(|page| page.iter_mut()).for_each(change);
     }
 
     /// Bytes of memory.

@@ -11,6 +11,7 @@ use super::chunk::InChunk;
 use super::inbound::Inbound;
 use super::send_queue::SendQueue;
 use crate::event::{Message, ReceivedMessage, SendOptions};
+use crate::profile::StreamScheduler;
 use crate::time::Time;
 
 const STREAMS: u16 = 4;
@@ -30,7 +31,7 @@ fn message() -> impl Strategy<Value = Sent> {
 
 /// What the send queue makes of messages, with TSNs from `first` on; and the message of each.
 fn chunks_of(messages: &[Sent], first: u64) -> Vec<(InChunk, usize)> {
-    let mut queue = SendQueue::new(STREAMS);
+    let mut queue = SendQueue::new(STREAMS, StreamScheduler::FirstComeFirstServed);
     let mut chunks = Vec::new();
     for (index, (message, fragment)) in messages.iter().enumerate() {
         let Message { stream, ppid, unordered, payload } = message.clone();
@@ -339,14 +340,14 @@ proptest! {
 fn ssns_wrap_on_their_way() {
     // 200 000 messages of one stream; every seventh chunk is late by 100.
     const MESSAGES: u32 = 200_000;
-    let mut queue = SendQueue::new(1);
+    let mut queue = SendQueue::new(1, StreamScheduler::FirstComeFirstServed);
     let mut inbound = Inbound::new(1, 1000, (1 << 32) - 1);
     let mut late: Vec<(u64, InChunk)> = Vec::new();
     let (mut seq, mut expected) = ((1u64 << 32) - 1, 0u32);
     let mut receive = |inbound: &mut Inbound, queue: &mut SendQueue, chunk: InChunk| {
         let (stream, flags) = (chunk.stream, chunk.flags);
         inbound.receive(Time::ZERO, chunk).unwrap();
-        queue.on_acked(stream, flags);
+        queue.on_acked(stream, flags, 1);
         while let Some(received) = inbound.pop() {
             assert_eq!(received.payload, expected.to_be_bytes().as_slice());
             assert_eq!(u32::from(received.ssn.0), expected % 65_536);

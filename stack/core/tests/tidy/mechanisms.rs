@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use super::Source;
 
 /// Folders with one mechanism per file. Their `mod.rs` are the registry.
-const FOLDERS: [&str; 3] =
-    ["core/src/recovery/", "core/src/congestion/", "core/src/path/scheduler/"];
+const FOLDERS: [&str; 4] = [
+    "core/src/recovery/",
+    "core/src/congestion/",
+    "core/src/path/scheduler/",
+    "core/src/streams/stream_scheduler/",
+];
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 23] = [
+const OTHERS: [&str; 25] = [
     "asked_sack",
     "budget",
     "combined",
@@ -25,12 +29,14 @@ const OTHERS: [&str; 23] = [
     "min_rtt",
     "model",
     "new_data",
+    "order",
     "overdue",
     "primary",
     "probe_rtt",
     "redundant",
     "response",
     "rfc9260",
+    "start_time",
     "suspects",
     "t3_rtx",
     "thin_stream",

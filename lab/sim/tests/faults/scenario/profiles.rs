@@ -38,6 +38,7 @@ pub(super) fn draw(
         chosen.extend(Profile::multipath_mechanisms().filter(|_| draw.chance(0.3)));
     }
     chosen.extend(Profile::congestion_controls().filter(|_| draw.chance(0.2)));
+    chosen.extend(Profile::stream_schedulers().filter(|_| draw.chance(0.2)));
     while draw.chance(0.4) {
         let name = draw.pick(&names);
         if !chosen.contains(&name) {
@@ -197,6 +198,8 @@ fn overrides(draw: &mut Draw, mild: bool) -> String {
         ("pacing", format!("{:.2}", 3.0 * draw.unit())),
     ];
     table(draw, &mut text, "multipath", &multipath);
+    let reserve = format!("{:.2}", draw.unit());
+    table(draw, &mut text, "streams", &[("reserve", reserve)]);
     let least = if mild { 1.5 } else { 1.0 };
     let backoff = format!("{:.2}", least + (3.0 - least) * draw.unit());
     table(draw, &mut text, "t3_rtx", &[("backoff", backoff)]);
