@@ -26,6 +26,7 @@ mod serve;
 mod shared;
 mod socket;
 mod socket_options;
+mod stream_options;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -56,6 +56,8 @@ pub(super) mod name {
     pub(crate) const GET_ASSOC_STATS: i32 = 112;
     pub(crate) const PR_SUPPORTED: i32 = 113;
     pub(crate) const RECONFIG_SUPPORTED: i32 = 117;
+    pub(crate) const STREAM_SCHEDULER: i32 = 123;
+    pub(crate) const STREAM_SCHEDULER_VALUE: i32 = 124;
     pub(crate) const INTERLEAVING_SUPPORTED: i32 = 125;
     pub(crate) const EVENT: i32 = 127;
     pub(crate) const ASCONF_SUPPORTED: i32 = 128;

@@ -37,7 +37,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         name::DEFAULT_SNDINFO => OneOf(&[16]),
         // `sctp_event_subscribe` has grown with the years.
         name::EVENTS => AtMost(14),
-        name::EVENT => AtLeast(8),
+        name::EVENT | name::STREAM_SCHEDULER | name::STREAM_SCHEDULER_VALUE => AtLeast(8),
         name::CONTEXT
         | name::EXPOSE_POTENTIALLY_FAILED
         | name::AUTH_ACTIVE_KEY
@@ -70,7 +70,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
         // As a kernel where net.sctp.auth_enable is 0.
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
-        31 | 37 | 113 | 114 | 117..=121 | 123..=125 | 128..=130 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 113 | 114 | 117..=121 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn cannot_get(option: i32) -> i32 {
         | name::PEER_AUTH_CHUNKS
         | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
-        31 | 37 | 114..=116 | 118 | 123 | 124 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 114..=116 | 118 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

@@ -247,6 +247,8 @@ impl Engine {
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
             name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
+            name::STREAM_SCHEDULER => return self.set_stream_scheduler(id, value),
+            name::STREAM_SCHEDULER_VALUE => return self.set_stream_value(id, value),
             name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
                 return self.set_profile(id, option, value);
             }

@@ -8,6 +8,7 @@ use super::calls::Answer;
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
 use super::option_sizes::cannot_get;
+use super::stream_options::number_of;
 use super::{Association, Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, Struct, canonical, errno, sockaddr};
 
@@ -66,9 +67,12 @@ impl Engine {
                 }
                 return Ok(s.0);
             }
-            name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {
-                return self.profile_option(id, option, given);
-            }
+            name::RTOINFO
+            | name::ASSOCINFO
+            | name::DELAYED_ACK
+            | name::MAX_BURST
+            | name::STREAM_SCHEDULER => return self.profile_option(id, option, given),
+            name::STREAM_SCHEDULER_VALUE => return self.stream_value(id, given),
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
             name::EXPOSE_POTENTIALLY_FAILED => return self.exposure(id, given),
@@ -174,6 +178,10 @@ impl Engine {
             name::DELAYED_ACK if given.len() < 12 => return Err(errno::EINVAL),
             name::DELAYED_ACK => {
                 s.u32(number).u32(ms(p.sack.delay_ms)).u32(p.sack.packets);
+            }
+            name::STREAM_SCHEDULER if given.len() < 8 => return Err(errno::EINVAL),
+            name::STREAM_SCHEDULER => {
+                s.u32(number).u32(number_of(p.streams.scheduler));
             }
             name::MAX_BURST => s.0 = int_or_value(given.len(), number, p.limits.max_burst)?,
             _ => {

@@ -102,6 +102,35 @@ fn settings_of_other_levels_read_back_and_unknown_ones_are_refused() {
     });
 }
 
+/// RFC 8260 §4.3, with Linux' numbers of schedulers.
+#[test]
+fn a_stream_scheduler_and_its_values_are_kept() {
+    const SCHEDULER: i32 = 123;
+    const VALUE: i32 = 124;
+    with_engine(|path| {
+        let socket = Client::socket(path, SOCK_STREAM);
+        let reads =
+            |socket: &Client| socket.get((SCTP, SCHEDULER), &[0; 8]).map(|value| word(&value, 4));
+        for number in 0..5 {
+            assert_eq!(socket.set((SCTP, SCHEDULER), &words(&[0, number])), Ok(()));
+            assert_eq!(reads(&socket), Ok(number));
+        }
+        for value in [&words(&[0, 5])[..], &[0; 4]] {
+            assert_eq!(socket.set((SCTP, SCHEDULER), value), Err(errno::EINVAL));
+        }
+        let (_listener, client, _server) = pair(path);
+        assert_eq!(client.set((SCTP, SCHEDULER), &words(&[0, 1])), Ok(()));
+        assert_eq!(reads(&client), Ok(1));
+        let of = |stream: u16, value: u16| {
+            [vec![0; 4], stream.to_ne_bytes().into(), value.to_ne_bytes().into()].concat()
+        };
+        assert_eq!(client.set((SCTP, VALUE), &of(1, 7)), Ok(()));
+        assert_eq!(client.get((SCTP, VALUE), &of(1, 0)), Ok(of(1, 7)));
+        assert_eq!(client.get((SCTP, VALUE), &of(0, 9)), Ok(of(0, 0)));
+        assert_eq!(client.set((SCTP, VALUE), &of(u16::MAX, 7)), Err(errno::EINVAL));
+    });
+}
+
 #[test]
 fn what_is_known_of_an_association_is_told() {
     with_engine(|path| {

@@ -1,0 +1,61 @@
+//! The options for stream schedulers (RFC 8260 §4.3): which one, and the values of streams. With Linux' numbers.
+
+use std::sync::Arc;
+
+use tresse::{AssociationId, StreamId};
+use tresse_core::profile::StreamScheduler;
+
+use super::options::at_least;
+use super::{Engine, Fallible};
+use tresse_socket_protocol::abi::{Struct, errno};
+
+/// SCTP_SS_FCFS, which is SCTP_SS_DEFAULT, and those after it. SCTP_SS_RR_PKT has no number.
+const SCHEDULERS: [StreamScheduler; 5] = [
+    StreamScheduler::FirstComeFirstServed,
+    StreamScheduler::Priority,
+    StreamScheduler::RoundRobin,
+    StreamScheduler::FairCapacity,
+    StreamScheduler::WeightedFairQueueing,
+];
+
+/// What SCTP_STREAM_SCHEDULER reads; round robin per packet is the closest to the one that has a number.
+pub(super) fn number_of(scheduler: StreamScheduler) -> u32 {
+    let number = SCHEDULERS.iter().position(|other| *other == scheduler);
+    number.unwrap_or(2) as u32
+}
+
+impl Engine {
+    /// SCTP_STREAM_SCHEDULER, of an association or those to come.
+    pub(super) fn set_stream_scheduler(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 8)?;
+        let scheduler = *SCHEDULERS.get(f.u32(4) as usize).ok_or(errno::EINVAL)?;
+        self.reconfigure(id, f.u32(0), |config| {
+            Arc::make_mut(&mut config.profile).streams.scheduler = scheduler;
+        })
+    }
+
+    /// SCTP_STREAM_SCHEDULER_VALUE, of a stream of an association.
+    pub(super) fn set_stream_value(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 8)?;
+        let core = self.association_with_streams(id, f.u32(0))?;
+        let (stream, value) = (StreamId(f.u16(4)), f.u16(6));
+        self.raw
+            .act(|endpoint, now| endpoint.set_stream_value(now, core, stream, value))
+            .map_err(|_| errno::EINVAL)
+    }
+
+    /// What was set for it.
+    pub(super) fn stream_value(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
+        let f = at_least(given, 8)?;
+        let (number, stream) = (f.u32(0), f.u16(4));
+        let core = self.association_with_streams(id, number)?;
+        let value = self.raw.act(|endpoint, _| endpoint.stream_value(core, StreamId(stream)));
+        let value = value.ok_or(errno::EINVAL)?;
+        Ok(Struct::default().u32(number).u16(stream).u16(value).0.clone())
+    }
+
+    fn association_with_streams(&self, id: u64, number: u32) -> Fallible<AssociationId> {
+        let (_, association) = self.association_of(id, number).ok_or(errno::EINVAL)?;
+        Ok(association.core)
+    }
+}
