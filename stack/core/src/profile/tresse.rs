@@ -21,6 +21,8 @@ pub(super) fn profile() -> Profile {
     profile.prr.enabled = true;
     profile.budget.enabled = true;
     detect_spurious(&mut profile);
+    profile.streams.scheduler = StreamScheduler::FairCapacity;
+    profile.streams.reserve = 0.125;
     profile.multipath.scheduler = Scheduler::Blest;
     profile.multipath.queue_limit_packets = 10;
     profile.multipath.pacing = 1.05;
