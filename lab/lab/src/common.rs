@@ -16,8 +16,9 @@ pub struct Common {
     pub id: String,
     /// One line.
     pub title: String,
-    /// Where it was published.
-    pub paper: Paper,
+    /// Where it was published. Default: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// What is done and what it shows, for a reader who does not have the paper.
     pub summary: String,
     /// Readings chosen where the paper is silent, and physical reasons for differences.
@@ -239,7 +240,8 @@ pub struct About {
     /// One line.
     pub title: String,
     /// Where it was published.
-    pub paper: Paper,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// What is done and what it shows.
     pub summary: String,
     /// Readings chosen where the paper is silent, and physical reasons for differences.
@@ -259,7 +261,7 @@ fn check_id(id: &str) -> Checked {
                 && !part.starts_with('.')
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
         });
-    require(parts_ok, "id", format!("\"{id}\" is not a name like paper/figure"))
+    require(parts_ok, "id", format!("\"{id}\" is not a name like paper/figure or own/first"))
 }
 
 /// Checks the senders of an experiment.

@@ -65,6 +65,21 @@ pub enum LabError {
         /// The folder.
         path: PathBuf,
     },
+    /// Somebody asked for an end before all runs were made. What is made is stored.
+    #[error(
+        "interrupted: {stored} of {runs} runs of {id} are stored in {}; the same command makes the rest",
+        path.display()
+    )]
+    Interrupted {
+        /// The experiment.
+        id: String,
+        /// Runs that are stored.
+        stored: usize,
+        /// All of its runs.
+        runs: usize,
+        /// The folder.
+        path: PathBuf,
+    },
     /// There is no result to show.
     #[error("no result of {id} in {}; make one with: {command}", path.display())]
     NoResult {

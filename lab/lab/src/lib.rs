@@ -11,7 +11,8 @@
 //!
 //! let session = Session::new("hurtig/fig2", &Default::default())?;
 //! let finished = session.run("results".as_ref(), Execution::default())?;
-//! println!("{}", tresse_lab::report::render_for_terminal(&finished.report));
+//! let screen = tresse_lab::report::Screen::stdout();
+//! println!("{}", tresse_lab::report::render_for_terminal(&finished.report, &screen));
 //! # Ok::<(), tresse_lab::LabError>(())
 //! ```
 

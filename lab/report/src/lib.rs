@@ -22,12 +22,14 @@
 
 #![forbid(unsafe_code)]
 
+mod dark;
 mod drawing;
 mod estimate;
 pub mod figure;
 mod frame;
 pub mod html;
 mod parquet;
+mod screen;
 pub mod statistics;
 pub mod svg;
 mod table;
@@ -35,4 +37,5 @@ mod table;
 pub use drawing::Drawing;
 pub use estimate::{Estimate, Statistic, Unit};
 pub use frame::{DataFile, Frame};
+pub use screen::Screen;
 pub use table::{Align, Table, columns};

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::screen::Screen;
+
+mod text;
+
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
@@ -28,37 +32,17 @@ pub enum Align {
 }
 
 impl Table {
-    /// The table as text for a terminal.
+    /// The table as text, however wide.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let length = |text: &str| text.chars().count();
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|i| {
-                let cells = self.rows.iter().filter_map(|row| row.get(i)).map(|c| length(c));
-                cells.chain([length(&self.columns[i].0)]).max().unwrap_or(0)
-            })
-            .collect();
-        let line = |cells: Vec<&str>| {
-            let mut text = String::from(" ");
-            for ((cell, width), (_, align)) in cells.iter().zip(&widths).zip(&self.columns) {
-                let padding = " ".repeat(width - length(cell));
-                text.push(' ');
-                match align {
-                    Align::Left => text.extend([*cell, &padding]),
-                    Align::Right => text.extend([&padding, *cell]),
-                }
-                text.push(' ');
-            }
-            text.trim_end().to_owned() + "\n"
-        };
-        let mut out = format!("{}\n", self.title);
-        out.push_str(&line(self.columns.iter().map(|(head, _)| head.as_str()).collect()));
-        let rule: Vec<String> = widths.iter().map(|w| "─".repeat(*w)).collect();
-        out.push_str(&line(rule.iter().map(String::as_str).collect()));
-        for row in &self.rows {
-            out.push_str(&line(row.iter().map(String::as_str).collect()));
-        }
-        out
+        self.to_text_for(&Screen::default())
+    }
+
+    /// The table as text that fits a screen: texts are wrapped, and columns that still have no room follow below,
+    /// behind those once more that tell the rows apart.
+    #[must_use]
+    pub fn to_text_for(&self, screen: &Screen) -> String {
+        format!("{}\n", self.title) + &text::lay_out(self, screen)
     }
 }
 

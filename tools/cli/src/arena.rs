@@ -9,6 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tresse_arena::report::Report;
 use tresse_arena::{ArenaError, Outcome, Record, Scenario, Stack, Store, Theatre, cells, peer};
 
+use tresse_lab::report::Screen;
+
 use tresse_console::say::{complain, print, say};
 
 const EXAMPLES: &str = "\
@@ -109,10 +111,12 @@ fn report(args: &ReportArgs) -> Result<(), ArenaError> {
 /// Writes the page, and prints what matters most.
 fn show(report: &Report, folder: &Path) -> Result<(), ArenaError> {
     let page = report.write(folder)?;
-    print(format_args!("{}\n{}\n", report.overview().to_text(), report.beaten().to_text()));
+    let screen = Screen::stdout();
+    let tables = [report.overview(), report.beaten()].map(|table| table.to_text_for(&screen));
+    print(format_args!("{}\n{}\n", tables[0], tables[1]));
     let troubles = report.troubles();
     if !troubles.rows.is_empty() {
-        print(format_args!("{}\n", troubles.to_text()));
+        print(format_args!("{}\n", troubles.to_text_for(&screen)));
     }
     print(format_args!("{}\n", page.display()));
     Ok(())

@@ -1,18 +1,20 @@
 //! `tresse lab`: list, run and show experiments.
 
+mod campaign;
 mod gauntlet;
+mod interrupt;
+mod new;
+mod took;
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Subcommand;
 use tresse_lab::report::agreement::{self, Agreement};
-use tresse_lab::report::{self, Report, campaign};
-use tresse_lab::runner::{Execution, prepare_real_time};
-use tresse_lab::{AnyExperiment, Finished, LabError, Overrides, Session, experiment};
+use tresse_lab::report::{self, Report, Screen, campaign as pages};
+use tresse_lab::{AnyExperiment, LabError, experiment};
 
 use tresse_console::say::{complain, print};
 
@@ -25,8 +27,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the built-in experiments
-    List,
+    /// List the built-in experiments, and how long those took that were run here
+    List(ListArgs),
+    /// Write a file for an experiment of your own, ready to run and to be changed (docs/experiments.md)
+    New(new::NewArgs),
     /// Run experiments and write tables, plots and a page for each
     ///
     /// Runs that are stored already are not made again, so an interrupted experiment carries on
@@ -118,6 +122,13 @@ struct RunArgs {
 }
 
 #[derive(Debug, clap::Args)]
+struct ListArgs {
+    /// Folder of all results
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
 struct ShowArgs {
     /// Id (see `tresse lab list`) or path of an experiment file
     #[arg(value_name = "EXPERIMENT")]
@@ -156,8 +167,9 @@ struct ReportArgs {
 /// Runs `tresse lab`.
 pub(crate) fn run(args: Args) -> ExitCode {
     let result = match args.command {
-        Command::List => list(),
-        Command::Run(args) => run_experiments(&args),
+        Command::List(args) => list(&args),
+        Command::New(args) => new::run(&args),
+        Command::Run(args) => campaign::run(&args),
         Command::Show(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Report(args) => write_report(&args),
@@ -173,6 +185,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
             ));
         }
         match error {
+            // As shells have it.
+            LabError::Interrupted { .. } => ExitCode::from(130),
             // The request was right.
             LabError::Write { source, .. } if source.kind() == ErrorKind::StorageFull => {
                 ExitCode::FAILURE
@@ -182,7 +196,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     })
 }
 
-fn list() -> Result<ExitCode, LabError> {
+fn list(args: &ListArgs) -> Result<ExitCode, LabError> {
     let experiments = experiment::built_in()?;
     let width = |text: fn(&AnyExperiment) -> &str| {
         experiments.iter().map(|e| text(e).chars().count()).max().unwrap_or(0)
@@ -199,6 +213,7 @@ fn list() -> Result<ExitCode, LabError> {
                 0 => "nothing published".to_owned(),
                 n => format!("{n} published numbers"),
             } + if e.is_slow() { ", slow" } else { "" }
+                + &took::text(&args.out, e.id())
         );
     }
     let gauntlet = tresse_lab::gauntlet::ID;
@@ -208,196 +223,12 @@ fn list() -> Result<ExitCode, LabError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn run_experiments(args: &RunArgs) -> Result<ExitCode, LabError> {
-    if args.experiments.iter().any(|name| name == tresse_lab::gauntlet::ID) {
-        return gauntlet::run(args);
-    }
-    if args.gauntlet.is_given() {
-        let reason = "--worlds, --world and --docs are for tresse/gauntlet";
-        return Err(LabError::Option(reason.into()));
-    }
-    let overrides = Overrides {
-        profiles: args.profiles.clone(),
-        parameters: args.parameters.clone(),
-        seed: args.seed,
-    };
-    // Everything is checked before anything is written.
-    let names = experiment_names(args)?;
-    let sessions: Vec<Session> =
-        names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
-    if sessions.len() > 1 && args.only.is_some() {
-        return Err(LabError::Option(
-            "--only repeats runs of one experiment; name just one".into(),
-        ));
-    }
-    if args.dry_run {
-        print(plan(&sessions, left_out(args)?));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let execution = Execution {
-        jobs: args.jobs.map(usize::from),
-        fresh: args.fresh,
-        capture: args.capture.clone(),
-        real_time: args.real_time,
-        ..Execution::default()
-    };
-    if args.real_time {
-        prepare_real_time()?;
-    }
-    if let (Some(prefix), [session]) = (&args.only, sessions.as_slice()) {
-        let failed = replay(session, prefix, execution)?;
-        return Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
-    }
-    let mut failed = false;
-    let mut total = Total::default();
-    for session in &sessions {
-        let finished = run_one(session, args, execution.clone())?;
-        failed |= !finished.report.failures.is_empty();
-        total.add(&finished);
-    }
-    if sessions.len() > 1 {
-        print(total.text());
-        print(note(left_out(args)?));
-    }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// What would be run, a line for each experiment.
-fn plan(sessions: &[Session], left_out: usize) -> String {
-    let id = |s: &Session| s.common().id.clone();
-    let width = sessions.iter().map(|s| id(s).len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for session in sessions {
-        let _ = writeln!(out, "{:width$}  {:6} runs", id(session), session.runs());
-    }
-    let runs: usize = sessions.iter().map(Session::runs).sum();
-    let _ = writeln!(out, "\n{} experiments, {runs} runs", sessions.len());
-    out + &note(left_out)
-}
-
-/// How many slow experiments a campaign leaves out.
-fn left_out(args: &RunArgs) -> Result<usize, LabError> {
-    if !args.all || args.slow {
-        return Ok(0);
-    }
-    Ok(experiment::built_in()?.iter().filter(|e| e.is_slow()).count())
-}
-
-/// Says that slow experiments were left out.
-fn note(left_out: usize) -> String {
-    match left_out {
-        0 => String::new(),
-        n => format!("{n} slow experiments were left out; --all --slow runs them too\n"),
-    }
-}
-
-/// The experiments that were asked for; the name of a group, such as a paper, stands for all in it.
-fn experiment_names(args: &RunArgs) -> Result<Vec<String>, LabError> {
-    if args.all {
-        let mut experiments = experiment::built_in()?;
-        experiments.retain(|e| args.slow || !e.is_slow());
-        return Ok(experiments.iter().map(|e| e.id().to_owned()).collect());
-    }
-    let mut names: Vec<String> = Vec::new();
-    for name in &args.experiments {
-        let of_group = experiment::ids_of(name);
-        let own = if of_group.is_empty() { vec![name.as_str()] } else { of_group };
-        for name in own {
-            if !names.iter().any(|n| n == name) {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    Ok(names)
-}
-
-/// What several experiments took and brought.
-#[derive(Default)]
-struct Total {
-    experiments: usize,
-    runs: usize,
-    reused: usize,
-    failed: usize,
-    packets: u64,
-    elapsed: Duration,
-    agree: usize,
-    published: usize,
-}
-
-impl Total {
-    fn add(&mut self, finished: &Finished) {
-        let (agree, published) = finished.report.agreement();
-        self.experiments += 1;
-        self.runs += finished.executed;
-        self.reused += finished.reused;
-        self.failed += finished.report.failures.len();
-        self.packets += finished.packets;
-        self.elapsed += finished.elapsed;
-        self.agree += agree;
-        self.published += published;
-    }
-
-    fn text(&self) -> String {
-        let seconds = self.elapsed.as_secs_f64();
-        let mut out =
-            format!("{} experiments: {} runs in {seconds:.1} s", self.experiments, self.runs);
-        if self.reused > 0 {
-            let _ = write!(out, " ({} were stored already)", self.reused);
-        }
-        if self.failed > 0 {
-            let _ = write!(out, ", {} failed", self.failed);
-        }
-        let _ = writeln!(
-            out,
-            "\n{:.1} million packets simulated, {:.0} packets/s",
-            self.packets as f64 / 1e6,
-            self.packets as f64 / seconds.max(1e-9),
-        );
-        if self.published > 0 {
-            let _ = writeln!(out, "{} of {} published numbers agree", self.agree, self.published);
-        }
-        out
-    }
-}
-
-fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<Finished, LabError> {
-    let finished = session.run(&args.out, execution)?;
-    let mut out = report::render_for_terminal(&finished.report);
-    let reused = match finished.reused {
-        0 => String::new(),
-        n => format!(" ({n} were stored already)"),
-    };
-    let _ = writeln!(
-        out,
-        "\n{} runs in {:.1} s{reused}\nPage: {}\n",
-        finished.executed,
-        finished.elapsed.as_secs_f64(),
-        finished.page.display()
-    );
-    print(&out);
-    Ok(finished)
-}
-
-/// Whether a run failed.
-fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool, LabError> {
-    let executed = session.replay(prefix, execution)?;
-    let mut out = String::new();
-    for record in &executed.records {
-        let _ = writeln!(out, "{}", serde_json::to_string_pretty(record).unwrap_or_default());
-    }
-    for failure in &executed.failures {
-        let _ = writeln!(out, "{} (seed {}): {}", failure.run, failure.seed, failure.message);
-    }
-    print(&out);
-    Ok(!executed.failures.is_empty())
-}
-
 fn show(args: &ShowArgs) -> Result<ExitCode, LabError> {
     let experiment = experiment::find(&args.experiment)?;
     let folder = args.out.join(experiment.id());
     let command = run_command(&args.experiment, &args.out);
     let report = Report::load(&folder, experiment.id(), &command)?;
-    let mut out = report::render_for_terminal(&report);
+    let mut out = report::render_for_terminal(&report, &Screen::stdout());
     let _ = writeln!(
         out,
         "\nMade by {}.\nPage: {}",
@@ -418,7 +249,12 @@ fn compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
     let pairs = agreement::pairs(&first, &second);
     let names = [&args.first, &args.second].map(|path| path.display().to_string());
     let table = agreement::table(&pairs, [&names[0], &names[1]]);
-    print(format_args!("{}\n{}\n\n{}", first.command, second.command, table.to_text()));
+    print(format_args!(
+        "{}\n{}\n\n{}",
+        first.command,
+        second.command,
+        table.to_text_for(&Screen::stdout())
+    ));
     let apart = pairs.iter().any(|pair| pair.agreement() == Agreement::Apart);
     Ok(if apart { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -471,11 +307,11 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
     };
     let docs = |name: &str| args.docs.join(name);
     let mut pages = vec![
-        (docs("reproduction.md"), campaign::reproduction(&reports, &absent)),
-        (docs("default-profile.md"), campaign::default_profile(&reports, &absent)),
-        (args.out.join("default-profile.md"), campaign::all_profiles(&reports, &absent)),
+        (docs("reproduction.md"), pages::reproduction(&reports, &absent)),
+        (docs("default-profile.md"), pages::default_profile(&reports, &absent)),
+        (args.out.join("default-profile.md"), pages::all_profiles(&reports, &absent)),
     ];
-    pages.extend(campaign::papers(&reports).into_iter().map(|(name, text)| (docs(&name), text)));
+    pages.extend(pages::papers(&reports).into_iter().map(|(name, text)| (docs(&name), text)));
     let mut out = String::new();
     for (path, text) in pages {
         let folder = path.parent().unwrap_or(&args.docs);

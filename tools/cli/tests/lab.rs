@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn lab(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tresse"))
@@ -56,13 +57,21 @@ fn a_figure_is_run_shown_and_resumed() {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
     assert!(temp.path().join(page).is_file());
+    // The README shows one of the plots: what this command makes of it now.
+    let plot = fs::read_to_string(temp.path().join("results/hurtig/fig2/fig2.svg")).unwrap();
+    let shown = include_str!("../../../docs/fig2.svg");
+    assert!(plot == shown, "copy results/hurtig/fig2/fig2.svg to docs/ and look at it");
+    let list = stdout(&lab(temp.path(), &["list"]));
+    let took =
+        |id: &str| list.lines().find(|line| line.starts_with(id)).unwrap().contains(", took ");
+    assert!(took("hurtig/fig2 ") && !took("hurtig/fig3 "), "{list}");
 
     let shown = stdout(&lab(temp.path(), &["show", "hurtig/fig2"]));
     let tables = text.split("\n246 runs").next().unwrap();
     assert!(shown.starts_with(tables), "{shown}\n---\n{tables}");
 
     let again = stdout(&lab(temp.path(), &["run", "hurtig/fig2", "--jobs", "1"]));
-    assert!(again.contains("0 runs in ") && again.contains("246 were stored already"), "{again}");
+    assert!(again.contains("\nno run made: 246 were stored already\n"), "{again}");
 }
 
 #[test]
@@ -81,7 +90,10 @@ fn a_group_is_run_and_summed_up() {
         assert!(temp.path().join("results").join(id).join("with.svg").is_file(), "{id}");
     }
     let again = stdout(&lab(temp.path(), &["run", "mechanisms"]));
-    assert!(again.contains(": 0 runs in ") && again.contains("were stored already)"), "{again}");
+    assert!(
+        again.contains("experiments: no run made: ") && again.contains("were stored already"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -129,6 +141,48 @@ fn an_interrupted_experiment_carries_on() {
     let text = stdout(&lab(temp.path(), &["run", "hurtig/fig2"]));
     assert!(text.contains("146 runs in ") && text.contains("100 were stored already"), "{text}");
     assert_eq!(fs::read(folder.join("summary.json")).unwrap(), whole);
+}
+
+/// Ctrl-C tells what is stored and how to go on.
+#[cfg(unix)]
+#[test]
+fn whoever_interrupts_a_run_is_told_what_is_stored() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tresse"));
+    command.args(["lab", "run", "hurtig", "--jobs", "1"]).current_dir(temp.path());
+    let running = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let runs = temp.path().join("results/hurtig/fig2/runs.jsonl");
+    let stored = || fs::read_to_string(&runs).map_or(0, |text| text.matches('\n').count());
+    while stored() < 3 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let interrupt = format!("kill -INT {}", running.id());
+    assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
+    let output = running.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    let last = error.lines().last().unwrap();
+    // Another experiment may have begun before the signal came.
+    let (number, rest) =
+        last.strip_prefix("tresse: interrupted: ").unwrap().split_once(" of ").unwrap();
+    let id = rest.split(' ').nth(3).unwrap();
+    assert!(
+        id.starts_with("hurtig/") && last.ends_with("the same command makes the rest"),
+        "{last}"
+    );
+    assert!(last.contains(&format!("are stored in results/{id};")), "{last}");
+    let own = fs::read_to_string(temp.path().join(format!("results/{id}/runs.jsonl"))).unwrap();
+    assert_eq!(own.lines().count(), number.parse::<usize>().unwrap(), "{last}");
+    let again = stdout(&lab(temp.path(), &["run", id]));
+    assert!(again.contains(&format!("({number} were stored already)")), "{last}: {again}");
+}
+
+#[test]
+fn one_experiment_is_no_plural() {
+    let temp = tempfile::tempdir().unwrap();
+    let dry = |names: &[&str]| stdout(&lab(temp.path(), &[&["run", "--dry-run"], names].concat()));
+    assert!(dry(&["hurtig/fig2"]).contains("\n1 experiment, 246 runs\n"));
+    assert!(dry(&["hurtig/fig2", "hurtig/fig3"]).contains("\n2 experiments, "));
 }
 
 #[test]
@@ -250,6 +304,27 @@ fn a_users_own_file_is_run() {
     assert!(output.status.success(), "{output:?}");
     assert!(temp.path().join("results/own/first/summary.json").is_file());
     assert!(stdout(&lab(temp.path(), &["show", "own.toml"])).starts_with("own/first: "));
+}
+
+#[test]
+fn a_new_experiment_is_ready_to_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let said = stdout(&lab(temp.path(), &["new", "mine"]));
+    assert!(said.contains("tresse lab run ./mine.toml"), "{said}");
+    let short = ["run", "./mine.toml", "--set", "workload.periodic.duration_s=20"];
+    let output = lab(temp.path(), &short);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    for expected in ["own/mine: ", "At the receiver", "transfer", "30 runs in ", "What it changes"]
+    {
+        assert!(text.contains(expected), "{expected} is missing in:\n{text}");
+    }
+    // It is of no paper, and the page does not say that it is.
+    let page = fs::read_to_string(temp.path().join("results/own/mine/index.html")).unwrap();
+    assert!(page.contains("<code>own/mine</code></p>") && !page.contains("<cite>"), "{page}");
+    let error = refusal(temp.path(), &["new", "mine"]);
+    assert!(error.contains("mine.toml is there already"), "{error}");
+    assert_eq!(lab(temp.path(), &["new", "../mine"]).status.code(), Some(2));
 }
 
 #[test]

@@ -71,6 +71,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "too long".into())
 }
 
+/// `1 run`, `2 runs`.
+#[must_use]
+pub fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A number with three significant digits and an SI prefix, and its unit.
 pub struct Si(pub f64, pub &'static str);
 
@@ -135,6 +141,11 @@ mod tests {
         }
         assert!(parse_duration("3 fortnights").is_err() && parse_duration("99999h").is_err());
         assert!(parse_rate("0").is_err());
+    }
+
+    #[test]
+    fn what_is_counted_has_its_plural() {
+        assert_eq!(["0 runs", "1 run", "2 runs"], [0, 1, 2].map(|n| counted(n, "run")));
     }
 
     #[test]

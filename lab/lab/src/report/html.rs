@@ -7,6 +7,7 @@ use tresse_report::html::{self, escape};
 
 use super::compared::comparison;
 use super::{Report, SUMMARY};
+use crate::common::Paper;
 use crate::runner::RUNS;
 
 /// The page, with `drawings` in it.
@@ -30,17 +31,21 @@ pub(super) fn page(report: &Report, drawings: &[Drawing]) -> String {
     html::page(&format!("{}: {}", report.about.id, report.about.title), "", &out)
 }
 
+/// Where an experiment was published.
+fn published_in(paper: &Paper) -> String {
+    let Paper { authors, title, section } = paper;
+    format!(" · {}, <cite>{}</cite>, {}", escape(authors), escape(title), escape(section))
+}
+
 fn header(out: &mut String, report: &Report) {
     let e = &report.about;
     let (agree, published) = report.agreement();
     let _ = write!(out, "<h1>{}</h1>\n<p class=\"paper\">", escape(&e.title));
     let _ = writeln!(
         out,
-        "<code>{}</code> · {}, <cite>{}</cite>, {}</p>",
+        "<code>{}</code>{}</p>",
         escape(&e.id),
-        escape(&e.paper.authors),
-        escape(&e.paper.title),
-        escape(&e.paper.section)
+        e.paper.as_ref().map_or(String::new(), published_in)
     );
     out.push_str("<ul class=\"chips\">\n");
     if published > 0 {

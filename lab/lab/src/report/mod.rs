@@ -24,6 +24,7 @@ use crate::schema::Schema;
 use crate::version;
 
 pub use terminal::render as render_for_terminal;
+pub use tresse_report::Screen;
 
 /// File that [`Report`] is stored in.
 pub const SUMMARY: &str = "summary.json";
@@ -189,7 +190,7 @@ pub(crate) fn write<K: Schema>(
         analysis: outcome.analysis,
     };
     for drawing in &outcome.drawings {
-        folder.write(&drawing.name, drawing.svg.as_bytes())?;
+        folder.write(&drawing.name, drawing.file().as_bytes())?;
     }
     folder.remove_plots_except(&report.plots);
     let json = serde_json::to_string_pretty(&report)

@@ -4,11 +4,12 @@
 mod failure;
 mod folder;
 mod progress;
+mod whole;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use rayon::prelude::*;
 
@@ -21,6 +22,7 @@ use progress::Progress;
 pub use failure::Failure;
 pub use folder::{Folder, RUNS, RunWriter};
 pub use progress::ProgressMode;
+pub use whole::Whole;
 
 /// One run: everything that decides its outcome.
 pub trait Run: Sync {
@@ -83,6 +85,11 @@ pub struct Execution {
     pub real_time: bool,
     /// Where progress is reported.
     pub progress: ProgressMode,
+    /// All experiments that are run together, whose progress is one.
+    pub whole: Option<Whole>,
+    /// Once it is true, no further run begins: those that are being made are stored, and the execution ends with
+    /// [`LabError::Interrupted`].
+    pub stop: Arc<AtomicBool>,
     /// The command line that repeats the experiment, for the report of failures.
     pub command: String,
 }
@@ -146,7 +153,7 @@ pub struct Executed<R> {
 /// A process that is killed meanwhile loses the runs in execution and nothing else.
 ///
 /// # Errors
-/// [`LabError::Write`] and [`LabError::Read`]; finished runs stay stored. A run that fails is no
+/// [`LabError::Write`], [`LabError::Read`] and [`LabError::Interrupted`]; finished runs stay stored. A run that fails is no
 /// error: see [`Executed::failures`].
 pub fn execute<R: Run>(
     plan: &[R],
@@ -178,7 +185,10 @@ pub fn execute<R: Run>(
     let reused = plan.len() - todo.len();
 
     let mut writer = folder.append_runs()?;
-    let mut progress = Progress::new(execution.progress, id, todo.len() as u64);
+    let mut progress = {
+        let (mode, whole) = (execution.progress, execution.whole.as_ref());
+        Progress::new(mode, whole, id, todo.len() as u64, reused as u64)
+    };
     let mut write_error = None;
     let mut packets = 0;
     in_parallel(plan, &todo, execution, |index, result| {
@@ -196,6 +206,11 @@ pub fn execute<R: Run>(
     progress.finish();
     if let Some(error) = write_error {
         return Err(error);
+    }
+    let stored = results.iter().filter(|result| matches!(result, Some(Ok(_)))).count();
+    if results.iter().any(Option::is_none) {
+        let (id, path) = (id.to_owned(), folder.path().to_owned());
+        return Err(LabError::Interrupted { id, stored, runs: plan.len(), path });
     }
 
     let mut executed = collect(plan, results, reused, &execution.command);
@@ -258,7 +273,9 @@ fn in_parallel<R: Run>(
         scope.spawn(move || {
             pool.install(|| {
                 todo.par_iter().for_each_with(sender, |sender, &index| {
-                    if !stop.load(Ordering::Relaxed) {
+                    let stops =
+                        || [stop, &*execution.stop].iter().any(|s| s.load(Ordering::Relaxed));
+                    if !stops() {
                         let run = &plan[index];
                         let result = failure::guarded(|| execution.make(run));
                         // The receiver is gone only when the run is being stopped.

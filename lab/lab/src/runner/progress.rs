@@ -3,7 +3,9 @@
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+
+use super::whole::Whole;
 
 /// Where progress is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,19 +23,44 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Reports progress over `total` runs.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    Bar(ProgressBar),
-    Lines { id: String, total: u64, done: u64, failed: u64, last: Instant },
+    Bar { bar: ProgressBar, whole: bool },
+    Lines(Lines),
     Silent,
 }
 
+/// What is said now and then.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    id: String,
+    total: u64,
+    done: u64,
+    failed: u64,
+    last: Instant,
+    whole: Option<(Whole, ProgressBar)>,
+}
+
 impl Progress {
-    pub(crate) fn new(mode: ProgressMode, id: &str, total: u64) -> Progress {
-        if mode == ProgressMode::Silent || total == 0 {
+    /// Of `total` runs, besides `stored` ones.
+    pub(crate) fn new(
+        mode: ProgressMode,
+        whole: Option<&Whole>,
+        id: &str,
+        total: u64,
+        stored: u64,
+    ) -> Progress {
+        if mode == ProgressMode::Silent {
+            return Progress::Silent;
+        }
+        let whole = whole.map(|whole| (whole.clone(), whole.begin(id, stored)));
+        if total == 0 {
             return Progress::Silent;
         }
         if !std::io::stderr().is_terminal() {
             let (id, last) = (id.to_owned(), Instant::now());
-            return Progress::Lines { id, total, done: 0, failed: 0, last };
+            return Progress::Lines(Lines { id, total, done: 0, failed: 0, last, whole });
+        }
+        if let Some((_, bar)) = whole {
+            return Progress::Bar { bar, whole: true };
         }
         let bar = ProgressBar::new(total);
         let template = "{prefix}  {bar:32}  {pos}/{len} runs  {eta} left {msg}";
@@ -41,23 +68,26 @@ impl Progress {
             bar.set_style(style.progress_chars("━╸─"));
         }
         bar.set_prefix(id.to_owned());
-        Progress::Bar(bar)
+        Progress::Bar { bar, whole: false }
     }
 
     pub(crate) fn step(&mut self, ok: bool) {
         match self {
-            Progress::Bar(bar) => {
+            Progress::Bar { bar, .. } => {
                 bar.inc(1);
                 if !ok {
                     bar.set_message("· some failed");
                 }
             }
-            Progress::Lines { id, total, done, failed, last } => {
-                *done += 1;
-                *failed += u64::from(!ok);
-                if last.elapsed() >= LINE_INTERVAL {
-                    *last = Instant::now();
-                    eprintln!("{id}: {done}/{total} runs, {failed} failed");
+            Progress::Lines(lines) => {
+                lines.done += 1;
+                lines.failed += u64::from(!ok);
+                if let Some((_, bar)) = &lines.whole {
+                    bar.inc(1);
+                }
+                if lines.last.elapsed() >= LINE_INTERVAL {
+                    lines.last = Instant::now();
+                    lines.say();
                 }
             }
             Progress::Silent => {}
@@ -65,8 +95,20 @@ impl Progress {
     }
 
     pub(crate) fn finish(&self) {
-        if let Progress::Bar(bar) = self {
+        if let Progress::Bar { bar, whole: false } = self {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Lines {
+    fn say(&self) {
+        let Lines { id, total, done, failed, .. } = self;
+        let of_all = self.whole.as_ref().map(|(whole, _)| whole.state());
+        let of_all = of_all.map_or(String::new(), |(done, all, left)| {
+            let left = left.map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
+            format!("; of all {done}/{all}{left}")
+        });
+        eprintln!("{id}: {done}/{total} runs, {failed} failed{of_all}");
     }
 }

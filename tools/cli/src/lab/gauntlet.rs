@@ -63,8 +63,12 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
         print(format_args!("{ID}  {worlds} worlds with {}\n", profiles.join(", ")));
         return Ok(ExitCode::SUCCESS);
     }
-    let execution =
-        Execution { jobs: args.jobs.map(usize::from), fresh: args.fresh, ..Execution::default() };
+    let execution = Execution {
+        jobs: args.jobs.map(usize::from),
+        fresh: args.fresh,
+        stop: super::interrupt::stop_when_asked(),
+        ..Execution::default()
+    };
     let campaign = gauntlet::run(&request, &args.out, &execution)?;
     let mut out = campaign.summary();
     let stored = match campaign.reused {

@@ -138,8 +138,9 @@ pub fn papers(reports: &[Report]) -> Vec<(String, String)> {
     let page = |paper: &str| {
         let of: Vec<&Report> =
             reports.iter().filter(|r| paper_of(r) == paper && !r.comparisons.is_empty()).collect();
-        let about = &of.first()?.about.paper;
-        let mut out = format!("# {paper}: {}, *{}*\n\n", about.authors, about.title);
+        let published = of.first()?.about.paper.as_ref();
+        let published = published.map(|about| format!(": {}, *{}*", about.authors, about.title));
+        let mut out = format!("# {paper}{}\n\n", published.unwrap_or_default());
         out.push_str("Generated, see [the summary](../reproduction.md).\n");
         let all = of.iter().map(|r| r.comparisons.len()).sum::<usize>() <= SHOWN;
         let (with_rows, without): (Vec<&Report>, Vec<&Report>) =

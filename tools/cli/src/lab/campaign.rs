@@ -1,0 +1,217 @@
+//! `tresse lab run`: one experiment after the other.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tresse_console::say::print;
+use tresse_console::units::{Time, counted};
+use tresse_lab::report::{self, Screen};
+use tresse_lab::runner::{Execution, Whole, prepare_real_time};
+use tresse_lab::{Finished, LabError, Overrides, Session, experiment};
+
+use super::{RunArgs, gauntlet, interrupt, took};
+
+/// Runs what was asked for.
+pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
+    if args.experiments.iter().any(|name| name == tresse_lab::gauntlet::ID) {
+        return gauntlet::run(args);
+    }
+    if args.gauntlet.is_given() {
+        let reason = "--worlds, --world and --docs are for tresse/gauntlet";
+        return Err(LabError::Option(reason.into()));
+    }
+    let overrides = Overrides {
+        profiles: args.profiles.clone(),
+        parameters: args.parameters.clone(),
+        seed: args.seed,
+    };
+    // Everything is checked before anything is written.
+    let names = experiment_names(args)?;
+    let sessions: Vec<Session> =
+        names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
+    if sessions.len() > 1 && args.only.is_some() {
+        return Err(LabError::Option(
+            "--only repeats runs of one experiment; name just one".into(),
+        ));
+    }
+    if args.dry_run {
+        print(plan(&sessions, left_out(args)?));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let execution = Execution {
+        jobs: args.jobs.map(usize::from),
+        fresh: args.fresh,
+        capture: args.capture.clone(),
+        real_time: args.real_time,
+        ..Execution::default()
+    };
+    if args.real_time {
+        prepare_real_time()?;
+    }
+    if let (Some(prefix), [session]) = (&args.only, sessions.as_slice()) {
+        let failed = replay(session, prefix, execution)?;
+        return Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+    }
+    let whole = (sessions.len() > 1).then(|| Whole::new(sessions.iter().map(Session::runs).sum()));
+    let execution = Execution { whole, stop: interrupt::stop_when_asked(), ..execution };
+    let mut failed = false;
+    let mut total = Total::default();
+    for session in &sessions {
+        let finished = run_one(session, args, execution.clone())?;
+        failed |= !finished.report.failures.is_empty();
+        total.add(&finished);
+    }
+    if sessions.len() > 1 {
+        print(total.text());
+        print(note(left_out(args)?));
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What would be run, a line for each experiment.
+fn plan(sessions: &[Session], left_out: usize) -> String {
+    let id = |s: &Session| s.common().id.clone();
+    let width = sessions.iter().map(|s| id(s).len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for session in sessions {
+        let _ = writeln!(out, "{:width$}  {:6} runs", id(session), session.runs());
+    }
+    let runs: usize = sessions.iter().map(Session::runs).sum();
+    let _ = writeln!(out, "\n{}, {}", counted(sessions.len(), "experiment"), counted(runs, "run"));
+    out + &note(left_out)
+}
+
+/// How many slow experiments a campaign leaves out.
+fn left_out(args: &RunArgs) -> Result<usize, LabError> {
+    if !args.all || args.slow {
+        return Ok(0);
+    }
+    Ok(experiment::built_in()?.iter().filter(|e| e.is_slow()).count())
+}
+
+/// Says that slow experiments were left out.
+fn note(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        1 => "1 slow experiment was left out; --all --slow runs it too\n".into(),
+        n => format!("{n} slow experiments were left out; --all --slow runs them too\n"),
+    }
+}
+
+/// The experiments that were asked for; the name of a group, such as a paper, stands for all in it.
+fn experiment_names(args: &RunArgs) -> Result<Vec<String>, LabError> {
+    if args.all {
+        let mut experiments = experiment::built_in()?;
+        experiments.retain(|e| args.slow || !e.is_slow());
+        return Ok(experiments.iter().map(|e| e.id().to_owned()).collect());
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in &args.experiments {
+        let of_group = experiment::ids_of(name);
+        let own = if of_group.is_empty() { vec![name.as_str()] } else { of_group };
+        for name in own {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// What several experiments took and brought.
+#[derive(Default)]
+struct Total {
+    experiments: usize,
+    runs: usize,
+    reused: usize,
+    failed: usize,
+    packets: u64,
+    elapsed: Duration,
+    agree: usize,
+    published: usize,
+}
+
+impl Total {
+    fn add(&mut self, finished: &Finished) {
+        let (agree, published) = finished.report.agreement();
+        self.experiments += 1;
+        self.runs += finished.executed;
+        self.reused += finished.reused;
+        self.failed += finished.report.failures.len();
+        self.packets += finished.packets;
+        self.elapsed += finished.elapsed;
+        self.agree += agree;
+        self.published += published;
+    }
+
+    fn text(&self) -> String {
+        let seconds = self.elapsed.as_secs_f64();
+        let made = made(self.runs, self.reused, self.elapsed);
+        let mut out = format!("{}: {made}", counted(self.experiments, "experiment"));
+        if self.failed > 0 {
+            let _ = write!(out, ", {} failed", self.failed);
+        }
+        out.push('\n');
+        if self.packets > 0 {
+            let _ = writeln!(
+                out,
+                "{:.1} million packets simulated, {:.0} packets/s",
+                self.packets as f64 / 1e6,
+                self.packets as f64 / seconds.max(1e-9),
+            );
+        }
+        if self.published > 0 {
+            let _ = writeln!(out, "{} of {} published numbers agree", self.agree, self.published);
+        }
+        out
+    }
+}
+
+fn run_one(session: &Session, args: &RunArgs, execution: Execution) -> Result<Finished, LabError> {
+    let whole = execution.whole.clone();
+    let finished = session.run(&args.out, execution)?;
+    took::remember(&finished);
+    let mut out = report::render_for_terminal(&finished.report, &Screen::stdout());
+    let _ = writeln!(
+        out,
+        "\n{}\nPage: {}\n",
+        made(finished.executed, finished.reused, finished.elapsed),
+        finished.page.display()
+    );
+    match whole {
+        Some(whole) => whole.suspend(|| print(&out)),
+        None => print(&out),
+    }
+    Ok(finished)
+}
+
+/// Whether a run failed.
+fn replay(session: &Session, prefix: &str, execution: Execution) -> Result<bool, LabError> {
+    let executed = session.replay(prefix, execution)?;
+    let mut out = String::new();
+    for record in &executed.records {
+        let _ = writeln!(out, "{}", serde_json::to_string_pretty(record).unwrap_or_default());
+    }
+    for failure in &executed.failures {
+        let _ = writeln!(out, "{} (seed {}): {}", failure.run, failure.seed, failure.message);
+    }
+    print(&out);
+    Ok(!executed.failures.is_empty())
+}
+
+/// How many runs were made, and how many were there.
+fn made(executed: usize, stored: usize, elapsed: Duration) -> String {
+    match (executed, stored) {
+        (0, 1) => "no run made: 1 was stored already".into(),
+        (0, 2..) => format!("no run made: {stored} were stored already"),
+        (_, 0) => format!("{} in {}", counted(executed, "run"), Time(elapsed)),
+        _ => {
+            format!(
+                "{} in {} ({stored} were stored already)",
+                counted(executed, "run"),
+                Time(elapsed)
+            )
+        }
+    }
+}
