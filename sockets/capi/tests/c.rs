@@ -496,12 +496,12 @@ fn examples_work() {
     assert!(!server.wait().unwrap().success());
 }
 
-/// What the README has a reader type, each terminal in an environment of its own.
+/// What the guide has a reader type, each terminal in an environment of its own.
 #[test]
-fn the_readme_is_right() {
+fn the_guide_is_right() {
     let Some(workshop) = Workshop::get() else { return };
-    let readme = std::fs::read_to_string(sources().join("../../README.md")).unwrap();
-    let section = readme.split("## Use it in a C program").nth(1).expect("it has such a section");
+    let guide = std::fs::read_to_string(sources().join("../../docs/commands.md")).unwrap();
+    let section = guide.split("## Use it in a C program").nth(1).expect("it has such a section");
     let block = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next());
     let (terminals, build): (Vec<&str>, Vec<&str>) =
         block.expect("it has a block").lines().partition(|line| line.starts_with("./"));

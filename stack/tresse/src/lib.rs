@@ -63,6 +63,11 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+/// The programs of the guide, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Guide;
+
 mod association;
 mod clock;
 mod config;
