@@ -46,12 +46,13 @@ fn once(world: &World, profile: &Arc<Profile>, replication: u64) -> Result<Measu
             });
         }
     }
-    let mut without_us = None;
+    let mut without_us = Vec::new();
     if let Some(shared) = world.shared.as_ref().filter(|s| !s.competitors.is_empty()) {
-        let profile = Profile::named(shared.profile).map_err(|e| e.to_string())?;
-        let alone = shared.paths.first().copied();
-        let cast = Cast { profile: Arc::new(profile), ..cast(alone) };
-        without_us = Some(play(world, &cast).map_err(|e| format!("without us: {e}"))?);
+        let profile = Arc::new(Profile::named(shared.profile).map_err(|e| e.to_string())?);
+        for &path in &shared.paths {
+            let cast = Cast { profile: Arc::clone(&profile), ..cast(Some(path)) };
+            without_us.push(play(world, &cast).map_err(|e| format!("without us: {e}"))?);
+        }
     }
     let mut thin_alone = None;
     if world.thin.is_some() {

@@ -184,8 +184,8 @@ pub fn judge(world: &World, measures: &Measures) -> Vec<Verdict> {
     let value = |law: &Law| match law {
         Law::NoHarmToUs => ratio(ours.goodput_mbps, measures.best().map(|p| p.goodput_mbps)),
         Law::FullUse => ratio(ours.goodput_mbps, Some(world.ideal_mbps())),
-        Law::NoHarmToOthers => ratio(ours.bottleneck_mbps, measures.fair_mbps()),
-        Law::NotStarved => ratio(ours.goodput_mbps, measures.fair_mbps()),
+        Law::NoHarmToOthers => ratio(ours.bottleneck_mbps, measures.fair_mbps().map(|fair| fair.1)),
+        Law::NotStarved => ratio(ours.goodput_mbps, measures.fair_mbps().map(|fair| fair.0)),
         Law::Order => ratio(ours.delay_ms[1], measures.best().map(|p| p.delay_ms[1])),
         Law::Alive => Some(ours.pause_share()),
         Law::LossIsNotCongestion => ratio(ours.goodput_mbps, Some(world.ideal_mbps())),

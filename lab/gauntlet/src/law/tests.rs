@@ -17,7 +17,7 @@ fn measures(world: &World, ours: Played) -> Measures {
         replications: 1,
         ours,
         alone: vec![played(4.0), played(8.0)],
-        without_us: None,
+        without_us: Vec::new(),
         thin_alone: None,
     }
 }
@@ -51,7 +51,7 @@ fn a_fair_flow_is_what_each_gets_when_all_are_of_one_kind() {
     let shares = |world: &World, at_bottleneck: f64, all: f64| {
         let ours = Played { bottleneck_mbps: at_bottleneck, ..played(all) };
         let without = Played { others_mbps: vec![2.0, 6.0], ..played(4.0) };
-        let measures = Measures { without_us: Some(without), ..measures(world, ours) };
+        let measures = Measures { without_us: vec![without], ..measures(world, ours) };
         [Law::NoHarmToOthers, Law::NotStarved].map(|law| of(law, world, &measures).holds())
     };
     assert_eq!(shares(&one, 7.9, 7.9), [true, true]);
@@ -97,4 +97,19 @@ fn every_law_has_worlds_and_nothing_is_judged_without_a_measure() {
     let world = world(Family::Open, |w| w.paths.len() == 2);
     let none = Measures { alone: Vec::new(), ..measures(&world, played(1.0)) };
     assert!(!judge(&world, &none).iter().any(|v| v.law == Law::NoHarmToUs));
+}
+
+#[test]
+fn a_fair_flow_may_have_what_one_would_have_over_the_best_of_our_paths() {
+    let two = world(Family::Shared, |w| w.competitors() == 1 && w.paths.len() == 2);
+    let without = |other: f64, own: f64| Played { others_mbps: vec![other], ..played(own) };
+    let mut measures = measures(&two, Played { bottleneck_mbps: 7.0, ..played(7.0) });
+    // Over the first path an equal share; the second one has a much shorter round trip.
+    measures.without_us = vec![without(5.0, 5.0), without(2.0, 6.0)];
+    assert_eq!(measures.fair_mbps(), Some((4.0, 6.0)));
+    assert!(of(Law::NoHarmToOthers, &two, &measures).holds(), "7.0 are less than 1.3 times 6.0");
+    measures.ours.goodput_mbps = 2.1;
+    assert!(of(Law::NotStarved, &two, &measures).holds());
+    measures.ours.goodput_mbps = 1.9;
+    assert!(!of(Law::NotStarved, &two, &measures).holds());
 }

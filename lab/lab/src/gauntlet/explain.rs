@@ -21,8 +21,8 @@ pub fn explain(request: &Request, number: u64) -> Result<String, LabError> {
             .map_err(|e| LabError::Option(format!("world {number}: {e}")))?;
         let _ = writeln!(out, "\n{name}, means of {} runs:", measures.replications);
         runs(&mut out, &measures);
-        if let Some(fair) = measures.fair_mbps() {
-            let _ = writeln!(out, "  a fair flow has {fair:.3} Mbit/s");
+        if let Some((least, most)) = measures.fair_mbps() {
+            let _ = writeln!(out, "  a fair flow has {least:.3} to {most:.3} Mbit/s");
         }
         let _ = writeln!(out, "  all paths can carry {:.3} Mbit/s", world.ideal_mbps());
         for verdict in law::judge(&world, &measures) {
@@ -46,7 +46,7 @@ fn runs(out: &mut String, measures: &Measures) {
     for (path, alone) in measures.alone.iter().enumerate() {
         played(out, &format!("path {} alone", path + 1), alone);
     }
-    if let Some(without_us) = &measures.without_us {
+    for without_us in &measures.without_us {
         played(out, "a competitor in our place", without_us);
     }
     if let Some(thin) = &measures.thin_alone {

@@ -124,7 +124,7 @@ mod tests {
             replications: 1,
             ours: played(goodput_mbps),
             alone: vec![played(10.0), played(3.0)],
-            without_us: None,
+            without_us: Vec::new(),
             thin_alone: None,
         }
     }
