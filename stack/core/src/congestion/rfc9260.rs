@@ -109,6 +109,8 @@ impl Rfc9260 {
         let first = self.ssthresh == usize::MAX;
         match self.exit.as_mut().filter(|_| first) {
             Some(exit) => exit.on_ack(facts, self.pmdcs),
+            // The limit is there for bursts; and SACKs for one path come back over others as well, a few for a window.
+            None if facts.paced => SlowStart::Grow { limit: usize::MAX, weight: 1.0 },
             None => {
                 let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
                 SlowStart::Grow { limit, weight: 1.0 }

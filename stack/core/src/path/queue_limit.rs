@@ -32,11 +32,17 @@
 //! (s + 1); one that did is followed by one twice as large. 3 <= s <= 7.
 //!
 //! A loss says that the queue overflowed, or nothing at all of it: either way the window need not
-//! fall below what the path holds without a queue (TCP Westwood+, Grieco & Mascolo 2004):
-//! `ssthresh = max(ssthresh of the controller, min(cwnd, bdp))`.
+//! fall below what the path holds without a queue (TCP Westwood+, Grieco & Mascolo 2004), unless losses come
+//! more often than they would to a flow of RFC 9260 that fills the path ([`pressure`](super::pressure)):
+//! `ssthresh = max(ssthresh of the controller, min(cwnd, bdp, kept))`.
+//!
+//! Where another flow fills the queue ([`rivals`](super::rivals)) nothing of this limits, paces or spares: the congestion
+//! window competes alone.
 
 use std::time::Duration;
 
+use super::pressure::Pressure;
+use super::rivals::Rivals;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
@@ -97,6 +103,8 @@ pub(crate) struct QueueLimit {
     rest: u32,
     /// A probe is this power of two smaller than the bandwidth-delay product.
     shift: u32,
+    pressure: Pressure,
+    rivals: Rivals,
 }
 
 /// A little more is sent, to see whether the rate rises. What leaves in one round is acknowledged
@@ -132,6 +140,8 @@ impl QueueLimit {
             probe: None,
             rest: 0,
             shift: MIN_SHIFT,
+            pressure: Pressure::default(),
+            rivals: Rivals::default(),
         }
     }
 
@@ -147,19 +157,22 @@ impl QueueLimit {
     pub(crate) fn on_ack(&mut self, now: Time, ack: &PathAck, next_seq: u64) -> usize {
         self.delivered += ack.bytes as u64;
         let Some(highest) = ack.highest_newly_acked else { return 0 };
-        if let Some(latest) = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now) {
-            let rtt = now.since(latest.sent);
+        let latest = ack.latest.filter(|l| l.transmissions == 1 && l.sent <= now);
+        let rtt = latest.map(|latest| now.since(latest.sent));
+        if let Some(rtt) = rtt {
             self.note_rtt(now, rtt, next_seq);
             self.note_late(rtt, ack.bytes);
         }
         if self.drain.is_some_and(|end| highest >= end) {
             self.drain = None;
+            self.rivals.on_drained(rtt, self.longest_of_ours());
         }
         let finished = self.round.filter(|round| highest >= round.end);
         if let Some(round) = finished {
             let was_starting = self.is_starting();
-            self.note_round(&round, now);
-            if was_starting && !self.is_starting() {
+            let asks = self.note_round(&round, now);
+            let begins = was_starting && !self.is_starting();
+            if begins || (asks && self.drain.is_none()) {
                 self.drain = Some(next_seq);
             }
         }
@@ -186,14 +199,19 @@ impl QueueLimit {
         }
     }
 
-    fn note_round(&mut self, round: &Round, now: Time) {
+    /// A round is over. Returns whether the queue should drain, to see whose it is.
+    fn note_round(&mut self, round: &Round, now: Time) -> bool {
         let duration = now.since(round.since).as_secs_f64();
         if duration <= 0.0 {
-            return;
+            return false;
         }
         let rate = (self.delivered - round.delivered) as f64 / duration;
         let queue = Duration::from_secs_f64(self.headroom() as f64 / (2.0 * rate.max(1.0)));
         let empty = round.rtt.is_some_and(|rtt| rtt < self.shortest_rtt() + queue);
+        self.pressure.on_round();
+        let ours = self.longest_of_ours();
+        let starting = self.is_starting();
+        let asks = !starting && self.rivals.on_round(round.rtt, ours, empty);
         self.rest = self.rest.saturating_sub(1);
         if let Some(probe) = &mut self.probe {
             probe.rounds -= 1;
@@ -204,7 +222,7 @@ impl QueueLimit {
         }
         if round.starved && rate <= self.rate() {
             self.probe = self.probe.filter(|probe| probe.rounds > 0);
-            return;
+            return asks;
         }
         self.rates[self.next] = rate;
         self.next = (self.next + 1) % ROUNDS;
@@ -221,6 +239,13 @@ impl QueueLimit {
         if self.probe.is_none() && empty && !round.starved && self.rest == 0 {
             self.probe = Some(Probe { rounds: PROBE_ROUNDS, rate: self.rate() });
         }
+        asks
+    }
+
+    /// The RTT that what is in flight here explains.
+    fn longest_of_ours(&self) -> Duration {
+        let headroom = self.headroom() as f64 / self.rate().max(1.0);
+        2 * self.shortest_rtt() + Duration::from_secs_f64(headroom)
     }
 
     fn note_late(&mut self, rtt: Duration, bytes: usize) {
@@ -275,9 +300,29 @@ impl QueueLimit {
         self.rounds < FULL_ROUNDS
     }
 
+    /// Packets that the path holds without a queue.
+    fn packets(&self) -> f64 {
+        self.bdp() as f64 / self.mss as f64
+    }
+
+    /// Losses or others limit the path, not its capacity.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.rivals.are_here() || self.pressure.is_felt(self.packets())
+    }
+
+    /// Bytes that a loss leaves of the window at least, where `among` paths are pressed.
+    pub(crate) fn spared(&self, among: usize) -> usize {
+        if self.rivals.are_here() {
+            return 0;
+        }
+        let kept = self.pressure.kept() * self.mss as f64 / among.max(1) as f64;
+        self.bdp().min(kept as usize)
+    }
+
     /// Loss recovery begins: the path is as full as it gets, or not measurable by loss.
     pub(crate) fn on_loss(&mut self) {
         self.rounds = FULL_ROUNDS;
+        self.pressure.on_loss(self.packets());
         if self.probe.take().is_some() {
             self.judge_probe(false);
         }
@@ -286,7 +331,7 @@ impl QueueLimit {
     /// Bytes that may be in flight.
     pub(crate) fn bytes(&self) -> usize {
         let bdp = self.bdp();
-        if bdp == 0 {
+        if bdp == 0 || self.rivals.are_here() {
             return usize::MAX;
         }
         let headroom = self.headroom();
@@ -297,7 +342,7 @@ impl QueueLimit {
 
     /// Bytes per second at which packets leave; `None` until the path was seen full.
     pub(crate) fn pacing_rate(&self) -> Option<f64> {
-        if self.is_starting() || self.bdp() == 0 {
+        if self.is_starting() || self.bdp() == 0 || self.rivals.are_here() {
             return None;
         }
         let gain = match (self.drain, self.probe) {

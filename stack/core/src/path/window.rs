@@ -77,6 +77,11 @@ impl Window {
         self.limit.as_ref().and_then(QueueLimit::pacing_rate)
     }
 
+    /// Losses or others limit the path, as far as is known; coupled controls are about such paths.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.limit.as_ref().is_none_or(QueueLimit::is_pressed)
+    }
+
     /// In slow start, on a path that was not seen full.
     pub(super) fn is_starting(&self) -> bool {
         let starting = self.limit.as_ref().is_none_or(QueueLimit::is_starting);
@@ -198,14 +203,16 @@ impl Window {
     pub(crate) fn on_loss(&mut self, now: Time) {
         self.lowered_at = now;
         self.cwnd_at_loss = self.cwnd();
+        if let Some(limit) = &mut self.limit {
+            limit.on_loss();
+        }
     }
 
-    /// After a cut, beside other paths: the window need not fall below what the path holds without a queue
-    /// ([`queue_limit`](crate::path::queue_limit)).
-    pub(crate) fn spare(&mut self) {
-        let Some(limit) = &mut self.limit else { return };
-        limit.on_loss();
-        let floor = limit.bdp().min(self.cwnd_at_loss);
+    /// After a cut, beside other paths of which `among` are pressed: the window need not fall below what the path
+    /// holds without a queue ([`queue_limit`](crate::path::queue_limit)).
+    pub(crate) fn spare(&mut self, among: usize) {
+        let Some(limit) = &self.limit else { return };
+        let floor = limit.spared(among).min(self.cwnd_at_loss);
         let control = self.control.get_mut();
         if floor > control.ssthresh() && !control.is_model_based() {
             control.set_window(floor.max(control.cwnd()), floor);

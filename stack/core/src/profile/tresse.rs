@@ -11,6 +11,7 @@ pub(super) fn profile() -> Profile {
             "The project's own: what helps from all of them, one setting for every workload".into(),
         ..Profile::default()
     };
+    profile.congestion.algorithm = CongestionAlgorithm::Lia;
     profile.congestion.halve_at_every_timeout = false;
     profile.congestion.fill_packet_after_timeout = true;
     profile.limits.pf_max_retrans = 0;

@@ -32,13 +32,15 @@ impl Ways for Concurrent {
         path.window.limited()
     }
 
-    fn spare_window(&self, path: &mut Path) {
-        path.window.spare();
+    fn spare_window(&self, paths: &mut Paths, path: PathId) {
+        let among = paths.iter().filter(|p| p.usable() && p.window.is_pressed()).count();
+        paths[path].window.spare(among);
     }
 
-    fn lower_again(&self, now: Time, path: &mut Path, _profile: &Profile) {
-        path.window.lower_again(now, path.mtu.pmdcs());
-        path.window.spare();
+    fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, _profile: &Profile) {
+        let pmdcs = paths[path].mtu.pmdcs();
+        paths[path].window.lower_again(now, pmdcs);
+        self.spare_window(paths, path);
     }
 
     /// Coupled controls divide the floor among the paths.

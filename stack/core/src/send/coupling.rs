@@ -22,13 +22,16 @@ impl Sender {
         let mut own = PathView::default();
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
         if cx.paths[path].window.control().is_coupled() {
+            // With one path at a time there is nothing to couple; nor is there with paths that carry what they can.
+            let coupled = |p: &Path| cx.ways.are_several() && p.window.is_pressed();
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
-                p.usable() && (recently || self.board.flight(p.id) > 0)
+                coupled(p) && p.usable() && (recently || self.board.flight(p.id) > 0)
             };
             own = self.view(&cx.paths[path]);
-            let siblings = cx.paths.iter().filter(|p| p.id != path).filter(in_use);
+            let coupled = coupled(&cx.paths[path]);
+            let siblings = cx.paths.iter().filter(|p| coupled && p.id != path).filter(in_use);
             others.extend(siblings.map(|p| self.view(p)));
         }
         tell(cx.paths[path].window.control_mut(), Coupled { own, others: &others });

@@ -214,7 +214,7 @@ impl Sender {
     /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
         let (now, profile) = (cx.now, cx.profile());
-        cx.ways.lower_again(now, &mut cx.paths[path], profile);
+        cx.ways.lower_again(now, cx.paths, path, profile);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
@@ -222,7 +222,7 @@ impl Sender {
         let now = cx.now;
         cx.paths[path].window.on_loss(now);
         self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
-        cx.ways.spare_window(&mut cx.paths[path]);
+        cx.ways.spare_window(cx.paths, path);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
@@ -237,7 +237,7 @@ impl Sender {
             }
             if cx.paths[path].window.end_reduction() {
                 // By now the path is measured better.
-                cx.ways.spare_window(&mut cx.paths[path]);
+                cx.ways.spare_window(cx.paths, path);
                 self.trace_window(cx, path, WindowCause::RateReduction);
             }
             ways.restore_floor(&mut cx.paths[path], profile);

@@ -29,9 +29,10 @@ impl Ways for Single {
         path.window.cwnd()
     }
 
-    fn spare_window(&self, _path: &mut Path) {}
+    fn spare_window(&self, _paths: &mut Paths, _path: PathId) {}
 
-    fn lower_again(&self, now: Time, path: &mut Path, profile: &Profile) {
+    fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, profile: &Profile) {
+        let path = &mut paths[path];
         if path.calm.is_calm() {
             path.window.lower_calm(now, ssthresh_floor(path, profile));
         } else {

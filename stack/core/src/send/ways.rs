@@ -23,9 +23,9 @@ pub(super) trait Ways {
     /// Bytes that may.
     fn window(&self, path: &Path) -> usize;
     /// After a cut: the window need not fall below what the path holds without a queue.
-    fn spare_window(&self, path: &mut Path);
+    fn spare_window(&self, paths: &mut Paths, path: PathId);
     /// A retransmission of a recovery is lost ([`floor`](crate::congestion::floor)).
-    fn lower_again(&self, now: Time, path: &mut Path, profile: &Profile);
+    fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, profile: &Profile);
     /// What a recovery has lowered below the floor of ssthresh is raised to that again, now that it is over.
     fn restore_floor(&self, path: &mut Path, profile: &Profile);
     /// Measures the path by what a SACK acknowledged on it.
