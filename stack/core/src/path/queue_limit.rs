@@ -93,9 +93,7 @@ pub(crate) struct QueueLimit {
     /// The smallest RTT of the window before this one, and of this one.
     min_rtt: [Option<Duration>; 2],
     window_since: Time,
-    /// The rate when it last grew, and rounds since.
-    grown: f64,
-    rounds: u32,
+    growth: Growth,
     /// The queue drains until this is acknowledged.
     drain: Option<u64>,
     probe: Option<Probe>,
@@ -116,6 +114,23 @@ struct Probe {
     rate: f64,
 }
 
+/// The rate when it last grew by a quarter, and rounds since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Growth {
+    rate: f64,
+    rounds: u32,
+}
+
+impl Growth {
+    fn on_round(&mut self, rate: f64) {
+        if rate >= 1.25 * self.rate {
+            *self = Growth { rate, rounds: 0 };
+        } else {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+    }
+}
+
 impl QueueLimit {
     /// Packets are of so many bytes from now on.
     pub(crate) fn set_mss(&mut self, mss: usize) {
@@ -134,8 +149,7 @@ impl QueueLimit {
             next: 0,
             min_rtt: [None; 2],
             window_since: Time::ZERO,
-            grown: 0.0,
-            rounds: 0,
+            growth: Growth::default(),
             drain: None,
             probe: None,
             rest: 0,
@@ -226,11 +240,7 @@ impl QueueLimit {
         }
         self.rates[self.next] = rate;
         self.next = (self.next + 1) % ROUNDS;
-        if rate >= 1.25 * self.grown {
-            (self.grown, self.rounds) = (rate, 0);
-        } else {
-            self.rounds = self.rounds.saturating_add(1);
-        }
+        self.growth.on_round(rate);
         if let Some(probe) = self.probe.filter(|probe| probe.rounds == 0) {
             self.probe = None;
             let expected = probe.rate * (1.0 + 0.25 / f64::from(1u32 << self.shift));
@@ -297,7 +307,7 @@ impl QueueLimit {
 
     /// The path was not yet seen full.
     pub(crate) fn is_starting(&self) -> bool {
-        self.rounds < FULL_ROUNDS
+        self.growth.rounds < FULL_ROUNDS
     }
 
     /// Packets that the path holds without a queue.
@@ -321,7 +331,7 @@ impl QueueLimit {
 
     /// Loss recovery begins: the path is as full as it gets, or not measurable by loss.
     pub(crate) fn on_loss(&mut self) {
-        self.rounds = FULL_ROUNDS;
+        self.growth.rounds = FULL_ROUNDS;
         self.pressure.on_loss(self.packets());
         if self.probe.take().is_some() {
             self.judge_probe(false);
