@@ -98,7 +98,7 @@ impl Law {
     pub const fn worlds(self) -> &'static str {
         match self {
             Law::NoHarmToUs => "no competitor",
-            Law::FullUse => "no competitor, no loss, buffers of 2 BDP",
+            Law::FullUse => "no competitor, no loss, no thin stream, buffers of 2 BDP",
             Law::NoHarmToOthers | Law::NotStarved => "competitors at a shared bottleneck",
             Law::Order => "no competitor, ordered",
             Law::Alive => "dying, narrowing and returning paths",

@@ -26,9 +26,10 @@ pub(super) fn render(request: &Request, candidates: &[Candidate]) -> (String, Ve
         out,
         "Made by `{}`, {}; not edited by hand.\n\n\
          Random worlds, each drawn from a number (`lab/gauntlet/src/world.rs` has the distribution), played over all \
-         paths, over each path alone and, where others compete, with one more of them in our place. Here: {} \
+         paths; where nobody competes over each path alone; where others do, with one more of them in our place; and where a \
+         thin stream runs beside bulk, without the bulk. Here: {} \
          worlds with the profile `{}`. A world that breaks a law by less than a fifth is played {} times, and the means \
-         count.\n",
+         count; of law 5 the worst.\n",
         request.command(),
         version::describe(),
         first.measures.len() + first.failures.len(),

@@ -2,7 +2,7 @@
 //!
 //! When the window may grow, what counts as acknowledged, timeouts, idle paths and the first
 //! window are those of `rfc9260.rs`; a [`Coupling`] says by how much it grows and how far it falls.
-//! With several paths, a window that is exactly ssthresh is in congestion avoidance.
+//! Beside other coupled paths, a window that is exactly ssthresh is in congestion avoidance.
 
 use super::rfc9260::{Rfc9260, Steps};
 use super::{AckFacts, CongestionControl, Coupled};

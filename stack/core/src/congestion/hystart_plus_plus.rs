@@ -10,7 +10,7 @@
 //! slow start: cwnd += min(acked, L PMDCS);        to CSS, with base = current, if current >= last + thresh
 //! CSS:        cwnd += min(acked, L PMDCS) / 4;    back if current < base; ssthresh = cwnd after 5 rounds
 //! ```
-//! A round counts from eight samples on. L is infinite where packets are paced, 8 otherwise (§4.2), in the place of RFC 9260's.
+//! A round counts from eight samples on. L is infinite where packets are paced, 8 otherwise (§4.3), in the place of RFC 9260's.
 //!
 //! It is for the slow start in which ssthresh is still "arbitrarily high" (§4.3), of any controller that grows as `rfc9260.rs`.
 //! The round in which CSS begins counts as one of the five. Differences: a SACK gives one sample, of the chunk sent last,

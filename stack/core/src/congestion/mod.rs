@@ -58,7 +58,8 @@ impl PathView {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Coupled<'a> {
     pub(crate) own: PathView,
-    /// Usable paths with data in flight, or new data within the last RTO. Empty for a controller that does not
+    /// Of the others those that losses or other flows limit, if this one is limited so, too: usable, with data in
+    /// flight, or new data within the last RTO. Empty for a controller that does not
     /// ask for them ([`CongestionControl::is_coupled`]).
     pub(crate) others: &'a [PathView],
 }

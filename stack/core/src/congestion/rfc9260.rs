@@ -5,7 +5,7 @@
 //!
 //! Bytes, per path:
 //! - start: `cwnd = min(4 PMDCS, max(2 PMDCS, 4404))` (4344 for IPv6)
-//! - `cwnd <= ssthresh`, window used: `cwnd += min(acked, L PMDCS)`
+//! - `cwnd <= ssthresh`, window used: `cwnd += min(acked, L PMDCS)` (without a limit where packets are paced)
 //! - `cwnd > ssthresh`: `pba += acked`; once `pba >= cwnd` with the window used:
 //!   `pba -= cwnd`, `cwnd += PMDCS`
 //! - loss: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = ssthresh`, `pba = 0`

@@ -3,14 +3,14 @@
 //! Idea: a flow of RFC 9260 §7.2.2 grows by one packet in a round trip and halves its window at a loss, so that with a
 //! loss every n rounds it has n to 2 n packets. Who loses no more often than such a flow would with a full path takes
 //! nothing from others by keeping its window. Who loses more often loses at random, or others want the path as
-//! well, and only the second can be harmed: it keeps what such a flow has, and no more (the loss intervals are those
-//! of TFRC, RFC 5348 §5, in round trips).
+//! well, and only the second can be harmed: it is spared what such a flow has, and no more; the half of RFC 9260 it keeps in
+//! any case (the loss intervals are those of TFRC, RFC 5348 §5, in round trips). Timeouts do not count.
 //!
 //! ```text
 //! n        rounds between losses, exponentially weighted by 1/4; at first what fills the path
 //! full     rounds after which such a flow would fill the path again: its packets / 1.75
-//! kept     1.75 n packets, divided among the paths that are pressed
-//! pressed  two losses came, and since the last one fewer than 8 full rounds passed
+//! kept     1.75 n packets, divided among the paths that are pressed, here or by rivals
+//! felt     two losses came, and since the last one fewer than 8 times `full` rounds passed
 //! ```
 
 /// Of n: where between n and 2 n packets a loss leaves the window.
@@ -58,7 +58,7 @@ impl Pressure {
         recent && self.interval.is_some()
     }
 
-    /// Packets that the window keeps at a loss.
+    /// Packets that the window keeps at a loss, if a half of it is less.
     pub(super) fn kept(&self) -> f64 {
         self.interval.map_or(f64::INFINITY, |rounds| PEAK * rounds)
     }

@@ -11,22 +11,22 @@
 //! min_rtt  smallest RTT of the last 10 to 20 s
 //! headroom = bdp / 8, at least 2 and at most `queue_limit_packets` packets; bdp = rate min_rtt
 //!                       packets leave at     in flight, at most
-//! until the path is full as pacing.rs says   2 bdp + headroom    while rate grows by a quarter within 3 rounds
+//! until the path is full as pacing.rs says   2 bdp + headroom    while rate grows by a quarter within 3 rounds, and nothing is lost
 //! then                   0.99 rate           2 bdp + headroom
 //! a probe                (1 + 1 / 2^s) rate  2 bdp + headroom
-//! draining               0.75 rate           bdp - headroom      for one round, once the path is full, and every
-//!                                                                10 s: min_rtt is seen again
+//! draining               0.75 rate           bdp - headroom      for one round: once the path is full, every 10 s
+//!                                                                (min_rtt is seen again), and when rivals.rs asks
 //! ```
 //! It is the rate that keeps the queue short. What is in flight says little: SACKs come back over the other
 //! paths as well, and those of a fast one overtake those of a slow one, in clumps, so that min_rtt is shorter
 //! than the average chunk takes. A limit of bdp would then allow less than the rate, which would be measured
 //! again, and fall from round to round.
 //!
-//! A round saw no queue if its smallest RTT was below min_rtt + headroom / (2 rate). In a round in
+//! A round saw no queue if its smallest RTT was below min_rtt + headroom / (twice its own rate). In a round in
 //! which there was too little to send only a larger rate counts. A round in which most took longer
-//! than four times bdp / rate, at less than a quarter of `rate`, shows that the path has become
+//! than twice what the limit explains, and at least 4 packets, at less than a quarter of `rate`, shows that the path has become
 //! narrower: what was seen before it is forgotten. After one with enough to send and
-//! without a queue the next two probe: the congestion window, if it was used, grows by 1 / 2^s,
+//! without a queue the next two probe: the congestion window, if it was used, grows by bdp / 2^s,
 //! as one packet per round would take minutes to fill a long fat path. A probe that did not raise
 //! the rate by a quarter of that is not repeated for 16 rounds, and the next one is half as large
 //! (s + 1); one that did is followed by one twice as large. 3 <= s <= 7.

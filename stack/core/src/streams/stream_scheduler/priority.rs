@@ -1,12 +1,12 @@
 //! Strict priority (RFC 8260 §3.4, SCTP_SS_PRIO): streams of the least value first, those of one value in turn.
 //!
-//! A stream starves while those before it have messages. Without values it is round robin.
+//! A stream starves while those before it have messages. Without values it is round robin, which RFC 8260 leaves open.
 
 use tresse_wire::StreamId;
 
 use super::StreamScheduler;
 
-/// Bits for turns: as many messages as no association lives to send.
+/// Bits for turns: more messages than any association lives to send.
 const TURN_BITS: u32 = 48;
 
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ fn messages_leave_as_they_came_or_in_turn() {
     assert_eq!(of(FirstComeFirstServed), [0, 0, 0, 2, 2, 1]);
     assert_eq!(of(RoundRobin), [0, 2, 1, 0, 2, 0]);
     assert_eq!(of(RoundRobinPerPacket), [0, 2, 1, 0, 2, 0]);
-    // RFC 8260 §4.3.2: the default scheduling if no priorities have been assigned.
+    // Without priorities in turn: RFC 8260 §3.4 leaves that open.
     assert_eq!(of(Priority), [0, 2, 1, 0, 2, 0]);
 }
 
