@@ -359,8 +359,10 @@ impl Association {
                 self.from_the_beginning = true;
                 self.directions[head.from.index()].begins_at(init.initial_tsn.0);
             }
-            Chunk::InitAck(ack) => {
-                self.directions[head.from.index()].begins_at(ack.initial_tsn.0);
+            Chunk::InitAck(ack) => self.directions[head.from.index()].begins_at(ack.initial_tsn.0),
+            Chunk::Shutdown(shutdown) if role != Role::Departure => {
+                let acknowledged = &mut self.directions[head.from.other().index()];
+                acknowledged.shutdown(head, shutdown.cumulative_tsn_ack, out);
             }
             Chunk::Abort(_) => self.ending = Some(Ending::Aborted),
             Chunk::ShutdownComplete(_) => self.ending = Some(Ending::Closed),

@@ -349,11 +349,7 @@ impl Direction {
         };
         out.event(head, &event);
         self.gaps = gaps;
-        for message in std::mem::take(&mut self.complete) {
-            let transfer_ms = message.through(&mut self.flow, head.at);
-            let event = message.event(head.from.other(), transfer_ms, Until::Acknowledgement);
-            out.event(head, &event);
-        }
+        self.tell_complete(head, out);
         let spurious = &mut self.flow.spurious;
         let mut tell = |number: u64, count: u32, proof: Proof| {
             *spurious.entry(proof).or_default() += 1;
@@ -368,6 +364,25 @@ impl Direction {
             }
         }
         Ok(rtt)
+    }
+
+    /// A SHUTDOWN of the other side acknowledges as a SACK does (RFC 9260 §3.3.8), without blocks.
+    pub(super) fn shutdown(&mut self, head: &Head, cumulative: Tsn, out: &mut dyn Observer) {
+        let next = self.number(Tsn(cumulative.0.wrapping_add(1)));
+        // A TSN that was not sent acknowledges nothing.
+        if next <= self.next() {
+            self.acknowledge(head, next);
+            self.tell_complete(head, out);
+        }
+    }
+
+    /// Messages that are acknowledged altogether now.
+    fn tell_complete(&mut self, head: &Head, out: &mut dyn Observer) {
+        for message in std::mem::take(&mut self.complete) {
+            let transfer_ms = message.through(&mut self.flow, head.at);
+            let event = message.event(head.from.other(), transfer_ms, Until::Acknowledgement);
+            out.event(head, &event);
+        }
     }
 
     /// Everything before `next` has arrived. When and where the newest chunk of it was sent that is
