@@ -328,6 +328,16 @@ fn a_new_experiment_is_ready_to_run() {
 }
 
 #[test]
+fn two_files_with_one_id_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    lab(folder.path(), &["new", "mine"]);
+    std::fs::copy(folder.path().join("mine.toml"), folder.path().join("copy.toml")).unwrap();
+    let line = refusal(folder.path(), &["run", "./mine.toml", "./copy.toml"]);
+    assert!(line.contains("./mine.toml and ./copy.toml have the same id \"own/mine\""), "{line}");
+    assert!(!folder.path().join("results").exists(), "nothing was written");
+}
+
+#[test]
 fn wrong_requests_are_refused_in_one_line() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path();

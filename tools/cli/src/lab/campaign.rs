@@ -30,6 +30,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
     let names = experiment_names(args)?;
     let sessions: Vec<Session> =
         names.iter().map(|name| Session::new(name, &overrides)).collect::<Result<_, _>>()?;
+    refuse_equal_ids(&names, &sessions)?;
     if sessions.len() > 1 && args.only.is_some() {
         return Err(LabError::Option(
             "--only repeats runs of one experiment; name just one".into(),
@@ -67,6 +68,22 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
         print(note(left_out(args)?));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Two files with one `id` would write into one folder, one over the other.
+fn refuse_equal_ids(names: &[String], sessions: &[Session]) -> Result<(), LabError> {
+    let id = |index: usize| &sessions[index].common().id;
+    for second in 1..sessions.len() {
+        if let Some(first) = (0..second).find(|&first| id(first) == id(second)) {
+            return Err(LabError::Option(format!(
+                "{} and {} have the same id \"{}\", which is also the folder of their results: give one another id",
+                names[first],
+                names[second],
+                id(second)
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What would be run, a line for each experiment.
