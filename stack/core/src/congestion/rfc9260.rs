@@ -109,11 +109,12 @@ impl Rfc9260 {
         let first = self.ssthresh == usize::MAX;
         match self.exit.as_mut().filter(|_| first) {
             Some(exit) => exit.on_ack(facts, self.pmdcs),
-            // The limit is there for bursts; and SACKs for one path come back over others as well, a few for a window.
-            None if facts.paced => SlowStart::Grow { limit: usize::MAX, weight: 1.0 },
             None => {
                 let limit = (self.parameters.slow_start_limit * self.pmdcs as f64) as usize;
-                SlowStart::Grow { limit, weight: 1.0 }
+                // The limit is there for bursts; and SACKs for one path come back over others as well, a few for a
+                // window. Beyond ssthresh it holds in any case, or one of them would undo what a loss has cut.
+                let room = if facts.paced { self.ssthresh - self.cwnd } else { 0 };
+                SlowStart::Grow { limit: limit.max(room), weight: 1.0 }
             }
         }
     }
@@ -251,6 +252,21 @@ mod tests {
         assert_eq!(c.cwnd(), 5404 + PMDCS, "the window was not used");
         c.on_ack(&AckFacts { in_fast_recovery: true, ..ack(1000, 99_999) });
         assert_eq!(c.cwnd(), 5404 + PMDCS, "in fast recovery");
+    }
+
+    #[test]
+    fn one_sack_of_a_paced_window_doubles_it_at_first_and_undoes_no_loss() {
+        let paced = |bytes, flight| AckFacts { paced: true, ..ack(bytes, flight) };
+        let mut c = control();
+        c.on_ack(&paced(4404, 4404));
+        assert_eq!(c.cwnd(), 8808);
+        c.set_window(100 * PMDCS, usize::MAX);
+        c.on_loss(&Coupled::default());
+        c.on_ack(&paced(50 * PMDCS, 50 * PMDCS));
+        assert_eq!(c.cwnd(), 51 * PMDCS, "exactly ssthresh: as if nothing was paced");
+        c.on_timeout(false, &Coupled::default());
+        c.on_ack(&paced(50 * PMDCS, 50 * PMDCS));
+        assert_eq!((c.cwnd(), c.ssthresh()), (c.ssthresh(), c.ssthresh()));
     }
 
     //= RFC 9260 7.2.1-3

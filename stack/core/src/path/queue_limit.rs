@@ -346,7 +346,8 @@ impl QueueLimit {
         }
         let headroom = self.headroom();
         let drains = self.drain.is_some() && !self.is_starting();
-        let limit = if drains { bdp.saturating_sub(headroom) } else { 2 * bdp + headroom };
+        let full = bdp.saturating_mul(2).saturating_add(headroom);
+        let limit = if drains { bdp.saturating_sub(headroom) } else { full };
         limit.max(2 * self.mss)
     }
 

@@ -32,7 +32,7 @@ impl Rivals {
         if empty {
             *self = Rivals::default();
         } else if let Some(rtt) = rtt {
-            self.late_rounds = if rtt > ours { self.late_rounds + 1 } else { 0 };
+            self.late_rounds = if rtt > ours { self.late_rounds.saturating_add(1) } else { 0 };
         }
         let asks = self.late_rounds >= ROUNDS && !self.here && !self.asked;
         self.asked |= asks;

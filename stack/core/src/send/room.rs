@@ -107,11 +107,13 @@ impl Room {
     }
 
     /// Whether the reserve takes a message of `size` bytes of a stream that holds `held` of the `buffered` bytes: it is
-    /// for those that hold no more than it, whatever others have filled.
+    /// for those that hold no more than is left of it, so that none takes all (dynamic thresholds, Choudhury & Hahne
+    /// 1998).
     pub(super) fn reserve_takes(&self, buffered: usize, held: usize, size: usize) -> bool {
         let limit = self.send_limit();
         let reserve = (limit as f64 * self.reserve) as usize;
-        held + size <= reserve && buffered + size <= limit.saturating_add(reserve)
+        let left = limit.saturating_add(reserve).saturating_sub(buffered.max(limit));
+        held + size <= left
     }
 
     /// The application waits for room.

@@ -147,6 +147,9 @@ impl SendQueue {
 
     /// What the stream scheduler shall know of a stream: its priority or its weight (RFC 8260 §4.3.3).
     pub(crate) fn set_value(&mut self, stream: StreamId, value: u16) {
+        if self.value(stream) == value {
+            return; // It keeps its turn.
+        }
         self.table.get_mut(stream).value = value;
         let line = self.turns.line_of(stream);
         self.turns.leave(line);

@@ -46,7 +46,7 @@ pub(super) fn run(args: &NewArgs) -> Result<ExitCode, LabError> {
 
 fn write(path: &Path, name: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(TEMPLATE.replace("own/NAME", &format!("own/{name}")).as_bytes())
+    file.write_all(TEMPLATE.replace("@NAME@", name).as_bytes())
 }
 
 #[cfg(test)]

@@ -19,6 +19,10 @@ impl StreamScheduler for FairCapacity {
         self.0.begin(stream, place, bytes as u64);
     }
 
+    fn on_idle(&mut self) {
+        self.0.idle();
+    }
+
     fn memory(&self) -> usize {
         self.0.memory()
     }

@@ -36,6 +36,9 @@ trait StreamScheduler: std::fmt::Debug + Send + Sync {
     /// A message of the stream, which had this place, begins to leave: bytes of user data in all.
     fn on_begun(&mut self, _stream: StreamId, _value: u16, _place: u64, _bytes: usize) {}
 
+    /// No stream waits for its turn.
+    fn on_idle(&mut self) {}
+
     /// All messages wait in one line, whatever their streams.
     fn has_one_line(&self) -> bool {
         false
@@ -103,6 +106,9 @@ impl Turns {
 
     /// A line waits for its turn from now on.
     pub(super) fn enter(&mut self, line: StreamId, value: u16) {
+        if self.order.first().is_none() {
+            self.scheduler.on_idle();
+        }
         let place = match self.latest {
             (same, place) if self.packet && same == line => place,
             _ => self.scheduler.place(line, value),

@@ -177,6 +177,9 @@ struct Model {
 
 impl Model {
     fn start(&mut self, stream: u16) {
+        if self.ring.is_empty() {
+            self.now = self.finish.values().copied().max().unwrap_or_default();
+        }
         let finish = self.finish.get(&stream).copied().unwrap_or_default();
         self.starts.insert(stream, self.now.max(finish));
         self.ring.push(stream);
@@ -326,5 +329,31 @@ proptest! {
             let [a, b] = shares(&mut queue, chunks);
             prop_assert!((a / sizes[0]).abs_diff(b / sizes[1]) <= 1);
         }
+    }
+}
+
+#[test]
+fn what_a_stream_sent_alone_is_not_held_against_it() {
+    for which in [FairCapacity, WeightedFairQueueing] {
+        let mut queue = queue(which, &[(0, 1000); 50]);
+        assert_eq!(leave(&mut queue, 50), [0; 50]);
+        for stream in [0, 1, 1, 1, 1] {
+            push(&mut queue, stream, 1000);
+        }
+        let order = leave(&mut queue, 5);
+        assert!(order[..2].contains(&0), "{which:?}: {order:?}");
+    }
+}
+
+#[test]
+fn a_value_that_stays_costs_no_turn() {
+    for which in ALL {
+        let mut queue = queue(which, &[0, 1, 2, 0, 1, 2].map(|stream| (stream, 1000)));
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            queue.set_value(StreamId(0), 0);
+            order.extend(leave(&mut queue, 1));
+        }
+        assert_eq!(order.iter().rposition(|stream| *stream == 0), Some(3), "{which:?}: {order:?}");
     }
 }

@@ -24,6 +24,10 @@ impl StreamScheduler for WeightedFairQueueing {
         self.0.begin(stream, place, cost);
     }
 
+    fn on_idle(&mut self) {
+        self.0.idle();
+    }
+
     fn memory(&self) -> usize {
         self.0.memory()
     }
