@@ -331,7 +331,7 @@ fn a_new_experiment_is_ready_to_run() {
 fn two_files_with_one_id_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     lab(folder.path(), &["new", "mine"]);
-    std::fs::copy(folder.path().join("mine.toml"), folder.path().join("copy.toml")).unwrap();
+    fs::copy(folder.path().join("mine.toml"), folder.path().join("copy.toml")).unwrap();
     let line = refusal(folder.path(), &["run", "./mine.toml", "./copy.toml"]);
     assert!(line.contains("./mine.toml and ./copy.toml have the same id \"own/mine\""), "{line}");
     assert!(!folder.path().join("results").exists(), "nothing was written");
