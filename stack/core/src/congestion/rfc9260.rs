@@ -5,7 +5,7 @@
 //!
 //! Bytes, per path:
 //! - start: `cwnd = min(4 PMDCS, max(2 PMDCS, 4404))` (4344 for IPv6)
-//! - `cwnd <= ssthresh`, window used: `cwnd += min(acked, L PMDCS)` (without a limit where packets are paced)
+//! - `cwnd <= ssthresh`, window used: `cwnd += min(acked, L PMDCS)` (where packets are paced, all that was acknowledged, up to ssthresh)
 //! - `cwnd > ssthresh`: `pba += acked`; once `pba >= cwnd` with the window used:
 //!   `pba -= cwnd`, `cwnd += PMDCS`
 //! - loss: `ssthresh = max(cwnd / 2, 4 PMDCS)`, `cwnd = ssthresh`, `pba = 0`
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(c.cwnd(), 51 * PMDCS, "exactly ssthresh: as if nothing was paced");
         c.on_timeout(false, &Coupled::default());
         c.on_ack(&paced(50 * PMDCS, 50 * PMDCS));
-        assert_eq!((c.cwnd(), c.ssthresh()), (c.ssthresh(), c.ssthresh()));
+        assert_eq!(c.cwnd(), c.ssthresh());
     }
 
     //= RFC 9260 7.2.1-3

@@ -211,8 +211,8 @@ parameters! {
         /// Floor of ssthresh after a loss, in units of PMDCS. Default 4 (RFC 9260 §7.2.3);
         /// RFC 2960 says 2.
         ssthresh_floor: f64 = 4.0,
-        /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK, without a limit where packets are paced
-        /// (RFC 9406 §4.3). Default 1.
+        /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK; where packets are paced, by all that was
+        /// acknowledged up to ssthresh (RFC 9406 §4.3). Default 1.
         slow_start_limit: f64 = 1.0,
         /// The first slow start ends when the round trip grows (HyStart++, RFC 9406), before the queue overflows; its L is 8, or
         /// none where packets are paced, whatever `slow_start_limit` says. Fewer losses at the start, and now and then

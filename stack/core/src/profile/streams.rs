@@ -34,9 +34,9 @@ parameters! {
         /// order in which they were sent. The values of streams are set by
         /// [`Endpoint::set_stream_value`](crate::Endpoint::set_stream_value).
         scheduler: StreamScheduler = StreamScheduler::FirstComeFirstServed,
-        /// A stream that holds no more than this share of the send buffer, 0 to 1, has so much more room when others have
-        /// filled it. Default 0: what the buffer does not take waits until a half of it is free. More lets a thin stream
-        /// write beside bulk at any time; the buffer may be exceeded by as much.
+        /// This share of the send buffer, 0 to 1, may be filled beyond it, by streams that hold no more than what is left
+        /// of the share, so that none takes all of it. Default 0: what the buffer does not take waits until a half of it is
+        /// free (with concurrent transfer an eighth). More lets the few thin streams beside bulk write meanwhile.
         reserve: f64 = 0.0,
     }
 }
