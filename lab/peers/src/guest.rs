@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tresse_emulator::{self as emulator, Emulation, Side};
@@ -124,6 +125,7 @@ impl Guest {
         let own = folder.join(format!("uml-{}", std::process::id()));
         let mut linux = Command::new("linux");
         linux
+            .env("LD_PRELOAD", whole_state(folder))
             .args(["mem=256M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
             .arg(format!("uml_dir={}/", own.display()))
             .arg(format!("init={}", conformance("interop/linux-uml/guest-init.sh").display()))
@@ -210,6 +212,23 @@ impl Guest {
         connection.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
         connection
     }
+}
+
+/// Builds what user-mode Linux needs on processors with more state than it knows of (`xstate.c`). With others it does
+/// nothing.
+fn whole_state(folder: &Path) -> PathBuf {
+    static BUILDS: AtomicU32 = AtomicU32::new(0);
+    let build = BUILDS.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("xstate-{}-{build}.so", std::process::id()));
+    let built = Command::new("cc")
+        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o"])
+        .arg(&path)
+        .arg(conformance("interop/linux-uml/xstate.c"))
+        .output()
+        .expect("cc has built the peer");
+    let messages = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "xstate.c does not compile:\n{messages}");
+    path
 }
 
 /// Whether there can be TAP interfaces.
