@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tresse_core::{AssociationConfig, Profile};
+use tresse_core::{AssociationConfig, Extensions, Profile};
 
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
@@ -146,8 +146,9 @@ impl AssociationSettings {
             no_delay: self.no_delay,
             bundling: self.bundling,
             concurrent_transfer: self.concurrent_transfer,
-            // The published packets were not padded.
+            // The published packets were not padded, and offered nothing.
             init_size: 0,
+            extensions: Extensions::NONE,
             ..AssociationConfig::default()
         }
     }

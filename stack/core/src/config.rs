@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::ConnectError;
+use crate::extensions::Extensions;
 use crate::peer_filter::PeerFilter;
 use crate::profile::Profile;
 
@@ -187,6 +188,8 @@ pub struct AssociationConfig {
     /// Adaptation Layer Indication that the peer is told in INIT or INIT ACK (RFC 5061 §4.2.6), if
     /// any. Default `None`: the parameter is left out.
     pub adaptation: Option<u32>,
+    /// Extensions that the peer is offered. Default: all that there are.
+    pub extensions: Extensions,
     /// `true` reports [`Event::SenderDry`](crate::Event::SenderDry). Default `false`.
     pub report_dry: bool,
     /// `true` records [`TraceEvent`](crate::TraceEvent)s
@@ -213,6 +216,7 @@ impl Default for AssociationConfig {
             bundling: true,
             init_size: 80,
             adaptation: None,
+            extensions: Extensions::default(),
             report_dry: false,
             trace: false,
         }

@@ -8,9 +8,10 @@ use tresse_wire::{
 };
 
 use crate::config::AssociationConfig;
+use crate::extensions;
 use crate::path::MAX_PATHS;
 use crate::path::source::is_usable;
-use crate::profile::{NrSackMode, Profile};
+use crate::profile::NrSackMode;
 
 /// The smallest window that INIT may advertise (RFC 9260 §3.3.2).
 const MIN_RWND: u32 = 1500;
@@ -37,7 +38,7 @@ pub(crate) struct PeerParameters {
 }
 
 /// Extensions of the protocol that an endpoint offers, or that both ends have agreed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extensions {
     /// TIMESTAMP chunks (Ladha et al. §4).
     pub(crate) timestamp: bool,
@@ -45,15 +46,27 @@ pub(crate) struct Extensions {
     pub(crate) retransmit_bit: bool,
     /// NR-SACK chunks (draft-natarajan-tsvwg-sctp-nrsack).
     pub(crate) nr_sack: bool,
+    /// What is the application's choice.
+    pub(crate) chosen: extensions::Extensions,
 }
 
 impl Extensions {
-    /// What a profile offers.
-    pub(crate) fn of(profile: &Profile) -> Extensions {
+    /// None at all.
+    pub(crate) const NONE: Extensions = Extensions {
+        timestamp: false,
+        retransmit_bit: false,
+        nr_sack: false,
+        chosen: extensions::Extensions::NONE,
+    };
+
+    /// What an end with these settings offers.
+    pub(crate) fn of(config: &AssociationConfig) -> Extensions {
+        let profile = &config.profile;
         Extensions {
             timestamp: profile.offers_timestamps(),
             retransmit_bit: profile.offers_retransmit_bit(),
             nr_sack: profile.sack.nr_sack != NrSackMode::Off,
+            chosen: config.extensions,
         }
     }
 
@@ -63,12 +76,18 @@ impl Extensions {
             timestamp: self.timestamp && other.timestamp,
             retransmit_bit: self.retransmit_bit && other.retransmit_bit,
             nr_sack: self.nr_sack && other.nr_sack,
+            chosen: self.chosen.and(other.chosen),
         }
     }
 
     /// Writes the offer into INIT or INIT ACK.
     fn write(self, writer: &mut ParameterWriter) {
-        let types = [(self.nr_sack, ChunkType::NR_SACK), (self.timestamp, ChunkType::TIMESTAMP)];
+        let partial_reliability = self.chosen.partial_reliability;
+        let types = [
+            (self.nr_sack, ChunkType::NR_SACK),
+            (self.timestamp, ChunkType::TIMESTAMP),
+            (partial_reliability, ChunkType::FORWARD_TSN),
+        ];
         let types: Vec<u8> = types.iter().filter(|(on, _)| *on).map(|(_, t)| t.0).collect();
         if !types.is_empty() {
             writer.supported_extensions(&types);
@@ -76,11 +95,16 @@ impl Extensions {
         if self.retransmit_bit {
             writer.retransmit_bit_supported();
         }
+        if partial_reliability {
+            writer.forward_tsn_supported();
+        }
     }
 
     /// One byte for the State Cookie.
     pub(crate) fn to_bits(self) -> u8 {
-        u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1 | u8::from(self.nr_sack) << 2
+        let recovery = u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1;
+        let chosen = u8::from(self.chosen.partial_reliability) << 3;
+        recovery | u8::from(self.nr_sack) << 2 | chosen
     }
 
     /// The inverse of [`to_bits`](Self::to_bits).
@@ -89,6 +113,7 @@ impl Extensions {
             timestamp: bits & 1 != 0,
             retransmit_bit: bits & 2 != 0,
             nr_sack: bits & 4 != 0,
+            chosen: extensions::Extensions { partial_reliability: bits & 8 != 0 },
         }
     }
 }
@@ -174,7 +199,7 @@ pub(crate) fn read_init<'a>(
             //= RFC 9260 3.3.2.1.2-2 3.3.3-20 5.1.2-1
             addresses: vec![source],
             omitted: false,
-            extensions: Extensions::default(),
+            extensions: Extensions::NONE,
             adaptation: None,
         },
         cookie: None,
@@ -207,6 +232,9 @@ pub(crate) fn read_init<'a>(
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
+            Parameter::ForwardTsnSupported => {
+                init.peer.extensions.chosen.partial_reliability = true;
+            }
             Parameter::SupportedAddressTypes(listed) => types = Some(listed),
             Parameter::EcnCapable
             | Parameter::HeartbeatInfo(_)
@@ -246,6 +274,17 @@ impl PeerInit<'_> {
         }
     }
 
+    /// What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
+    /// application has switched off is reported to a peer that offers it.
+    pub(crate) fn refuse_unless(&mut self, ours: extensions::Extensions) {
+        let theirs = &mut self.peer.extensions.chosen;
+        if theirs.partial_reliability && !ours.partial_reliability {
+            theirs.partial_reliability = false;
+            let parameter = ParameterWriter::new().forward_tsn_supported().finish();
+            self.add_report(&parameter);
+        }
+    }
+
     fn add_report(&mut self, parameter: &[u8]) {
         if self.report.len() + parameter.len() <= MAX_REPORT {
             // RFC 9260 §3.2: the padding of the last one is that of the cause, and not part of it.
@@ -265,7 +304,7 @@ impl PeerParameters {
         writer: &mut ParameterWriter,
     ) {
         Self::write_addresses(addresses, writer);
-        Extensions::of(&config.profile).write(writer);
+        Extensions::of(config).write(writer);
         if let Some(code) = config.adaptation {
             writer.adaptation_layer_indication(code);
         }

@@ -13,6 +13,7 @@ mod datagram;
 pub mod endpoint;
 pub mod error;
 pub mod event;
+mod extensions;
 mod handshake;
 mod ids;
 mod journal;
@@ -43,6 +44,7 @@ pub use event::{
     CloseReason, Event, Message, ReceivedMessage, SendFailure, SendOptions, SpuriousCause,
     TraceEvent, WindowCause,
 };
+pub use extensions::Extensions;
 pub use ids::{LossCause, PathId, PathState};
 pub use peer_filter::PeerFilter;
 pub use profile::Profile;

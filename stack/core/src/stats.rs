@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tresse_wire::VerificationTag;
 
+use crate::extensions::Extensions;
 use crate::ids::{LossCause, PathId, PathState};
 use crate::settings::PathSettings;
 
@@ -166,6 +167,8 @@ pub struct AssociationInfo {
     pub outbound_streams: u16,
     /// Streams in the peer's direction; 0 before it is known.
     pub inbound_streams: u16,
+    /// Extensions that both ends have offered; before that is known, none.
+    pub extensions: Extensions,
     /// DATA chunks sent and not yet acknowledged.
     pub unacknowledged_chunks: usize,
     /// Messages that wait to be read.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time};
+use tresse_core::{AssociationConfig, EndpointConfig, Extensions, Profile, Time};
 use tresse_netem::{LinkChange, LinkConfig, mix};
 use tresse_sim::apps::{Bulk, Plan, Router, Sender, Sink};
 use tresse_sim::{Change, HostId, LinkId, Route, Simulation};
@@ -355,6 +355,7 @@ fn association(profile: &Arc<Profile>, buffer: usize) -> AssociationConfig {
         send_buffer: buffer,
         receive_buffer: u32::try_from(buffer).unwrap_or(u32::MAX),
         no_delay: true,
+        extensions: Extensions::NONE,
         ..AssociationConfig::default()
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tresse_core::{
     AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, EndpointStats,
-    Event, SendOptions, Time, wire::StreamId,
+    Event, Extensions, SendOptions, Time, wire::StreamId,
 };
 
 use attacker::Attacker;
@@ -83,6 +83,7 @@ impl Victim {
             receive_buffer: plan.receive_buffer,
             send_buffer: plan.send_buffer,
             no_delay: true,
+            extensions: Extensions::NONE,
             ..AssociationConfig::default()
         };
         let config = EndpointConfig {

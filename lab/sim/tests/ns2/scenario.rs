@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tresse_core::wire::Tsn;
-use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time, TraceEvent};
+use tresse_core::{AssociationConfig, EndpointConfig, Extensions, Profile, Time, TraceEvent};
 use tresse_netem::{LinkConfig, Spike, SpikePlace, SpikesConfig};
 use tresse_sim::apps::{Bulk, Plan, Sender, Sink};
 use tresse_sim::{HostId, Simulation, StopReason};
@@ -158,6 +158,7 @@ impl Scenario {
             no_delay: true,
             trace: self.trace,
             init_size: 0,
+            extensions: Extensions::NONE,
             ..AssociationConfig::default()
         }
     }

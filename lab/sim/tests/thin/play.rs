@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, Profile, Time};
+use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, Extensions, Profile, Time};
 use tresse_sim::apps::{Delivery, Plan, Router, Sender, Sink, transfer_times};
 use tresse_sim::{HostId, LinkConfig, LinkId, Route, Simulation};
 
@@ -68,6 +68,7 @@ fn config(profile: &Arc<Profile>) -> AssociationConfig {
         // What an application on a narrow link would want: it never blocks.
         send_buffer: 4 << 20,
         receive_buffer: 1 << 20,
+        extensions: Extensions::NONE,
         ..AssociationConfig::default()
     }
 }

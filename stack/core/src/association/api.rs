@@ -87,6 +87,7 @@ impl Association {
             local_addresses: self.sources().known().to_vec(),
             outbound_streams: self.sender.streams(),
             inbound_streams: self.phase.receiver().map_or(0, Receiver::streams),
+            extensions: self.sender.extensions().chosen,
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
             fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,

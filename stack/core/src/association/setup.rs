@@ -230,13 +230,14 @@ impl Association {
             return;
         }
         let source = incoming.source;
-        let init = match read_init(fields, parameters, source) {
+        let mut init = match read_init(fields, parameters, source) {
             Ok(init) => init,
             Err(refusal) => {
                 self.refuse_init_ack(incoming.path, fields, refusal, "unusable INIT ACK");
                 return;
             }
         };
+        init.refuse_unless(self.config.extensions);
         let PeerInit { peer, cookie, report, .. } = init;
         let Some(cookie) = cookie else {
             let types = [ParameterType::STATE_COOKIE];
@@ -322,7 +323,7 @@ impl Association {
         for failure in self.sender.begin(peer.a_rwnd, outbound) {
             self.journal.event(Event::SendFailed(failure));
         }
-        let extensions = Extensions::of(self.profile()).and(peer.extensions);
+        let extensions = Extensions::of(&self.config).and(peer.extensions);
         let past = self.reading.retained().iter().map(|m| charge(m.payload.len())).sum();
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
         self.sender.agree(extensions, &self.config);

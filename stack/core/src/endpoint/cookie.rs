@@ -267,7 +267,7 @@ mod tests {
                 inbound_streams: 20,
                 omitted: true,
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
-                extensions: Extensions { timestamp: false, retransmit_bit: true, nr_sack: true },
+                extensions: Extensions { retransmit_bit: true, nr_sack: true, ..Extensions::NONE },
                 adaptation: Some(9),
             },
             outbound_streams: 16,

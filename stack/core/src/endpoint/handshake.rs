@@ -104,6 +104,7 @@ impl Endpoint {
         };
         if let Some(mut answer) = answer {
             answer.addresses.retain(|a| init.families.include(*a));
+            init.refuse_unless(answer.config.extensions);
             //= RFC 9260 3.3.3-11
             // §3.3.3: OS "MUST NOT be greater than the MIS value sent in the INIT chunk".
             let streams = &mut answer.fields.outbound_streams;

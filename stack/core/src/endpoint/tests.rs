@@ -63,6 +63,7 @@ use tresse_wire::{
 use super::{AssociationId, Datagram, Endpoint, Transmit};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
+use crate::extensions::Extensions;
 use crate::path::PathId;
 use crate::profile::Profile;
 use crate::state::State;
@@ -84,7 +85,12 @@ fn addresses(side: Side, count: u8) -> Vec<IpAddr> {
 /// A profile by name, with TOML on top of it, and trace events.
 pub(crate) fn profile(name: &str, overrides: &str) -> AssociationConfig {
     let profile = Profile::named(name).unwrap().with_overrides(overrides).unwrap();
-    AssociationConfig { profile: profile.into(), trace: true, ..AssociationConfig::default() }
+    AssociationConfig {
+        profile: profile.into(),
+        trace: true,
+        extensions: Extensions::NONE,
+        ..AssociationConfig::default()
+    }
 }
 
 /// RFC 9260 as it stands, without Nagle's algorithm.

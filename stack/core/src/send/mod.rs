@@ -117,7 +117,7 @@ impl Sender {
             room: Room::new(config.send_buffer, config.profile.streams.reserve),
             permits: Permits::default(),
             zero_window: ZeroWindow::default(),
-            extensions: Extensions::default(),
+            extensions: Extensions::NONE,
             spread: Spread::new(multipath),
         }
     }

@@ -195,7 +195,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 27] = [
+const LAYERS: [&str; 28] = [
     "time",
     "rng",
     "ranges",
@@ -204,6 +204,7 @@ const LAYERS: [&str; 27] = [
     "state",
     "memory",
     "windowed",
+    "extensions",
     "event",
     "profile",
     "settings",

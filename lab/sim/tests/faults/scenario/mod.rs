@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, Time};
+use tresse_core::{AssociationConfig, Extensions, Time};
 use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use tresse_sim::Draw;
@@ -183,7 +183,10 @@ impl Scenario {
             accept: true,
             profile: String::new(),
             overrides: String::new(),
-            config: AssociationConfig::default(),
+            config: AssociationConfig {
+                extensions: Extensions::NONE,
+                ..AssociationConfig::default()
+            },
             connect_at: None,
             remotes: Vec::new(),
             reconnects: 0,

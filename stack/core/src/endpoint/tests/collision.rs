@@ -253,7 +253,7 @@ fn give_cookie_with(
             outbound_streams: 3,
             inbound_streams: 3,
             addresses: addresses(Side::Z, 1),
-            extensions: Extensions::default(),
+            extensions: Extensions::NONE,
             adaptation: None,
         },
         outbound_streams: 3,
