@@ -11,7 +11,7 @@ use tresse_core::ProfileError;
 #[non_exhaustive]
 pub enum LabError {
     /// No built-in experiment has this id, and it is not a file either.
-    #[error("unknown experiment \"{id}\"{}; known: {}", near_text(near), known.join(", "))]
+    #[error("unknown experiment \"{id}\"{}; `tresse lab list` shows all {}", near_text(near), known.len())]
     UnknownExperiment {
         /// What was asked for.
         id: String,

@@ -12,6 +12,8 @@ use crate::terms::Place;
 
 const BAD_IP: &str = "packets with a malformed IP header";
 const OTHER: &str = "IP packets that are neither SCTP nor TCP";
+const OTHER_PORT: &str =
+    "UDP datagrams of other ports (SCTP in UDP is looked for on 9899; --udp-port names others)";
 const SHORT: &str = "packets cut off before the ports";
 
 /// What is analysed.
@@ -195,7 +197,7 @@ fn udp<'a>(
     let Some((header, rest)) = bytes.split_first_chunk::<8>() else { return Err(SHORT) };
     let field = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     if !ports.contains(&field(0)) && !ports.contains(&field(2)) {
-        return Err(OTHER);
+        return Err(OTHER_PORT);
     }
     let length = match usize::from(field(4)) {
         0..8 => original,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Skipped;
-use crate::capture::{CaptureError, Captures, Frame};
+use crate::capture::{CaptureError, Captures, Frame, named_once};
 use crate::clock;
 use crate::datagram::{Datagrams, Protocol};
 use crate::event::{Head, Observer};
@@ -158,6 +158,7 @@ impl Trace {
     /// # Errors
     /// One of them cannot be opened or is no capture.
     pub fn open(&mut self, here: &[&Path], there: &[&Path]) -> Result<Captures, CaptureError> {
+        named_once(&[here, there].concat())?;
         let captures = Captures::open(here)?;
         self.sctp.causes.read(here)?;
         self.sctp.causes.read(there)?;
@@ -214,7 +215,7 @@ impl Trace {
         out: &mut dyn Observer,
     ) {
         if let Some(note) = frame.note {
-            self.sctp.note(place, frame.at, note, out);
+            self.sctp.note(place, frame.at, note, skipped, out);
             return;
         }
         self.frames += 1;

@@ -211,6 +211,7 @@ fn list(args: &ListArgs) -> Result<ExitCode, LabError> {
             e.title(),
             match e.claims().len() {
                 0 => "nothing published".to_owned(),
+                1 => "1 published number".to_owned(),
                 n => format!("{n} published numbers"),
             } + if e.is_slow() { ", slow" } else { "" }
                 + &took::text(&args.out, e.id())

@@ -344,7 +344,7 @@ fn wrong_requests_are_refused_in_one_line() {
     fs::write(folder.join("file"), "").unwrap();
     fs::write(folder.join("bad.toml"), "id = \"x/y\"\ntitel = \"?\"\n").unwrap();
     for (arguments, words) in [
-        (vec!["run", "hurtig/fig22"], vec!["hurtig/fig22", "did you mean", "known: "]),
+        (vec!["run", "hurtig/fig22"], vec!["hurtig/fig22", "did you mean", "tresse lab list"]),
         (vec!["run", "hurtig/fig2", "nothing"], vec!["unknown experiment \"nothing\""]),
         (vec!["show", "nothing"], vec!["unknown experiment \"nothing\""]),
         (vec!["run", "./missing.toml"], vec!["cannot read ./missing.toml"]),

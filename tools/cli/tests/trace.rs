@@ -70,6 +70,21 @@ fn summary_listing_and_json_tell_the_same() {
 }
 
 #[test]
+fn what_only_one_end_captured_lost_nothing() {
+    let (here, there) = (capture("simulated.pcapng"), capture("usrsctp.pcap.gz"));
+    let whole = json(&["--receiver", there.to_str().unwrap()], &[&here]);
+    let associations = whole["associations"].as_array().unwrap();
+    assert!(associations.len() > 1, "{whole}");
+    for association in associations {
+        assert_eq!(association["both_ends"], false);
+        assert!(association["unknown"].to_string().contains("Only one of the two ends"));
+        for direction in association["directions"].as_array().unwrap() {
+            assert!(direction["arrivals"].is_null(), "{direction}");
+        }
+    }
+}
+
+#[test]
 fn a_folder_gets_a_page_and_tables() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/folder");
@@ -123,7 +138,14 @@ fn what_cannot_be_read_is_said_in_one_line() {
     assert!(reason.contains("script: neither pcap"), "{reason}");
     let reason = failure(&trace(&[], &[&folder.path().join("absent")]), 2);
     assert!(reason.contains("absent: No such file"), "{reason}");
-    failure(&trace(&[], &[folder.path()]), 2);
+    let reason = failure(&trace(&[], &[folder.path()]), 2);
+    assert!(reason.contains("a folder; name the captures in it"), "{reason}");
+    for twice in
+        [trace(&[], &[&good, &good]), trace(&["--receiver", good.to_str().unwrap()], &[&good])]
+    {
+        let reason = failure(&twice, 2);
+        assert!(reason.contains("simulated.pcapng: named twice"), "{reason}");
+    }
     failure(&trace(&["--receiver", script.to_str().unwrap()], &[&good]), 2);
     // A file stands where the folder should be.
     failure(&trace(&["--out", script.to_str().unwrap()], &[&good]), 2);

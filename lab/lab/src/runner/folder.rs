@@ -1,7 +1,7 @@
 //! The folder of one experiment's results: finished runs line by line, everything else whole or
 //! not at all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,13 @@ use crate::error::LabError;
 /// File of finished runs, one JSON object a line, in the order in which they finished; in the
 /// order of the plan once all are done.
 pub const RUNS: &str = "runs.jsonl";
+
+/// File of finished runs of other plans of the same experiment, such as another seed's or those of changed parameters:
+/// whoever goes back to them finds them made.
+const OTHERS: &str = "other-runs.jsonl";
+
+/// This many of those are kept.
+const MOST_OTHERS: usize = 50_000;
 
 /// An open result folder, locked against other processes until it is dropped.
 #[derive(Debug)]
@@ -54,7 +61,13 @@ impl Folder {
     /// # Errors
     /// [`LabError::Read`] if the file exists and cannot be read.
     pub fn load_runs<R: Record>(&self) -> Result<HashMap<String, R>, LabError> {
-        let path = self.path.join(RUNS);
+        let mut runs = self.load(OTHERS)?;
+        runs.extend(self.load(RUNS)?);
+        Ok(runs)
+    }
+
+    fn load<R: Record>(&self, name: &str) -> Result<HashMap<String, R>, LabError> {
+        let path = self.path.join(name);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
@@ -140,6 +153,22 @@ impl Folder {
             push_line(&mut bytes, record);
         }
         self.write(RUNS, &bytes)
+    }
+
+    /// Keeps finished runs of other plans.
+    ///
+    /// # Errors
+    /// [`LabError::Write`].
+    pub fn keep_others<R: Record>(&self, others: &HashMap<String, R>) -> Result<(), LabError> {
+        if others.is_empty() && !self.path.join(OTHERS).exists() {
+            return Ok(());
+        }
+        let sorted: BTreeMap<&String, &R> = others.iter().collect();
+        let mut bytes = Vec::new();
+        for record in sorted.into_values().take(MOST_OTHERS) {
+            push_line(&mut bytes, record);
+        }
+        self.write(OTHERS, &bytes)
     }
 
     /// Writes `name` as a whole: under another name first, then renamed.
@@ -245,6 +274,13 @@ mod tests {
         folder.clear_runs().unwrap();
         folder.clear_runs().unwrap();
         assert!(folder.load_runs::<Line>().unwrap().is_empty());
+
+        // Those of another plan survive this one's.
+        folder.keep_others(&HashMap::from([("d".to_owned(), record("d"))])).unwrap();
+        folder.replace_runs([&record("c")]).unwrap();
+        folder.clear_runs().unwrap();
+        let kept = folder.load_runs::<Line>().unwrap();
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["d"]);
     }
 
     #[test]

@@ -148,7 +148,8 @@ pub struct Executed<R> {
 }
 
 /// Executes those runs of `plan` that are not stored in `folder`, storing each when it finishes.
-/// In the end the folder holds exactly the results of the plan.
+/// In the end its file of runs holds exactly the results of the plan; what else was stored, such as runs with another
+/// seed, is kept beside it.
 ///
 /// A process that is killed meanwhile loses the runs in execution and nothing else.
 ///
@@ -162,12 +163,13 @@ pub fn execute<R: Run>(
     execution: &Execution,
 ) -> Result<Executed<R::Record>, LabError> {
     let fresh = execution.fresh || execution.capture.is_some();
+    let mut stored = folder.load_runs::<R::Record>()?;
+    let known = |run| stored.remove(&execution.key(run)).filter(|_| !fresh).map(Ok);
+    let mut results: Vec<Option<Result<R::Record, String>>> = plan.iter().map(known).collect();
+    folder.keep_others(&stored)?;
     if fresh {
         folder.clear_runs()?;
     }
-    let mut stored = folder.load_runs::<R::Record>()?;
-    let mut results: Vec<Option<Result<R::Record, String>>> =
-        plan.iter().map(|run| stored.remove(&execution.key(run)).map(Ok)).collect();
     if !fresh {
         let missing = || plan.iter().zip(&results).filter(|(_, r)| r.is_none());
         let wanted: HashSet<&str> = missing().map(|(run, _)| run.key()).collect();
@@ -207,10 +209,10 @@ pub fn execute<R: Run>(
     if let Some(error) = write_error {
         return Err(error);
     }
-    let stored = results.iter().filter(|result| matches!(result, Some(Ok(_)))).count();
+    let finished = results.iter().filter(|result| matches!(result, Some(Ok(_)))).count();
     if results.iter().any(Option::is_none) {
         let (id, path) = (id.to_owned(), folder.path().to_owned());
-        return Err(LabError::Interrupted { id, stored, runs: plan.len(), path });
+        return Err(LabError::Interrupted { id, stored: finished, runs: plan.len(), path });
     }
 
     let mut executed = collect(plan, results, reused, &execution.command);

@@ -97,7 +97,8 @@ fn blocks(widths: &[usize], room: usize, keys: usize) -> Vec<Vec<usize>> {
     let needed = |columns: &[usize]| columns.iter().map(|i| widths[*i] + PADDING).sum::<usize>();
     let all: Vec<usize> = (0..widths.len()).collect();
     let mut keys = &all[..keys.min(all.len())];
-    if needed(keys) > room / 2 {
+    let widest = widths.iter().skip(keys.len()).max().map_or(0, |width| width + PADDING);
+    if needed(keys) + widest > room {
         keys = &all[..all.len().min(1)];
     }
     let mut blocks = vec![keys.to_vec()];

@@ -1,5 +1,6 @@
 //! Several captures as one, in the order of time.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::{Capture, CaptureError, Frame};
@@ -44,14 +45,28 @@ impl Source {
     }
 }
 
+/// A file that is read twice would have everything sent twice.
+pub(crate) fn named_once(files: &[&Path]) -> Result<(), CaptureError> {
+    let mut known = HashSet::new();
+    for file in files {
+        // What cannot be resolved is not there, or standard input.
+        let resolved = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+        if !known.insert(resolved) {
+            return Err(CaptureError::Twice { name: file.display().to_string() });
+        }
+    }
+    Ok(())
+}
+
 impl Captures {
     /// Opens the captures of one place, such as those of several interfaces, or the files of a ring
     /// buffer; `-` is standard input. Of logs among captures of packets, only what the sender says of itself
     /// is read.
     ///
     /// # Errors
-    /// One of them cannot be opened or is no capture.
+    /// One of them cannot be opened, is no capture, or is named twice.
     pub fn open(files: &[&Path]) -> Result<Captures, CaptureError> {
+        named_once(files)?;
         let source = |file: &&Path| Ok(Source::new(Capture::open(file)?, Place::Here));
         let mut sources: Vec<Source> = files.iter().map(source).collect::<Result<_, _>>()?;
         if sources.iter().any(|source| !source.capture.is_log()) {

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 pub use merged::Captures;
+pub(crate) use merged::named_once;
 use window::Window;
 
 use crate::Skipped;
@@ -68,6 +69,18 @@ pub enum CaptureError {
         /// What the system says.
         source: io::Error,
     },
+    /// The same file is named more than once.
+    #[error("{name}: named twice; everything in it would count twice")]
+    Twice {
+        /// File name.
+        name: String,
+    },
+    /// The file is a folder.
+    #[error("{name}: a folder; name the captures in it, such as {name}/*")]
+    Folder {
+        /// Its name.
+        name: String,
+    },
     /// The file is no capture.
     #[error("{name}: neither pcap, pcapng nor qlog, nor one of them compressed with gzip")]
     Format {
@@ -113,6 +126,9 @@ impl Capture {
         let name = path.display().to_string();
         if path.as_os_str() == "-" {
             return Capture::read("standard input", io::stdin());
+        }
+        if path.is_dir() {
+            return Err(CaptureError::Folder { name });
         }
         let file =
             File::open(path).map_err(|source| CaptureError::Io { name: name.clone(), source })?;

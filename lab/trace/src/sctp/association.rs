@@ -23,6 +23,7 @@ const BAD_CHUNK: &str = "malformed chunks";
 const CUT_CHUNK: &str = "chunks cut off by the snapshot length";
 /// An association uses at most this many pairs of addresses; further ones are counted with the last.
 const MOST_PATHS: usize = 256;
+const ONE_END: &str = "Only one of the two ends captured it: what this end sent is told, and of what it got only that it came; nothing is known of losses.";
 
 #[derive(Debug)]
 struct Path {
@@ -50,6 +51,8 @@ pub(super) struct Association {
     from_the_beginning: bool,
     /// Where A is, if both ends are captured: its first packet is seen there first.
     place_of_a: Option<Place>,
+    /// Whether packets of it were captured here, and there.
+    seen: [bool; 2],
     pub(super) ending: Option<Ending>,
     first_at: u64,
     pub(super) last_at: u64,
@@ -92,6 +95,7 @@ impl Association {
             identity: Identity { association: id, protocol: "sctp", a, b },
             from_the_beginning: false,
             place_of_a: settings.both_ends.then_some(head.place),
+            seen: [false; 2],
             ending: None,
             first_at: at,
             last_at: at,
@@ -159,6 +163,7 @@ impl Association {
         out: &mut dyn Observer,
     ) {
         self.last_at = self.last_at.max(head.at);
+        self.seen[usize::from(head.place == Place::There)] = true;
         let role = self.role(head);
         let index = self.path(head);
         let path = &mut self.paths[index];
@@ -451,13 +456,19 @@ impl Association {
         [&self.directions[0].flow, &self.directions[1].flow]
     }
 
+    /// Whether both ends captured it. What only one of them saw, or the other began to capture too late for, has no
+    /// arrivals: that says nothing of losses.
+    fn both_ends(&self) -> bool {
+        self.place_of_a.is_some() && self.seen == [true; 2]
+    }
+
     /// What is left of it.
     pub(super) fn summary(&self, ending: Ending) -> Summary {
         let near = self.near();
+        let both = self.both_ends();
         let direction = |side: Side| {
             let direction = &self.directions[side.index()];
             let delivery = &self.deliveries[side.index()];
-            let both = self.place_of_a.is_some();
             let until = if both { Until::Delivery } else { Until::Acknowledgement };
             // Near the receiver, what is seen is what arrives.
             let receiver = both || near == Some(side.other());
@@ -478,11 +489,15 @@ impl Association {
             packets: path.packets,
             bytes: path.bytes,
             data: path.data,
-            arrived: self.place_of_a.map(|_| path.arrived),
+            arrived: both.then_some(path.arrived),
             rtt: path.rtt.summary(),
         };
         let directions = [direction(Side::A), direction(Side::B)];
         let logged = directions.iter().any(|d| d.sender.is_some());
+        let mut unknown = unknown(near, both, self.from_the_beginning, logged);
+        if self.place_of_a.is_some() && !both {
+            unknown.push(ONE_END);
+        }
         Summary {
             identity: self.identity.clone(),
             from_the_beginning: self.from_the_beginning,
@@ -490,9 +505,9 @@ impl Association {
             first_s: self.first_at as f64 / 1e9,
             duration_s: self.last_at.saturating_sub(self.first_at) as f64 / 1e9,
             packets: self.packets,
-            both_ends: self.place_of_a.is_some(),
+            both_ends: both,
             near,
-            unknown: unknown(near, self.place_of_a.is_some(), self.from_the_beginning, logged),
+            unknown,
             paths: self.paths.iter().map(path).collect(),
             directions,
         }

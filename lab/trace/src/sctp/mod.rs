@@ -34,6 +34,8 @@ pub(crate) const GIVEN_UP: &str =
     "associations and connections that were ended early, as too many were open";
 const SHORT: &str = "SCTP packets shorter than their header";
 const BAD_CHECKSUM: &str = "SCTP packets with a wrong checksum";
+const NOT_CAPTURED: &str =
+    "lines of senders' logs about associations that the captures do not have";
 const STRAY: &str = "SCTP packets that belong to no association";
 /// This many senders are remembered whose checksums were good.
 const MOST_VERIFIED: usize = 1 << 14;
@@ -133,10 +135,20 @@ impl Tracker {
     }
 
     /// A sender says something of itself.
-    pub(crate) fn note(&mut self, place: Place, at: u64, note: &Note, out: &mut dyn Observer) {
+    pub(crate) fn note(
+        &mut self,
+        place: Place,
+        at: u64,
+        note: &Note,
+        skipped: &mut Skipped,
+        out: &mut dyn Observer,
+    ) {
         let (source_port, destination_port) = note.ports;
         let key = Key { tag: VerificationTag(note.tag), source_port, destination_port };
-        let Some((id, from)) = self.by_key.get(&key).copied() else { return };
+        let Some((id, from)) = self.by_key.get(&key).copied() else {
+            skipped.add(NOT_CAPTURED);
+            return;
+        };
         if let Some(association) = self.live.get_mut(&id) {
             association.note(place, at, from, note, out);
         }

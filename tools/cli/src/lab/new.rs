@@ -46,7 +46,12 @@ pub(super) fn run(args: &NewArgs) -> Result<ExitCode, LabError> {
 
 fn write(path: &Path, name: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(TEMPLATE.replace("@NAME@", name).as_bytes())
+    let written = file.write_all(TEMPLATE.replace("@NAME@", name).as_bytes());
+    if written.is_err() {
+        // Half a file would stand in the way of the next attempt; that it cannot be removed says nothing new.
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 #[cfg(test)]
