@@ -6,8 +6,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use tresse_wire::{
-    CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields, PacketWriter,
-    ParameterType, ParameterWriter, Ppid, SackFlags, Ssn, StreamId, Tsn, VerificationTag,
+    AddStreams, CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields,
+    PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
+    ReconfigurationResult, RequestNumber, SackFlags, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 type Write = fn(&mut PacketWriter<'_>);
@@ -20,7 +21,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 20] = [
+const SEEDS: [(&str, Write); 23] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -38,6 +39,9 @@ const SEEDS: [(&str, Write); 20] = [
     ("cookie_echo", |w| w.cookie_echo(b"cookie")),
     ("cookie_ack", |w| w.cookie_ack()),
     ("shutdown_complete", |w| w.shutdown_complete(true)),
+    ("re_config_reset", |w| w.re_config(&resets())),
+    ("re_config_add", |w| w.re_config(&adds())),
+    ("re_config_response", |w| w.re_config(&responses())),
     ("unknown", |w| w.raw(&[0x84, 0, 0, 7, 0, 0, 0])),
     ("zero_length", |w| w.raw(&[0, 3, 0, 0, 0, 0, 0, 0])),
     ("bundle", |w| {
@@ -79,6 +83,30 @@ fn parameters() -> Vec<u8> {
         .supported_extensions(&[0xc0, 0x82, 0x0f])
         .raw(ParameterType::HOST_NAME_ADDRESS, b"host\0")
         .raw(ParameterType(0x7fff), &[9])
+        .finish()
+}
+
+fn resets() -> Vec<u8> {
+    let (request, streams) = (RequestNumber(8), [StreamId(1), StreamId(3)]);
+    ParameterWriter::new()
+        .outgoing_ssn_reset(request, RequestNumber(4), Tsn(99), streams)
+        .incoming_ssn_reset(RequestNumber(9), [])
+        .ssn_tsn_reset(RequestNumber(10))
+        .finish()
+}
+
+fn adds() -> Vec<u8> {
+    let add = |n| AddStreams { request: RequestNumber(n), streams: 300 };
+    ParameterWriter::new().add_outgoing_streams(add(8)).add_incoming_streams(add(9)).finish()
+}
+
+fn responses() -> Vec<u8> {
+    let (request, result) = (RequestNumber(8), ReconfigurationResult::PERFORMED);
+    let response = ReconfigurationResponse { request, result, next_tsns: None };
+    let reset = ReconfigurationResponse { next_tsns: Some((Tsn(5), Tsn(6))), ..response };
+    ParameterWriter::new()
+        .reconfiguration_response(&response)
+        .reconfiguration_response(&reset)
         .finish()
 }
 

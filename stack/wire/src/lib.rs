@@ -1,5 +1,6 @@
 //! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
-//! and retransmit bits by which a sender recognises spurious retransmissions, and the NR-SACK chunk.
+//! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk, and
+//! the RE-CONFIG chunk of RFC 6525.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -62,6 +63,7 @@ pub use chunk::heartbeat_ack::HeartbeatAck;
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
 pub use chunk::nr_sack::NrSack;
+pub use chunk::re_config::ReConfig;
 pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack, SackFlags};
 pub use chunk::shutdown::Shutdown;
 pub use chunk::shutdown_complete::ShutdownComplete;
@@ -71,11 +73,15 @@ pub use error::{ChunkError, PacketError};
 pub use ip::IpHeaders;
 pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
 pub use packet_id::add_packet_id;
+pub use parameter::reconfiguration::{
+    AddStreams, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse, ReconfigurationResult,
+    StreamIds,
+};
 pub use parameter::{
     Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,
     RawParameter, RawParameters,
 };
 pub use text::{printable, printable_lines};
 pub use tlv::padded;
-pub use types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+pub use types::{Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};
 pub use writer::PacketWriter;

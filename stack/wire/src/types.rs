@@ -73,6 +73,12 @@ serial_number! {
     Ssn, u16, i16
 }
 
+serial_number! {
+    /// Re-configuration Request Sequence Number: numbers the requests that one end makes to change
+    /// streams (RFC 6525 §4.1).
+    RequestNumber, u32, i32
+}
+
 /// Stream Identifier: which stream of the association a user message belongs to (RFC 9260 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct StreamId(

@@ -165,6 +165,12 @@ impl<'b> PacketWriter<'b> {
         chunk::cookie_ack::emit(self.buffer);
     }
 
+    /// Appends a RE-CONFIG chunk (RFC 6525 §3.1) with a list of one or two encoded parameters, see
+    /// [`ParameterWriter`](crate::ParameterWriter).
+    pub fn re_config(&mut self, parameters: &[u8]) {
+        chunk::re_config::emit(self.buffer, parameters);
+    }
+
     /// Appends an already encoded chunk and pads it. The bytes are taken as they are, even if they
     /// are no chunk: this is also how tests send malformed ones.
     pub fn raw(&mut self, chunk: &[u8]) {

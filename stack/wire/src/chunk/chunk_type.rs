@@ -45,7 +45,7 @@ code_points! {
     I_DATA = 64, "I-DATA";
     /// Address configuration acknowledgement (RFC 5061 §4.1.2); carried as unknown.
     ASCONF_ACK = 128, "ASCONF-ACK";
-    /// Stream reconfiguration (RFC 6525 §3.1); carried as unknown.
+    /// Stream reconfiguration (RFC 6525 §3.1), see [`ReConfig`](crate::ReConfig).
     RE_CONFIG = 130, "RE-CONFIG";
     /// Padding (RFC 4820 §3); carried as unknown.
     PAD = 132, "PAD";

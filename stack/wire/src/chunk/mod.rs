@@ -20,6 +20,7 @@ pub(crate) mod heartbeat_ack;
 pub(crate) mod init;
 pub(crate) mod init_ack;
 pub(crate) mod nr_sack;
+pub(crate) mod re_config;
 pub(crate) mod sack;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_ack;
@@ -32,7 +33,7 @@ pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
     Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck,
-    NrSack, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    NrSack, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -100,6 +101,8 @@ pub enum Chunk<'a> {
     ShutdownComplete(ShutdownComplete),
     /// Acknowledges DATA chunks, some for good (draft-natarajan-tsvwg-sctp-nrsack).
     NrSack(NrSack<'a>),
+    /// Asks to change streams, or answers that (RFC 6525 §3.1).
+    ReConfig(ReConfig<'a>),
     /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
     Timestamp(Timestamp),
     /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
@@ -137,6 +140,7 @@ impl<'a> Chunk<'a> {
             }
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
+            ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
         })
@@ -160,6 +164,7 @@ impl<'a> Chunk<'a> {
             Self::CookieAck => ChunkType::COOKIE_ACK,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::NrSack(_) => ChunkType::NR_SACK,
+            Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,
         }

@@ -1,6 +1,7 @@
 //! Optional and variable-length parameters of chunks (RFC 9260 §3.2.1, §3.3.2.1, §3.3.3.1).
 
 mod parameter_type;
+pub(crate) mod reconfiguration;
 mod writer;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -8,8 +9,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub use parameter_type::ParameterType;
 pub use writer::ParameterWriter;
 
-use crate::ChunkError;
 use crate::tlv::tlv_list;
+use crate::{
+    AddStreams, ChunkError, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse,
+    RequestNumber,
+};
 
 tlv_list! {
     "parameter": Parameters, RawParameter { parameter_type: ParameterType }, Parameter, RawParameters,
@@ -99,6 +103,18 @@ pub enum Parameter<'a> {
     /// Supported Address Types (12): parameter types of addresses the sender can use (RFC 9260
     /// §3.3.2.1.5).
     SupportedAddressTypes(ParameterTypes<'a>),
+    /// Outgoing SSN Reset Request (13) of a RE-CONFIG chunk (RFC 6525 §4.1).
+    OutgoingSsnReset(OutgoingSsnReset<'a>),
+    /// Incoming SSN Reset Request (14) of a RE-CONFIG chunk (RFC 6525 §4.2).
+    IncomingSsnReset(IncomingSsnReset<'a>),
+    /// SSN/TSN Reset Request (15) of a RE-CONFIG chunk (RFC 6525 §4.3): its number.
+    SsnTsnReset(RequestNumber),
+    /// Re-configuration Response (16) of a RE-CONFIG chunk (RFC 6525 §4.4).
+    ReconfigurationResponse(ReconfigurationResponse),
+    /// Add Outgoing Streams Request (17) of a RE-CONFIG chunk (RFC 6525 §4.5).
+    AddOutgoingStreams(AddStreams),
+    /// Add Incoming Streams Request (18) of a RE-CONFIG chunk (RFC 6525 §4.6).
+    AddIncomingStreams(AddStreams),
     /// Reserved for ECN Capable (0x8000), RFC 9260 §3.3.2. Its value, if any, is ignored.
     EcnCapable,
     /// Forward-TSN-Supported (0xC000), RFC 3758 §3.1. Its value, if any, is ignored.
@@ -142,6 +158,24 @@ impl<'a> Parameter<'a> {
             ParameterType::HOST_NAME_ADDRESS => Some(Self::HostName(raw.value)),
             ParameterType::SUPPORTED_ADDRESS_TYPES => {
                 ParameterTypes::from_bytes(raw.value).map(Self::SupportedAddressTypes)
+            }
+            ParameterType::OUTGOING_SSN_RESET => {
+                OutgoingSsnReset::parse(raw.value).map(Self::OutgoingSsnReset)
+            }
+            ParameterType::INCOMING_SSN_RESET => {
+                IncomingSsnReset::parse(raw.value).map(Self::IncomingSsnReset)
+            }
+            ParameterType::SSN_TSN_RESET => {
+                reconfiguration::number(raw.value).map(Self::SsnTsnReset)
+            }
+            ParameterType::RECONFIGURATION_RESPONSE => {
+                ReconfigurationResponse::parse(raw.value).map(Self::ReconfigurationResponse)
+            }
+            ParameterType::ADD_OUTGOING_STREAMS => {
+                AddStreams::parse(raw.value).map(Self::AddOutgoingStreams)
+            }
+            ParameterType::ADD_INCOMING_STREAMS => {
+                AddStreams::parse(raw.value).map(Self::AddIncomingStreams)
             }
             ParameterType::ECN_CAPABLE => Some(Self::EcnCapable),
             ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),

@@ -24,6 +24,18 @@ code_points! {
     HOST_NAME_ADDRESS = 11, "Host Name Address";
     /// Supported Address Types (RFC 9260 §3.3.2.1.5).
     SUPPORTED_ADDRESS_TYPES = 12, "Supported Address Types";
+    /// Outgoing SSN Reset Request (RFC 6525 §4.1).
+    OUTGOING_SSN_RESET = 13, "Outgoing SSN Reset Request";
+    /// Incoming SSN Reset Request (RFC 6525 §4.2).
+    INCOMING_SSN_RESET = 14, "Incoming SSN Reset Request";
+    /// SSN/TSN Reset Request (RFC 6525 §4.3).
+    SSN_TSN_RESET = 15, "SSN/TSN Reset Request";
+    /// Re-configuration Response (RFC 6525 §4.4).
+    RECONFIGURATION_RESPONSE = 16, "Re-configuration Response";
+    /// Add Outgoing Streams Request (RFC 6525 §4.5).
+    ADD_OUTGOING_STREAMS = 17, "Add Outgoing Streams Request";
+    /// Add Incoming Streams Request (RFC 6525 §4.6).
+    ADD_INCOMING_STREAMS = 18, "Add Incoming Streams Request";
     /// Reserved for ECN Capable (RFC 9260 §3.3.2).
     ECN_CAPABLE = 0x8000, "ECN Capable";
     /// Padding (RFC 4820 §4).

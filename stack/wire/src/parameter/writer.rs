@@ -3,14 +3,14 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::ParameterType;
-use crate::MAX_CHUNK_LEN;
 use crate::tlv;
+use crate::{AddStreams, MAX_CHUNK_LEN, ReconfigurationResponse, RequestNumber, StreamId, Tsn};
 
 /// Longest list of parameters an INIT or INIT ACK chunk can hold, in bytes: its Chunk Length also
 /// counts 20 bytes of fixed fields.
 const MAX_PARAMETERS_LEN: usize = MAX_CHUNK_LEN - 20;
 
-/// Builds the parameters of an INIT or INIT ACK chunk, each padded to a multiple of four bytes.
+/// Builds the parameters of an INIT, INIT ACK or RE-CONFIG chunk, each padded to a multiple of four bytes.
 ///
 /// A parameter that does not fit into the largest possible chunk any more is left out and counted
 /// by [`left_out`](Self::left_out), so mandatory ones go first. The methods can be chained.
@@ -106,6 +106,59 @@ impl ParameterWriter {
         self.raw(ParameterType::ADAPTATION_LAYER_INDICATION, &code.to_be_bytes())
     }
 
+    //= RFC 6525 4.1-1
+    /// Adds an Outgoing SSN Reset Request (RFC 6525 §4.1) for these streams, for all if there are none.
+    pub fn outgoing_ssn_reset(
+        &mut self,
+        request: RequestNumber,
+        response: RequestNumber,
+        last_tsn: Tsn,
+        streams: impl IntoIterator<Item = StreamId>,
+    ) -> &mut Self {
+        let words = [request.0, response.0, last_tsn.0].map(u32::to_be_bytes);
+        self.raw(ParameterType::OUTGOING_SSN_RESET, &with_streams(words.as_flattened(), streams))
+    }
+
+    //= RFC 6525 4.2-1
+    /// Adds an Incoming SSN Reset Request (RFC 6525 §4.2) for these streams, for all if there are none.
+    pub fn incoming_ssn_reset(
+        &mut self,
+        request: RequestNumber,
+        streams: impl IntoIterator<Item = StreamId>,
+    ) -> &mut Self {
+        let value = with_streams(&request.0.to_be_bytes(), streams);
+        self.raw(ParameterType::INCOMING_SSN_RESET, &value)
+    }
+
+    //= RFC 6525 4.3-1
+    /// Adds an SSN/TSN Reset Request (RFC 6525 §4.3).
+    pub fn ssn_tsn_reset(&mut self, request: RequestNumber) -> &mut Self {
+        self.raw(ParameterType::SSN_TSN_RESET, &request.0.to_be_bytes())
+    }
+
+    //= RFC 6525 4.4-1 4.4-2
+    /// Adds a Re-configuration Response (RFC 6525 §4.4).
+    pub fn reconfiguration_response(&mut self, response: &ReconfigurationResponse) -> &mut Self {
+        let ReconfigurationResponse { request, result, next_tsns } = *response;
+        let head = [request.0, result.0];
+        let tsns = next_tsns.map(|(sender, receiver)| [sender.0, receiver.0]);
+        let words = head.into_iter().chain(tsns.into_iter().flatten());
+        let value: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
+        self.raw(ParameterType::RECONFIGURATION_RESPONSE, &value)
+    }
+
+    //= RFC 6525 4.5-1 4.5-2
+    /// Adds an Add Outgoing Streams Request (RFC 6525 §4.5).
+    pub fn add_outgoing_streams(&mut self, add: AddStreams) -> &mut Self {
+        self.raw(ParameterType::ADD_OUTGOING_STREAMS, &add.to_bytes())
+    }
+
+    //= RFC 6525 4.6-1 4.6-2
+    /// Adds an Add Incoming Streams Request (RFC 6525 §4.6).
+    pub fn add_incoming_streams(&mut self, add: AddStreams) -> &mut Self {
+        self.raw(ParameterType::ADD_INCOMING_STREAMS, &add.to_bytes())
+    }
+
     /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).
     pub fn ecn_capable(&mut self) -> &mut Self {
         self.raw(ParameterType::ECN_CAPABLE, &[])
@@ -140,4 +193,11 @@ impl ParameterWriter {
         self.left_out = 0;
         std::mem::take(&mut self.list)
     }
+}
+
+/// A fixed part, and the numbers of streams behind it.
+fn with_streams(fixed: &[u8], streams: impl IntoIterator<Item = StreamId>) -> Vec<u8> {
+    let mut value = fixed.to_vec();
+    value.extend(streams.into_iter().flat_map(|stream| stream.0.to_be_bytes()));
+    value
 }

@@ -79,6 +79,7 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::CookieEcho(echo)) => writer.cookie_echo(echo.cookie),
         Ok(Chunk::CookieAck) => writer.cookie_ack(),
         Ok(Chunk::ShutdownComplete(complete)) => writer.shutdown_complete(complete.tag_reflected),
+        Ok(Chunk::ReConfig(chunk)) => writer.re_config(&reencode_parameters(chunk.parameters)),
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }
@@ -105,6 +106,16 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::SupportedAddressTypes(types)) => {
                 writer.supported_address_types(&types.iter().collect::<Vec<_>>())
             }
+            Ok(Parameter::OutgoingSsnReset(r)) => {
+                writer.outgoing_ssn_reset(r.request, r.response, r.last_tsn, r.streams.iter())
+            }
+            Ok(Parameter::IncomingSsnReset(r)) => {
+                writer.incoming_ssn_reset(r.request, r.streams.iter())
+            }
+            Ok(Parameter::SsnTsnReset(request)) => writer.ssn_tsn_reset(request),
+            Ok(Parameter::ReconfigurationResponse(r)) => writer.reconfiguration_response(&r),
+            Ok(Parameter::AddOutgoingStreams(add)) => writer.add_outgoing_streams(add),
+            Ok(Parameter::AddIncomingStreams(add)) => writer.add_incoming_streams(add),
             Ok(Parameter::EcnCapable) => writer.ecn_capable(),
             Ok(Parameter::ForwardTsnSupported) => writer.forward_tsn_supported(),
             Ok(Parameter::SupportedExtensions(types)) => writer.supported_extensions(types),
@@ -169,6 +180,9 @@ fn assert_same(first: Result<Chunk<'_>, ChunkError>, second: Result<Chunk<'_>, C
         }
         (Ok(Chunk::InitAck(a)), Ok(Chunk::InitAck(b))) => {
             assert_eq!(a.fields(), b.fields());
+            assert!(a.parameters.parsed().eq(b.parameters.parsed()), "{a:?}\n{b:?}");
+        }
+        (Ok(Chunk::ReConfig(a)), Ok(Chunk::ReConfig(b))) => {
             assert!(a.parameters.parsed().eq(b.parameters.parsed()), "{a:?}\n{b:?}");
         }
         (Ok(Chunk::Heartbeat(a)), Ok(Chunk::Heartbeat(b))) => assert_eq!(a.info, b.info),

@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
-    Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock, InitFields,
-    Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid, SackFlags,
-    Ssn, StreamId, Tsn, VerificationTag,
+    AddStreams, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock,
+    InitFields, Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid,
+    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, Ssn, StreamId, Tsn,
+    VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,7 @@ pub(crate) enum ChunkSpec {
     CookieEcho(Vec<u8>),
     CookieAck,
     ShutdownComplete(bool),
+    ReConfig(Vec<ParameterSpec>),
     Timestamp(u32, u32),
     Unknown(Vec<u8>),
 }
@@ -40,6 +42,12 @@ pub(crate) enum ParameterSpec {
     CookiePreservative(u32),
     HostName(Vec<u8>),
     SupportedAddressTypes(Vec<u16>),
+    OutgoingSsnReset([RequestNumber; 2], Tsn, Vec<StreamId>),
+    IncomingSsnReset(RequestNumber, Vec<StreamId>),
+    SsnTsnReset(RequestNumber),
+    ReconfigurationResponse(ReconfigurationResponse),
+    AddOutgoingStreams(AddStreams),
+    AddIncomingStreams(AddStreams),
     EcnCapable,
     ForwardTsnSupported,
     SupportedExtensions(Vec<u8>),
@@ -118,6 +126,7 @@ impl ChunkSpec {
             Self::CookieEcho(cookie) => writer.cookie_echo(cookie),
             Self::CookieAck => writer.cookie_ack(),
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
+            Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Unknown(bytes) => writer.raw(bytes),
         }
@@ -152,6 +161,7 @@ impl ChunkSpec {
             Chunk::CookieEcho(echo) => Self::CookieEcho(echo.cookie.to_vec()),
             Chunk::CookieAck => Self::CookieAck,
             Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
+            Chunk::ReConfig(chunk) => Self::ReConfig(decode_parameters(chunk.parameters)),
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
             Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
         }
@@ -170,6 +180,18 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             ParameterSpec::CookiePreservative(ms) => writer.cookie_preservative(*ms),
             ParameterSpec::HostName(name) => writer.raw(ParameterType::HOST_NAME_ADDRESS, name),
             ParameterSpec::SupportedAddressTypes(types) => writer.supported_address_types(types),
+            ParameterSpec::OutgoingSsnReset([request, response], tsn, streams) => {
+                writer.outgoing_ssn_reset(*request, *response, *tsn, streams.iter().copied())
+            }
+            ParameterSpec::IncomingSsnReset(request, streams) => {
+                writer.incoming_ssn_reset(*request, streams.iter().copied())
+            }
+            ParameterSpec::SsnTsnReset(request) => writer.ssn_tsn_reset(*request),
+            ParameterSpec::ReconfigurationResponse(response) => {
+                writer.reconfiguration_response(response)
+            }
+            ParameterSpec::AddOutgoingStreams(add) => writer.add_outgoing_streams(*add),
+            ParameterSpec::AddIncomingStreams(add) => writer.add_incoming_streams(*add),
             ParameterSpec::EcnCapable => writer.ecn_capable(),
             ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
             ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
@@ -198,6 +220,18 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::SupportedAddressTypes(types) => {
             ParameterSpec::SupportedAddressTypes(types.iter().collect())
         }
+        Parameter::OutgoingSsnReset(r) => ParameterSpec::OutgoingSsnReset(
+            [r.request, r.response],
+            r.last_tsn,
+            r.streams.iter().collect(),
+        ),
+        Parameter::IncomingSsnReset(r) => {
+            ParameterSpec::IncomingSsnReset(r.request, r.streams.iter().collect())
+        }
+        Parameter::SsnTsnReset(request) => ParameterSpec::SsnTsnReset(request),
+        Parameter::ReconfigurationResponse(r) => ParameterSpec::ReconfigurationResponse(r),
+        Parameter::AddOutgoingStreams(add) => ParameterSpec::AddOutgoingStreams(add),
+        Parameter::AddIncomingStreams(add) => ParameterSpec::AddIncomingStreams(add),
         Parameter::EcnCapable => ParameterSpec::EcnCapable,
         Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
         Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
@@ -295,6 +329,33 @@ fn init_fields() -> impl Strategy<Value = InitFields> {
     })
 }
 
+fn number() -> impl Strategy<Value = RequestNumber> {
+    any::<u32>().prop_map(RequestNumber)
+}
+
+fn add() -> impl Strategy<Value = AddStreams> {
+    (number(), any::<u16>()).prop_map(|(request, streams)| AddStreams { request, streams })
+}
+
+/// Any parameter of a RE-CONFIG chunk.
+fn request() -> impl Strategy<Value = ParameterSpec> {
+    let streams = || vec(any::<u16>().prop_map(StreamId), 0..9);
+    let tsns = prop::option::of((tsn(), tsn()));
+    prop_oneof![
+        ([number(), number()], tsn(), streams())
+            .prop_map(|(n, tsn, streams)| ParameterSpec::OutgoingSsnReset(n, tsn, streams)),
+        (number(), streams()).prop_map(|(n, streams)| ParameterSpec::IncomingSsnReset(n, streams)),
+        number().prop_map(ParameterSpec::SsnTsnReset),
+        (number(), 0..9u32, tsns).prop_map(|(request, result, next_tsns)| {
+            let result = ReconfigurationResult(result);
+            let response = ReconfigurationResponse { request, result, next_tsns };
+            ParameterSpec::ReconfigurationResponse(response)
+        }),
+        add().prop_map(ParameterSpec::AddOutgoingStreams),
+        add().prop_map(ParameterSpec::AddIncomingStreams),
+    ]
+}
+
 fn parameter() -> impl Strategy<Value = ParameterSpec> {
     let known = |number: &u16| ParameterType(*number).name().is_some();
     prop_oneof![
@@ -312,6 +373,7 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         any::<u32>().prop_map(ParameterSpec::CookiePreservative),
         bytes().prop_map(ParameterSpec::HostName),
         vec(any::<u16>(), 0..5).prop_map(ParameterSpec::SupportedAddressTypes),
+        request(),
         Just(ParameterSpec::EcnCapable),
         Just(ParameterSpec::ForwardTsnSupported),
         bytes().prop_map(ParameterSpec::SupportedExtensions),
@@ -375,7 +437,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number =
-        any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 160));
+        any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 160));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -399,6 +461,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         bytes().prop_map(ChunkSpec::CookieEcho),
         Just(ChunkSpec::CookieAck),
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
+        vec(request(), 1..4).prop_map(ChunkSpec::ReConfig),
         any::<(u32, u32)>().prop_map(|(tsval, tsecr)| ChunkSpec::Timestamp(tsval, tsecr)),
         unknown(),
     ]
