@@ -190,12 +190,52 @@ pub struct AssociationConfig {
     pub adaptation: Option<u32>,
     /// Extensions that the peer is offered. Default: all that there are.
     pub extensions: Extensions,
+    /// Which changes of streams the peer may ask for (RFC 6525).
+    pub reconfiguration: ReconfigurationPolicy,
     /// `true` reports [`Event::SenderDry`](crate::Event::SenderDry). Default `false`.
     pub report_dry: bool,
     /// `true` records [`TraceEvent`](crate::TraceEvent)s
     /// for
     /// [`Endpoint::poll_trace`](crate::Endpoint::poll_trace). Default `false`, which costs nothing.
     pub trace: bool,
+}
+
+/// What the peer may ask for, if stream reconfiguration was agreed on (RFC 6525 §6.3.1). What is not allowed is denied. What
+/// answers a request of this end is always allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReconfigurationPolicy {
+    /// Streams begin again with SSN 0, incoming ones or outgoing ones (SCTP_ENABLE_RESET_STREAM_REQ). Default `true`: who does
+    /// not look at SSNs notices nothing but an event, and data channels are closed with it (RFC 8831 §6.7).
+    pub reset_streams: bool,
+    /// All streams and the TSNs begin again (SCTP_ENABLE_RESET_ASSOC_REQ). Default `false`: it stops all data until what is
+    /// outstanding has arrived.
+    pub reset_association: bool,
+    /// Streams are added (SCTP_ENABLE_CHANGE_ASSOC_REQ): incoming ones up to
+    /// [`inbound_streams`](AssociationConfig::inbound_streams), outgoing ones up to `most_outbound_streams`. Default `true`.
+    pub add_streams: bool,
+    /// The most outgoing streams that there are when the peer asks for more (RFC 6525 §5.2.6). Default 65 535: one that is not
+    /// used costs nothing.
+    pub most_outbound_streams: u16,
+}
+
+impl ReconfigurationPolicy {
+    /// Everything is denied.
+    pub const DENY: ReconfigurationPolicy = ReconfigurationPolicy {
+        reset_streams: false,
+        reset_association: false,
+        add_streams: false,
+        most_outbound_streams: u16::MAX,
+    };
+}
+
+impl Default for ReconfigurationPolicy {
+    fn default() -> Self {
+        ReconfigurationPolicy {
+            reset_streams: true,
+            add_streams: true,
+            ..ReconfigurationPolicy::DENY
+        }
+    }
 }
 
 impl Default for AssociationConfig {
@@ -217,6 +257,7 @@ impl Default for AssociationConfig {
             init_size: 80,
             adaptation: None,
             extensions: Extensions::default(),
+            reconfiguration: ReconfigurationPolicy::default(),
             report_dry: false,
             trace: false,
         }

@@ -79,3 +79,44 @@ pub enum AssociationError {
     #[error("{0}")]
     Config(String),
 }
+
+/// Why streams cannot be changed (RFC 6525).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReconfigurationError {
+    /// The association is unknown or gone.
+    #[error("no such association")]
+    NoAssociation,
+    /// It is being set up.
+    #[error("the association is not established yet")]
+    NotEstablished,
+    /// It is shutting down.
+    #[error("the association is shutting down")]
+    ShuttingDown,
+    /// The peer, or this end, does not offer the extension.
+    #[error("stream reconfiguration is not supported by the peer, or switched off here")]
+    NotSupported,
+    /// Another request is under way, of this end or of the peer; its event tells when to try again.
+    #[error("another change of streams is in progress")]
+    InProgress,
+    /// A stream does not exist.
+    #[error("stream {stream} does not exist: there are {streams} in this direction")]
+    NoStream {
+        /// The stream asked for.
+        stream: u16,
+        /// How many there are.
+        streams: u16,
+    },
+    /// The list does not fit one packet, or there would be more streams than 65 535.
+    #[error("at most {limit} streams are possible")]
+    TooManyStreams {
+        /// How many are possible.
+        limit: usize,
+    },
+    /// No streams were asked for.
+    #[error("no streams are to be added")]
+    Nothing,
+    /// The association was reset less than 30 seconds ago (RFC 6525 §5.1.4).
+    #[error("an association may be reset once in 30 seconds")]
+    TooSoon,
+}

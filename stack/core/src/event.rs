@@ -133,11 +133,72 @@ pub enum Event {
     /// All that was sent is acknowledged and nothing waits to be sent (RFC 6458 §6.1.9). Only with
     /// [`AssociationConfig::report_dry`](crate::AssociationConfig::report_dry).
     SenderDry,
+    /// Streams begin again with SSN 0, or do not: at the request of this end or of the peer (RFC 6525 §6.1.1). For incoming
+    /// streams, all messages from before have been read by then, and none from after, unless the association ends.
+    StreamsReset {
+        /// Which of ours they are; never both.
+        direction: ResetDirection,
+        /// The streams; none for all.
+        streams: Vec<StreamId>,
+        /// What became of it; always `Performed` if the peer asked for it.
+        outcome: ReconfigurationOutcome,
+    },
+    /// All streams of both directions begin again with SSN 0, and the TSNs with others, or do not (RFC 6525 §6.1.2). All
+    /// messages from before have been read by then, and none from after.
+    AssociationReset {
+        /// What became of it.
+        outcome: ReconfigurationOutcome,
+        /// The next TSN that this end uses.
+        local_tsn: Tsn,
+        /// The next TSN that the peer uses.
+        remote_tsn: Tsn,
+    },
+    /// There are more streams, or there are not (RFC 6525 §6.1.3).
+    StreamsAdded {
+        /// What became of it.
+        outcome: ReconfigurationOutcome,
+        /// Streams in our direction.
+        outbound_streams: u16,
+        /// Streams in the peer's direction.
+        inbound_streams: u16,
+    },
     /// The peer began a graceful shutdown; no further message is accepted for sending.
     PeerShutdown,
     /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone. The last event of an
     /// association; messages already received can still be read until `forget`.
     Closed(CloseReason),
+}
+
+/// Which streams are reset (RFC 6525 §6.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetDirection {
+    /// Those that we send on.
+    Outgoing,
+    /// Those that the peer sends on.
+    Incoming,
+    /// Both.
+    Both,
+}
+
+/// What became of a request to change streams (RFC 6525 §4.4, table 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconfigurationOutcome {
+    /// It was done.
+    Performed,
+    /// It was so already.
+    NothingToDo,
+    /// The peer does not want to.
+    Denied,
+    /// It cannot be done, or not now, or the association ended before the peer had answered.
+    Failed,
+}
+
+impl ReconfigurationOutcome {
+    /// Whether things are as they were asked to be.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, ReconfigurationOutcome::Performed | ReconfigurationOutcome::NothingToDo)
+    }
 }
 
 /// Why an association ended.

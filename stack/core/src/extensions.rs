@@ -8,20 +8,27 @@
 pub struct Extensions {
     /// The FORWARD TSN chunk (RFC 3758). Default `false`: no message can be given up yet.
     pub partial_reliability: bool,
+    /// The RE-CONFIG chunk (RFC 6525): streams are reset and added while the association goes on. What a peer may ask
+    /// for is in [`ReconfigurationPolicy`](crate::ReconfigurationPolicy). Default `true`.
+    pub stream_reconfiguration: bool,
 }
 
 impl Extensions {
     /// None at all.
-    pub const NONE: Extensions = Extensions { partial_reliability: false };
+    pub const NONE: Extensions =
+        Extensions { partial_reliability: false, stream_reconfiguration: false };
 
     /// What both ends offer.
     pub(crate) fn and(self, other: Extensions) -> Extensions {
-        Extensions { partial_reliability: self.partial_reliability && other.partial_reliability }
+        Extensions {
+            partial_reliability: self.partial_reliability && other.partial_reliability,
+            stream_reconfiguration: self.stream_reconfiguration && other.stream_reconfiguration,
+        }
     }
 }
 
 impl Default for Extensions {
     fn default() -> Self {
-        Extensions::NONE
+        Extensions { stream_reconfiguration: true, ..Extensions::NONE }
     }
 }

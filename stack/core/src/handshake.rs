@@ -80,6 +80,7 @@ impl Extensions {
         }
     }
 
+    //= RFC 6525 5.1.1-1
     /// Writes the offer into INIT or INIT ACK.
     fn write(self, writer: &mut ParameterWriter) {
         let partial_reliability = self.chosen.partial_reliability;
@@ -87,6 +88,7 @@ impl Extensions {
             (self.nr_sack, ChunkType::NR_SACK),
             (self.timestamp, ChunkType::TIMESTAMP),
             (partial_reliability, ChunkType::FORWARD_TSN),
+            (self.chosen.stream_reconfiguration, ChunkType::RE_CONFIG),
         ];
         let types: Vec<u8> = types.iter().filter(|(on, _)| *on).map(|(_, t)| t.0).collect();
         if !types.is_empty() {
@@ -103,7 +105,8 @@ impl Extensions {
     /// One byte for the State Cookie.
     pub(crate) fn to_bits(self) -> u8 {
         let recovery = u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1;
-        let chosen = u8::from(self.chosen.partial_reliability) << 3;
+        let chosen = u8::from(self.chosen.partial_reliability) << 3
+            | u8::from(self.chosen.stream_reconfiguration) << 4;
         recovery | u8::from(self.nr_sack) << 2 | chosen
     }
 
@@ -113,7 +116,10 @@ impl Extensions {
             timestamp: bits & 1 != 0,
             retransmit_bit: bits & 2 != 0,
             nr_sack: bits & 4 != 0,
-            chosen: extensions::Extensions { partial_reliability: bits & 8 != 0 },
+            chosen: extensions::Extensions {
+                partial_reliability: bits & 8 != 0,
+                stream_reconfiguration: bits & 16 != 0,
+            },
         }
     }
 }
@@ -229,6 +235,7 @@ pub(crate) fn read_init<'a>(
                 let extensions = &mut init.peer.extensions;
                 extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
+                extensions.chosen.stream_reconfiguration |= types.contains(&ChunkType::RE_CONFIG.0);
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,

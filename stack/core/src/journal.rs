@@ -47,9 +47,14 @@ impl Journal {
         self.events.push_back(event);
     }
 
+    /// So many events wait that nothing may be done for a peer of which the application must be told.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.waiting >= MAX_PEER_EVENTS
+    }
+
     /// An event that a peer can cause at will.
     pub(crate) fn peer_event(&mut self, event: Event) {
-        if self.waiting < MAX_PEER_EVENTS {
+        if !self.is_full() {
             self.event(event);
         }
     }
@@ -85,6 +90,7 @@ fn event_bytes(event: &Event) -> usize {
         + match event {
             Event::PeerError { value, .. } => value.len(),
             Event::SendFailed(failure) | Event::Expired(failure) => failed(failure),
+            Event::StreamsReset { streams, .. } => size_of_val(&streams[..]),
             Event::Closed(CloseReason::PeerAborted { value, .. }) => value.len(),
             _ => 0,
         }

@@ -36,13 +36,13 @@ mod windowed;
 
 pub use association::PeerKey;
 pub use bytes::Bytes;
-pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig};
+pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
 pub use datagram::{Datagram, Icmp, IcmpKind, Transmit};
 pub use endpoint::{AssociationId, Endpoint, PartKey};
-pub use error::{AssociationError, ConnectError, SendError};
+pub use error::{AssociationError, ConnectError, ReconfigurationError, SendError};
 pub use event::{
-    CloseReason, Event, Message, ReceivedMessage, SendFailure, SendOptions, SpuriousCause,
-    TraceEvent, WindowCause,
+    CloseReason, Event, Message, ReceivedMessage, ReconfigurationOutcome, ResetDirection,
+    SendFailure, SendOptions, SpuriousCause, TraceEvent, WindowCause,
 };
 pub use extensions::Extensions;
 pub use ids::{LossCause, PathId, PathState};

@@ -46,6 +46,13 @@ tresse_counters::counters! {
         /// Without having been sent it again; see
         /// [`contradictory_sacks`](crate::profile::LimitParameters::contradictory_sacks).
         contradictory_sacks: "SACKs that repeated what one before had taken back, and nothing new";
+        /// RFC 6525; repetitions not counted.
+        reconfigurations_asked: "Requests to change streams sent";
+        reconfigurations_repeated: "Requests to change streams sent again";
+        reconfigurations_received: "Requests to change streams received that were new";
+        reconfigurations_seen_again: "Requests to change streams received again";
+        /// Denied, out of order, for streams that do not exist, or while another one is in progress.
+        reconfigurations_refused: "Requests to change streams refused";
         wrong_tag: "Packets discarded for a wrong verification tag";
         malformed_chunks: "Chunks discarded as malformed or impossible";
     }

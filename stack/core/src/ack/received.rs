@@ -42,7 +42,11 @@ impl ReceivedTsns {
     ///
     /// Its seq is 2^32 + `initial_tsn`, so that the one before it needs no negative number.
     pub(crate) fn new(initial_tsn: Tsn) -> Self {
-        let first = (1 << 32) | u64::from(initial_tsn.0);
+        ReceivedTsns::from_seq((1 << 32) | u64::from(initial_tsn.0))
+    }
+
+    /// Nothing received: the first TSN will be this one, unwrapped.
+    pub(crate) fn from_seq(first: u64) -> Self {
         ReceivedTsns { cumulative: first - 1, runs: VecDeque::new(), duplicates: Vec::new() }
     }
 

@@ -20,6 +20,11 @@ impl TimestampEcho {
         TimestampEcho { recent: None, last_ack: cumulative }
     }
 
+    /// The peer numbers on from another TSN; its clock is the same.
+    pub(crate) fn continued(&self, cumulative: u64) -> TimestampEcho {
+        TimestampEcho { recent: self.recent, last_ack: cumulative }
+    }
+
     /// A packet came with this timestamp; `lowest` is its lowest TSN, unwrapped, if it had DATA.
     pub(crate) fn on_packet(&mut self, tsval: u32, lowest: Option<u64>) {
         // Packets without DATA have no place in the sequence: they count only at the beginning.

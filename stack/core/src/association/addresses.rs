@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::verification::Verification;
 use super::{Association, Control, State};
 use crate::path::source::{Host, Sources};
 use crate::path::{HeartbeatInfo, MAX_PATHS, Path, PathId};
@@ -25,11 +26,12 @@ pub(super) struct Addresses {
     pub(super) sources: Sources,
     /// Some of the peer have no path: we cannot reach them, or they were too many.
     pub(super) are_omitted: bool,
+    pub(super) verification: Verification,
 }
 
 impl Addresses {
     pub(super) fn new(sources: Sources) -> Addresses {
-        Addresses { sources, are_omitted: false }
+        Addresses { sources, are_omitted: false, verification: Verification::default() }
     }
 }
 

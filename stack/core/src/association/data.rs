@@ -55,7 +55,7 @@ impl Association {
     }
 
     /// Ends the association if the peer sends what no message can be.
-    fn after_data(&mut self, result: Result<(), InboundError>) {
+    pub(super) fn after_data(&mut self, result: Result<(), InboundError>) {
         match result {
             Ok(()) => {}
             Err(InboundError::MessageTooLarge) => {
@@ -88,6 +88,7 @@ impl Association {
         }
         self.journal.stats.messages_received += 1;
         self.journal.stats.user_bytes_received += message.payload.len() as u64;
+        self.tell_what_was_read();
         Some(message)
     }
 

@@ -179,6 +179,7 @@ impl Association {
                 return false;
             }
             Chunk::Error(error) => self.on_error(now, error.causes),
+            Chunk::ReConfig(chunk) => return self.on_re_config(now, incoming, &chunk),
             // INIT and COOKIE ECHO never get here: the endpoint handles them. Anywhere but at the
             // head of a packet they MUST NOT be (§6.10, §5.1).
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
@@ -228,7 +229,7 @@ impl Association {
     }
 
     /// RFC 9260 §3.2, Table 2: the highest two bits say what to do.
-    fn on_unknown_chunk(
+    pub(super) fn on_unknown_chunk(
         &mut self,
         kind: ChunkType,
         bytes: &[u8],
@@ -290,6 +291,7 @@ impl Association {
         {
             receiver.on_timestamp(timestamp.tsval, incoming.lowest);
         }
+        self.continue_reconfiguration(now);
         self.shutdown_after_packet(now, incoming);
     }
 }

@@ -14,6 +14,7 @@ impl Association {
         }
         self.notify_dry();
         self.notify_writer();
+        self.continue_reconfiguration(now);
         // §9.2: what waited for the last of them waits no more.
         self.shutdown_progress(now);
     }

@@ -31,6 +31,7 @@ impl Association {
             + self.outbox.memory()
             + self.journal.memory()
             + self.phase.echo().map_or(0, Echo::memory)
+            + self.reconfiguration.as_ref().map_or(0, |r| r.memory())
     }
 
     /// Bytes of memory that it holds beyond user data that moves, and as much again for the records of small

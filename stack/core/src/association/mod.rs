@@ -17,6 +17,7 @@ mod memory;
 mod outbox;
 mod phase;
 mod reading;
+mod reconfiguration;
 mod restart;
 mod sack;
 mod setup;
@@ -47,9 +48,9 @@ use listing::Listing;
 use outbox::{Abort, Control, Outbox};
 use phase::{Opening, Phase};
 use reading::Reading;
+use reconfiguration::Reconfiguration;
 pub(crate) use setup::AcceptedCookie;
 use setup::Origin;
-use verification::Verification;
 
 //= RFC 9260 1.3-2 5.3.1-2
 /// Ports and tags: how packets find this association.
@@ -98,7 +99,8 @@ pub(crate) struct Association {
     pub(crate) journal: Journal,
     errors: Errors,
     patience: Patience,
-    verification: Verification,
+    /// Changes of streams (RFC 6525), if that was agreed on.
+    reconfiguration: Option<Box<Reconfiguration>>,
     /// Where it stands in the lists of its endpoint.
     pub(crate) listing: Listing,
 }
@@ -139,7 +141,7 @@ impl Association {
             journal: Journal::new(config.trace),
             errors: Errors::default(),
             patience: Patience::default(),
-            verification: Verification::default(),
+            reconfiguration: None,
             listing: Listing::default(),
             config,
         }
@@ -179,6 +181,7 @@ impl Association {
         if self.is_closed() {
             return;
         }
+        self.end_reconfiguration();
         self.phase = Phase::Closed(self.phase.leave());
         self.outbox.keep_last_words();
         self.stop_timers();

@@ -23,6 +23,8 @@ pub(crate) enum Control {
     Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
+    /// Encoded parameters of a RE-CONFIG chunk.
+    ReConfig(Bytes),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
@@ -147,6 +149,7 @@ impl Control {
         8 + match self {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
+            Control::ReConfig(b) => padded(b.len()),
             _ => 0,
         }
     }

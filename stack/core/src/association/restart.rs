@@ -35,6 +35,7 @@ impl Association {
         let shutdown = matches!(self.state(), State::ShutdownPending | State::ShutdownSent);
         self.outbox.clear();
         self.stop_timers();
+        self.end_reconfiguration();
         self.fail_unsent_messages();
         self.identity = Identity {
             local_tag: cookie.local_tag,

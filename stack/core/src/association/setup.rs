@@ -11,6 +11,7 @@ use super::addresses::source_beside;
 use super::errors::Errors;
 use super::input::Incoming;
 use super::phase::{Echo, Opening};
+use super::reconfiguration::Reconfiguration;
 use super::{Abort, Association, Blueprint, Control, Paths, Phase, State};
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
@@ -327,6 +328,10 @@ impl Association {
         let past = self.reading.retained().iter().map(|m| charge(m.payload.len())).sum();
         let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
         self.sender.agree(extensions, &self.config);
+        self.reconfiguration = extensions
+            .chosen
+            .stream_reconfiguration
+            .then(|| Box::new(Reconfiguration::new(self.origin.initial_tsn, peer.initial_tsn)));
         self.addresses.are_omitted |= peer.omitted;
         self.adopt_addresses(&peer.addresses);
         self.notify_writer(); // What was refused for its stream left room.

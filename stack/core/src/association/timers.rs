@@ -17,6 +17,7 @@ impl Association {
         consider(self.phase.closing().and_then(|closing| closing.t2));
         consider(self.phase.closing().and_then(|closing| closing.t5));
         consider(self.sender.probe_deadline());
+        consider(self.reconfiguration_deadline());
         if !self.is_closed() {
             consider(self.sender.deadline(&self.paths, &self.config, self.state()));
             consider(self.phase.receiver().and_then(Receiver::deadline));
@@ -41,6 +42,9 @@ impl Association {
         }
         if self.phase.closing_mut().is_some_and(|closing| take_due(&mut closing.t2, now)) {
             self.on_t2(now);
+        }
+        if due(self.reconfiguration_deadline()) {
+            self.on_reconfiguration_timer(now);
         }
         if let Some(receiver) = self.phase.receiver_mut()
             && due(receiver.deadline())

@@ -55,11 +55,11 @@ impl Association {
         waiting.sort_by_key(|path| self.paths[*path].heartbeat.sent());
         let burst = self.profile().heartbeat.max_burst.max(1);
         for path in waiting {
-            let Verification { until, sent, credit, free_at, .. } = self.verification;
+            let Verification { until, sent, credit, free_at, .. } = self.addresses.verification;
             if now < until && sent >= burst {
                 self.paths[path].heartbeat.plan(Some(until));
             } else if credit < self.verification_len(path) && now < free_at {
-                self.verification.starved = true;
+                self.addresses.verification.starved = true;
                 self.paths[path].heartbeat.plan(Some(free_at));
             } else {
                 self.send_heartbeat(now, path);
@@ -82,10 +82,10 @@ impl Association {
             return;
         };
         let cost = len - HEARTBEAT_LEN + self.verification_len(path);
-        if len > self.paths[path].mtu.max_packet() || cost > self.verification.credit {
+        if len > self.paths[path].mtu.max_packet() || cost > self.addresses.verification.credit {
             return;
         }
-        self.verification.credit -= cost;
+        self.addresses.verification.credit -= cost;
         if self.paths[path].heartbeat.sent() > 0 {
             self.doubt_source(now, path, now);
         }
@@ -104,8 +104,9 @@ impl Association {
 
     /// The peer has sent this many bytes, IP and UDP headers included.
     pub(super) fn pay_for_verification(&mut self, now: Time, bytes: usize) {
-        self.verification.credit = self.verification.credit.saturating_add(MOST_DRAWN * bytes);
-        if std::mem::take(&mut self.verification.starved) {
+        self.addresses.verification.credit =
+            self.addresses.verification.credit.saturating_add(MOST_DRAWN * bytes);
+        if std::mem::take(&mut self.addresses.verification.starved) {
             for path in self.paths.iter_mut().filter(|p| !p.is_confirmed()) {
                 if !path.heartbeat.is_awaited() {
                     path.heartbeat.plan(Some(now));
@@ -125,13 +126,13 @@ impl Association {
     pub(super) fn note_verification(&mut self, now: Time, path: PathId) {
         let len = self.verification_len(path);
         let interval = self.profile().heartbeat.interval();
-        if now >= self.verification.until {
+        if now >= self.addresses.verification.until {
             let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed());
             let rto = unconfirmed.map(Path::rto).min().unwrap_or_default();
-            (self.verification.until, self.verification.sent) = (now + rto, 0);
+            (self.addresses.verification.until, self.addresses.verification.sent) = (now + rto, 0);
         }
-        self.verification.sent += 1;
-        self.verification.credit = self.verification.credit.saturating_sub(len);
-        self.verification.free_at = now + interval;
+        self.addresses.verification.sent += 1;
+        self.addresses.verification.credit = self.addresses.verification.credit.saturating_sub(len);
+        self.addresses.verification.free_at = now + interval;
     }
 }

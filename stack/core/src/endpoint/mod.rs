@@ -13,6 +13,7 @@ mod past;
 mod peer_tags;
 mod ports;
 mod random;
+mod reconfiguration;
 mod reply;
 mod rival;
 mod shard;
@@ -312,7 +313,7 @@ impl Endpoint {
     }
 
     /// The next message that arrived (RECEIVE, RFC 9260 §11.1.7). Taking it opens the receive
-    /// window.
+    /// window, and the last one before a reset of streams brings its event.
     pub fn recv(&mut self, now: Time, id: AssociationId) -> Option<ReceivedMessage> {
         let a = self.associations.get_mut(id)?;
         if self.account.is_short() {
@@ -320,10 +321,14 @@ impl Endpoint {
         }
         let message = a.recv()?;
         self.account.touch(id, a);
+        let tells = !a.journal.events.is_empty();
         if a.listing.leaving && a.readable() == 0 {
             self.leaving.push(id);
         } else if a.sack_is_due() && !a.is_closed() {
             self.enqueue(id);
+        }
+        if tells {
+            self.settle(now, id);
         }
         Some(message)
     }

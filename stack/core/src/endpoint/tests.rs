@@ -38,6 +38,7 @@ mod path_failure;
 mod patience;
 mod ports;
 mod potentially_failed;
+mod reconfiguration;
 mod repeats;
 mod restart;
 mod run_time;

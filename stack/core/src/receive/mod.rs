@@ -3,6 +3,7 @@
 //! It never sees the association: chunks and packets are told to it, and it says what became of them.
 
 mod data;
+mod reset;
 mod room;
 mod sack;
 

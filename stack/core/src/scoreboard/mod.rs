@@ -6,6 +6,7 @@
 //! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
 //! every chunk costs O(1) over its life, however many are outstanding.
 
+mod anew;
 mod changed;
 mod delivery_rate;
 mod kept;
@@ -453,26 +454,6 @@ impl Scoreboard {
                 found(seq);
             }
         }
-    }
-
-    /// Takes out every chunk, lowest first, and whether the receiver promised to keep it: the
-    /// association ends or restarts.
-    pub fn drain(&mut self) -> impl Iterator<Item = (NewChunk, bool)> + use<> {
-        let next = self.next_seq();
-        let empty = Scoreboard {
-            base: next,
-            highest_acked: next - 1,
-            counts_headers: self.counts_headers,
-            holes_to: next - 1,
-            window: self.window,
-            ..Scoreboard::new(Tsn(0))
-        };
-        let old = std::mem::replace(self, empty);
-        let kept = old.kept;
-        (old.base..).zip(old.ring).map(move |(seq, outstanding)| {
-            let i = kept.partition_point(|run| run.end < seq);
-            (outstanding.chunk, kept.get(i).is_some_and(|run| run.start <= seq))
-        })
     }
 
     /// Moves the "earliest" mark of `path` to its first unacknowledged chunk at or after `from`.

@@ -9,6 +9,9 @@ use crate::path::PathId;
 use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
 
+/// So far ahead no TSN is acknowledged, be it by mistake.
+const FAR: u64 = 1 << 30;
+
 /// The chunk that was sent last, of those that a SACK acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatestAck {
@@ -150,7 +153,8 @@ impl Scoreboard {
 
     pub(super) fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
         let cumulative = self.unwrap(cumulative);
-        if cumulative < self.cumulative() {
+        // What is half of the number space ahead is as far behind: from before the TSNs began again (RFC 6525 §5.2.4).
+        if cumulative < self.cumulative() || cumulative > self.next_seq() + FAR {
             Err(SackFault::Stale)
         } else if cumulative >= self.next_seq() {
             Err(SackFault::Unsent)

@@ -8,6 +8,7 @@ mod loss;
 mod patience;
 mod permission;
 mod permits;
+mod reset;
 mod room;
 mod rtt;
 mod sack;

@@ -78,7 +78,7 @@ impl Ways for Single {
     fn on_new(&self, _sender: &mut Sender, _cx: &Context<'_>, _path: PathId, _seqs: &Range<u64>) {}
 
     fn on_opportunity_over(&self, sender: &mut Sender, cx: &mut Context<'_>) {
-        let waiting = !sender.queue.is_empty() || sender.board.first_lost().is_some();
+        let waiting = !sender.queue.rests() || sender.board.first_lost().is_some();
         for p in cx.paths.iter_mut().filter(|p| p.sets_rate()) {
             let room = sender.board.flight(p.id) < p.window.cwnd();
             p.bursts.wait(room && waiting);

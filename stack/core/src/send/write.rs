@@ -298,7 +298,7 @@ impl Sender {
             let probe = len > self.peer_window();
             let Some(chunk) = self.queue.next(max_payload) else { break };
             let OutChunk { stream, ssn, ppid, flags, context, payload } = chunk;
-            let last = self.queue.is_empty();
+            let last = self.queue.rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
             let asks = last && (hurry || self.asks_when_idle(cx, path));
@@ -389,7 +389,7 @@ impl Sender {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
         }
         let flight = self.board.flight(path);
-        let waits = self.board.first_lost().is_some() || !self.queue.is_empty();
+        let waits = self.board.first_lost().is_some() || !self.queue.rests();
         let pacing = cx.profile().multipath.pacing;
         let p = &mut cx.paths[path];
         let first_of_flight = flight <= carried.bytes;

@@ -6,6 +6,7 @@ use tresse_wire::{Ssn, StreamId};
 
 use super::chunk::InboundError;
 use super::ring::EntryId;
+use super::stream_set::StreamSet;
 use super::table::StreamTable;
 use super::{PIECE, charge};
 use crate::event::ReceivedMessage;
@@ -31,6 +32,12 @@ struct InStream {
     next: Ssn,
     /// Index of its list of held messages plus 1; 0 if it has none.
     list: u32,
+}
+
+impl InStream {
+    fn is_fresh(self) -> bool {
+        self.next == Ssn(0) && self.list == 0
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,12 +168,45 @@ impl Delivery {
         Some(entry)
     }
 
+    /// These streams begin again with SSN 0 (RFC 6525 §5.2.2 E3). Returns the messages that waited for their turn, each
+    /// stream's in order: it never comes.
+    pub(super) fn begin_again(&mut self, streams: &StreamSet) -> Vec<EntryId> {
+        let mut waited = Vec::new();
+        match streams {
+            StreamSet::All => {
+                self.streams.change_all(|state| *state = InStream::default());
+                waited.extend(self.lists.drain(..).flatten().map(|held| held.entry));
+                self.spare.clear();
+            }
+            StreamSet::These(list) => {
+                for stream in list {
+                    // A stream that was never used costs nothing.
+                    if self.streams.get(*stream).is_fresh() {
+                        continue;
+                    }
+                    let state = self.streams.get_mut(*stream);
+                    state.next = Ssn(0);
+                    if let Some(index) = (state.list as usize).checked_sub(1) {
+                        waited.extend(self.lists[index].drain(..).map(|held| held.entry));
+                        self.give_back_if_empty(*stream);
+                    }
+                }
+            }
+        }
+        waited
+    }
+
     /// Queues a message for the application: its turn has come.
     pub(super) fn deliver(&mut self, message: ReceivedMessage) {
         if !message.unordered {
             let state = self.streams.get_mut(message.stream);
             state.next = message.ssn.wrapping_add(1);
         }
+        self.queue(message);
+    }
+
+    /// Queues a message for the application, whatever its SSN.
+    pub(super) fn queue(&mut self, message: ReceivedMessage) {
         self.charge += charge(message.payload.len());
         self.ready.push_back(message);
     }

@@ -1,5 +1,9 @@
 //! From DATA chunks to messages for the application.
 
+mod reset;
+
+use reset::Barrier;
+
 use super::chunk::{InChunk, InboundError};
 use super::delivery::{Delivery, Turn};
 use super::reassembly::{Completed, Reassembly};
@@ -18,6 +22,8 @@ pub(crate) struct Inbound {
     streams: u16,
     reassembly: Reassembly,
     delivery: Delivery,
+    /// While it is not known whether streams begin again (RFC 6525).
+    barrier: Option<Box<Barrier>>,
 }
 
 impl Inbound {
@@ -27,6 +33,7 @@ impl Inbound {
             streams,
             reassembly: Reassembly::new(max_message_size, first_seq),
             delivery: Delivery::new(),
+            barrier: None,
         }
     }
 
@@ -85,7 +92,8 @@ impl Inbound {
 
     /// Bytes of memory, whatever they are for.
     pub(crate) fn memory(&self) -> usize {
-        self.reassembly.memory() + self.delivery.memory()
+        let barrier = self.barrier.as_ref().map_or(0, |barrier| barrier.memory());
+        self.reassembly.memory() + self.delivery.memory() + barrier
     }
 
     /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
@@ -109,8 +117,11 @@ impl Inbound {
     /// missing chunk. False if it is not held: delivered already, or never received.
     pub(crate) fn discard(&mut self, seq: u64) -> bool {
         let (dropped, incomplete) = self.reassembly.ring().discard(seq);
-        if let Some((stream, ssn)) = incomplete {
-            self.delivery.unhold(stream, ssn);
+        if let Some(head) = incomplete {
+            let kept = self.barrier.as_mut().is_some_and(|barrier| barrier.forget(head.tsn));
+            if !kept && !head.unordered {
+                self.delivery.unhold(head.stream, head.ssn);
+            }
         }
         dropped
     }
@@ -129,7 +140,15 @@ impl Inbound {
     fn route(&mut self, completed: Completed) -> Result<(), InboundError> {
         let message = match completed {
             Completed::Message(message) => {
-                let (stream, ssn) = (message.stream, message.ssn);
+                let (stream, ssn, tsn) = (message.stream, message.ssn, message.tsn);
+                if let Some(barrier) = self.barrier.as_mut().filter(|b| b.holds(stream, tsn)) {
+                    let unordered = message.unordered;
+                    let entry = self.reassembly.store(message);
+                    let stored =
+                        Stored { entry, tsn, stream, ssn, unordered, beyond_edge: u16::MAX.into() };
+                    barrier.keep(tsn, stored);
+                    return Ok(());
+                }
                 if !message.unordered && self.delivery.turn(stream, ssn, 0)? == Turn::Later {
                     // No chunk is missing, but an SSN is: the peer numbers TSNs and SSNs in
                     // different order. RFC 9260 §6.6 holds the message all the same.
@@ -138,14 +157,36 @@ impl Inbound {
                 }
                 message
             }
-            Completed::Stored(Stored { entry, stream, ssn, unordered, beyond_edge }) => {
-                // RFC 9260 §6.6: unordered messages bypass the ordering mechanism.
-                if !unordered && self.delivery.turn(stream, ssn, beyond_edge)? == Turn::Later {
-                    return self.delivery.hold(stream, ssn, entry);
+            Completed::Stored(stored) => {
+                let (stream, tsn) = (stored.stream, stored.tsn);
+                match self.barrier.as_mut().filter(|barrier| barrier.holds(stream, tsn)) {
+                    // How far it is from the edge is not known when its time comes: far enough.
+                    Some(barrier) => {
+                        barrier.keep(tsn, Stored { beyond_edge: u64::from(u16::MAX), ..stored });
+                        return Ok(());
+                    }
+                    None => return self.route_stored(stored),
                 }
-                self.reassembly.take(entry)
             }
         };
+        self.pass(message);
+        Ok(())
+    }
+
+    /// A complete message that is held.
+    fn route_stored(&mut self, stored: Stored) -> Result<(), InboundError> {
+        let Stored { entry, stream, ssn, unordered, beyond_edge, .. } = stored;
+        // RFC 9260 §6.6: unordered messages bypass the ordering mechanism.
+        if !unordered && self.delivery.turn(stream, ssn, beyond_edge)? == Turn::Later {
+            return self.delivery.hold(stream, ssn, entry);
+        }
+        let message = self.reassembly.take(entry);
+        self.pass(message);
+        Ok(())
+    }
+
+    /// It is the turn of a message, and then of those that waited for it.
+    fn pass(&mut self, message: ReceivedMessage) {
         let (stream, unordered) = (message.stream, message.unordered);
         self.deliver(message);
         if !unordered {
@@ -154,7 +195,6 @@ impl Inbound {
                 self.deliver(message);
             }
         }
-        Ok(())
     }
 
     fn deliver(&mut self, mut message: ReceivedMessage) {

@@ -12,6 +12,7 @@ mod ring;
 pub(crate) mod send_queue;
 mod slots;
 mod stream_scheduler;
+pub(crate) mod stream_set;
 mod table;
 #[cfg(test)]
 mod tests;

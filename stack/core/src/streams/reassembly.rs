@@ -156,6 +156,12 @@ impl Reassembly {
         Ok(None)
     }
 
+    /// Forgets all that is held, also messages stored or left in the ring; the next chunk is `next_seq`.
+    pub(super) fn jump(&mut self, next_seq: u64) {
+        self.assembly = None;
+        self.ring.jump(next_seq);
+    }
+
     /// Keeps a complete message though it is not its turn.
     pub(super) fn store(&mut self, mut message: ReceivedMessage) -> EntryId {
         let payload = std::mem::take(&mut message.payload);

@@ -118,8 +118,11 @@ pub(super) enum Front {
 }
 
 /// A message that became complete in the ring.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub(super) entry: EntryId,
+    /// TSN of its first fragment.
+    pub(super) tsn: Tsn,
     pub(super) stream: StreamId,
     pub(super) ssn: Ssn,
     pub(super) unordered: bool,
@@ -246,9 +249,9 @@ impl Ring {
         self.slots.set(offset, slot);
         let complete = self.at(first).beginning && self.at(last).ending;
         self.set_run(first, last, run_bytes, complete.then_some(now));
-        let Head { stream, ssn, unordered, .. } = self.at(first).head;
+        let Head { tsn, stream, ssn, unordered, .. } = self.at(first).head;
         let (entry, beyond_edge) = (self.slots.get(first), first as u64);
-        Some(complete.then_some(Stored { entry, stream, ssn, unordered, beyond_edge }))
+        Some(complete.then_some(Stored { entry, tsn, stream, ssn, unordered, beyond_edge }))
     }
 
     pub(super) fn front(&self) -> Front {
@@ -319,9 +322,14 @@ impl Ring {
         head.message(payload, completed_at.unwrap_or_default())
     }
 
-    /// Drops the chunk `seq`. False if it is not held. If it was a part of a complete ordered
-    /// message, which is complete no more, stream and SSN come second.
-    pub(super) fn discard(&mut self, seq: u64) -> (bool, Option<(StreamId, Ssn)>) {
+    /// TSN of the first chunk of a complete message.
+    pub(super) fn tsn(&self, entry: EntryId) -> Tsn {
+        self.entries[entry as usize].head.tsn
+    }
+
+    /// Drops the chunk `seq`. False if it is not held. If it was a part of a complete message, which is
+    /// complete no more, what its first chunk says of it comes second.
+    pub(super) fn discard(&mut self, seq: u64) -> (bool, Option<Head>) {
         let Ok(Some(offset)) = self.offset(seq) else { return (false, None) };
         let slot = self.slots.get(offset);
         if slot >= DONE {
@@ -340,8 +348,13 @@ impl Ring {
         if offset < last {
             self.set_run(offset + 1, last, after, None);
         }
-        let was_complete = completed_at.is_some() && !head.unordered;
-        (true, was_complete.then_some((head.stream, head.ssn)))
+        (true, completed_at.map(|_| head))
+    }
+
+    /// Forgets all that is held; the edge is at `edge` from now on.
+    pub(super) fn jump(&mut self, edge: u64) {
+        let done = self.done.take().map(|_| RangeSet::default());
+        *self = Ring { done, ..Ring::new(edge) };
     }
 
     /// The highest seq held beyond the edge.

@@ -1,8 +1,11 @@
 //! Messages accepted from the application that have not left yet.
 
+mod parked;
+
 use std::collections::BTreeSet;
 
 use bytes::{Buf as _, Bytes};
+use parked::Parked;
 use tresse_wire::{DataFlags, Ppid, Ssn, StreamId};
 
 use super::PIECE;
@@ -39,6 +42,8 @@ pub(crate) struct SendQueue {
     /// User bytes that have not left.
     bytes: usize,
     table: StreamTable<OutStream>,
+    /// What waits for the end of a reset of streams (RFC 6525), if one is under way.
+    parked: Option<Box<Parked>>,
 }
 
 #[derive(Debug)]
@@ -73,6 +78,8 @@ struct OutStream {
     value: u16,
     /// Bytes that wait, or are not cumulatively acknowledged.
     held: u32,
+    /// Messages that have not left entirely, and chunks that are not cumulatively acknowledged.
+    pieces: u32,
 }
 
 /// What a DATA chunk will carry, but for its TSN.
@@ -101,6 +108,7 @@ impl SendQueue {
             begun: None,
             bytes: 0,
             table: StreamTable::new(),
+            parked: None,
         }
     }
 
@@ -163,7 +171,8 @@ impl SendQueue {
 
     /// Bytes of a stream that wait, or are not cumulatively acknowledged.
     pub(crate) fn held(&self, stream: StreamId) -> usize {
-        self.table.get(stream).held as usize
+        let parked = self.parked.as_ref().map_or(0, |parked| parked.bytes_of(stream));
+        self.table.get(stream).held as usize + parked
     }
 
     /// Takes out the messages whose lifetime has ended, and of which nothing has left: those that end
@@ -177,12 +186,17 @@ impl SendQueue {
         {
             expired.extend(self.take_out(place));
         }
+        if let Some(parked) = &mut self.parked {
+            expired.extend(parked.expire(now));
+        }
         expired
     }
 
     /// When the next lifetime ends.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.lifetimes.first().map(|(until, ..)| *until)
+        let parked = self.parked.as_ref().and_then(|parked| parked.deadline());
+        let first = self.lifetimes.first().map(|(until, ..)| *until);
+        first.into_iter().chain(parked).min()
     }
 
     fn take_out(&mut self, place: Place) -> Option<SendFailure> {
@@ -207,9 +221,14 @@ impl SendQueue {
         }
     }
 
+    /// A message or a chunk is done with. What the receiver keeps for good has no bytes any more when it is acknowledged.
     fn release(&mut self, stream: StreamId, bytes: usize) {
-        let held = &mut self.table.get_mut(stream).held;
-        *held = held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let state = self.table.get_mut(stream);
+        state.pieces = state.pieces.saturating_sub(1);
+        state.held = match state.pieces {
+            0 => 0,
+            _ => state.held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX)),
+        };
     }
 
     /// Outbound streams.
@@ -230,10 +249,19 @@ impl SendQueue {
         }
         let SendOptions { ppid, unordered, sack_immediately, lifetime, context } = options;
         let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
-        self.bytes += payload.len();
-        let held = &mut self.table.get_mut(stream).held;
-        *held = held.saturating_add(u32::try_from(payload.len()).unwrap_or(u32::MAX));
         let message = Queued { stream, unordered, sack_immediately, ppid, context, until, payload };
+        if let Some(message) = self.park_message(message) {
+            self.enqueue(message);
+        }
+    }
+
+    /// A message waits for its turn.
+    fn enqueue(&mut self, message: Queued) {
+        let (stream, until, len) = (message.stream, message.until, message.payload.len());
+        self.bytes += len;
+        let state = self.table.get_mut(stream);
+        state.held = state.held.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+        state.pieces += 1;
         let line = self.turns.line_of(stream);
         let (number, place) = self.lines.push(line, message);
         if until != Time::FAR_FUTURE {
@@ -250,21 +278,23 @@ impl SendQueue {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         self.bytes
-            + self.messages() * PIECE
+            + (self.lines.len() + usize::from(self.mid_message())) * PIECE
             + self.lines.memory()
             + self.turns.memory()
             + self.lifetimes.len() * PIECE
             + self.table.memory()
+            + self.parked.as_ref().map_or(0, |parked| parked.memory())
     }
 
     /// User bytes that have not left.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.parked.as_ref().map_or(0, |parked| parked.bytes())
     }
 
     /// Messages that have not left entirely.
     pub(crate) fn messages(&self) -> usize {
-        self.lines.len() + usize::from(self.mid_message())
+        let parked = self.parked.as_ref().map_or(0, |parked| parked.messages());
+        self.lines.len() + usize::from(self.mid_message()) + parked
     }
 
     /// Whether a part of a message has left, and not all.
@@ -297,6 +327,8 @@ impl SendQueue {
         let Begun { message, ssn, taken } = begun;
         let Queued { stream, unordered, sack_immediately, ppid, context, .. } = message;
         let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
+        // The last chunk takes the place of its message.
+        self.table.get_mut(stream).pieces += u32::from(!ending);
         let payload = if ending {
             let mut whole = message.payload;
             whole.advance(taken);
@@ -367,7 +399,9 @@ impl SendQueue {
         let places = self.lines.find(|_| true);
         let rest: Vec<SendFailure> =
             places.into_iter().filter_map(|place| self.take_out(place)).collect();
-        begun.into_iter().chain(rest).collect()
+        let parked = self.parked.take().map(|mut parked| parked.take_where(|_| true));
+        let parked = parked.into_iter().flatten().map(|message| message.failure(false));
+        begun.into_iter().chain(rest).chain(parked).collect()
     }
 }
 

@@ -53,6 +53,11 @@ impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
         self.pages.iter_mut().flatten().flat_map(|page| page.iter_mut()).for_each(change);
     }
 
+    /// Whether this holds of every stream; of one never touched it must.
+    pub(super) fn all(&self, mut holds: impl FnMut(T) -> bool) -> bool {
+        self.pages.iter().flatten().flat_map(|page| page.iter()).all(|state| holds(*state))
+    }
+
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         self.used * size_of::<[T; PAGE]>() + self.pages.capacity() * size_of::<Option<Box<T>>>()

@@ -1,0 +1,417 @@
+//! What the peer asks, and what it is answered (RFC 6525 §5.2).
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+use tresse_wire::{
+    AddStreams, CauseWriter, ChunkType, IncomingSsnReset, OutgoingSsnReset, Parameter,
+    ParameterWriter, ReConfig, ReconfigurationResponse, ReconfigurationResult, RequestNumber,
+};
+
+use super::Association;
+use super::requests::{Ask, Part};
+use super::responses::{Answer, Deferred, Seen, response};
+use crate::association::Control;
+use crate::association::input::Incoming;
+use crate::event::{Event, ReconfigurationOutcome};
+use crate::receive::Receiver;
+use crate::streams::chunk::InboundError;
+use crate::streams::stream_set::StreamSet;
+use crate::time::Time;
+
+/// Bytes of an Outgoing SSN Reset Request without streams, and of the response that may stand before it.
+const RESET_LEN: usize = 16 + 12;
+
+/// The requests of a chunk, and what answers them; `None` for what was in progress when they were looked at.
+type Replies = SmallVec<[(RequestNumber, Option<ReconfigurationResponse>); 2]>;
+
+impl Association {
+    /// A RE-CONFIG chunk. Returns `false` to discard the rest of the packet.
+    pub(in crate::association) fn on_re_config(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        chunk: &ReConfig<'_>,
+    ) -> bool {
+        if self.reconfiguration.is_none() {
+            // Not agreed on: as if we did not know the type.
+            return self.on_unknown_chunk(ChunkType::RE_CONFIG, &[], incoming);
+        }
+        if !self.may_reconfigure() {
+            return true;
+        }
+        // RFC 6525 §4: of what is not known, nothing is processed, nor what comes behind it.
+        let known = |parameter: &Parameter<'_>| !matches!(parameter, Parameter::Unknown(_));
+        let parameters: SmallVec<[Parameter<'_>; 3]> =
+            chunk.parameters.parsed().map_while(Result::ok).take_while(known).take(3).collect();
+        //= RFC 6525 3.1-1
+        // RFC 6525 §3.1: "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR
+        // chunk with a Protocol Violation cause".
+        if !may_stand_together(&parameters) {
+            self.journal.stats.malformed_chunks += 1;
+            let causes = CauseWriter::new().protocol_violation(b"RE-CONFIG parameters").finish();
+            self.reply(incoming, incoming.path, Control::Error(causes));
+            return true;
+        }
+        let mut replies = Replies::new();
+        //= RFC 6525 5.2.1-1
+        for parameter in &parameters {
+            replies.extend(self.on_parameter(now, parameter));
+            if self.is_closed() {
+                return false;
+            }
+        }
+        //= RFC 6525 5.2.1-3
+        // RFC 6525 §5.2.1: "a selective acknowledgment (SACK) chunk SHOULD be sent back".
+        if let Some(receiver) = self.phase.receiver_mut().filter(|_| !replies.is_empty()) {
+            receiver.request_sack();
+        }
+        self.perform_deferred_quietly();
+        self.perform_association_reset_quietly();
+        if self.is_closed() {
+            return false;
+        }
+        let request = self.pursue(now);
+        self.send_replies(now, incoming, &replies, request);
+        true
+    }
+
+    //= RFC 6525 5.1.1-7 5.2.1-2 5.2.2-10 5.2.3-2 5.2.4-7
+    /// RFC 6525 §5.2.1: "If multiple parameters have to be returned, they MUST be put into one RE_CONFIG chunk", as far as
+    /// they may stand together.
+    fn send_replies(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        replies: &Replies,
+        request: Option<Bytes>,
+    ) {
+        let Some(r) = &self.reconfiguration else { return };
+        let mut responses: SmallVec<[ReconfigurationResponse; 2]> = SmallVec::new();
+        let mut repeats = false;
+        for (number, reply) in replies {
+            match (reply, r.responses.look_again(*number)) {
+                (Some(done), _) => responses.push(*done),
+                (None, Some(Answer::Done(done))) => responses.push(done),
+                // Our request is the answer, and leaves again if the peer has not answered it.
+                (None, Some(Answer::Request)) if r.requests.answers() == Some(*number) => {
+                    repeats |= request.is_none();
+                }
+                (None, Some(Answer::Request)) => {
+                    responses.push(response(*number, ReconfigurationResult::PERFORMED));
+                }
+                (None, _) => responses.push(response(*number, ReconfigurationResult::IN_PROGRESS)),
+            }
+        }
+        let mut writer = ParameterWriter::new();
+        for response in &responses {
+            writer.reconfiguration_response(response);
+        }
+        let mut parameters = writer.finish();
+        let path = incoming.path;
+        let together = responses.len() == 1 && r.requests.resetting().is_some();
+        match request {
+            Some(request) if together => {
+                parameters.extend_from_slice(&request);
+                self.start_reconfiguration_timer(now, path);
+            }
+            Some(request) => self.send_request(now, path, request),
+            None if repeats => self.repeat_request(path),
+            None => {}
+        }
+        if !parameters.is_empty() {
+            self.reply(incoming, path, Control::ReConfig(parameters.into()));
+        }
+    }
+
+    /// One parameter; a request comes back with its answer.
+    fn on_parameter(
+        &mut self,
+        now: Time,
+        parameter: &Parameter<'_>,
+    ) -> Option<(RequestNumber, Option<ReconfigurationResponse>)> {
+        let request = match parameter {
+            Parameter::OutgoingSsnReset(reset) => reset.request,
+            Parameter::IncomingSsnReset(reset) => reset.request,
+            Parameter::SsnTsnReset(request) => *request,
+            Parameter::AddOutgoingStreams(add) | Parameter::AddIncomingStreams(add) => add.request,
+            Parameter::ReconfigurationResponse(response) => {
+                self.on_response(now, response);
+                return None;
+            }
+            _ => return None,
+        };
+        let stats = &mut self.journal.stats;
+        let answer = match self.reconfiguration.as_mut()?.responses.look(request) {
+            Seen::New => {
+                stats.reconfigurations_received += 1;
+                let answer = self.process(parameter);
+                if let Answer::Done(done) = &answer
+                    && !is_success(done.result)
+                {
+                    self.journal.stats.reconfigurations_refused += 1;
+                }
+                self.reconfiguration.as_mut()?.responses.note(request, answer);
+                answer
+            }
+            Seen::Again(answer) => {
+                stats.reconfigurations_seen_again += 1;
+                answer
+            }
+            Seen::Wrong => {
+                stats.reconfigurations_refused += 1;
+                Answer::Done(response(request, ReconfigurationResult::BAD_SEQUENCE_NUMBER))
+            }
+        };
+        let done = match answer {
+            Answer::Done(done) => Some(done),
+            Answer::InProgress | Answer::Request => None,
+        };
+        Some((request, done))
+    }
+
+    //= RFC 6525 5.2.1-5
+    /// A request that was not seen before.
+    fn process(&mut self, parameter: &Parameter<'_>) -> Answer {
+        let done = |request, result| Answer::Done(response(request, result));
+        match parameter {
+            Parameter::OutgoingSsnReset(reset) => self.on_outgoing_reset(reset),
+            Parameter::IncomingSsnReset(reset) => self.on_incoming_reset(reset),
+            Parameter::SsnTsnReset(request) => self.on_association_reset(*request),
+            Parameter::AddOutgoingStreams(add) => done(add.request, self.on_add_outgoing(*add)),
+            Parameter::AddIncomingStreams(add) => self.on_add_incoming(*add),
+            _ => Answer::InProgress,
+        }
+    }
+
+    /// The peer resets outgoing streams of its own.
+    fn on_outgoing_reset(&mut self, reset: &OutgoingSsnReset<'_>) -> Answer {
+        let done = |result| Answer::Done(response(reset.request, result));
+        // RFC 6525 §5.2.2 E1: it may answer a request of ours.
+        let wanted = self.is_answered_by(|open, part| {
+            open == reset.response && matches!(part, Part::Incoming(_))
+        });
+        if !wanted && !self.config.reconfiguration.reset_streams {
+            return done(ReconfigurationResult::DENIED);
+        }
+        let streams = StreamSet::of(reset.streams.iter());
+        if streams.beyond(self.phase.receiver().map_or(0, Receiver::streams)).is_some() {
+            return done(ReconfigurationResult::WRONG_SSN);
+        }
+        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
+        if r.responses.is_deferred() {
+            return done(ReconfigurationResult::ALREADY_IN_PROGRESS);
+        }
+        let deferred =
+            Deferred { request: reset.request, streams, last_tsn: reset.last_tsn, keeps: false };
+        r.responses.defer(deferred);
+        Answer::InProgress
+    }
+
+    //= RFC 6525 5.2.2-3 5.2.2-5 5.2.2-9
+    /// Resets incoming streams as soon as all has arrived that the peer had sent before, and tells it.
+    pub(super) fn perform_deferred(&mut self) {
+        if let Some(request) = self.perform_deferred_quietly() {
+            self.send_response(request);
+        }
+    }
+
+    fn perform_deferred_quietly(&mut self) -> Option<RequestNumber> {
+        let full = self.tells_too_much();
+        let Association { reconfiguration, phase, .. } = self;
+        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        // What arrives is kept already while all streams may begin again.
+        let asked = r.requests.has_asked_for_reset();
+        let deferred = r.responses.deferred().filter(|_| !asked)?;
+        if !receiver.has_all(deferred.last_tsn) || full {
+            // RFC 6525 §5.2.2 E2: "the endpoint MUST enter 'deferred reset processing'".
+            if !std::mem::replace(&mut deferred.keeps, true) {
+                receiver.keep_behind(deferred.streams.clone(), deferred.last_tsn);
+            }
+            return None;
+        }
+        let Deferred { request, streams, .. } = r.responses.take_deferred()?;
+        let result = ReconfigurationResult::PERFORMED;
+        r.responses.note(request, Answer::Done(response(request, result)));
+        self.tell_of_incoming(&streams);
+        self.begin_again(&streams);
+        Some(request)
+    }
+
+    fn begin_again(&mut self, streams: &StreamSet) {
+        let Some(receiver) = self.phase.receiver_mut() else { return };
+        let was_idle = receiver.ready() == 0;
+        let result = receiver.begin_again(streams);
+        let readable = was_idle && receiver.ready() > 0;
+        self.after_held(readable, result);
+    }
+
+    /// Messages that were kept are there.
+    pub(super) fn after_held(&mut self, readable: bool, result: Result<(), InboundError>) {
+        if readable {
+            self.journal.event(Event::Readable);
+        }
+        self.after_data(result);
+    }
+
+    /// The answer to something that was in progress leaves by itself; if it is lost, the peer asks again.
+    fn send_response(&mut self, request: RequestNumber) {
+        let Some(r) = &mut self.reconfiguration else { return };
+        let Some(Answer::Done(done)) = r.responses.look_again(request) else { return };
+        let parameters = ParameterWriter::new().reconfiguration_response(&done).finish();
+        let path = self.paths.data_path();
+        self.push_control(path, Control::ReConfig(parameters.into()));
+    }
+
+    //= RFC 6525 5.2.3-1 5.2.3-3 5.2.3-4 5.2.3-5
+    /// The peer asks us to reset outgoing streams.
+    fn on_incoming_reset(&mut self, reset: &IncomingSsnReset<'_>) -> Answer {
+        let done = |result| Answer::Done(response(reset.request, result));
+        if !self.config.reconfiguration.reset_streams {
+            return done(ReconfigurationResult::DENIED);
+        }
+        let streams = StreamSet::of(reset.streams.iter());
+        if streams.beyond(self.sender.streams()).is_some() {
+            return done(ReconfigurationResult::WRONG_SSN);
+        }
+        let room = self.room_for_parameters();
+        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
+        // RFC 6525 §5.2.3: if what we have just asked for "completely overlaps the received Incoming SSN Reset Request
+        // Parameter, respond to the peer with an acknowledgment indicating that there was 'Nothing to do'". The same if
+        // the streams stand at their beginning.
+        let overlaps = r.requests.resetting().is_some_and(|resetting| resetting.covers(&streams));
+        if overlaps || self.sender.is_fresh(&streams) {
+            return done(ReconfigurationResult::NOTHING_TO_DO);
+        }
+        if RESET_LEN + size_of_val(streams.listed()) > room {
+            return done(ReconfigurationResult::DENIED);
+        }
+        self.ask_in_answer(reset.request, Ask::Reset { outgoing: Some(streams), incoming: None })
+    }
+
+    /// A request of ours will be the answer. Two ends that both wait for a request of the other, and may not send one before
+    /// their own is answered, would wait for ever: the one with the lower tag refuses.
+    fn ask_in_answer(&mut self, request: RequestNumber, ask: Ask) -> Answer {
+        let refuses = self.identity.local_tag.0 < self.identity.peer_tag.0;
+        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
+        let waits = r.requests.needs_request() && refuses;
+        if !waits && r.responses.ask(request, ask) {
+            Answer::InProgress
+        } else {
+            Answer::Done(response(request, ReconfigurationResult::ALREADY_IN_PROGRESS))
+        }
+    }
+
+    /// The peer asks that all streams and the TSNs begin again.
+    fn on_association_reset(&mut self, request: RequestNumber) -> Answer {
+        let done = |result| Answer::Done(response(request, result));
+        if !self.config.reconfiguration.reset_association {
+            return done(ReconfigurationResult::DENIED);
+        }
+        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
+        // Of two that cross, neither could know which TSNs are the new ones.
+        let busy = !r.requests.is_idle() || r.responses.has_asked() || r.responses.is_deferred();
+        if busy {
+            return done(ReconfigurationResult::ALREADY_IN_PROGRESS);
+        }
+        *r.responses.association() = Some(request);
+        self.sender.park(StreamSet::All);
+        Answer::InProgress
+    }
+
+    /// Resets the association once nothing of ours is outstanding: what the RFC would give up arrives first.
+    pub(super) fn perform_association_reset(&mut self) {
+        if let Some(request) = self.perform_association_reset_quietly() {
+            self.send_response(request);
+        }
+    }
+
+    //= RFC 6525 5.1.7-3 5.2.4-2 5.2.4-3 5.2.4-5 5.2.4-6
+    fn perform_association_reset_quietly(&mut self) -> Option<RequestNumber> {
+        let full = self.tells_too_much();
+        let Association { reconfiguration, phase, sender, .. } = self;
+        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        let request = (*r.responses.association()).filter(|_| !full && sender.is_drained())?;
+        *r.responses.association() = None;
+        let was_idle = receiver.ready() == 0;
+        // RFC 6525 §5.2.4 G2: our next TSN follows the highest one sent. With that nothing is left for G3 to acknowledge.
+        let (senders_next, receivers_next) = (sender.next_tsn(), receiver.next_after_reset());
+        receiver.jump(receivers_next);
+        let readable = was_idle && receiver.ready() > 0;
+        // RFC 6525 §5.2.4 G5: "The next expected and outgoing SSNs MUST be reset to 0 for all incoming and outgoing
+        // streams."
+        sender.unpark(true);
+        let result = ReconfigurationResult::PERFORMED;
+        let next_tsns = Some((senders_next, receivers_next));
+        let done = ReconfigurationResponse { request, result, next_tsns };
+        r.responses.note(request, Answer::Done(done));
+        self.after_held(readable, Ok(()));
+        let event = self.association_event(ReconfigurationOutcome::Performed);
+        self.tell_after_reading(event);
+        self.opportunity();
+        Some(request)
+    }
+
+    //= RFC 6525 5.2.5-1 5.2.5-2 5.2.5-3
+    /// The peer adds outgoing streams of its own.
+    fn on_add_outgoing(&mut self, add: AddStreams) -> ReconfigurationResult {
+        let wanted = self.is_answered_by(|_, part| matches!(part, Part::AddIncoming(_)));
+        if !wanted && !self.config.reconfiguration.add_streams {
+            return ReconfigurationResult::DENIED;
+        }
+        let most = self.config.inbound_streams;
+        let Some(receiver) = self.phase.receiver_mut() else {
+            return ReconfigurationResult::DENIED;
+        };
+        match receiver.streams().checked_add(add.streams) {
+            _ if add.streams == 0 => ReconfigurationResult::NOTHING_TO_DO,
+            Some(streams) if streams <= most && !self.journal.is_full() => {
+                receiver.add_streams(add.streams);
+                let event = self.streams_event(ReconfigurationOutcome::Performed);
+                self.journal.event(event);
+                ReconfigurationResult::PERFORMED
+            }
+            _ => ReconfigurationResult::DENIED,
+        }
+    }
+
+    //= RFC 6525 5.2.6-1 5.2.6-2
+    /// The peer asks us to add outgoing streams.
+    fn on_add_incoming(&mut self, add: AddStreams) -> Answer {
+        let done = |result| Answer::Done(response(add.request, result));
+        let most = self.config.reconfiguration.most_outbound_streams;
+        let streams = self.sender.streams().checked_add(add.streams);
+        let accepted =
+            self.config.reconfiguration.add_streams && streams.is_some_and(|n| n <= most);
+        if !accepted {
+            return done(ReconfigurationResult::DENIED);
+        }
+        if add.streams == 0 {
+            return done(ReconfigurationResult::NOTHING_TO_DO);
+        }
+        self.ask_in_answer(add.request, Ask::Add { outgoing: add.streams, incoming: 0 })
+    }
+}
+
+fn is_success(result: ReconfigurationResult) -> bool {
+    matches!(result, ReconfigurationResult::PERFORMED | ReconfigurationResult::NOTHING_TO_DO)
+}
+
+/// RFC 6525 §3.1: "Only the following combinations are allowed".
+fn may_stand_together(parameters: &[Parameter<'_>]) -> bool {
+    use Parameter::{
+        AddIncomingStreams, AddOutgoingStreams, IncomingSsnReset, OutgoingSsnReset,
+        ReconfigurationResponse, SsnTsnReset,
+    };
+    matches!(
+        parameters,
+        [] | [OutgoingSsnReset(_)
+            | IncomingSsnReset(_)
+            | SsnTsnReset(_)
+            | AddOutgoingStreams(_)
+            | AddIncomingStreams(_)
+            | ReconfigurationResponse(_)]
+            | [OutgoingSsnReset(_), IncomingSsnReset(_)]
+            | [AddOutgoingStreams(_), AddIncomingStreams(_)]
+            | [ReconfigurationResponse(_), OutgoingSsnReset(_) | ReconfigurationResponse(_)]
+    )
+}

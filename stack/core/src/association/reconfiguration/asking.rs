@@ -1,0 +1,348 @@
+//! What we ask, and what the answers mean (RFC 6525 §5.1, §5.2.7).
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tresse_wire::{
+    CHUNK_HEADER_LEN, ReconfigurationResponse, ReconfigurationResult, RequestNumber, StreamId,
+};
+
+use super::requests::{Ask, Part};
+use super::{Association, reset_event};
+use crate::association::errors::Errors;
+use crate::association::{Control, State};
+use crate::error::ReconfigurationError;
+use crate::event::{ReconfigurationOutcome, ResetDirection};
+use crate::path::PathId;
+use crate::receive::Receiver;
+use crate::streams::stream_set::StreamSet;
+use crate::time::Time;
+
+/// Bytes of both requests of a chunk, but for what they list (RFC 6525 §4.1, §4.2).
+const RESETS_LEN: usize = CHUNK_HEADER_LEN + 16 + 8 + 4;
+
+impl Association {
+    /// Asks that streams begin again.
+    pub(crate) fn reset_streams(
+        &mut self,
+        now: Time,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigurationError> {
+        self.may_ask()?;
+        let set = StreamSet::of(streams.iter().copied());
+        let (outgoing, incoming) = match direction {
+            ResetDirection::Outgoing => (true, false),
+            ResetDirection::Incoming => (false, true),
+            ResetDirection::Both => (true, true),
+        };
+        let receiver = self.phase.receiver().map_or(0, Receiver::streams);
+        for (wanted, streams) in [(outgoing, self.sender.streams()), (incoming, receiver)] {
+            if let Some(stream) = set.beyond(streams).filter(|_| wanted) {
+                return Err(ReconfigurationError::NoStream { stream: stream.0, streams });
+            }
+        }
+        let limit = self.listable();
+        if set.listed().len() > limit {
+            return Err(ReconfigurationError::TooManyStreams { limit });
+        }
+        let incoming = incoming.then(|| set.clone());
+        self.ask(now, Ask::Reset { outgoing: outgoing.then_some(set), incoming });
+        Ok(())
+    }
+
+    /// Streams that a chunk with both requests has room for.
+    pub(super) fn listable(&self) -> usize {
+        (self.paths.amdcs() - RESETS_LEN) / 2 / size_of::<u16>()
+    }
+
+    /// Asks that all streams and the TSNs begin again.
+    pub(crate) fn reset_association(&mut self, now: Time) -> Result<(), ReconfigurationError> {
+        self.may_ask()?;
+        let r = self.reconfiguration.as_ref();
+        if !r.is_some_and(|r| r.requests.may_reset_association(now)) {
+            return Err(ReconfigurationError::TooSoon);
+        }
+        self.ask(now, Ask::ResetAssociation);
+        Ok(())
+    }
+
+    /// Asks for more streams.
+    pub(crate) fn add_streams(
+        &mut self,
+        now: Time,
+        outgoing: u16,
+        incoming: u16,
+    ) -> Result<(), ReconfigurationError> {
+        self.may_ask()?;
+        let inbound = self.phase.receiver().map_or(0, Receiver::streams);
+        for (more, streams) in [(outgoing, self.sender.streams()), (incoming, inbound)] {
+            if streams.checked_add(more).is_none() {
+                return Err(ReconfigurationError::TooManyStreams {
+                    limit: usize::from(u16::MAX - streams),
+                });
+            }
+        }
+        if (outgoing, incoming) == (0, 0) {
+            return Err(ReconfigurationError::Nothing);
+        }
+        self.ask(now, Ask::Add { outgoing, incoming });
+        Ok(())
+    }
+
+    //= RFC 6525 5.1.1-2 5.1.1-3 5.1.1-4 5.1.1-5
+    /// Whether the application may ask for a change now.
+    fn may_ask(&self) -> Result<(), ReconfigurationError> {
+        match self.state() {
+            State::Established => {}
+            State::CookieWait | State::CookieEchoed => {
+                return Err(ReconfigurationError::NotEstablished);
+            }
+            _ => return Err(ReconfigurationError::ShuttingDown),
+        }
+        let r = self.reconfiguration.as_ref().ok_or(ReconfigurationError::NotSupported)?;
+        // RFC 6525 §5.1.1: "At any given time, there MUST NOT be more than one request in flight."
+        let idle = r.requests.is_idle() && !r.responses.has_asked();
+        if idle { Ok(()) } else { Err(ReconfigurationError::InProgress) }
+    }
+
+    fn ask(&mut self, now: Time, ask: Ask) {
+        self.begin(ask, None);
+        self.continue_reconfiguration(now);
+    }
+
+    fn begin(&mut self, ask: Ask, answers: Option<RequestNumber>) {
+        if let Some(streams) = ask.parks() {
+            self.sender.park(streams);
+        }
+        if let Some(r) = &mut self.reconfiguration {
+            r.requests.begin(ask, answers);
+        }
+    }
+
+    /// The next request, if it may leave now: the parameters of its chunk.
+    pub(super) fn pursue(&mut self, now: Time) -> Option<Bytes> {
+        if !self.may_send_data() {
+            return None;
+        }
+        let r = self.reconfiguration.as_mut()?;
+        if r.requests.is_idle() && !r.responses.resets_association() {
+            let (request, ask) = r.responses.next_asked()?;
+            self.begin(ask, Some(request));
+        }
+        let Association { reconfiguration, sender, phase, .. } = self;
+        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        // Nothing of an outgoing stream may wait or be outstanding. While all incoming streams may begin again, no other
+        // reset of them can be pending.
+        let association = r.requests.resets_association();
+        if !r.requests.drains()
+            || !sender.is_drained()
+            || (association && r.responses.is_deferred())
+        {
+            return None;
+        }
+        let arrived = receiver.cumulative();
+        let last_tsn = sender.next_tsn().wrapping_sub(1);
+        let parameters = r.requests.write(now, r.responses.last(), last_tsn, arrived)?;
+        if association {
+            receiver.keep_behind(StreamSet::All, arrived);
+        }
+        if let Some(request) = r.requests.answers() {
+            r.responses.note(request, super::responses::Answer::Request);
+        }
+        self.journal.stats.reconfigurations_asked += 1;
+        Some(parameters)
+    }
+
+    //= RFC 6525 5.1.1-8
+    pub(super) fn start_reconfiguration_timer(&mut self, now: Time, path: PathId) {
+        let rto = self.paths[path].rto();
+        let wait = self.context(now).start_patience(path, rto);
+        let arrived = self.phase.receiver().map(Receiver::cumulative).unwrap_or_default();
+        if let Some(r) = &mut self.reconfiguration {
+            r.requests.sent(now, path, now + wait, arrived);
+        }
+    }
+
+    //= RFC 6525 5.1.1-9 5.2.7-3
+    /// The Re-configuration Timer expired.
+    ///
+    /// RFC 6525 §5.1.1: "the sender MUST retransmit the RE-CONFIG chunk, increment the appropriate error counts (for both the
+    /// association and the destination), and perform threshold management".
+    pub(in crate::association) fn on_reconfiguration_timer(&mut self, now: Time) {
+        let Some(r) = &mut self.reconfiguration else { return };
+        let counts = r.requests.expired();
+        let Some((last, _)) = r.requests.sent_on() else { return };
+        let Some(parameters) = r.requests.parameters() else { return };
+        let mut path = last;
+        if counts {
+            let error = self.context(now).is_error();
+            let profile = std::sync::Arc::clone(&self.config.profile);
+            self.paths[last].rtt.back_off(&profile);
+            if self.paths[last].count_failure(error) {
+                self.path_changed(last);
+                self.ask_failed(now, last);
+            }
+            self.doubt_source(now, last, now);
+            self.errors.timeouts += u32::from(error);
+            self.judge_errors();
+            if self.is_closed() {
+                return;
+            }
+            path = self.paths.alternate(last);
+        }
+        self.journal.stats.reconfigurations_repeated += 1;
+        self.send_request(now, path, parameters);
+    }
+
+    //= RFC 6525 5.2.7-1 5.2.7-2
+    /// A Re-configuration Response.
+    pub(super) fn on_response(&mut self, now: Time, response: &ReconfigurationResponse) {
+        let Some((path, sent)) = self.reconfiguration.as_ref().and_then(|r| r.requests.sent_on())
+        else {
+            return;
+        };
+        let request = response.request;
+        if response.result == ReconfigurationResult::IN_PROGRESS {
+            let due = now + self.paths[path].rtt.fresh().max(Duration::from_millis(1));
+            let Some(r) = &mut self.reconfiguration else { return };
+            if r.requests.wait(request, due) {
+                self.answered(path, sent);
+                self.make_room_for_association_reset();
+            }
+            return;
+        }
+        let Some(r) = &mut self.reconfiguration else { return };
+        let association = r.requests.has_asked_for_reset();
+        let Some(part) = r.requests.take(request) else { return };
+        self.answered(path, sent);
+        let outcome = match response.result {
+            ReconfigurationResult::PERFORMED => ReconfigurationOutcome::Performed,
+            ReconfigurationResult::NOTHING_TO_DO => ReconfigurationOutcome::NothingToDo,
+            ReconfigurationResult::DENIED => ReconfigurationOutcome::Denied,
+            _ => ReconfigurationOutcome::Failed,
+        };
+        if association {
+            self.end_association_reset(response, outcome);
+        } else {
+            self.conclude(&part, outcome);
+        }
+        self.opportunity();
+        self.continue_reconfiguration(now);
+    }
+
+    /// The peer has answered what was sent on `path`.
+    pub(super) fn answered(&mut self, path: PathId, sent: Time) {
+        if self.paths[path].clear_errors(sent) {
+            self.path_changed(path);
+        }
+        self.errors = Errors::default();
+        if self.sender.outstanding() == 0 {
+            self.patience.stop();
+        }
+    }
+
+    //= RFC 6525 5.1.5-1 5.2.7-7 5.2.7-8
+    /// What an answer means.
+    fn conclude(&mut self, part: &Part, outcome: ReconfigurationOutcome) {
+        let success = outcome.is_success();
+        match part {
+            Part::Outgoing(_) => self.sender.unpark(success),
+            // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
+            Part::AddOutgoing(streams) if success => self.sender.add_streams(*streams),
+            // The request of the peer that follows will tell.
+            Part::Incoming(_) | Part::AddIncoming(_)
+                if outcome == ReconfigurationOutcome::Performed =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        self.tell_of_part(part, outcome);
+    }
+
+    /// The peer has answered whether it resets the association.
+    fn end_association_reset(
+        &mut self,
+        response: &ReconfigurationResponse,
+        outcome: ReconfigurationOutcome,
+    ) {
+        let Some(receiver) = self.phase.receiver_mut() else { return };
+        if !outcome.is_success() {
+            let was_idle = receiver.ready() == 0;
+            let result = receiver.end_barrier();
+            let readable = was_idle && receiver.ready() > 0;
+            self.sender.unpark(false);
+            let event = self.association_event(outcome);
+            self.journal.event(event);
+            self.after_held(readable, result);
+            return;
+        }
+        let Some((senders_next, receivers_next)) = response.next_tsns else {
+            self.abort_violation("an SSN/TSN reset without TSNs");
+            return;
+        };
+        let was_idle = receiver.ready() == 0;
+        let before = receiver.let_through(senders_next.wrapping_sub(1));
+        self.sender.jump(receivers_next);
+        self.sender.unpark(true);
+        // What comes before the event is what arrived before; what comes behind it waits in the barrier.
+        let event = self.association_event(outcome);
+        self.tell_after_reading(event);
+        let Some(receiver) = self.phase.receiver_mut() else { return };
+        let after = receiver.follow_reset(senders_next);
+        let readable = was_idle && receiver.ready() > 0;
+        self.after_held(readable, before.and(after));
+    }
+
+    /// While it is not known whether the peer has reset the association, what arrives is kept. The peer says that it has
+    /// not, and may wait for room itself: what had come when it was asked for the last time but one is from before.
+    fn make_room_for_association_reset(&mut self) {
+        let Some(r) = self.reconfiguration.as_ref().filter(|r| r.requests.has_asked_for_reset())
+        else {
+            return;
+        };
+        let arrived = r.requests.arrived();
+        let Some(receiver) = self.phase.receiver_mut().filter(|receiver| receiver.is_half_full())
+        else {
+            return;
+        };
+        let was_idle = receiver.ready() == 0;
+        let result = arrived.map_or(Ok(()), |arrived| receiver.let_through(arrived));
+        let readable = was_idle && receiver.ready() > 0;
+        self.after_held(readable, result);
+    }
+
+    /// A request of the peer answers one of ours.
+    pub(super) fn is_answered_by(
+        &mut self,
+        answered: impl Fn(RequestNumber, &Part) -> bool,
+    ) -> bool {
+        let Some(r) = &mut self.reconfiguration else { return false };
+        let Some((path, sent)) = r.requests.sent_on() else { return false };
+        let found = r.requests.take_if(answered).is_some();
+        if found {
+            self.answered(path, sent);
+        }
+        found
+    }
+
+    /// Bytes that the parameters of a chunk may have, for one packet on every path.
+    pub(super) fn room_for_parameters(&self) -> usize {
+        self.paths.amdcs() - CHUNK_HEADER_LEN
+    }
+
+    /// The chunk under way leaves once more, for the peer has asked again; its timer goes on.
+    pub(super) fn repeat_request(&mut self, path: PathId) {
+        let parameters = self.reconfiguration.as_ref().and_then(|r| r.requests.parameters());
+        if let Some(parameters) = parameters {
+            self.push_control(path, Control::ReConfig(parameters));
+        }
+    }
+
+    /// Incoming streams begin again: what came before on them was delivered.
+    pub(super) fn tell_of_incoming(&mut self, streams: &StreamSet) {
+        let outcome = ReconfigurationOutcome::Performed;
+        self.tell_after_reading(reset_event(ResetDirection::Incoming, streams, outcome));
+    }
+}

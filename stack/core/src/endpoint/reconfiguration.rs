@@ -1,0 +1,69 @@
+//! Stream reconfiguration, as an application asks for it (RFC 6525 §6.3).
+
+use tresse_wire::StreamId;
+
+use super::{AssociationId, Endpoint};
+use crate::association::Association;
+use crate::error::ReconfigurationError;
+use crate::event::ResetDirection;
+use crate::time::Time;
+
+impl Endpoint {
+    /// Resets streams: they begin again with SSN 0 (SCTP_RESET_STREAMS, RFC 6525 §6.3.2). An empty list means all.
+    ///
+    /// For outgoing streams, what was sent before this call is delivered before the reset, and what is sent after it waits
+    /// until the reset is over. Incoming ones are reset by the peer, if it wants to.
+    /// [`Event::StreamsReset`](crate::Event::StreamsReset) tells, for each direction, what became of it.
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`]; one request at a time may be under way.
+    pub fn reset_streams(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigurationError> {
+        self.ask(now, id, |a| a.reset_streams(now, direction, streams))
+    }
+
+    /// Resets all streams of both directions and the TSNs (SCTP_RESET_ASSOC, RFC 6525 §6.3.3). What was sent before is
+    /// delivered before. [`Event::AssociationReset`](crate::Event::AssociationReset) tells what became of it.
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`]; once in 30 seconds.
+    pub fn reset_association(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+    ) -> Result<(), ReconfigurationError> {
+        self.ask(now, id, |a| a.reset_association(now))
+    }
+
+    /// Adds streams (SCTP_ADD_STREAMS, RFC 6525 §6.3.4): so many outgoing ones, and so many incoming ones, for which the peer is
+    /// asked. [`Event::StreamsAdded`](crate::Event::StreamsAdded) tells what became of it; outgoing ones may be used from then on.
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`].
+    pub fn add_streams(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        outgoing: u16,
+        incoming: u16,
+    ) -> Result<(), ReconfigurationError> {
+        self.ask(now, id, |a| a.add_streams(now, outgoing, incoming))
+    }
+
+    fn ask(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        operation: impl FnOnce(&mut Association) -> Result<(), ReconfigurationError>,
+    ) -> Result<(), ReconfigurationError> {
+        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
+        let result = operation(a.ok_or(ReconfigurationError::NoAssociation)?);
+        self.settle(now, id);
+        result
+    }
+}

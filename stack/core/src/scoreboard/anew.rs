@@ -1,0 +1,39 @@
+//! A scoreboard that begins anew.
+
+use tresse_wire::Tsn;
+
+use super::{NewChunk, Scoreboard};
+
+impl Scoreboard {
+    /// Takes out every chunk, lowest first, and whether the receiver promised to keep it: the
+    /// association ends or restarts.
+    pub fn drain(&mut self) -> impl Iterator<Item = (NewChunk, bool)> + use<> {
+        let next = self.next_seq();
+        let empty = Scoreboard {
+            base: next,
+            highest_acked: next - 1,
+            counts_headers: self.counts_headers,
+            holes_to: next - 1,
+            window: self.window,
+            ..Scoreboard::new(Tsn(0))
+        };
+        let old = std::mem::replace(self, empty);
+        let kept = old.kept;
+        (old.base..).zip(old.ring).map(move |(seq, outstanding)| {
+            let i = kept.partition_point(|run| run.end < seq);
+            (outstanding.chunk, kept.get(i).is_some_and(|run| run.start <= seq))
+        })
+    }
+
+    /// Goes on with another TSN (RFC 6525 §5.2.7 H5). Nothing is outstanding.
+    pub fn jump(&mut self, next: Tsn) {
+        debug_assert!(self.ring.is_empty(), "what is outstanding has its TSN");
+        let ahead = next.0.wrapping_sub(Scoreboard::tsn(self.base).0);
+        self.base += u64::from(ahead);
+        self.highest_acked = self.base - 1;
+        self.holes_to = self.base - 1;
+        self.runs.clear();
+        self.edges.clear();
+        self.kept.clear();
+    }
+}
