@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
-    AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Message,
-    SendError, SendFailure, SendOptions, Time, TraceEvent,
+    AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Extensions,
+    Message, SendError, SendFailure, SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
@@ -289,7 +289,19 @@ impl Actor {
         };
         for _ in 0..count {
             let Some(received) = cx.recv(id) else { return };
+            if let Some(end) = self.locals.get(&id).map(|local| local.end)
+                && !received.unordered
+            {
+                let (stream, ssn) = (received.stream.0, received.ssn.0);
+                self.ledger.borrow_mut().numbered(end, stream, ssn);
+            }
             self.take(id, received.into_message());
+            // The next message may be from after a reset, which is told between the two.
+            if self.plan.config.extensions != Extensions::NONE {
+                while let Some((id, event)) = cx.endpoint().poll_event() {
+                    self.on_event(cx, id, event);
+                }
+            }
         }
         if let Some(pause) = pause
             && let Some(local) = self.locals.get_mut(&id)
@@ -420,15 +432,29 @@ impl Actor {
     fn call(&mut self, cx: &mut Context<'_>, index: usize) {
         let Some(id) = self.current else { return };
         let now = cx.now();
-        // Errors are fine: the path may not exist, or not be confirmed.
-        let result = match self.plan.calls[index].1 {
-            Call::SetPrimary(path) => cx.endpoint().set_primary(now, id, tresse_core::PathId(path)),
+        let call = self.plan.calls[index].1;
+        // Errors are fine: the path may not exist, or not be confirmed, or something else is under way.
+        let result = match call {
+            Call::SetPrimary(path) => {
+                let result = cx.endpoint().set_primary(now, id, tresse_core::PathId(path));
+                format!("{result:?}")
+            }
             Call::RequestHeartbeat(path) => {
-                cx.endpoint().request_heartbeat(now, id, tresse_core::PathId(path))
+                let result = cx.endpoint().request_heartbeat(now, id, tresse_core::PathId(path));
+                format!("{result:?}")
+            }
+            Call::ResetStreams(direction, bits) => {
+                let streams: Vec<StreamId> =
+                    (0..16).filter(|bit| bits >> bit & 1 == 1).map(StreamId).collect();
+                let result = cx.endpoint().reset_streams(now, id, direction, &streams);
+                format!("{result:?}")
+            }
+            Call::ResetAssociation => format!("{:?}", cx.endpoint().reset_association(now, id)),
+            Call::AddStreams(outgoing, incoming) => {
+                format!("{:?}", cx.endpoint().add_streams(now, id, outgoing, incoming))
             }
         };
-        let call = self.plan.calls[index].1;
-        self.note(cx, || format!("{call:?}: {result:?}"));
+        self.note(cx, || format!("{call:?}: {result}"));
         self.ledger.borrow_mut().seen.insert("called");
     }
 
@@ -546,7 +572,7 @@ impl Application for Actor {
             Event::PeerError { .. } => {
                 self.ledger.borrow_mut().seen.insert("peer error");
             }
-            _ => {}
+            event => self.ledger.borrow_mut().reconfigured(end, &event),
         }
         self.inspect(cx);
     }

@@ -6,6 +6,8 @@ use std::fmt;
 use tresse_core::{CloseReason, Message, SendFailure, Time};
 use tresse_sim::apps::content;
 
+use crate::epochs::Epochs;
+
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
@@ -51,6 +53,8 @@ pub(crate) enum Kind {
     Spin,
     /// A congestion window, timeout or error counter out of its range.
     Range,
+    /// An SSN that does not follow, or resets of streams that one end knows of and the other does not.
+    Epochs,
     /// The code panicked.
     Panic,
 }
@@ -83,6 +87,7 @@ pub(crate) struct End {
     sources: Vec<usize>,
     pub(crate) received: u64,
     pub(crate) received_bytes: u64,
+    pub(crate) epochs: Epochs,
 }
 
 impl End {
@@ -163,6 +168,7 @@ impl Ledger {
             sources: Vec::new(),
             received: 0,
             received_bytes: 0,
+            epochs: Epochs::default(),
         });
         self.begin_flow(end);
         end
@@ -210,11 +216,13 @@ impl Ledger {
     /// The peer restarted: what is sent from now on goes to its new life.
     pub(crate) fn restarted(&mut self, end: usize) {
         self.ends[end].restarts += 1;
+        self.ends[end].epochs.restart();
         self.begin_flow(end);
     }
 
     pub(crate) fn closed(&mut self, now: Time, end: usize, reason: CloseReason) {
         self.ends[end].closed = Some((now, reason));
+        self.ends[end].epochs.close();
     }
 
     /// A message was handed to the application.
@@ -400,6 +408,12 @@ impl Ledger {
         }
         found.truncate(5);
         self.violations.extend(found);
+    }
+
+    /// Who sent, and who received it.
+    pub(crate) fn pairs(&self) -> Vec<(usize, usize)> {
+        let bound = |flow: &Flow| Some((flow.end, flow.receiver?));
+        self.flows.iter().filter_map(bound).collect()
     }
 
     /// Some message that the host sent.

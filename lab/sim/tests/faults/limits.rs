@@ -92,7 +92,11 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     // them than messages were read.
     let chunks =
         stats.data_chunks_received + stats.duplicate_chunks_received + stats.data_chunks_dropped;
-    if stats.sacks_sent > chunks + stats.messages_received {
+    // RFC 6525 §5.2.1: a request to change streams brings one, too.
+    let requests = stats.reconfigurations_received
+        + stats.reconfigurations_seen_again
+        + stats.reconfigurations_refused;
+    if stats.sacks_sent > chunks + stats.messages_received + requests {
         let text = format!("{name}: {} SACKs for {chunks} chunks", stats.sacks_sent);
         ledger.violate(Kind::Chatter, text);
     }

@@ -4,13 +4,15 @@
 //! links, what the applications send and how they read, who connects and shuts down when, and what goes
 //! wrong. Whatever it is, the invariants of [`ledger::Kind`] hold.
 //!
-//! - `cargo test -p tresse-sim --test faults` runs 20 000 seeds.
+//! - `cargo test -p tresse-sim --test faults` runs 20 000 seeds, and 4000 of them with extensions of the protocol: their
+//!   numbers begin at 2^40.
 //! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
 mod actor;
 mod campaign;
+mod epochs;
 mod health;
 mod hostile;
 mod ledger;
@@ -49,6 +51,31 @@ fn seeds_hold_every_invariant() {
     }
     failed.extend(summary.failures.keys());
     assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+}
+
+#[test]
+fn seeds_with_extensions_hold_every_invariant() {
+    let range = seeds::EXTENDED..seeds::EXTENDED + seeds::WITH_EXTENSIONS;
+    let summary = seeds::run_all(range, None);
+    println!("{} seeds, {} packets", summary.seeds, summary.packets);
+    for (name, count) in &summary.features {
+        println!("{count:8} {name}");
+    }
+    for (seed, violations) in &summary.failures {
+        eprintln!("seed {seed} fails: {violations:?}\n  replay: {}", seeds::replay_command(*seed));
+    }
+    assert!(summary.failures.is_empty(), "{:?}", summary.failures.keys());
+    for name in [
+        "incoming streams reset",
+        "outgoing streams reset",
+        "reset refused",
+        "association reset",
+        "reset of the association refused",
+        "streams added",
+        "more streams refused",
+    ] {
+        assert!(summary.features.get(name).is_some_and(|n| *n > 20), "{name} was not seen");
+    }
 }
 
 /// Seeds that have failed once, beyond those that every run covers, by what was wrong.

@@ -13,10 +13,13 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
+pub(crate) use crate::scenario::EXTENDED;
 use crate::scenario::Scenario;
 
 /// Seeds that every test run covers.
 pub(crate) const DEFAULT: Range<u64> = 0..20_000;
+/// So many of them also with extensions.
+pub(crate) const WITH_EXTENSIONS: u64 = 4000;
 /// A run that fails collects this many failing seeds, a campaign more.
 const MAX_FAILURES: usize = 10;
 const MAX_FAILURES_OF_A_CAMPAIGN: usize = 1000;

@@ -1,5 +1,6 @@
 //! Scenarios: two hosts, the network between them, what they do and what goes wrong.
 
+mod extensions;
 mod faults;
 mod network;
 mod profiles;
@@ -10,11 +11,12 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, Extensions, Time};
+use tresse_core::{AssociationConfig, Extensions, ResetDirection, Time};
 use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use tresse_sim::Draw;
 
+pub(crate) use extensions::EXTENDED;
 pub(crate) use traffic::{PlannedMessage, Reading};
 pub(crate) use world::global;
 
@@ -91,6 +93,11 @@ pub(crate) enum Ending {
 pub(crate) enum Call {
     SetPrimary(u8),
     RequestHeartbeat(u8),
+    /// A bit for each of the first streams; none for all.
+    ResetStreams(ResetDirection, u16),
+    ResetAssociation,
+    /// So many outgoing ones, and incoming ones.
+    AddStreams(u16, u16),
 }
 
 /// One direction of a link that carries what host `from` sends.
@@ -157,6 +164,14 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
+        let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
+        extensions::draw(&mut Draw::new(seed ^ 0xe7e5_10f5_0000_0001), &mut scenario);
+        scenario
+    }
+
+    /// One without extensions.
+    fn draw_plain(seed: u64) -> Scenario {
         let mut draw = Draw::new(seed ^ 0x5eed_0f7e_55e5_ce1e);
         let worldly = draw.chance(0.6);
         let calm = draw.chance(if worldly { 0.6 } else { 0.4 });
