@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{CloseReason, Event, SendFailure, TraceEvent};
+use crate::event::{CloseReason, Event, ResetDirection, SendFailure, TraceEvent};
 use crate::path::Path;
 use crate::stats::AssociationStats;
 use crate::streams::charge;
@@ -24,6 +24,8 @@ pub(crate) struct Journal {
     bytes: usize,
     /// One of them is Restarted: another one would tell no more.
     restarted: bool,
+    /// So many of them tell that incoming streams begin again.
+    resets: usize,
     pub(crate) stats: AssociationStats,
 }
 
@@ -43,6 +45,7 @@ impl Journal {
             return;
         }
         self.waiting += 1;
+        self.resets += usize::from(is_reset(&event));
         self.bytes += event_bytes(&event);
         self.events.push_back(event);
     }
@@ -50,6 +53,11 @@ impl Journal {
     /// So many events wait that nothing may be done for a peer of which the application must be told.
     pub(crate) const fn is_full(&self) -> bool {
         self.waiting >= MAX_PEER_EVENTS
+    }
+
+    /// An event that was not polled yet tells that incoming streams begin again.
+    pub(crate) const fn tells_of_reset(&self) -> bool {
+        self.resets > 0
     }
 
     /// An event that a peer can cause at will.
@@ -71,6 +79,7 @@ impl Journal {
     /// An event was polled.
     pub(crate) fn told(&mut self, event: &Event) {
         self.waiting -= 1;
+        self.resets -= usize::from(is_reset(event));
         self.bytes -= event_bytes(event);
         self.restarted &= !matches!(event, Event::Restarted);
     }
@@ -80,6 +89,15 @@ impl Journal {
         if self.tracing {
             self.traces.push_back((now, event()));
         }
+    }
+}
+
+/// It stands between messages from before and from after.
+fn is_reset(event: &Event) -> bool {
+    match event {
+        Event::StreamsReset { direction, .. } => *direction == ResetDirection::Incoming,
+        Event::AssociationReset { .. } => true,
+        _ => false,
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tresse_core::{
     AssociationError, AssociationId, AssociationStats, Event, Message, PathId, PathStats,
-    ReceivedMessage, SendOptions, Time,
+    ReceivedMessage, ReconfigurationError, ResetDirection, SendOptions, Time,
 };
 use tresse_wire::StreamId;
 
@@ -188,7 +188,9 @@ impl Association {
         let id = self.inner.id;
         let now = self.inner.shared.clock.now();
         let mut state = self.inner.shared.lock();
-        let Some(message) = state.core.recv(now, id) else {
+        // What comes behind a reset of streams is read once its event is there.
+        let next = if state.core.tells_of_reset(id) { None } else { state.core.recv(now, id) };
+        let Some(message) = next else {
             return state.closed(id).map_or(Ok(None), Err);
         };
         // The window has grown: the driver may have to tell the peer.
@@ -243,7 +245,7 @@ impl Association {
     }
 
     /// Waits for the next notification: `PathChanged`, `PeerError`, `Restarted`, `PeerShutdown`,
-    /// and `Closed` as the last one; then `None`. The newest 64 are kept for a reader that is
+    /// `StreamsReset`, `AssociationReset`, `StreamsAdded`, and `Closed` as the last one; then `None`. The newest 64 are kept for a reader that is
     /// late; [`events_missed`](Self::events_missed) counts the others.
     pub async fn next_event(&self) -> Option<Event> {
         wait(&self.inner.signals.changed, || {
@@ -344,6 +346,41 @@ impl Association {
     #[must_use]
     pub fn stream_value(&self, stream: impl Into<StreamId>) -> Option<u16> {
         self.inner.shared.lock().core.stream_value(self.inner.id, stream.into())
+    }
+
+    /// Resets streams (RFC 6525): they begin again with SSN 0. An empty list means all. What was sent before on our outgoing ones
+    /// is delivered before, and what is sent after this call waits until the reset is over; incoming ones are reset by the peer,
+    /// if it wants to. [`Event::StreamsReset`] tells what became of it, for each direction. A data channel is closed with it
+    /// (RFC 8831 §6.7).
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`]; one request at a time may be under way.
+    pub fn reset_streams(
+        &self,
+        direction: ResetDirection,
+        streams: &[StreamId],
+    ) -> Result<(), ReconfigurationError> {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| state.core.reset_streams(now, id, direction, streams))
+    }
+
+    /// Resets all streams of both directions, and the TSNs (RFC 6525 §5.1.4). [`Event::AssociationReset`] tells what became of
+    /// it.
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`]; once in 30 seconds.
+    pub fn reset_association(&self) -> Result<(), ReconfigurationError> {
+        self.inner.shared.act(|state, now| state.core.reset_association(now, self.inner.id))
+    }
+
+    /// Asks for so many more streams, outgoing and incoming ones (RFC 6525 §5.1.5). [`Event::StreamsAdded`] tells what became
+    /// of it; they may be used from then on.
+    ///
+    /// # Errors
+    /// See [`ReconfigurationError`].
+    pub fn add_streams(&self, outgoing: u16, incoming: u16) -> Result<(), ReconfigurationError> {
+        let id = self.inner.id;
+        self.inner.shared.act(|state, now| state.core.add_streams(now, id, outgoing, incoming))
     }
 
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).

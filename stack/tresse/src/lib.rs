@@ -101,9 +101,10 @@ pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
 pub use tresse_core::ProfileError;
 pub use tresse_core::{
     AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
-    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Families, LossCause,
-    Message, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig,
-    Profile, ReceivedMessage, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent,
-    WindowCause,
+    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Extensions, Families,
+    LossCause, Message, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter,
+    PortConfig, Profile, ReceivedMessage, ReconfigurationError, ReconfigurationOutcome,
+    ReconfigurationPolicy, ResetDirection, SendFailure, SendOptions, SpuriousCause, Time,
+    TraceEvent, WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

@@ -280,6 +280,15 @@ impl State {
                 slot.push_event(event);
                 slot.signals.writable.notify_waiters();
             }
+            Event::StreamsAdded { outbound_streams, inbound_streams, .. } => {
+                slot.streams = (outbound_streams, inbound_streams);
+                slot.push_event(event);
+            }
+            // What comes behind it waited for that.
+            Event::StreamsReset { .. } | Event::AssociationReset { .. } => {
+                slot.push_event(event);
+                slot.signals.readable.notify_waiters();
+            }
             event => slot.push_event(event),
         }
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tresse::{
     Association, Bytes, CloseReason, Closed, Config, ConnectError, Direction, Endpoint, Event,
-    ObservedPacket, Observer, PeerFilter, Ppid, Profile, SendError, SendOptions, StreamId,
+    ObservedPacket, Observer, PeerFilter, Ppid, Profile, ReconfigurationError,
+    ReconfigurationOutcome, ResetDirection, SendError, SendOptions, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -515,4 +516,44 @@ async fn halves_send_and_receive_in_two_tasks() {
     let sender = sending.await.unwrap();
     soon("the end", sender.shutdown()).await.unwrap();
     echo.await.unwrap();
+}
+
+/// RFC 8831 §6.7: a channel is closed by a reset of its outgoing stream, and its stream used again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_are_reset_and_added() {
+    let (a, b) = pair().await;
+    let performed = ReconfigurationOutcome::Performed;
+    for round in 0..20u32 {
+        for n in 0..50 {
+            a.send(3, numbered(50 * round + n, 100)).await.unwrap();
+        }
+        a.reset_streams(ResetDirection::Outgoing, &[StreamId(3)]).unwrap();
+        a.send(3, numbered(u32::MAX, 4)).await.unwrap();
+        for n in 0..50 {
+            let message = soon("a message", b.recv()).await.unwrap();
+            assert_eq!(
+                (message.ssn.0, message.payload),
+                (n as u16 + u16::from(round > 0), numbered(50 * round + n, 100))
+            );
+        }
+        let told = |direction| Event::StreamsReset {
+            direction,
+            streams: vec![StreamId(3)],
+            outcome: performed,
+        };
+        assert_eq!(soon("the event", b.next_event()).await, Some(told(ResetDirection::Incoming)));
+        assert_eq!(soon("the event", a.next_event()).await, Some(told(ResetDirection::Outgoing)));
+        let message = soon("the first of the next ones", b.recv()).await.unwrap();
+        assert_eq!((message.ssn.0, message.payload), (0, numbered(u32::MAX, 4)));
+    }
+    let streams = a.outbound_streams();
+    a.add_streams(2, 1).unwrap();
+    assert_eq!(a.add_streams(1, 0), Err(ReconfigurationError::InProgress));
+    while a.outbound_streams() != streams + 2 || a.inbound_streams() != b.outbound_streams() {
+        let event = soon("more streams", a.next_event()).await;
+        assert!(matches!(event, Some(Event::StreamsAdded { outcome, .. }) if outcome == performed));
+    }
+    a.send(streams + 1, "new").await.unwrap();
+    assert_eq!(soon("the message", b.recv()).await.unwrap().stream, StreamId(streams + 1));
+    a.shutdown().await.unwrap();
 }

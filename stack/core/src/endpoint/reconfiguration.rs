@@ -55,6 +55,12 @@ impl Endpoint {
         self.ask(now, id, |a| a.add_streams(now, outgoing, incoming))
     }
 
+    /// Whether an event that was not polled yet tells that incoming streams begin again: what [`recv`](Endpoint::recv) gives now
+    /// came behind that.
+    pub fn tells_of_reset(&self, id: AssociationId) -> bool {
+        self.associations.get(id).is_some_and(|a| a.journal.tells_of_reset())
+    }
+
     fn ask(
         &mut self,
         now: Time,
