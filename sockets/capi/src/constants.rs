@@ -53,6 +53,10 @@ pub const SCTP_GET_ASSOC_STATS: i32 = 112;
 pub const SCTP_PR_SUPPORTED: i32 = 113;
 pub const SCTP_DEFAULT_PRINFO: i32 = 114;
 pub const SCTP_RECONFIG_SUPPORTED: i32 = 117;
+pub const SCTP_ENABLE_STREAM_RESET: i32 = 118;
+pub const SCTP_RESET_STREAMS: i32 = 119;
+pub const SCTP_RESET_ASSOC: i32 = 120;
+pub const SCTP_ADD_STREAMS: i32 = 121;
 pub const SCTP_INTERLEAVING_SUPPORTED: i32 = 125;
 pub const SCTP_EVENT: i32 = 127;
 pub const SCTP_ASCONF_SUPPORTED: i32 = 128;
@@ -110,6 +114,23 @@ pub const SCTP_SEND_FAILED_EVENT: i32 = 0x800d;
 pub const SCTP_PARTIAL_DELIVERY_ABORTED: i32 = 0;
 pub const SCTP_DATA_UNSENT: i32 = 0;
 pub const SCTP_DATA_SENT: i32 = 1;
+
+/// SCTP_ENABLE_STREAM_RESET: what peers may ask for (RFC 6525 §6.3.1).
+pub const SCTP_ENABLE_RESET_STREAM_REQ: i32 = 1;
+pub const SCTP_ENABLE_RESET_ASSOC_REQ: i32 = 2;
+pub const SCTP_ENABLE_CHANGE_ASSOC_REQ: i32 = 4;
+/// `srs_flags`.
+pub const SCTP_STREAM_RESET_INCOMING: i32 = 1;
+pub const SCTP_STREAM_RESET_OUTGOING: i32 = 2;
+/// `strreset_flags`, `assocreset_flags` and `strchange_flags`.
+pub const SCTP_STREAM_RESET_INCOMING_SSN: i32 = 1;
+pub const SCTP_STREAM_RESET_OUTGOING_SSN: i32 = 2;
+pub const SCTP_STREAM_RESET_DENIED: i32 = 4;
+pub const SCTP_STREAM_RESET_FAILED: i32 = 8;
+pub const SCTP_ASSOC_RESET_DENIED: i32 = 4;
+pub const SCTP_ASSOC_RESET_FAILED: i32 = 8;
+pub const SCTP_STREAM_CHANGE_DENIED: i32 = 4;
+pub const SCTP_STREAM_CHANGE_FAILED: i32 = 8;
 
 /// `sac_state`.
 pub const SCTP_COMM_UP: i32 = 0;

@@ -174,6 +174,7 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_PR_SUPPORTED
             | SCTP_DEFAULT_PRINFO
             | SCTP_RECONFIG_SUPPORTED
+            | SCTP_ENABLE_STREAM_RESET
             | SCTP_REMOTE_UDP_ENCAPS_PORT => Some(0),
             // They have no association.
             _ => None,

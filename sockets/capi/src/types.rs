@@ -225,6 +225,60 @@ pub struct sctp_sender_dry_event {
     pub sender_dry_assoc_id: sctp_assoc_t,
 }
 
+/// SCTP_STREAM_RESET_EVENT: streams begin again (RFC 6525 §6.1.1).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_stream_reset_event {
+    pub strreset_type: u16,
+    pub strreset_flags: u16,
+    pub strreset_length: u32,
+    pub strreset_assoc_id: sctp_assoc_t,
+    pub strreset_stream_list: [u16; 0],
+}
+
+/// SCTP_ASSOC_RESET_EVENT: all streams and the TSNs begin again (RFC 6525 §6.1.2).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_assoc_reset_event {
+    pub assocreset_type: u16,
+    pub assocreset_flags: u16,
+    pub assocreset_length: u32,
+    pub assocreset_assoc_id: sctp_assoc_t,
+    pub assocreset_local_tsn: u32,
+    pub assocreset_remote_tsn: u32,
+}
+
+/// SCTP_STREAM_CHANGE_EVENT: there are more streams (RFC 6525 §6.1.3).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_stream_change_event {
+    pub strchange_type: u16,
+    pub strchange_flags: u16,
+    pub strchange_length: u32,
+    pub strchange_assoc_id: sctp_assoc_t,
+    pub strchange_instrms: u16,
+    pub strchange_outstrms: u16,
+}
+
+/// SCTP_RESET_STREAMS (RFC 6525 §6.3.2).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_reset_streams {
+    pub srs_assoc_id: sctp_assoc_t,
+    pub srs_flags: u16,
+    pub srs_number_streams: u16,
+    pub srs_stream_list: [u16; 0],
+}
+
+/// SCTP_ADD_STREAMS (RFC 6525 §6.3.4).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_add_streams {
+    pub sas_assoc_id: sctp_assoc_t,
+    pub sas_instrms: u16,
+    pub sas_outstrms: u16,
+}
+
 /// What all notifications begin with (RFC 6458 §6.1).
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -423,4 +477,7 @@ pub union sctp_notification {
     pub sn_authkey_event: sctp_authkey_event,
     pub sn_sender_dry_event: sctp_sender_dry_event,
     pub sn_send_failed_event: sctp_send_failed_event,
+    pub sn_strreset_event: sctp_stream_reset_event,
+    pub sn_assocreset_event: sctp_assoc_reset_event,
+    pub sn_strchange_event: sctp_stream_change_event,
 }

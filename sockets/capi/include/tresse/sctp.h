@@ -141,6 +141,14 @@ extern "C" {
 
 #define SCTP_RECONFIG_SUPPORTED 117
 
+#define SCTP_ENABLE_STREAM_RESET 118
+
+#define SCTP_RESET_STREAMS 119
+
+#define SCTP_RESET_ASSOC 120
+
+#define SCTP_ADD_STREAMS 121
+
 #define SCTP_INTERLEAVING_SUPPORTED 125
 
 #define SCTP_EVENT 127
@@ -249,6 +257,41 @@ extern "C" {
 #define SCTP_DATA_UNSENT 0
 
 #define SCTP_DATA_SENT 1
+
+/**
+ * SCTP_ENABLE_STREAM_RESET: what peers may ask for (RFC 6525 §6.3.1).
+ */
+#define SCTP_ENABLE_RESET_STREAM_REQ 1
+
+#define SCTP_ENABLE_RESET_ASSOC_REQ 2
+
+#define SCTP_ENABLE_CHANGE_ASSOC_REQ 4
+
+/**
+ * `srs_flags`.
+ */
+#define SCTP_STREAM_RESET_INCOMING 1
+
+#define SCTP_STREAM_RESET_OUTGOING 2
+
+/**
+ * `strreset_flags`, `assocreset_flags` and `strchange_flags`.
+ */
+#define SCTP_STREAM_RESET_INCOMING_SSN 1
+
+#define SCTP_STREAM_RESET_OUTGOING_SSN 2
+
+#define SCTP_STREAM_RESET_DENIED 4
+
+#define SCTP_STREAM_RESET_FAILED 8
+
+#define SCTP_ASSOC_RESET_DENIED 4
+
+#define SCTP_ASSOC_RESET_FAILED 8
+
+#define SCTP_STREAM_CHANGE_DENIED 4
+
+#define SCTP_STREAM_CHANGE_FAILED 8
 
 /**
  * `sac_state`.
@@ -646,6 +689,41 @@ struct sctp_sender_dry_event {
 };
 
 /**
+ * SCTP_STREAM_RESET_EVENT: streams begin again (RFC 6525 §6.1.1).
+ */
+struct sctp_stream_reset_event {
+    uint16_t strreset_type;
+    uint16_t strreset_flags;
+    uint32_t strreset_length;
+    sctp_assoc_t strreset_assoc_id;
+    uint16_t strreset_stream_list[0];
+};
+
+/**
+ * SCTP_ASSOC_RESET_EVENT: all streams and the TSNs begin again (RFC 6525 §6.1.2).
+ */
+struct sctp_assoc_reset_event {
+    uint16_t assocreset_type;
+    uint16_t assocreset_flags;
+    uint32_t assocreset_length;
+    sctp_assoc_t assocreset_assoc_id;
+    uint32_t assocreset_local_tsn;
+    uint32_t assocreset_remote_tsn;
+};
+
+/**
+ * SCTP_STREAM_CHANGE_EVENT: there are more streams (RFC 6525 §6.1.3).
+ */
+struct sctp_stream_change_event {
+    uint16_t strchange_type;
+    uint16_t strchange_flags;
+    uint32_t strchange_length;
+    sctp_assoc_t strchange_assoc_id;
+    uint16_t strchange_instrms;
+    uint16_t strchange_outstrms;
+};
+
+/**
  * What all notifications begin with (RFC 6458 §6.1).
  */
 struct sctp_tlv {
@@ -797,6 +875,25 @@ struct sctp_assoc_ids {
 };
 
 /**
+ * SCTP_RESET_STREAMS (RFC 6525 §6.3.2).
+ */
+struct sctp_reset_streams {
+    sctp_assoc_t srs_assoc_id;
+    uint16_t srs_flags;
+    uint16_t srs_number_streams;
+    uint16_t srs_stream_list[0];
+};
+
+/**
+ * SCTP_ADD_STREAMS (RFC 6525 §6.3.4).
+ */
+struct sctp_add_streams {
+    sctp_assoc_t sas_assoc_id;
+    uint16_t sas_instrms;
+    uint16_t sas_outstrms;
+};
+
+/**
  * SCTP_REMOTE_UDP_ENCAPS_PORT (RFC 6951 §6.1); the port in network byte order.
  */
 struct sctp_udpencaps {
@@ -843,6 +940,9 @@ union sctp_notification {
     struct sctp_authkey_event sn_authkey_event;
     struct sctp_sender_dry_event sn_sender_dry_event;
     struct sctp_send_failed_event sn_send_failed_event;
+    struct sctp_stream_reset_event sn_strreset_event;
+    struct sctp_assoc_reset_event sn_assocreset_event;
+    struct sctp_stream_change_event sn_strchange_event;
 };
 
 /**

@@ -96,6 +96,10 @@ impl Engine {
             return;
         }
         let core = association.core;
+        // What comes behind a reset of streams is handed over once its notification is.
+        if self.raw.act(|endpoint, _| endpoint.tells_of_reset(core)) {
+            return;
+        }
         let message = self.raw.act(|endpoint, now| {
             let message = endpoint.recv(now, core)?;
             let cumulative = endpoint.cumulative_tsn(core).unwrap_or(message.tsn);

@@ -64,6 +64,26 @@ impl Engine {
             (Event::PeerAdaptation(indication), Some(id)) => {
                 self.notify(id, number, &Notification::Adaptation(indication));
             }
+            (Event::StreamsReset { direction, streams, outcome }, Some(id)) => {
+                let told = Notification::StreamReset { direction, outcome, streams: &streams };
+                self.notify(id, number, &told);
+                self.go_on_reading(id, number);
+            }
+            (Event::AssociationReset { outcome, local_tsn, remote_tsn }, Some(id)) => {
+                let (local, remote) = (local_tsn.0, remote_tsn.0);
+                let told = Notification::AssociationReset { outcome, local, remote };
+                self.notify(id, number, &told);
+                self.go_on_reading(id, number);
+            }
+            (Event::StreamsAdded { outcome, outbound_streams, inbound_streams }, socket) => {
+                let streams = (outbound_streams, inbound_streams);
+                if let Some(association) = self.associations.get_mut(&number) {
+                    association.streams = streams;
+                }
+                if let Some(id) = socket {
+                    self.notify(id, number, &Notification::StreamChange { outcome, streams });
+                }
+            }
             (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
             (Event::PeerShutdown, Some(id)) => {
                 self.notify_last(number, &Notification::Shutdown);
@@ -97,6 +117,14 @@ impl Engine {
             }
             (Event::Closed(reason), _) => self.on_closed(number, &reason),
             _ => {}
+        }
+    }
+
+    /// What came behind a reset of streams waited for its notification.
+    fn go_on_reading(&mut self, id: u64, number: u32) {
+        if self.associations.get(&number).is_some_and(|association| association.readable) {
+            self.line_up(number);
+            self.pump(id);
         }
     }
 

@@ -21,6 +21,7 @@ mod options;
 mod options_get;
 mod path_options;
 mod peers;
+mod reset_options;
 mod send;
 mod serve;
 mod shared;

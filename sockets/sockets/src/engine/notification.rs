@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tresse::SendFailure;
+use tresse::{ReconfigurationOutcome, ResetDirection, SendFailure, StreamId};
 
 use super::exposure::AddressState;
 use tresse_socket_protocol::abi::{Struct, sinfo};
@@ -17,12 +17,15 @@ pub(crate) mod event {
     pub(crate) const SHUTDOWN: u16 = 0x8005;
     pub(crate) const ADAPTATION: u16 = 0x8007;
     pub(crate) const SENDER_DRY: u16 = 0x8009;
+    pub(crate) const STREAM_RESET: u16 = 0x800a;
+    pub(crate) const ASSOC_RESET: u16 = 0x800b;
+    pub(crate) const STREAM_CHANGE: u16 = 0x800c;
     pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
     pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
     pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
     /// The bits of those that are told. The others are of partial delivery, which there is none of,
-    /// and of extensions: AUTH (RFC 4895), RE-CONFIG (RFC 6525).
-    pub(crate) const TOLD: u16 = 0b10_0010_1011_1111;
+    /// and of AUTH (RFC 4895).
+    pub(crate) const TOLD: u16 = 0b11_1110_1011_1111;
 }
 
 /// `sac_state`.
@@ -56,6 +59,34 @@ pub(crate) enum Notification<'a> {
     Adaptation(u32),
     /// SCTP_SENDER_DRY_EVENT.
     SenderDry,
+    /// SCTP_STREAM_RESET_EVENT (RFC 6525 §6.1.1).
+    StreamReset {
+        direction: ResetDirection,
+        outcome: ReconfigurationOutcome,
+        streams: &'a [StreamId],
+    },
+    /// SCTP_ASSOC_RESET_EVENT (RFC 6525 §6.1.2), with the next TSNs of both ends.
+    AssociationReset { outcome: ReconfigurationOutcome, local: u32, remote: u32 },
+    /// SCTP_STREAM_CHANGE_EVENT (RFC 6525 §6.1.3), with our streams and the peer's.
+    StreamChange { outcome: ReconfigurationOutcome, streams: (u16, u16) },
+}
+
+/// SCTP_STREAM_RESET_INCOMING_SSN and SCTP_STREAM_RESET_OUTGOING_SSN.
+const fn reset_flags(direction: ResetDirection) -> u16 {
+    match direction {
+        ResetDirection::Incoming => 1,
+        ResetDirection::Outgoing => 2,
+        ResetDirection::Both => 3,
+    }
+}
+
+/// The bits for denied and failed, the same in all events of RFC 6525.
+const fn outcome_flags(outcome: ReconfigurationOutcome) -> u16 {
+    match outcome {
+        ReconfigurationOutcome::Denied => 4,
+        ReconfigurationOutcome::Failed => 8,
+        ReconfigurationOutcome::Performed | ReconfigurationOutcome::NothingToDo => 0,
+    }
 }
 
 impl Notification<'_> {
@@ -69,12 +100,22 @@ impl Notification<'_> {
             Notification::Adaptation(_) => event::ADAPTATION,
             Notification::SenderDry => event::SENDER_DRY,
             Notification::Shutdown => event::SHUTDOWN,
+            Notification::StreamReset { .. } => event::STREAM_RESET,
+            Notification::AssociationReset { .. } => event::ASSOC_RESET,
+            Notification::StreamChange { .. } => event::STREAM_CHANGE,
         }
     }
 
     /// Whether a peer can cause it at will, each time with something else to tell.
     pub(crate) fn is_cheap(&self) -> bool {
-        matches!(self, Notification::RemoteError { .. } | Notification::PathChanged { .. })
+        matches!(
+            self,
+            Notification::RemoteError { .. }
+                | Notification::PathChanged { .. }
+                | Notification::StreamReset { .. }
+                | Notification::AssociationReset { .. }
+                | Notification::StreamChange { .. }
+        )
     }
 
     /// Whether it brings back a message that could not be sent.
@@ -99,6 +140,11 @@ impl Notification<'_> {
             Notification::SendFailed(failure) | Notification::OldSendFailed(failure) => {
                 u16::from(failure.sent)
             }
+            Notification::StreamReset { direction, outcome, .. } => {
+                reset_flags(*direction) | outcome_flags(*outcome)
+            }
+            Notification::AssociationReset { outcome, .. }
+            | Notification::StreamChange { outcome, .. } => outcome_flags(*outcome),
             _ => 0,
         };
         s.u16(self.event()).u16(flags).u32(0);
@@ -143,6 +189,18 @@ impl Notification<'_> {
             Notification::Shutdown | Notification::SenderDry => {
                 s.u32(association);
             }
+            Notification::StreamReset { streams, .. } => {
+                s.u32(association);
+                streams.iter().for_each(|stream| {
+                    s.u16(stream.0);
+                });
+            }
+            Notification::AssociationReset { local, remote, .. } => {
+                s.u32(association).u32(*local).u32(*remote);
+            }
+            Notification::StreamChange { streams: (outbound, inbound), .. } => {
+                s.u32(association).u16(*inbound).u16(*outbound);
+            }
         }
         let mut bytes = s.0;
         let length = bytes.len() as u32;
@@ -172,8 +230,24 @@ mod tests {
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
         let f = Notification::Adaptation(7).encode(9);
         assert_eq!((f.len(), Fields(&f).u32(8), Fields(&f).u32(12)), (16, 7, 9));
-        let told = [0x8000, 0x8001, 0x8002, 0x8003, 0x8004, 0x8005, 0x8007, 0x8009, 0x800d];
-        assert_eq!(told.iter().map(|kind| 1 << (kind - event::DATA_IO)).sum::<u16>(), event::TOLD);
+        let told = (0x8000..=0x800d).filter(|kind| ![0x8006, 0x8008].contains(kind));
+        assert_eq!(told.map(|kind| 1 << (kind - event::DATA_IO)).sum::<u16>(), event::TOLD);
+        let (direction, outcome) = (ResetDirection::Outgoing, ReconfigurationOutcome::Denied);
+        let streams = &[StreamId(7), StreamId(9)];
+        let reset = Notification::StreamReset { direction, outcome, streams }.encode(9);
+        let f = Fields(&reset);
+        assert_eq!((reset.len(), f.u16(0), f.u16(2), f.u32(8)), (16, 0x800a, 6, 9));
+        assert_eq!((f.u16(12), f.u16(14)), (7, 9));
+        let outcome = ReconfigurationOutcome::Failed;
+        let all = Notification::AssociationReset { outcome, local: 5, remote: 6 }.encode(9);
+        let f = Fields(&all);
+        assert_eq!((all.len(), f.u16(0), f.u16(2)), (20, 0x800b, 8));
+        assert_eq!((f.u32(8), f.u32(12), f.u32(16)), (9, 5, 6));
+        let outcome = ReconfigurationOutcome::Performed;
+        let added = Notification::StreamChange { outcome, streams: (3, 4) }.encode(9);
+        let f = Fields(&added);
+        assert_eq!((added.len(), f.u16(0), f.u16(2)), (16, 0x800c, 0));
+        assert_eq!((f.u32(8), f.u16(12), f.u16(14)), (9, 4, 3));
         let error = Notification::RemoteError { cause: 7, value: b"abc" }.encode(9);
         assert_eq!((error.len(), Fields(&error).u32(12)), (19, 9));
     }

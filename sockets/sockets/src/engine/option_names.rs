@@ -56,6 +56,10 @@ pub(super) mod name {
     pub(crate) const GET_ASSOC_STATS: i32 = 112;
     pub(crate) const PR_SUPPORTED: i32 = 113;
     pub(crate) const RECONFIG_SUPPORTED: i32 = 117;
+    pub(crate) const ENABLE_STREAM_RESET: i32 = 118;
+    pub(crate) const RESET_STREAMS: i32 = 119;
+    pub(crate) const RESET_ASSOC: i32 = 120;
+    pub(crate) const ADD_STREAMS: i32 = 121;
     pub(crate) const STREAM_SCHEDULER: i32 = 123;
     pub(crate) const STREAM_SCHEDULER_VALUE: i32 = 124;
     pub(crate) const INTERLEAVING_SUPPORTED: i32 = 125;

@@ -38,7 +38,12 @@ fn size_to_set(option: i32) -> Option<Size> {
         // `sctp_event_subscribe` has grown with the years.
         name::EVENTS => AtMost(14),
         name::EVENT | name::STREAM_SCHEDULER | name::STREAM_SCHEDULER_VALUE => AtLeast(8),
+        name::RESET_STREAMS => AtLeast(8),
+        name::RESET_ASSOC => OneOf(&[4]),
         name::CONTEXT
+        | name::RECONFIG_SUPPORTED
+        | name::ENABLE_STREAM_RESET
+        | name::ADD_STREAMS
         | name::EXPOSE_POTENTIALLY_FAILED
         | name::AUTH_ACTIVE_KEY
         | name::AUTH_DELETE_KEY
@@ -70,7 +75,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
         // As a kernel where net.sctp.auth_enable is 0.
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
-        31 | 37 | 113 | 114 | 117..=121 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 113 | 114 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -83,7 +88,7 @@ pub(super) fn cannot_get(option: i32) -> i32 {
         | name::PEER_AUTH_CHUNKS
         | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
-        31 | 37 | 114..=116 | 118 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 114..=116 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

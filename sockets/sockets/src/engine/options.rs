@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, PathId, Profile};
+use tresse::{AssociationConfig, PathId, Profile, ReconfigurationPolicy};
 
 use super::exposure::Exposure;
 use super::notification::event;
@@ -57,13 +57,16 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn new(profile: Arc<Profile>, trace: bool) -> Options {
-        // `sctp_initmsg` of Linux: 10 streams asked for, 65535 granted.
-        let config = AssociationConfig {
+        // `sctp_initmsg` of Linux: 10 streams asked for, 65535 granted. RFC 6525 §7: "applications must enable this
+        // extension explicitly before it is used", as where net.sctp.reconf_enable is 0.
+        let mut config = AssociationConfig {
             profile,
             trace,
             outbound_streams: 10,
+            reconfiguration: ReconfigurationPolicy::DENY,
             ..AssociationConfig::default()
         };
+        config.extensions.stream_reconfiguration = false;
         let receive_buffer = config.receive_buffer;
         Options {
             config,
@@ -247,6 +250,11 @@ impl Engine {
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
             name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
+            name::RECONFIG_SUPPORTED => return self.set_reconfiguration_support(id, value),
+            name::ENABLE_STREAM_RESET => return self.set_stream_reset(id, value),
+            name::RESET_STREAMS => return self.reset_streams(id, value),
+            name::RESET_ASSOC => return self.reset_association(id, value),
+            name::ADD_STREAMS => return self.add_streams(id, value),
             name::STREAM_SCHEDULER => return self.set_stream_scheduler(id, value),
             name::STREAM_SCHEDULER_VALUE => return self.set_stream_value(id, value),
             name::RTOINFO | name::ASSOCINFO | name::DELAYED_ACK | name::MAX_BURST => {

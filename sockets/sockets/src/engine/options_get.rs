@@ -72,6 +72,8 @@ impl Engine {
             | name::DELAYED_ACK
             | name::MAX_BURST
             | name::STREAM_SCHEDULER => return self.profile_option(id, option, given),
+            name::RECONFIG_SUPPORTED => return self.reconfiguration_support(id, given),
+            name::ENABLE_STREAM_RESET => return self.stream_reset(id, given),
             name::STREAM_SCHEDULER_VALUE => return self.stream_value(id, given),
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
@@ -114,7 +116,6 @@ impl Engine {
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
             name::PR_SUPPORTED
-            | name::RECONFIG_SUPPORTED
             | name::INTERLEAVING_SUPPORTED
             | name::ASCONF_SUPPORTED
             | name::AUTH_SUPPORTED
