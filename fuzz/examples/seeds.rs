@@ -8,7 +8,8 @@ use std::{fs, io};
 use tresse_wire::{
     AddStreams, CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields,
     PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
-    ReconfigurationResult, RequestNumber, SackFlags, Ssn, StreamId, Tsn, VerificationTag,
+    ReconfigurationResult, RequestNumber, SackFlags, SkippedStream, Ssn, StreamId, Tsn,
+    VerificationTag,
 };
 
 type Write = fn(&mut PacketWriter<'_>);
@@ -21,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 23] = [
+const SEEDS: [(&str, Write); 24] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -30,6 +31,7 @@ const SEEDS: [(&str, Write); 23] = [
     ("init_ack_parameters", |w| w.init_ack(&FIELDS, &parameters())),
     ("sack", |w| sack(w)),
     ("nr_sack", |w| nr_sack(w)),
+    ("forward_tsn", |w| forward_tsn(w)),
     ("heartbeat", |w| w.heartbeat(b"nonce")),
     ("heartbeat_ack", |w| w.heartbeat_ack(&[0, 1, 0, 7, 1, 2, 3])),
     ("abort_causes", |w| w.abort(true, &causes())),
@@ -68,6 +70,13 @@ fn nr_sack(writer: &mut PacketWriter<'_>) {
     let nr_gaps = [GapAckBlock { start: 5, end: 8 }].into_iter();
     let flags = SackFlags { packets: 2, ..SackFlags::default() };
     writer.nr_sack(flags, Tsn(12), 4660, gaps, nr_gaps, [Tsn(9)].into_iter());
+}
+
+fn forward_tsn(writer: &mut PacketWriter<'_>) {
+    let skipped = [(1, 7), (9, u16::MAX)];
+    let skipped =
+        skipped.map(|(stream, ssn)| SkippedStream { stream: StreamId(stream), ssn: Ssn(ssn) });
+    writer.forward_tsn(Tsn(104), skipped.into_iter());
 }
 
 fn parameters() -> Vec<u8> {

@@ -10,6 +10,7 @@ use crate::error::ConnectError;
 use crate::extensions::Extensions;
 use crate::peer_filter::PeerFilter;
 use crate::profile::Profile;
+use crate::reliability::Reliability;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): one SCTP port on one or more local addresses.
 /// More ports can be opened later, see [`PortConfig`].
@@ -192,6 +193,9 @@ pub struct AssociationConfig {
     pub extensions: Extensions,
     /// Which changes of streams the peer may ask for (RFC 6525).
     pub reconfiguration: ReconfigurationPolicy,
+    /// When messages are given up that do not say so themselves
+    /// ([`SendOptions::reliability`](crate::SendOptions::reliability)). Default: never.
+    pub reliability: Reliability,
     /// `true` reports [`Event::SenderDry`](crate::Event::SenderDry). Default `false`.
     pub report_dry: bool,
     /// `true` records [`TraceEvent`](crate::TraceEvent)s
@@ -258,6 +262,7 @@ impl Default for AssociationConfig {
             adaptation: None,
             extensions: Extensions::default(),
             reconfiguration: ReconfigurationPolicy::default(),
+            reliability: Reliability::Full,
             report_dry: false,
             trace: false,
         }

@@ -8,6 +8,7 @@ use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
 pub use crate::ids::LossCause;
 use crate::ids::{PathId, PathState};
+use crate::reliability::Reliability;
 use crate::time::Time;
 
 /// A user message, as sent or as delivered.
@@ -63,6 +64,9 @@ pub struct SendOptions {
     /// is reliable like any other (RFC 9260 §11.1.5). Nothing of it is asked of the peer. Default
     /// `None`, for ever.
     pub lifetime: Option<Duration>,
+    /// When it is given up. Default `None`: as [`AssociationConfig::reliability`](crate::AssociationConfig::reliability)
+    /// says.
+    pub reliability: Option<Reliability>,
     /// Whatever the application wants back with the failure of this message (RFC 9260 §11.1.5).
     /// Default 0.
     pub context: u32,
@@ -106,6 +110,9 @@ pub enum Event {
     /// SEND FAILURE: the lifetime of this message ended before any of it was sent (RFC 9260 §11.1.5).
     /// The association goes on.
     Expired(SendFailure),
+    /// SEND FAILURE: this message was given up, as its [`Reliability`] says, and the peer gets nothing of it any more, or
+    /// got all of it. Whether a part had been sent is [`SendFailure::sent`]. The association goes on.
+    Abandoned(SendFailure),
     /// NETWORK STATUS CHANGE of one path.
     PathChanged {
         /// Which path.
@@ -277,6 +284,22 @@ pub enum TraceEvent {
         cause: LossCause,
         /// Miss indications it had.
         misses: u32,
+    },
+    /// A message was given up of which a part had been sent.
+    Abandoned {
+        /// TSN of its first chunk.
+        tsn: Tsn,
+        /// Chunks of it that were sent and not acknowledged cumulatively.
+        chunks: usize,
+    },
+    /// A FORWARD TSN chunk left.
+    Forwarded {
+        /// Its New Cumulative TSN.
+        tsn: Tsn,
+        /// The path it took.
+        path: PathId,
+        /// How many streams it lists.
+        streams: usize,
     },
     /// A chunk that was acknowledged by a gap block is no longer: the receiver reneged.
     Reneged {

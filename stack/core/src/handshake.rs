@@ -281,6 +281,7 @@ impl PeerInit<'_> {
         }
     }
 
+    //= RFC 3758 3.3.2-1 3.3.2-2
     /// What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
     /// application has switched off is reported to a peer that offers it.
     pub(crate) fn refuse_unless(&mut self, ours: extensions::Extensions) {

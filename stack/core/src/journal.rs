@@ -107,7 +107,9 @@ fn event_bytes(event: &Event) -> usize {
     size_of::<Event>()
         + match event {
             Event::PeerError { value, .. } => value.len(),
-            Event::SendFailed(failure) | Event::Expired(failure) => failed(failure),
+            Event::SendFailed(failure) | Event::Expired(failure) | Event::Abandoned(failure) => {
+                failed(failure)
+            }
             Event::StreamsReset { streams, .. } => size_of_val(&streams[..]),
             Event::Closed(CloseReason::PeerAborted { value, .. }) => value.len(),
             _ => 0,

@@ -24,6 +24,7 @@ pub mod profile;
 mod ranges;
 mod receive;
 mod recovery;
+mod reliability;
 pub mod rng;
 pub mod scoreboard;
 mod send;
@@ -50,6 +51,7 @@ pub use peer_filter::PeerFilter;
 pub use profile::Profile;
 #[cfg(feature = "toml")]
 pub use profile::ProfileError;
+pub use reliability::{AbandonPolicy, AbandonedMessages, Reliability};
 pub use rng::Rng;
 pub use settings::PathSettings;
 pub use stats::{

@@ -22,6 +22,8 @@ tresse_counters::counters! {
         bytes_received: "Bytes of SCTP packets received";
         messages_sent: "Messages accepted from the application";
         messages_expired: "Messages never sent, for their lifetime ended";
+        messages_abandoned_unsent: "Messages given up by their policy before any of them was sent";
+        messages_abandoned_sent: "Messages given up by their policy after a part was sent";
         messages_received: "Messages handed to the application";
         user_bytes_sent: "User bytes accepted from the application";
         user_bytes_received: "User bytes handed to the application";
@@ -31,6 +33,12 @@ tresse_counters::counters! {
         data_chunks_dropped: "DATA chunks dropped for want of room or out of range";
         /// Our unnecessary retransmissions.
         duplicates_reported: "TSNs that the peer reported as duplicates";
+        chunks_abandoned: "DATA chunks given up after they were sent";
+        /// RFC 3758.
+        forward_tsns_sent: "FORWARD TSN chunks sent";
+        forward_tsns_received: "FORWARD TSN chunks received";
+        /// They belong to messages of which the peer gave up a part.
+        chunks_passed_over: "DATA chunks received and dropped for a FORWARD TSN chunk";
         sacks_sent: "SACK chunks sent";
         sacks_received: "SACK chunks received";
         fast_recoveries: "Times that fast recovery was entered";

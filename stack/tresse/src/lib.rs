@@ -100,11 +100,11 @@ pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
 #[cfg(feature = "toml")]
 pub use tresse_core::ProfileError;
 pub use tresse_core::{
-    AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
-    AssociationStats, CloseReason, EndpointConfig, EndpointStats, Event, Extensions, Families,
-    LossCause, Message, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter,
-    PortConfig, Profile, ReceivedMessage, ReconfigurationError, ReconfigurationOutcome,
-    ReconfigurationPolicy, ResetDirection, SendFailure, SendOptions, SpuriousCause, Time,
-    TraceEvent, WindowCause,
+    AbandonPolicy, AbandonedMessages, AssociationConfig, AssociationError, AssociationId,
+    AssociationInfo, AssociationState, AssociationStats, CloseReason, EndpointConfig,
+    EndpointStats, Event, Extensions, Families, LossCause, Message, PathCounters, PathId,
+    PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage,
+    ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy, Reliability,
+    ResetDirection, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
 };
 pub use tresse_wire::{Ppid, Ssn, StreamId, Tsn};

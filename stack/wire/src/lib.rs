@@ -58,6 +58,7 @@ pub use chunk::abort::Abort;
 pub use chunk::cookie_echo::CookieEcho;
 pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
 pub use chunk::error::ErrorChunk;
+pub use chunk::forward_tsn::{FORWARD_TSN_HEADER_LEN, ForwardTsn, SkippedStream};
 pub use chunk::heartbeat::Heartbeat;
 pub use chunk::heartbeat_ack::HeartbeatAck;
 pub use chunk::init::{Init, InitFields};

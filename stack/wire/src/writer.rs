@@ -4,7 +4,8 @@ use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
     COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
-    InitFields, Ppid, SackFlags, Shutdown, ShutdownComplete, Ssn, StreamId, Timestamp, Tsn,
+    InitFields, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedStream, Ssn, StreamId,
+    Timestamp, Tsn,
 };
 
 /// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
@@ -115,6 +116,17 @@ impl<'b> PacketWriter<'b> {
     /// [`Timestamp`](crate::Timestamp).
     pub fn timestamp(&mut self, tsval: u32, tsecr: u32) {
         Timestamp { tsval, tsecr }.emit(self.buffer);
+    }
+
+    /// Appends a FORWARD TSN chunk (RFC 3758 §3.2) of `8 + 4 * skipped` bytes.
+    ///
+    /// A chunk holds 16381 streams; what is beyond that is left out.
+    pub fn forward_tsn(
+        &mut self,
+        new_cumulative_tsn: Tsn,
+        skipped: impl Iterator<Item = SkippedStream>,
+    ) {
+        chunk::forward_tsn::emit(self.buffer, new_cumulative_tsn, skipped);
     }
 
     /// Appends a HEARTBEAT chunk (RFC 9260 §3.3.5) with this Heartbeat Info.

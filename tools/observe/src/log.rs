@@ -55,7 +55,11 @@ impl Observer for LogObserver {
         // The frequent ones, which say nothing.
         if matches!(
             observed.event,
-            Event::Readable | Event::Writable | Event::SendFailed(_) | Event::Expired(_)
+            Event::Readable
+                | Event::Writable
+                | Event::SendFailed(_)
+                | Event::Expired(_)
+                | Event::Abandoned(_)
         ) {
             return;
         }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
     AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Extensions,
-    Message, SendError, SendFailure, SendOptions, Time, TraceEvent,
+    Message, Reliability, SendError, SendFailure, SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
 
-use crate::ledger::{Kind, Ledger};
+use crate::ledger::{Kind, Ledger, Mortality};
 use crate::limits;
 use crate::scenario::{Call, Ending, HostPlan, PORT, Reading};
 
@@ -214,12 +214,15 @@ impl Actor {
                 unordered: message.unordered,
                 sack_immediately: message.immediate,
                 lifetime: message.lifetime,
+                reliability: Some(message.reliability),
                 context: number,
             };
             match cx.send(id, StreamId(message.stream), payload, options) {
                 Ok(()) => {
                     let (stream, size) = (message.stream, message.size);
-                    self.ledger.borrow_mut().accepted(end, stream, size, message.unordered);
+                    let policy = self.mortality(message.reliability);
+                    let mut ledger = self.ledger.borrow_mut();
+                    ledger.accepted(end, stream, size, message.unordered, policy);
                 }
                 Err(SendError::ShuttingDown | SendError::NoAssociation) => return,
                 Err(SendError::WouldBlock) => return self.blocked(cx, id, message.size),
@@ -230,6 +233,16 @@ impl Actor {
         if let Ending::WhenDone(delay) = self.plan.ending {
             let at = now + Duration::from_millis(delay);
             if at == now { self.shutdown_once(cx, id) } else { self.set_timer(cx, at, END) }
+        }
+    }
+
+    /// What may become of a message.
+    fn mortality(&self, reliability: Reliability) -> Mortality {
+        match reliability {
+            Reliability::Full => Mortality::Reliable,
+            _ if self.plan.agrees => Mortality::Sent,
+            Reliability::Timed(_) => Mortality::Unsent,
+            _ => Mortality::Reliable,
         }
     }
 
@@ -509,10 +522,14 @@ impl Application for Actor {
         self.tick(cx);
         self.note(cx, || match &event {
             Event::SendFailed(SendFailure { message: m, .. })
-            | Event::Expired(SendFailure { message: m, .. }) => {
+            | Event::Expired(SendFailure { message: m, .. })
+            | Event::Abandoned(SendFailure { message: m, .. }) => {
                 let (ppid, size) = (m.ppid.0, m.payload.len());
-                let what =
-                    if matches!(event, Event::Expired(_)) { "Expired" } else { "SendFailed" };
+                let what = match event {
+                    Event::Expired(_) => "Expired",
+                    Event::Abandoned(_) => "Abandoned",
+                    _ => "SendFailed",
+                };
                 format!("{id:?} {what}(message {ppid}, {size} bytes)")
             }
             event => format!("{id:?} {event:?}"),
@@ -561,6 +578,9 @@ impl Application for Actor {
             Event::SendFailed(failure) => self.send_failed(cx, end, &failure),
             Event::Expired(failure) => {
                 self.ledger.borrow_mut().expired(now, end, &failure);
+            }
+            Event::Abandoned(failure) => {
+                self.ledger.borrow_mut().abandoned(now, end, &failure);
             }
             Event::Closed(reason) => self.closed(cx, id, reason),
             Event::PeerShutdown => {

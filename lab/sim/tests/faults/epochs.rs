@@ -99,7 +99,10 @@ impl Epochs {
 impl Ledger {
     /// An ordered message with this SSN was read.
     pub(crate) fn numbered(&mut self, end: usize, stream: u16, ssn: u16) {
-        if let Some(expected) = self.ends[end].epochs.read(stream, ssn) {
+        let expected = self.ends[end].epochs.read(stream, ssn);
+        // What was given up leaves a gap.
+        let wrong = |expected: &u16| !self.gaps || ssn.wrapping_sub(*expected) >= 0x8000;
+        if let Some(expected) = expected.filter(wrong) {
             let text =
                 format!("{}: stream {stream}: SSN {ssn}, not {expected}", self.ends[end].name);
             self.violate(Kind::Epochs, text);

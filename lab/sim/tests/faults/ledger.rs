@@ -59,6 +59,16 @@ pub(crate) enum Kind {
     Panic,
 }
 
+/// When a message may be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mortality {
+    Reliable,
+    /// As long as nothing of it was sent.
+    Unsent,
+    /// Also after that.
+    Sent,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) kind: Kind,
@@ -122,6 +132,10 @@ struct Sent {
     failed: Option<(Time, bool)>,
     /// It was reported as too old, so that it must not arrive.
     expired: bool,
+    /// It may be given up: never, before any of it was sent, or also after that.
+    policy: Mortality,
+    /// It was given up.
+    abandoned: bool,
 }
 
 /// All that was sent in a scenario.
@@ -135,6 +149,8 @@ pub(crate) struct Ledger {
     pub(crate) log: Option<Vec<(Time, String)>>,
     /// What happened, to see that the scenarios exercise everything.
     pub(crate) seen: BTreeSet<&'static str>,
+    /// Messages may be given up, so that SSNs are missing.
+    pub(crate) gaps: bool,
     /// Bytes of the largest message accepted, by sending host.
     pub(crate) largest: [usize; 2],
 }
@@ -186,7 +202,14 @@ impl Ledger {
     }
 
     /// The next message was accepted for sending.
-    pub(crate) fn accepted(&mut self, end: usize, stream: u16, size: usize, unordered: bool) {
+    pub(crate) fn accepted(
+        &mut self,
+        end: usize,
+        stream: u16,
+        size: usize,
+        unordered: bool,
+        policy: Mortality,
+    ) {
         let id = self.next_message();
         let flow = *self.ends[end].flows.last().expect("one at least");
         let host = self.ends[end].host;
@@ -199,6 +222,8 @@ impl Ledger {
             delivered: false,
             failed: None,
             expired: false,
+            policy,
+            abandoned: false,
         });
         self.flows[flow].messages.push(id);
         if !unordered {
@@ -262,6 +287,13 @@ impl Ledger {
         self.bind(end, flow);
         if !message.unordered {
             let (ids, next) = self.flows[flow].streams.entry(message.stream.0).or_default();
+            // What was given up is passed over, and does not come later.
+            while ids
+                .get(*next)
+                .is_some_and(|next| *next != id && self.messages[*next as usize].abandoned)
+            {
+                *next += 1;
+            }
             if ids.get(*next) == Some(&id) {
                 *next += 1;
             } else {
@@ -371,6 +403,32 @@ impl Ledger {
         }
     }
 
+    /// The application was told that a message was given up.
+    pub(crate) fn abandoned(&mut self, now: Time, end: usize, failure: &SendFailure) {
+        let id = failure.message.ppid.0;
+        let Some(sent) = self.messages.get(id as usize) else {
+            return self.failed(now, end, failure);
+        };
+        let policy = sent.policy;
+        if !failure.sent {
+            self.seen.insert("message given up before it was sent");
+            self.expired(now, end, failure);
+        } else {
+            self.seen.insert("message given up after a part was sent");
+            self.failed(now, end, failure);
+        }
+        let sent = &mut self.messages[id as usize];
+        sent.abandoned = true;
+        let allowed = match policy {
+            Mortality::Reliable => false,
+            Mortality::Unsent => !failure.sent,
+            Mortality::Sent => true,
+        };
+        if !allowed {
+            self.violate(Kind::FalseFailure, format!("message {id} ({policy:?}) was given up"));
+        }
+    }
+
     /// Judges what became of every message, once nothing can happen any more. `unreadable` tells
     /// of a host and its life whether it ended with messages that could not be read, `keeps` of a
     /// host whether it promises to keep what it cannot deliver yet (`nr_sack = "all"`).
@@ -400,7 +458,8 @@ impl Ledger {
                     found.push(Violation { kind: Kind::Lost, text });
                 }
                 // Refused for its stream number: that is known before the association is up.
-                if graceful && !sent.expired && sent.failed.is_some_and(|(_, up)| up) {
+                let given_up = sent.expired || sent.abandoned;
+                if graceful && !given_up && sent.failed.is_some_and(|(_, up)| up) {
                     let text = format!("{}: message {id} failed, then Shutdown", end.name);
                     found.push(Violation { kind: Kind::FalseFailure, text });
                 }

@@ -92,6 +92,8 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     // them than messages were read.
     let chunks =
         stats.data_chunks_received + stats.duplicate_chunks_received + stats.data_chunks_dropped;
+    // RFC 3758 §3.6: for the purposes of sending a SACK a FORWARD TSN is like DATA.
+    let chunks = chunks + stats.forward_tsns_received;
     // RFC 6525 §5.2.1: a request to change streams brings one, too.
     let requests = stats.reconfigurations_received
         + stats.reconfigurations_seen_again
@@ -112,6 +114,8 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
     note(stats.limited_transmits > 0, "limited transmit");
     note(stats.reneged > 0, "reneging");
     note(stats.duplicates_reported > 0, "duplicates reported");
+    note(stats.forward_tsns_received > 0, "FORWARD TSN");
+    note(stats.chunks_passed_over > 0, "fragments passed over");
     note(stats.data_chunks_dropped > 0, "chunks dropped by a full receiver");
 }
 

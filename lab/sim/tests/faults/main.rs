@@ -7,6 +7,7 @@
 //! - `cargo test -p tresse-sim --test faults` runs 20 000 seeds, and 4000 of them with extensions of the protocol: their
 //!   numbers begin at 2^40.
 //! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
+//! - `TRESSE_PARTIAL_SEEDS=0..100000`: the same with messages that may be given up.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -35,7 +36,40 @@ fn seeds_hold_every_invariant() {
     let campaign = Campaign::asked_for();
     let range = campaign.as_ref().map_or(seeds::DEFAULT, Campaign::rest);
     let mut failed = campaign.as_ref().map(|c| c.past().failed.clone()).unwrap_or_default();
-    let summary = seeds::run_all(range, campaign);
+    let summary = seeds::run_all(range, campaign, Options::default());
+    failed.extend(tell(&summary, false));
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+}
+
+/// The same worlds, where messages have policies and either end, both or none offers partial reliability.
+#[test]
+fn seeds_hold_with_messages_that_may_be_given_up() {
+    let options = Options { partial: true, ..Options::default() };
+    let summary = seeds::run_all(seeds::partial(), None, options);
+    let failed = tell(&summary, true);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "message given up before it was sent",
+        "message given up after a part was sent",
+        "FORWARD TSN",
+        "fragments passed over",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 50 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
+/// And with streams that are reset and added besides.
+#[test]
+fn seeds_with_extensions_hold_with_messages_that_may_be_given_up() {
+    let options = Options { partial: true, ..Options::default() };
+    let range = seeds::EXTENDED..seeds::EXTENDED + seeds::WITH_EXTENSIONS;
+    let failed = tell(&seeds::run_all(range, None, options), true);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+}
+
+/// Prints what seeds did; those that failed.
+fn tell(summary: &seeds::Summary, partial: bool) -> Vec<u64> {
     println!("{} seeds, {} packets", summary.seeds, summary.packets);
     println!("longest {:?} ms, slowest mild {:?} ms", summary.longest, summary.slowest_mild);
     println!("busiest {:?}, most work {:?}", summary.busiest, summary.most_work);
@@ -47,24 +81,17 @@ fn seeds_hold_every_invariant() {
         for violation in violations {
             eprintln!("  {violation}");
         }
-        eprintln!("  replay: {}", seeds::replay_command(*seed));
+        eprintln!("  replay: {}", seeds::replay_command(*seed, partial));
     }
-    failed.extend(summary.failures.keys());
-    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    summary.failures.keys().copied().collect()
 }
 
 #[test]
 fn seeds_with_extensions_hold_every_invariant() {
     let range = seeds::EXTENDED..seeds::EXTENDED + seeds::WITH_EXTENSIONS;
-    let summary = seeds::run_all(range, None);
-    println!("{} seeds, {} packets", summary.seeds, summary.packets);
-    for (name, count) in &summary.features {
-        println!("{count:8} {name}");
-    }
-    for (seed, violations) in &summary.failures {
-        eprintln!("seed {seed} fails: {violations:?}\n  replay: {}", seeds::replay_command(*seed));
-    }
-    assert!(summary.failures.is_empty(), "{:?}", summary.failures.keys());
+    let summary = seeds::run_all(range, None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
     for name in [
         "incoming streams reset",
         "outgoing streams reset",

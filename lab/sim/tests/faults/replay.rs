@@ -20,9 +20,9 @@ use crate::seeds;
 /// # Panics
 /// If it violates something.
 pub(crate) fn replay(seed: u64) {
-    println!("{}", describe(&Scenario::draw(seed)));
-    let options = Options { verbose: true, ..Options::default() };
-    let (_, report) = seeds::run_seed(seed, &options);
+    let options = Options { verbose: true, partial: seeds::is_partial(), ..Options::default() };
+    let (scenario, report) = seeds::run_seed(seed, &options);
+    println!("{}", describe(&scenario));
     if let Ok(file) = env::var("TRESSE_PCAP") {
         fs::write(&file, &report.capture).unwrap_or_else(|error| panic!("{file}: {error}"));
     }

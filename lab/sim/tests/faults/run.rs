@@ -26,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) digest: bool,
     /// Have associations record what loss recovery does.
     pub(crate) trace: bool,
+    /// Messages may be given up.
+    pub(crate) partial: bool,
     /// A host that lies (`None`: both), and how.
     pub(crate) lie: Option<(Option<usize>, Lie)>,
 }
@@ -108,6 +110,7 @@ impl Run {
     fn new(scenario: &Scenario, options: &Options) -> Run {
         let ledger = Rc::new(RefCell::new(Ledger::default()));
         ledger.borrow_mut().log = options.verbose.then(Vec::new);
+        ledger.borrow_mut().gaps = options.partial;
         let mut sim = Simulation::new(scenario.seed);
         let hosts = [0, 1].map(|host| {
             let mut plan = scenario.hosts[host].clone();

@@ -40,9 +40,24 @@ pub(crate) fn to_replay() -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("TRESSE_SEED={text} is not a number")))
 }
 
+/// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up; a few thousand else.
+pub(crate) fn partial() -> Range<u64> {
+    let Ok(text) = env::var("TRESSE_PARTIAL_SEEDS") else { return 0..5_000 };
+    let bounds = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
+    bounds.unwrap_or_else(|| panic!("TRESSE_PARTIAL_SEEDS={text} is no range"))
+}
+
+/// `TRESSE_PARTIAL`: messages may be given up in the seed that is replayed.
+pub(crate) fn is_partial() -> bool {
+    env::var_os("TRESSE_PARTIAL").is_some()
+}
+
 /// How to see what a seed does.
-pub(crate) fn replay_command(seed: u64) -> String {
-    format!("TRESSE_SEED={seed} cargo test -p tresse-sim --test faults seeds -- --nocapture")
+pub(crate) fn replay_command(seed: u64, partial: bool) -> String {
+    let partial = if partial { "TRESSE_PARTIAL=1 " } else { "" };
+    format!(
+        "TRESSE_SEED={seed} {partial}cargo test -p tresse-sim --test faults seeds -- --nocapture"
+    )
 }
 
 /// Runs one seed; a panic becomes a violation.
@@ -50,6 +65,7 @@ pub(crate) fn run_seed(seed: u64, options: &Options) -> (Scenario, Report) {
     catch_panics();
     PANIC.set(Some(String::new()));
     let scenario = Scenario::draw(seed);
+    let scenario = if options.partial { scenario.partial() } else { scenario };
     let result = panic::catch_unwind(AssertUnwindSafe(|| run(&scenario, options)));
     let message = PANIC.take().unwrap_or_default();
     let report = result.unwrap_or_else(|_| Report {
@@ -128,13 +144,14 @@ struct Pool {
     next: AtomicU64,
     summary: Mutex<Summary>,
     campaign: Option<Campaign>,
+    options: Options,
     /// This many failures are enough.
     most: usize,
     started: Instant,
 }
 
 /// Runs a range of seeds, up to some failures.
-pub(crate) fn run_all(range: Range<u64>, campaign: Option<Campaign>) -> Summary {
+pub(crate) fn run_all(range: Range<u64>, campaign: Option<Campaign>, options: Options) -> Summary {
     let threads = thread::available_parallelism().map_or(1, |n| n.get());
     let pool = Arc::new(Pool {
         next: AtomicU64::new(range.start),
@@ -142,6 +159,7 @@ pub(crate) fn run_all(range: Range<u64>, campaign: Option<Campaign>) -> Summary 
         summary: Mutex::new(Summary::default()),
         most: if campaign.is_some() { MAX_FAILURES_OF_A_CAMPAIGN } else { MAX_FAILURES },
         campaign,
+        options,
         started: Instant::now(),
     });
     let mut workers: Vec<Arc<Worker>> = (0..threads).map(|_| hire(&pool)).collect();
@@ -201,7 +219,7 @@ impl Pool {
             }
             worker.seed.store(seed, Ordering::Relaxed);
             worker.since_ms.store(self.now(), Ordering::Relaxed);
-            let (scenario, report) = run_seed(seed, &Options::default());
+            let (scenario, report) = run_seed(seed, &self.options);
             let mut summary = self.lock();
             if worker.replaced.load(Ordering::Relaxed) {
                 return;

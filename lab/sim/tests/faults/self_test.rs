@@ -11,7 +11,7 @@ use tresse_core::{
 use tresse_sim::apps::content;
 
 use crate::actor::Lie;
-use crate::ledger::{Kind, Ledger};
+use crate::ledger::{Kind, Ledger, Mortality};
 use crate::limits;
 use crate::run::{self, Options, run};
 use crate::scenario::{Ending, Fault, PORT, Scenario};
@@ -230,8 +230,8 @@ fn a_mixture_of_associations_is_caught() {
         let receiver = ledger.open(Time::ZERO, 1, 1, "receiver".into());
         let other = ledger.open(Time::ZERO, 0, 1, "other sender".into());
         ledger.connected(Time::ZERO, sender);
-        ledger.accepted(sender, 3, 20, false);
-        ledger.accepted(other, 3, 20, false);
+        ledger.accepted(sender, 3, 20, false, Mortality::Reliable);
+        ledger.accepted(other, 3, 20, false, Mortality::Reliable);
         ledger.delivered(receiver, &message());
         let payload = content(1, 20);
         ledger.delivered(receiver, &Message { ppid: Ppid(1), payload, ..message() });
@@ -243,7 +243,7 @@ fn a_mixture_of_associations_is_caught() {
 fn failure_after_a_graceful_end_is_caught() {
     let found = judged(|ledger, end| {
         ledger.connected(Time::ZERO, end);
-        ledger.accepted(end, 3, 20, false);
+        ledger.accepted(end, 3, 20, false, Mortality::Reliable);
         ledger.failed(Time::ZERO, end, &SendFailure { message: message(), context: 0, sent: true });
         ledger.closed(Time::ZERO, end, CloseReason::Shutdown);
         ledger.settle(&|_, _| false, &|_| false);

@@ -231,11 +231,18 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
                 value.extend(u32::try_from(tsn.as_u64()?).ok()?.to_be_bytes());
             }
         }
+        ChunkType::FORWARD_TSN => {
+            value.extend(word("new_cumulative_tsn")?.to_be_bytes());
+            let streams = chunk["skipped_streams"].as_array()?;
+            for number in streams.iter().flat_map(|stream| [&stream[0], &stream[1]]) {
+                value.extend(u16::try_from(number.as_u64()?).ok()?.to_be_bytes());
+            }
+        }
         ChunkType::SHUTDOWN => value.extend(word("cumulative_tsn_ack")?.to_be_bytes()),
         // The log has nothing more of them than that they are there.
         ChunkType::COOKIE_ECHO => value.resize(length.clamp(8, 65_535) - 4, 0),
         ChunkType::HEARTBEAT | ChunkType::HEARTBEAT_ACK => value.extend([0, 1, 0, 4]),
-        ChunkType::TIMESTAMP => return Some(()),
+        ChunkType::TIMESTAMP | ChunkType::RE_CONFIG => return Some(()),
         _ => {}
     }
     out.extend([kind.0, flags]);
@@ -275,6 +282,7 @@ mod tests {
                 "ending": false, "user_data_length": 3, "initiate_tag": 1, "a_rwnd": 1500,
                 "outbound_streams": 1, "inbound_streams": 1, "initial_tsn": 9,
                 "cumulative_tsn_ack": 5, "gap_ack_blocks": [[2, 3], [5, 5]], "duplicate_tsns": [4],
+                "new_cumulative_tsn": 8, "skipped_streams": [[1, 7], [2, 0]],
             })
         };
         let mut packet = vec![0; 12];
@@ -288,12 +296,15 @@ mod tests {
             let raw = raw.unwrap();
             let parsed = tresse_wire::Chunk::parse(raw);
             assert!(parsed.is_ok(), "{:?}: {parsed:?}", raw.chunk_type);
+            if let Ok(tresse_wire::Chunk::ForwardTsn(forward)) = parsed {
+                assert_eq!((forward.new_cumulative_tsn.0, forward.skipped().len()), (8, 2));
+            }
             if let Ok(tresse_wire::Chunk::Sack(sack)) = parsed {
                 assert_eq!((sack.gap_blocks().count(), sack.duplicates().count()), (2, 1));
             }
             found += 1;
         }
-        // All but TIMESTAMP.
-        assert_eq!(found, names.len() - 1);
+        // All but TIMESTAMP and RE-CONFIG.
+        assert_eq!(found, names.len() - 2);
     }
 }

@@ -1,5 +1,7 @@
 //! One association, as packets of it pass by.
 
+mod forward;
+
 use std::net::{IpAddr, SocketAddr};
 
 use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, padded};
@@ -7,7 +9,7 @@ use tresse_wire::{Chunk, ChunkType, GapAckBlocks, Packet as SctpPacket, Tsn, pad
 use super::delivery::{Delivered, Delivery, decided};
 use super::direction::{Direction, Packet, Role};
 use super::fates::Sighting;
-use super::user_data::{Forward, UserData};
+use super::user_data::UserData;
 use crate::Skipped;
 use crate::causes::Told;
 use crate::event::{Event, Head, Observer};
@@ -375,28 +377,6 @@ impl Association {
         }
         if role == Role::Only {
             self.answered(head, chunk);
-        }
-    }
-
-    /// FORWARD TSN and I-FORWARD-TSN arrive.
-    fn forward(
-        &mut self,
-        head: &Head,
-        role: Role,
-        kind: ChunkType,
-        chunk: &Chunk<'_>,
-        out: &mut dyn Observer,
-    ) {
-        let Chunk::Unknown(raw) = chunk else { return };
-        let forward = match kind {
-            ChunkType::FORWARD_TSN => Forward::parse(raw.value, false),
-            ChunkType::I_FORWARD_TSN => Forward::parse(raw.value, true),
-            _ => None,
-        };
-        if let Some(forward) = forward {
-            let mut delivered = Delivered::new();
-            self.deliveries[head.from.index()].forward(&forward, head.at, &mut delivered);
-            self.delivered(head, role, delivered, out);
         }
     }
 

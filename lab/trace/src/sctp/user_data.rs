@@ -1,7 +1,7 @@
 //! What DATA (RFC 9260 §3.3.1) and I-DATA chunks (RFC 8260 §2.1) have in common, and what abandons
 //! them: FORWARD TSN (RFC 3758 §3.2) and I-FORWARD-TSN (RFC 8260 §2.3.1).
 
-use tresse_wire::{Data, DataFlags, RawChunk, Tsn};
+use tresse_wire::{Data, DataFlags, ForwardTsn, RawChunk, SkippedStream, Tsn};
 
 /// Length of an I-DATA chunk in front of its user data.
 const I_DATA_HEADER: usize = 20;
@@ -79,20 +79,26 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    /// Reads a FORWARD TSN, or an I-FORWARD-TSN if `interleaved`; `None` if it is too short.
-    pub(super) fn parse(value: &[u8], interleaved: bool) -> Option<Forward> {
+    /// What a FORWARD TSN says.
+    pub(super) fn of(chunk: &ForwardTsn<'_>) -> Forward {
+        let skipped = |skipped: SkippedStream| {
+            let (stream, sequence) = (skipped.stream.0, skipped.ssn.0.into());
+            Fragment { stream, sequence, ..Fragment::default() }
+        };
+        Forward { streams: chunk.skipped().map(skipped).collect() }
+    }
+
+    /// Reads an I-FORWARD-TSN; `None` if it is too short.
+    pub(super) fn parse(value: &[u8]) -> Option<Forward> {
         // Behind the new cumulative TSN.
         let rest = value.get(4..)?;
         let skipped = |entry: &[u8]| {
-            // RFC 8260 §2.3.1: stream, reserved bits and U, MID. RFC 3758 §3.2: stream, SSN.
-            let (sequence, unordered, index) = match interleaved {
-                true => (word(entry, 4)?, half(entry, 2)? & 1 != 0, Some(0)),
-                false => (half(entry, 2)?.into(), false, None),
-            };
-            let stream = half(entry, 0)?;
+            // RFC 8260 §2.3.1: stream, reserved bits and U, MID.
+            let (sequence, unordered) = (word(entry, 4)?, half(entry, 2)? & 1 != 0);
+            let (stream, index) = (half(entry, 0)?, Some(0));
             Some(Fragment { stream, sequence, unordered, index, ..Fragment::default() })
         };
-        let entries = rest.chunks_exact(if interleaved { 8 } else { 4 });
+        let entries = rest.chunks_exact(8);
         Some(Forward { streams: entries.filter_map(skipped).filter(|f| !f.unordered).collect() })
     }
 }

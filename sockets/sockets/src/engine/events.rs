@@ -47,7 +47,10 @@ impl Engine {
             }
             (Event::Readable, None) => self.discard(core),
             (Event::Writable, Some(id)) => self.resume(id),
-            (Event::SendFailed(failure) | Event::Expired(failure), Some(id)) => {
+            (
+                Event::SendFailed(failure) | Event::Expired(failure) | Event::Abandoned(failure),
+                Some(id),
+            ) => {
                 self.notify(id, number, &Notification::SendFailed(&failure));
                 self.notify(id, number, &Notification::OldSendFailed(&failure));
             }

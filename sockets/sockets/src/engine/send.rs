@@ -343,6 +343,7 @@ impl Engine {
                 context: header.context,
                 lifetime: (header.lifetime > 0)
                     .then(|| Duration::from_millis(u64::from(header.lifetime))),
+                reliability: None,
             };
             let stream = StreamId(header.stream);
             let gone = self.sockets.get(&id).is_some_and(|socket| socket.gone);

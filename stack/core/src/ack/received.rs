@@ -28,6 +28,17 @@ pub(crate) enum Arrival {
     OutOfRange,
 }
 
+/// What a New Cumulative TSN is to us (RFC 3758 §3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// Everything up to it, unwrapped, counts as received from now on.
+    To(u64),
+    /// So it did before.
+    Stale,
+    /// Further from the cumulative TSN than any that could be reported.
+    OutOfRange,
+}
+
 /// The TSNs received: everything up to the cumulative one, and runs beyond it.
 #[derive(Debug)]
 pub(crate) struct ReceivedTsns {
@@ -89,6 +100,24 @@ impl ReceivedTsns {
             Some(last) if seq <= last.end => self.insert(seq),
             _ => self.runs.push_back(Range { start: seq, end: seq }),
         }
+    }
+
+    //= RFC 3758 3.2-2 3.6-2 3.6-3 3.6-4
+    /// Takes everything up to `tsn` for received, and what follows it without a gap.
+    pub(crate) fn advance(&mut self, tsn: Tsn) -> Advance {
+        let ahead = tsn.distance(self.cumulative());
+        if ahead == i32::MIN || ahead > MAX_AHEAD {
+            return Advance::OutOfRange;
+        }
+        if ahead <= 0 {
+            return Advance::Stale;
+        }
+        let seq = self.cumulative + u64::from(ahead.unsigned_abs());
+        self.cumulative = seq;
+        while let Some(run) = self.runs.pop_front_if(|run| run.start <= seq + 1) {
+            self.cumulative = self.cumulative.max(run.end);
+        }
+        Advance::To(seq)
     }
 
     /// Records a seq that lies before the end of the last run.

@@ -10,6 +10,7 @@ use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
 use crate::receive::Receiver;
 use crate::recovery::Recovery;
+use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::stats::{AssociationInfo, AssociationState};
 use crate::time::Time;
 
@@ -50,7 +51,8 @@ impl Association {
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        if !self.sender.has_room(stream, size) {
+        if !self.sender.fits(stream, size) && !self.make_room(now, stream, size, &options) {
+            self.sender.on_refused();
             return Err(SendError::WouldBlock);
         }
         self.journal.stats.messages_sent += 1;
@@ -58,6 +60,31 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.push(&mut cx, stream, payload, options);
         Ok(())
+    }
+
+    /// Gives up messages that matter less than one which there is no room for. `false` if that is not enough.
+    fn make_room(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        size: usize,
+        options: &SendOptions,
+    ) -> bool {
+        let reliability = options.reliability.unwrap_or(self.config.reliability);
+        let (sender, mut cx) = self.sending(now);
+        sender.make_room(&mut cx, stream, size, reliability)
+    }
+
+    /// How many messages were given up, of a stream and by a policy, or of all.
+    pub(crate) fn abandoned(
+        &self,
+        stream: Option<StreamId>,
+        policy: Option<AbandonPolicy>,
+    ) -> Result<AbandonedMessages, AssociationError> {
+        if stream.is_some_and(|stream| stream.0 >= self.sender.streams()) {
+            return Err(AssociationError::NoStream);
+        }
+        Ok(self.sender.abandoned(stream, policy))
     }
 
     /// Free bytes in the send buffer.
@@ -87,6 +114,7 @@ impl Association {
             local_addresses: self.sources().known().to_vec(),
             outbound_streams: self.sender.streams(),
             inbound_streams: self.phase.receiver().map_or(0, Receiver::streams),
+            //= RFC 3758 3.3.2-6 3.3.3-1
             extensions: self.sender.extensions().chosen,
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),

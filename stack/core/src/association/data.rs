@@ -1,11 +1,11 @@
 //! DATA chunks received (RFC 9260 §6.2, §6.5, §6.7), and messages handed over.
 
-use tresse_wire::{CauseWriter, Data, Tsn};
+use tresse_wire::{CauseWriter, Data, ForwardTsn, Tsn};
 
 use super::input::Incoming;
 use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage};
-use crate::receive::{Receiver, Taken};
+use crate::receive::{Forwarded, Receiver, Taken};
 use crate::streams::charge;
 use crate::streams::chunk::InboundError;
 use crate::time::Time;
@@ -48,6 +48,37 @@ impl Association {
                     // §6.5: acknowledged, answered with "Invalid Stream Identifier", and discarded.
                     let causes = CauseWriter::new().invalid_stream_identifier(data.stream).finish();
                     self.reply(incoming, incoming.path, Control::Error(causes));
+                }
+                self.after_data(result);
+            }
+        }
+    }
+
+    /// A FORWARD TSN chunk (RFC 3758 §3.6).
+    pub(super) fn on_forward_tsn(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        chunk: &ForwardTsn<'_>,
+    ) {
+        let Some(receiver) = self.phase.receiving() else { return };
+        //= RFC 3758 3.6-6
+        // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk
+        // had been received".
+        incoming.has_data = true;
+        self.journal.stats.forward_tsns_received += 1;
+        match receiver.on_forward_tsn(now, chunk) {
+            //= RFC 3758 3.6-4 3.6-5
+            Forwarded::Stale => incoming.facts.duplicates = true,
+            Forwarded::OutOfRange => {
+                self.journal.stats.data_chunks_dropped += 1;
+                incoming.facts.dropped = true;
+            }
+            Forwarded::Advanced { readable, dropped, result } => {
+                incoming.facts.new_data = true;
+                self.journal.stats.chunks_passed_over += dropped as u64;
+                if readable {
+                    self.journal.event(Event::Readable);
                 }
                 self.after_data(result);
             }

@@ -62,6 +62,7 @@ impl Association {
         // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
         let (sender, mut cx) = self.sending(now);
         sender.lose_larger(&mut cx, path, room);
+        self.after_giving_up(now);
     }
 
     /// Where a packet of this many bytes goes, and how; from the source of the path unless from another.

@@ -111,12 +111,12 @@ impl Association {
             if self.is_closed() {
                 return;
             }
-            let parsed = raw.and_then(Chunk::parse);
+            let parsed = raw.and_then(|raw| Ok((raw.bytes, Chunk::parse(raw)?)));
             match parsed {
                 // The endpoint has handled it.
-                Ok(Chunk::CookieEcho(_)) if i == 0 => {}
-                Ok(chunk) => {
-                    if !self.handle_chunk(now, &mut incoming, chunk) {
+                Ok((_, Chunk::CookieEcho(_))) if i == 0 => {}
+                Ok((bytes, chunk)) => {
+                    if !self.handle_chunk(now, &mut incoming, bytes, chunk) {
                         break;
                     }
                 }
@@ -134,11 +134,18 @@ impl Association {
         }
         if !self.is_closed() {
             self.after_packet(now, &incoming);
+            self.after_giving_up(now);
         }
     }
 
     /// Returns `false` to discard the rest of the packet.
-    fn handle_chunk(&mut self, now: Time, incoming: &mut Incoming<'_>, chunk: Chunk<'_>) -> bool {
+    fn handle_chunk(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        bytes: &[u8],
+        chunk: Chunk<'_>,
+    ) -> bool {
         match chunk {
             Chunk::Data(data) => self.on_data(now, incoming, &data),
             Chunk::Sack(sack) => {
@@ -153,6 +160,14 @@ impl Association {
             }
             // Not agreed on: as if we did not know the type.
             Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
+            Chunk::ForwardTsn(forward) if self.sender.extensions().chosen.partial_reliability => {
+                self.on_forward_tsn(now, incoming, &forward);
+            }
+            //= RFC 3758 3.3.1-1 3.3.2-3
+            // RFC 3758 §3.3.1: "act as if it does NOT support the FORWARD TSN chunk, returning an ERROR".
+            Chunk::ForwardTsn(_) => {
+                return self.on_unknown_chunk(ChunkType::FORWARD_TSN, bytes, incoming);
+            }
             Chunk::InitAck(init) => {
                 self.on_init_ack(now, init.fields(), init.parameters, incoming);
             }

@@ -69,6 +69,7 @@ impl Association {
             }
         }
         self.verify_unconfirmed(now);
+        self.after_giving_up(now);
     }
 
     /// T3-rtx expired for `path` (RFC 9260 §6.3.3).

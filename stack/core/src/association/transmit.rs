@@ -10,6 +10,7 @@ use tresse_wire::{CommonHeader, PacketWriter};
 use super::Association;
 use crate::datagram::Transmit;
 use crate::path::PathId;
+use crate::receive::Receiver;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;
 
@@ -24,6 +25,7 @@ impl Association {
         let path = self
             .write_control_packet(now, buffer)
             .or_else(|| self.write_data_packet(now, buffer))
+            .or_else(|| self.write_forward_packet(now, buffer))
             .or_else(|| self.write_sack_packet(now, buffer))
             .or_else(|| self.write_outbox(now, buffer));
         let Some(path) = path else {
@@ -74,11 +76,20 @@ impl Association {
         let plan = sender.plan(&mut cx, answer)?;
         let path = plan.path();
         let mut packet = self.begin_data(now, path, buffer);
-        let before_sack = packet.writer().len();
-        if self.sack_leaves_room(&plan) {
+        let before_control = packet.writer().len();
+        let forward = self.sender.forward_len();
+        //= RFC 3758 3.5-16
+        // RFC 3758 §3.5 F2: bundled with DATA, if that leaves room for it.
+        if forward > 0 && self.leaves_room(&plan, forward) {
+            let (sender, mut cx) = self.sending(now);
+            sender.write_forward(&mut cx, &mut packet);
+        }
+        let bound = self.phase.receiver().map_or(0, Receiver::sack_bound);
+        let written = packet.writer().len() - before_control;
+        if self.leaves_room(&plan, written + bound) {
             self.write_sack(packet.writer(), path);
         }
-        let has_sack = packet.writer().len() > before_sack;
+        let has_control = packet.writer().len() > before_control;
         if plan.is_retransmission()
             && let Some(closing) = self.phase.closing_mut()
         {
@@ -86,7 +97,7 @@ impl Association {
         }
         let (sender, mut cx) = self.sending(now);
         sender.write(&mut cx, &mut packet, &plan);
-        let empty = packet.is_empty() && !has_sack;
+        let empty = packet.is_empty() && !has_control;
         sender.finish(&mut cx, packet);
         // An empty packet would be offered for ever; the rules of what may leave never agree on one.
         debug_assert!(!empty);
@@ -100,14 +111,29 @@ impl Association {
     }
 
     //= RFC 9260 6.1-16 6.9-8
-    /// A SACK is bundled unless it would push the first chunk out of the packet; one that must go
-    /// then leaves alone, before the data. Copies of what is in flight do without.
-    fn sack_leaves_room(&self, plan: &Plan) -> bool {
-        let Some(receiver) = self.phase.receiver().filter(|_| !plan.is_copy()) else {
+    /// What is bundled must not push the first chunk out of the packet: a SACK that must go then leaves alone, after
+    /// the data. Copies of what is in flight do without.
+    fn leaves_room(&self, plan: &Plan, control: usize) -> bool {
+        if plan.is_copy() {
             return false;
-        };
+        }
         let chunk = self.sender.first_chunk(&self.paths, plan);
         let room = self.sender.room_for_chunks(&self.paths[plan.path()]);
-        chunk.is_none_or(|chunk| chunk + receiver.sack_bound() <= room)
+        chunk.is_none_or(|chunk| chunk + control <= room)
+    }
+
+    /// A FORWARD TSN chunk that no packet with DATA has taken along, with a SACK if one is owed.
+    fn write_forward_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
+        if !self.may_send_data() {
+            return None;
+        }
+        let path = self.sender.forward_path(&self.paths)?;
+        let mut packet = self.begin_data(now, path, buffer);
+        let (sender, mut cx) = self.sending(now);
+        sender.write_forward(&mut cx, &mut packet);
+        self.write_sack(packet.writer(), path);
+        let (sender, mut cx) = self.sending(now);
+        sender.finish(&mut cx, packet);
+        Some(path)
     }
 }

@@ -35,6 +35,7 @@ use crate::error::{AssociationError, ConnectError, SendError};
 use crate::event::{Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::path::PathId;
 use crate::path::source::{Host, Sources};
+use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
@@ -394,6 +395,22 @@ impl Endpoint {
     /// What was set for an outbound stream, 0 if nothing; `None` if there is no such association or stream.
     pub fn stream_value(&self, id: AssociationId, stream: StreamId) -> Option<u16> {
         self.associations.get(id)?.stream_value(stream)
+    }
+
+    /// How many messages of an outbound stream were given up by a policy, or of all streams or by any policy
+    /// (SCTP_PR_STREAM_STATUS and SCTP_PR_ASSOC_STATUS, RFC 7496 §4.3, §4.4). A restart by the peer does not take it
+    /// back.
+    ///
+    /// # Errors
+    /// [`AssociationError::NoAssociation`], [`AssociationError::NoStream`].
+    pub fn abandoned(
+        &self,
+        id: AssociationId,
+        stream: Option<StreamId>,
+        policy: Option<AbandonPolicy>,
+    ) -> Result<AbandonedMessages, AssociationError> {
+        let a = self.associations.get(id).ok_or(AssociationError::NoAssociation)?;
+        a.abandoned(stream, policy)
     }
 
     /// Sends a heartbeat to `path` now (RFC 9260 §11.1.10).

@@ -3,6 +3,7 @@
 //! It never sees the association: chunks and packets are told to it, and it says what became of them.
 
 mod data;
+mod forward_tsn;
 mod reset;
 mod room;
 mod sack;
@@ -24,6 +25,7 @@ use crate::profile::{NrSackMode, SackParameters};
 use crate::streams::inbound::Inbound;
 use crate::time::Time;
 pub(crate) use data::Taken;
+pub(crate) use forward_tsn::Forwarded;
 use room::Room;
 pub(crate) use sack::SackForm;
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::event::LossCause;
 use crate::path::PathId;
 use crate::profile::{ChunkRescheduling, MultipathParameters};
-use crate::scoreboard::{ChunkState, Scoreboard};
+use crate::scoreboard::Scoreboard;
 use crate::time::Time;
 
 /// How full the buffers are, in bytes.
@@ -62,7 +62,7 @@ impl Rescheduling {
             return None;
         }
         let first = board.cumulative() + 1;
-        let chunk = board.get(first).filter(|c| c.state == ChunkState::InFlight)?;
+        let chunk = board.get(first).filter(|chunk| chunk.is_repeatable())?;
         let gap_acked = board.first_gap_acked()?;
         let path = chunk.path;
         let rested = |since: Time| now.since(since) >= srtt(path);

@@ -5,7 +5,7 @@ use tresse_wire::Tsn;
 use super::{NewChunk, Scoreboard};
 
 impl Scoreboard {
-    /// Takes out every chunk, lowest first, and whether the receiver promised to keep it: the
+    /// Takes out every chunk, lowest first, and whether the receiver promised to keep it, or it was given up: the
     /// association ends or restarts.
     pub fn drain(&mut self) -> impl Iterator<Item = (NewChunk, bool)> + use<> {
         let next = self.next_seq();
@@ -21,7 +21,8 @@ impl Scoreboard {
         let kept = old.kept;
         (old.base..).zip(old.ring).map(move |(seq, outstanding)| {
             let i = kept.partition_point(|run| run.end < seq);
-            (outstanding.chunk, kept.get(i).is_some_and(|run| run.start <= seq))
+            let kept = kept.get(i).is_some_and(|run| run.start <= seq);
+            (outstanding.chunk, kept || outstanding.abandoned)
         })
     }
 

@@ -103,20 +103,27 @@ impl Scoreboard {
             }
         }
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
-        self.flight_user_bytes -= chunk.chunk.payload.len();
+        let user_bytes = chunk.chunk.payload.len();
+        let abandoned = chunk.abandoned;
+        self.flight_user_bytes -= user_bytes;
         let facts = self.facts(path);
         facts.flight -= size;
         facts.missing.remove(seq);
         self.change_packet(packet, |p| p.in_flight -= 1);
-        self.lost.insert(seq);
+        if abandoned {
+            //= RFC 3758 3.5-20
+            // RFC 3758 §3.5 F5: it is lost like any other, but not sent again.
+            self.lay_down(seq);
+        } else {
+            self.lost.insert(seq);
+        }
         true
     }
 
     /// Records that `seq`, which is in flight, leaves once more, on `path`, in the packet begun
     /// last. Returns `false`, and does nothing, if it is not in flight.
     pub fn record_copy(&mut self, now: Time, path: PathId, seq: u64) -> bool {
-        let in_flight = self.get(seq).is_some_and(|c| c.state == ChunkState::InFlight);
-        if !in_flight {
+        if !self.is_in_flight(seq) || self.get(seq).is_some_and(|chunk| chunk.abandoned) {
             return false;
         }
         // As if it had been lost and forgotten why, so that what is counted stays in one place.

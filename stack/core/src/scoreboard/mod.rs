@@ -6,6 +6,7 @@
 //! chunks wait in a short list of ranges: each is struck at most until it is declared lost, so
 //! every chunk costs O(1) over its life, however many are outstanding.
 
+mod abandoned;
 mod anew;
 mod changed;
 mod delivery_rate;
@@ -51,6 +52,8 @@ pub enum ChunkState {
     GapAcked,
     /// Declared lost and waiting to be sent again.
     Lost,
+    /// Given up: neither in flight nor waiting to be sent again.
+    Abandoned,
 }
 
 /// A DATA chunk to be sent for the first time.
@@ -93,6 +96,10 @@ pub struct Outstanding {
     pub misses: u32,
     /// RFC 9260 §7.2.4 rule 5: ineligible for another fast retransmit, until a timeout.
     pub fast_retransmitted: bool,
+    /// It may be sent again, as far as its message is concerned.
+    repeatable: bool,
+    /// It was given up, wherever it is.
+    abandoned: bool,
     /// It was acknowledged before, even if the receiver reneged on it since.
     ever_acked: bool,
     /// The receiver reneged on it, and it was not sent again since.
@@ -438,6 +445,8 @@ impl Scoreboard {
             cause: None,
             misses: 0,
             fast_retransmitted: false,
+            repeatable: true,
+            abandoned: false,
             ever_acked: false,
             taken_back: false,
             packet,
@@ -470,7 +479,7 @@ impl Scoreboard {
                     let i = self.runs.partition_point(|r| r.end < seq);
                     seq = self.runs.get(i).filter(|r| r.start <= seq).map_or(seq, |r| r.end) + 1;
                 }
-                Some(c) if c.path == path => break Some(seq),
+                Some(c) if c.path == path && c.state != ChunkState::Abandoned => break Some(seq),
                 Some(_) => seq += 1,
             }
         };

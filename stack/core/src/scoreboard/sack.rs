@@ -69,6 +69,8 @@ pub struct AckOutcome {
     /// Chunks that were acknowledged, taken back, and acknowledged again though they were not sent
     /// in between: of the three SACKs, one lied or came late.
     pub contradictions: usize,
+    /// Chunks that were given up and lie before the Cumulative TSN Ack Point now.
+    pub passed: usize,
     /// Chunks whose state changed: what the SACK cost.
     pub visited: usize,
 }
@@ -89,10 +91,19 @@ impl AckOutcome {
         self.has_gaps = false;
         self.reordered = false;
         self.contradictions = 0;
+        self.passed = 0;
         self.visited = 0;
     }
 
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
+        //= RFC 3758 3.5-3
+        // RFC 3758 §3.5 A2: no credit for what was given up, though what it overtook may be lost (F5).
+        if chunk.abandoned {
+            if !chunk.ever_acked {
+                self.note_highest(seq, chunk);
+            }
+            return;
+        }
         let path = &mut self.paths[usize::from(chunk.path.0)];
         path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
         if !chunk.ever_acked {
@@ -100,16 +111,21 @@ impl AckOutcome {
             path.bytes += chunk.counted();
             path.chunks += 1;
             self.newly_acked += chunk.counted();
-            self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
-            self.latest_sent = self.latest_sent.max(chunk.last_sent);
             self.reordered |= chunk.transmissions == 1 && seq < path.highest_before;
-            path.highest_newly_acked = path.highest_newly_acked.max(Some(seq));
-            path.lowest_newly_acked = Some(path.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
             if path.latest.is_none_or(|l| (l.sent, l.seq) < (chunk.last_sent, seq)) {
                 let transmissions = chunk.transmissions;
                 path.latest = Some(LatestAck { seq, sent: chunk.last_sent, transmissions });
             }
+            self.note_highest(seq, chunk);
         }
+    }
+
+    fn note_highest(&mut self, seq: u64, chunk: &Outstanding) {
+        let path = &mut self.paths[usize::from(chunk.path.0)];
+        self.highest_newly_acked = self.highest_newly_acked.max(Some(seq));
+        self.latest_sent = self.latest_sent.max(chunk.last_sent);
+        path.highest_newly_acked = path.highest_newly_acked.max(Some(seq));
+        path.lowest_newly_acked = Some(path.lowest_newly_acked.map_or(seq, |l| l.min(seq)));
     }
 }
 
@@ -151,6 +167,7 @@ impl Scoreboard {
         Ok(())
     }
 
+    //= RFC 3758 3.5-19
     pub(super) fn check_cumulative(&self, cumulative: Tsn) -> Result<u64, SackFault> {
         let cumulative = self.unwrap(cumulative);
         // What is half of the number space ahead is as far behind: from before the TSNs began again (RFC 6525 §5.2.4).
@@ -251,7 +268,8 @@ impl Scoreboard {
             let seq = self.base;
             self.base += 1;
             let (state, size) = (chunk.state, chunk.counted());
-            if state != ChunkState::GapAcked {
+            outcome.passed += usize::from(chunk.abandoned);
+            if matches!(state, ChunkState::InFlight | ChunkState::Lost) {
                 outcome.note(seq, &chunk);
                 let facts = &mut self.paths[usize::from(chunk.path.0)];
                 facts.unacked -= 1;
@@ -265,16 +283,18 @@ impl Scoreboard {
                     self.flight_user_bytes -= chunk.chunk.payload.len();
                 }
                 ChunkState::Lost => self.lost.remove(seq),
-                ChunkState::GapAcked => {}
+                ChunkState::GapAcked | ChunkState::Abandoned => {}
             }
-            self.change_packet(chunk.packet, |p| {
-                p.open -= 1;
-                match state {
-                    ChunkState::InFlight => p.in_flight -= 1,
-                    ChunkState::GapAcked => p.gap_acked -= 1,
-                    ChunkState::Lost => {}
-                }
-            });
+            if state != ChunkState::Abandoned {
+                self.change_packet(chunk.packet, |p| {
+                    p.open -= 1;
+                    match state {
+                        ChunkState::InFlight => p.in_flight -= 1,
+                        ChunkState::GapAcked => p.gap_acked -= 1,
+                        ChunkState::Lost | ChunkState::Abandoned => {}
+                    }
+                });
+            }
             self.buffered_user_bytes -= chunk.chunk.payload.len();
             self.paths[usize::from(chunk.path.0)].buffered -= chunk.chunk.payload.len();
             released(&chunk);
@@ -313,7 +333,7 @@ impl Scoreboard {
         let i = (seq - self.base) as usize;
         let chunk = &mut self.ring[i];
         let state = chunk.state;
-        if state == ChunkState::GapAcked {
+        if matches!(state, ChunkState::GapAcked | ChunkState::Abandoned) {
             return;
         }
         outcome.note(seq, chunk);
@@ -345,6 +365,10 @@ impl Scoreboard {
 
     fn renege(&mut self, seq: u64, outcome: &mut AckOutcome) {
         let i = (seq - self.base) as usize;
+        if self.ring[i].abandoned {
+            self.renege_abandoned(seq);
+            return;
+        }
         let chunk = &mut self.ring[i];
         debug_assert_eq!(chunk.state, ChunkState::GapAcked);
         chunk.state = ChunkState::InFlight;

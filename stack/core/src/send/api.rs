@@ -24,6 +24,7 @@ impl Sender {
         let room = self.room.restarted(config.send_buffer);
         let new = Sender::new(initial_tsn, config);
         let old = std::mem::replace(self, new);
+        self.partial = old.partial.map(|partial| Box::new(partial.restarted()));
         self.queue = old.queue.restarted(config.outbound_streams, config.profile.streams.scheduler);
         self.room = room;
     }
@@ -64,6 +65,8 @@ impl Sender {
         payload: Bytes,
         options: SendOptions,
     ) {
+        let reliability = options.reliability.unwrap_or(cx.config.reliability);
+        let options = SendOptions { reliability: Some(reliability), ..options };
         self.queue.push(cx.now, stream, payload, options);
         if self.board.is_empty() {
             self.watch_window(cx);
@@ -73,16 +76,17 @@ impl Sender {
         }
     }
 
-    /// Whether there is room for a message of `size` bytes of a stream. If not, the application waits for some.
-    pub(crate) fn has_room(&mut self, stream: StreamId, size: usize) -> bool {
+    /// Whether there is room for a message of `size` bytes of a stream.
+    pub(crate) fn fits(&self, stream: StreamId, size: usize) -> bool {
         let (buffered, held) = (self.buffered(), self.queue.held(stream));
-        let fits = buffered == 0
+        buffered == 0
             || buffered + size <= self.room.send_limit()
-            || self.room.reserve_takes(buffered, held, size);
-        if !fits {
-            self.room.on_refused();
-        }
-        fits
+            || self.room.reserve_takes(buffered, held, size)
+    }
+
+    /// There was none: the application waits for some.
+    pub(crate) fn on_refused(&mut self) {
+        self.room.on_refused();
     }
 
     /// Free bytes in the send buffer.
@@ -102,16 +106,11 @@ impl Sender {
         has_room
     }
 
-    /// Takes the messages out of the queue whose lifetime has ended by `now`; `None` if none was to end.
-    pub(crate) fn expire(&mut self, now: Time) -> Option<Vec<SendFailure>> {
-        self.queue.deadline().filter(|deadline| *deadline <= now)?;
-        Some(self.queue.expire(now))
-    }
-
     /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
         let work = self.work.as_ref().map_or(0, |_| size_of::<Work>());
-        self.queue.memory() + self.board.memory() + work
+        let partial = self.partial.as_ref().map_or(0, |partial| partial.memory());
+        self.queue.memory() + self.board.memory() + work + partial
     }
 
     /// User data that waits, as far as the peer is about to take it.
@@ -201,6 +200,9 @@ impl Sender {
         let late = |c: &Outstanding| cx.now.since(c.last_sent) >= paths[c.path].rtt.fresh();
         if !chunk.is_some_and(late) {
             return false;
+        }
+        if self.repeat_forward(cx) {
+            return true;
         }
         self.lose(cx, first, LossCause::Timeout);
         self.permits.retransmit_one();

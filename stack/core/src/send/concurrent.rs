@@ -229,7 +229,10 @@ impl Ways for Concurrent {
         let Some(range) = found else { return };
         let blocking = sender.board.get(range.start).map(|c| c.path);
         for seq in range {
-            if sender.board.get(seq).map(|c| c.path) == blocking {
+            let chunk = sender.board.get(seq);
+            // What may not be sent again is left where it is.
+            let stays = chunk.is_some_and(Outstanding::is_spent);
+            if chunk.map(|c| c.path) == blocking && !stays {
                 sender.lose(cx, seq, LossCause::Rescheduled);
             }
         }

@@ -158,6 +158,8 @@ impl Sender {
         cx.journal.trace(now, || TraceEvent::Lost { tsn, path, cause, misses });
         cx.journal.stats.lost_chunks[cause.index()] += 1;
         cx.paths[path].counters.lost_chunks += 1;
+        //= RFC 7496 3.1-2
+        self.judge_lost(cx, seq);
         1 << path.0
     }
 

@@ -1,5 +1,6 @@
 //! The sending half: what waits, what is outstanding, and what may leave.
 
+mod abandon;
 mod api;
 mod concurrent;
 mod context;
@@ -36,6 +37,7 @@ use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
+use abandon::Partial;
 pub(crate) use patience::Patience;
 use permits::Permits;
 use room::Room;
@@ -97,6 +99,8 @@ pub(crate) struct Sender {
     /// What was agreed with the peer.
     extensions: Extensions,
     spread: Spread,
+    /// Once a message was sent that may be given up.
+    partial: Option<Box<Partial>>,
 }
 
 impl Sender {
@@ -120,6 +124,7 @@ impl Sender {
             zero_window: ZeroWindow::default(),
             extensions: Extensions::NONE,
             spread: Spread::new(multipath),
+            partial: None,
         }
     }
 
@@ -193,6 +198,9 @@ impl Sender {
             messages.extend(join(&mut parts).filter(|_| !all_kept));
         }
         messages.extend(self.queue.drain_unsent());
+        if let Some(partial) = &mut self.partial {
+            partial.clear();
+        }
         messages
     }
 }

@@ -143,7 +143,8 @@ impl Sender {
     fn after_acks(&mut self, cx: &mut Context<'_>, work: &mut Work, marks: SackMarks) -> Effects {
         let now = cx.now;
         let outcome = &work.outcome;
-        if outcome.newly_acked > 0 {
+        let progress = outcome.newly_acked > 0 || outcome.passed > 0;
+        if progress {
             self.renew_patience(cx);
             self.zero_window.on_progress();
         }
@@ -191,11 +192,12 @@ impl Sender {
         }
         self.act_on_losses(cx, &mut work.decisions);
         cx.ways.reschedule(self, cx);
+        self.forward_after_ack(cx, work.outcome.passed);
         self.update_timers(cx, &work.outcome);
         if self.board.is_empty() {
             self.zero_window.stop_probing();
         }
-        Effects::Taken { progress: work.outcome.newly_acked > 0 }
+        Effects::Taken { progress }
     }
 
     //= RFC 9260 7.2.1-9

@@ -50,8 +50,10 @@ impl Sender {
     pub(super) fn update_timers(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
         for i in 0..cx.paths.len() {
             let path = PathId(i as u8);
-            let outstanding = self.board.earliest(path).is_some();
+            let owed = self.forward_owed(path).is_some();
+            let outstanding = self.board.earliest(path).is_some() || owed;
             let earliest = outcome.paths.get(i).is_some_and(|p| p.earliest);
+            let earliest = earliest || (owed && outcome.passed > 0);
             match t3_rtx::after_sack(outstanding, earliest, cx.paths[path].t3.is_running()) {
                 TimerAction::Keep => {}
                 TimerAction::Stop => cx.paths[path].t3.stop(),
@@ -99,10 +101,15 @@ impl Sender {
     pub(crate) fn on_t3(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Expired> {
         let now = cx.now;
         let board = &self.board;
-        let earliest = board.earliest(path).filter(|_| cx.may_send_data())?;
-        let sent = board.get(earliest).map(|chunk| chunk.last_sent)?;
+        if !cx.may_send_data() {
+            return None;
+        }
+        let earliest = board.earliest(path);
+        // RFC 3758 §3.5 C5: the timer is that of a FORWARD TSN chunk, too.
+        let chunk = earliest.and_then(|seq| board.get(seq));
+        let sent = chunk.map(|chunk| chunk.last_sent).or_else(|| self.forward_owed(path))?;
         let early = self.early_until(cx).filter(|_| !cx.has_refuge(path));
-        let guess_at = self.guess_at(cx, path, earliest);
+        let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
         if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
             && at > now
         {
@@ -176,6 +183,7 @@ impl Sender {
             }
         }
         self.retransmit_now(cx.profile());
+        self.forward_after_timeout(cx, path);
         cx.opportunity();
     }
 }

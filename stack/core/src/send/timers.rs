@@ -27,6 +27,7 @@ impl Sender {
             paths.pacing_deadline(),
             self.silence_deadline(paths, config, state),
             self.queue.deadline(),
+            self.lifetime_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }

@@ -13,7 +13,7 @@ use crate::recovery::Sent;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::scoreboard::{ChunkState, NewChunk, Outstanding, Scoreboard};
 use crate::state::State;
-use crate::streams::send_queue::OutChunk;
+use crate::streams::send_queue::{OutChunk, Policy};
 
 /// The packet with DATA that leaves next.
 #[derive(Clone, Debug)]
@@ -83,6 +83,10 @@ pub(crate) struct DataPacket<'b> {
 impl<'b> DataPacket<'b> {
     pub(crate) fn new(path: PathId, writer: PacketWriter<'b>) -> DataPacket<'b> {
         DataPacket { path, writer, carried: Carried::default() }
+    }
+
+    pub(crate) const fn path(&self) -> PathId {
+        self.path
     }
 
     pub(crate) fn writer(&mut self) -> &mut PacketWriter<'b> {
@@ -212,6 +216,7 @@ impl Sender {
             self.recovery.spurious.on_retransmission(cx.now, seq);
             let eligibility = cx.ways.eligibility(cx.profile());
             self.board.record_retransmission(cx.now, path, seq, eligibility);
+            self.note_sent_again(seq);
             let ways = cx.ways;
             for p in cx.paths.iter_mut() {
                 p.timed.spoil(|timed| ways.spoils(seq, timed));
@@ -307,8 +312,13 @@ impl Sender {
             carried.asks_for_sack = asking.immediate;
             writer.data(Scoreboard::tsn(seq), stream, ssn, ppid, asking, &payload);
             let flags = DataFlags { immediate: false, ..flags };
+            let policy = self.queue.latest_policy();
+            let ends = (flags.beginning, flags.ending);
             let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
             self.board.record_new(now, path, chunk);
+            if policy.0 != Policy::Full {
+                self.note_policy(seq, stream, policy, ends);
+            }
             self.note_new(cx, path, seq, len, probe, carried);
             if probe {
                 break;

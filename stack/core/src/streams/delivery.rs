@@ -196,6 +196,26 @@ impl Delivery {
         waited
     }
 
+    /// The first held message of a stream up to this SSN, which will not be waited for.
+    pub(super) fn next_held_until(&mut self, stream: StreamId, ssn: Ssn) -> Option<EntryId> {
+        let InStream { next, list: id } = self.streams.get(stream);
+        let last = ahead(ssn, next);
+        if last >= 0x8000 {
+            return None; // It is behind.
+        }
+        let list = self.lists.get_mut((id as usize).checked_sub(1)?)?;
+        let entry = list.pop_front_if(|held| ahead(held.ssn, next) <= last)?.entry;
+        self.give_back_if_empty(stream);
+        Some(entry)
+    }
+
+    /// The messages of a stream up to this SSN that have not come will not.
+    pub(super) fn pass_over(&mut self, stream: StreamId, ssn: Ssn) {
+        if ahead(ssn, self.streams.get(stream).next) < 0x8000 {
+            self.streams.get_mut(stream).next = ssn.wrapping_add(1);
+        }
+    }
+
     /// Queues a message for the application: its turn has come.
     pub(super) fn deliver(&mut self, message: ReceivedMessage) {
         if !message.unordered {

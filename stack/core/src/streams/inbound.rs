@@ -2,6 +2,8 @@
 
 mod reset;
 
+use tresse_wire::{SkippedStream, StreamId, Tsn};
+
 use reset::Barrier;
 
 use super::chunk::{InChunk, InboundError};
@@ -67,10 +69,64 @@ impl Inbound {
         } else if let Some(completed) = self.reassembly.insert(now, chunk)? {
             self.route(completed)?;
         }
+        self.advance(now)
+    }
+
+    //= RFC 3758 3.6-7 3.6-8
+    /// What is missing up to `seq` will not come, nor will ordered messages of the streams `skipped` that are not there.
+    /// Returns how many chunks were dropped, for something of their messages is missing there.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub(crate) fn pass_over(
+        &mut self,
+        now: Time,
+        seq: u64,
+        skipped: impl Iterator<Item = SkippedStream>,
+    ) -> (usize, Result<(), InboundError>) {
+        let before = self.reassembly.passed_over();
+        self.reassembly.pass_over(seq);
+        let result = self.advance(now);
+        let dropped = self.reassembly.passed_over() - before;
+        if result.is_ok() {
+            let streams = self.streams;
+            let tsn = Tsn(seq as u32); // Truncation is the wrap-around.
+            for skipped in skipped.filter(|skipped| skipped.stream.0 < streams) {
+                match &mut self.barrier {
+                    Some(barrier) if barrier.holds(skipped.stream, tsn) => {
+                        barrier.pass_over(tsn, skipped);
+                    }
+                    _ => self.skip(skipped),
+                }
+            }
+        }
+        (dropped, result)
+    }
+
+    /// Ordered messages of a stream will not come up to some SSN.
+    fn skip(&mut self, SkippedStream { stream, ssn }: SkippedStream) {
+        while let Some(entry) = self.delivery.next_held_until(stream, ssn) {
+            let message = self.reassembly.take(entry);
+            self.deliver(message);
+        }
+        self.delivery.pass_over(stream, ssn);
+        self.deliver_held(stream);
+    }
+
+    /// Moves on over what had arrived before.
+    fn advance(&mut self, now: Time) -> Result<(), InboundError> {
         while let Some(message) = self.reassembly.advance(now)? {
             self.route(Completed::Message(message))?;
         }
         Ok(())
+    }
+
+    /// Delivers the held messages of a stream whose turn it is.
+    fn deliver_held(&mut self, stream: StreamId) {
+        while let Some(entry) = self.delivery.next_held(stream) {
+            let message = self.reassembly.take(entry);
+            self.deliver(message);
+        }
     }
 
     /// The next message for the application.
@@ -190,10 +246,7 @@ impl Inbound {
         let (stream, unordered) = (message.stream, message.unordered);
         self.deliver(message);
         if !unordered {
-            while let Some(entry) = self.delivery.next_held(stream) {
-                let message = self.reassembly.take(entry);
-                self.deliver(message);
-            }
+            self.deliver_held(stream);
         }
     }
 

@@ -31,6 +31,11 @@ pub(super) struct Reassembly {
     hint: usize,
     max_message_size: usize,
     packet_len: usize,
+    /// What lies before the edge was passed over, or is of a message whose beginning was: no message that begins before
+    /// the edge can be put together.
+    torn: bool,
+    /// Chunks dropped because a part of their message was passed over, ever.
+    passed_over: usize,
 }
 
 /// The message of which all fragments before the edge have arrived, but not the last one.
@@ -52,6 +57,8 @@ impl Reassembly {
             hint: 0,
             max_message_size,
             packet_len: 1500,
+            torn: false,
+            passed_over: 0,
         }
     }
 
@@ -106,6 +113,9 @@ impl Reassembly {
             };
         }
         self.ring.step();
+        if self.is_remnant(flags.beginning, flags.ending) {
+            return Ok(None);
+        }
         let message = if flags.beginning && flags.ending {
             Some(head.message(chunk.payload, now))
         } else {
@@ -130,6 +140,7 @@ impl Reassembly {
         }
         if offset == 0 {
             self.ring.step();
+            self.torn = false;
         } else {
             self.ring.set_done(offset);
         }
@@ -142,10 +153,20 @@ impl Reassembly {
         loop {
             match self.ring.front() {
                 Front::Missing => break,
-                Front::Done => self.ring.step(),
-                Front::Complete(entry) => self.ring.settle(entry),
+                Front::Done => {
+                    self.torn = false;
+                    self.ring.step();
+                }
+                Front::Complete(entry) => {
+                    self.torn = false;
+                    self.ring.settle(entry);
+                }
                 Front::Part => {
+                    let beginning = self.ring.front_begins();
                     let Some((head, ending, payload)) = self.ring.pop_part() else { break };
+                    if self.is_remnant(beginning, ending) {
+                        continue;
+                    }
                     if let Some(message) = self.append(now, head, ending, &payload)? {
                         return Ok(Some(message));
                     }
@@ -159,7 +180,58 @@ impl Reassembly {
     /// Forgets all that is held, also messages stored or left in the ring; the next chunk is `next_seq`.
     pub(super) fn jump(&mut self, next_seq: u64) {
         self.assembly = None;
+        self.torn = false;
         self.ring.jump(next_seq);
+    }
+
+    /// Chunks dropped because a part of their message was passed over, ever.
+    pub(super) fn passed_over(&self) -> usize {
+        self.passed_over
+    }
+
+    //= RFC 3758 3.6-9 3.6-10
+    /// What is missing up to `seq` will not come: moves the edge beyond it. RFC 3758 §3.6: drops "any partially
+    /// reassembled message, which is still missing one or more TSNs earlier than or equal to the new cumulative TSN
+    /// point". [`advance`](Self::advance) has the rest.
+    pub(super) fn pass_over(&mut self, seq: u64) {
+        // Its next fragment is the first chunk that is missing.
+        if self.assembly.take().is_some() {
+            self.passed_over += 1;
+        }
+        while let Some(left) = (seq + 1).checked_sub(self.ring.edge()).filter(|left| *left > 0) {
+            match self.ring.front() {
+                Front::Missing => {
+                    self.torn = true;
+                    self.ring.step_over(left);
+                }
+                Front::Done => {
+                    self.torn = false;
+                    self.ring.step();
+                }
+                Front::Complete(entry) => {
+                    self.torn = false;
+                    self.ring.settle(entry);
+                }
+                // All of it up to `seq` is there: it may still become whole.
+                Front::Part if self.ring.front_begins() && self.ring.front_run_end() >= seq => {
+                    break;
+                }
+                Front::Part => {
+                    let Some((_, ending, _)) = self.ring.pop_part() else { break };
+                    self.passed_over += 1;
+                    self.torn = !ending;
+                }
+            }
+        }
+    }
+
+    /// A chunk at the edge, which has just moved beyond it, belongs to a message whose beginning was passed over, and is
+    /// dropped.
+    fn is_remnant(&mut self, beginning: bool, ending: bool) -> bool {
+        let remnant = self.torn && !beginning;
+        self.torn = remnant && !ending;
+        self.passed_over += usize::from(remnant);
+        remnant
     }
 
     /// Keeps a complete message though it is not its turn.
@@ -224,6 +296,7 @@ impl Reassembly {
     ) -> Result<(), InboundError> {
         let before = match (offset.checked_sub(1), &self.assembly) {
             (Some(before), _) => self.ring.neighbour(before),
+            (None, None) if self.torn => Neighbour::Missing,
             (None, None) => Neighbour::Done,
             (None, Some(Assembly { head, .. })) => {
                 Neighbour::Chunk { head: *head, beginning: false, ending: false }

@@ -208,6 +208,33 @@ impl Ring {
         self.edge += 1;
     }
 
+    /// The first chunk that is missing.
+    pub(super) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// Moves the edge over chunks that are missing: over one, or over as many as that if nothing is held.
+    pub(super) fn step_over(&mut self, most: u64) {
+        if self.slots.is_empty() {
+            self.edge += most;
+            if let Some(done) = &mut self.done {
+                done.remove_through(self.edge - 1);
+            }
+        } else {
+            self.step();
+        }
+    }
+
+    /// The chunk at the front has the B bit.
+    pub(super) fn front_begins(&self) -> bool {
+        self.at(0).beginning
+    }
+
+    /// The last chunk of the run that the one at the front begins.
+    pub(super) fn front_run_end(&self) -> u64 {
+        self.at(0).other_end
+    }
+
     /// Marks a missing chunk beyond the edge as done.
     pub(super) fn set_done(&mut self, offset: usize) {
         self.slots.set(offset, DONE);

@@ -1,6 +1,7 @@
 //! Messages accepted from the application that have not left yet.
 
 mod parked;
+mod policy;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,8 @@ use super::table::StreamTable;
 use crate::event::{Message, SendFailure, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::time::Time;
+pub(crate) use policy::Policy;
+use policy::Priorities;
 
 /// The most ordered messages of one stream that may be in the send window.
 ///
@@ -37,6 +40,10 @@ pub(crate) struct SendQueue {
     which: StreamScheduler,
     /// Ends of the lifetimes of messages that have not begun to leave, with their numbers, and where they wait.
     lifetimes: BTreeSet<(Time, u64, Place)>,
+    /// The same of those that may be given up for others.
+    priorities: Priorities,
+    /// Policy of the message that began to leave last, and the end of its lifetime.
+    latest: (Policy, Time),
     /// The message of which a part has left.
     begun: Option<Begun>,
     /// User bytes that have not left.
@@ -53,6 +60,7 @@ struct Queued {
     sack_immediately: bool,
     ppid: Ppid,
     context: u32,
+    policy: Policy,
     /// End of its lifetime.
     until: Time,
     /// The whole message.
@@ -105,6 +113,8 @@ impl SendQueue {
             turns: Turns::new(scheduler),
             which: scheduler,
             lifetimes: BTreeSet::new(),
+            priorities: Priorities::default(),
+            latest: (Policy::Full, Time::FAR_FUTURE),
             begun: None,
             bytes: 0,
             table: StreamTable::new(),
@@ -126,7 +136,7 @@ impl SendQueue {
         self.streams = n;
         // A message of which a part has left must leave entirely.
         let refused = self.lines.find(|queued| queued.stream.0 >= n);
-        refused.into_iter().filter_map(|place| self.take_out(place)).collect()
+        refused.into_iter().filter_map(|place| self.take_out(place)).map(|(_, f)| f).collect()
     }
 
     /// Another scheduler chooses from now on. The message that is leaving leaves entirely.
@@ -137,7 +147,9 @@ impl SendQueue {
         self.which = scheduler;
         self.turns = Turns::new(scheduler);
         let (turns, lifetimes) = (&self.turns, &mut self.lifetimes);
+        let priorities = &mut self.priorities;
         lifetimes.clear();
+        priorities.clear();
         let mut lines = Vec::new();
         self.lines.rearrange(
             |queued| turns.line_of(queued.stream),
@@ -146,6 +158,7 @@ impl SendQueue {
                 if queued.until != Time::FAR_FUTURE {
                     lifetimes.insert((queued.until, number, place));
                 }
+                priorities.insert(queued.policy, number, place, queued.payload.len());
             },
         );
         for line in lines {
@@ -180,7 +193,7 @@ impl SendQueue {
     ///
     /// RFC 9260 §11.1.5: the user data will not be sent after the life time expires, but will be if
     /// SCTP has attempted to transmit a chunk of it before.
-    pub(crate) fn expire(&mut self, now: Time) -> Vec<SendFailure> {
+    pub(crate) fn expire(&mut self, now: Time) -> Vec<(Policy, SendFailure)> {
         let mut expired = Vec::new();
         while let Some(&(_, _, place)) = self.lifetimes.first().filter(|(until, ..)| *until <= now)
         {
@@ -199,13 +212,14 @@ impl SendQueue {
         first.into_iter().chain(parked).min()
     }
 
-    fn take_out(&mut self, place: Place) -> Option<SendFailure> {
+    fn take_out(&mut self, place: Place) -> Option<(Policy, SendFailure)> {
         let (number, line, queued) = self.lines.take(place)?;
         self.lifetimes.remove(&(queued.until, number, place));
+        self.priorities.remove(queued.policy, number);
         self.bytes -= queued.payload.len();
         self.release(queued.stream, queued.payload.len());
         self.settle(line);
-        Some(queued.failure(false))
+        Some((queued.policy, queued.failure(false)))
     }
 
     /// Lets a line wait for its turn if it has a message that may begin, and not otherwise.
@@ -247,9 +261,13 @@ impl SendQueue {
         if payload.is_empty() {
             return;
         }
-        let SendOptions { ppid, unordered, sack_immediately, lifetime, context } = options;
+        let SendOptions { ppid, unordered, sack_immediately, lifetime, reliability, context } =
+            options;
+        let (policy, time) = Policy::of(reliability.unwrap_or_default());
+        let lifetime = [lifetime, time].into_iter().flatten().min();
         let until = lifetime.map_or(Time::FAR_FUTURE, |lifetime| now + lifetime);
-        let message = Queued { stream, unordered, sack_immediately, ppid, context, until, payload };
+        let message =
+            Queued { stream, unordered, sack_immediately, ppid, context, policy, until, payload };
         if let Some(message) = self.park_message(message) {
             self.enqueue(message);
         }
@@ -258,12 +276,14 @@ impl SendQueue {
     /// A message waits for its turn.
     fn enqueue(&mut self, message: Queued) {
         let (stream, until, len) = (message.stream, message.until, message.payload.len());
+        let policy = message.policy;
         self.bytes += len;
         let state = self.table.get_mut(stream);
         state.held = state.held.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
         state.pieces += 1;
         let line = self.turns.line_of(stream);
         let (number, place) = self.lines.push(line, message);
+        self.priorities.insert(policy, number, place, len);
         if until != Time::FAR_FUTURE {
             self.lifetimes.insert((until, number, place));
         }
@@ -281,7 +301,7 @@ impl SendQueue {
             + (self.lines.len() + usize::from(self.mid_message())) * PIECE
             + self.lines.memory()
             + self.turns.memory()
-            + self.lifetimes.len() * PIECE
+            + (self.lifetimes.len() + self.priorities.len()) * PIECE
             + self.table.memory()
             + self.parked.as_ref().map_or(0, |parked| parked.memory())
     }
@@ -351,12 +371,15 @@ impl SendQueue {
         Some(OutChunk { stream, ssn, ppid, flags, context, payload })
     }
 
+    //= RFC 3758 4.1-7
     /// The message whose turn it is begins to leave.
     fn begin(&mut self) -> Option<Begun> {
         let (number, place, message) = self.lines.take_first(self.turns.first()?)?;
         if message.until != Time::FAR_FUTURE {
             self.lifetimes.remove(&(message.until, number, place));
         }
+        self.priorities.remove(message.policy, number);
+        self.latest = (message.policy, message.until);
         let state = self.table.get_mut(message.stream);
         let mut ssn = Ssn(0);
         // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.
@@ -398,7 +421,7 @@ impl SendQueue {
         });
         let places = self.lines.find(|_| true);
         let rest: Vec<SendFailure> =
-            places.into_iter().filter_map(|place| self.take_out(place)).collect();
+            places.into_iter().filter_map(|place| self.take_out(place)).map(|(_, f)| f).collect();
         let parked = self.parked.take().map(|mut parked| parked.take_where(|_| true));
         let parked = parked.into_iter().flatten().map(|message| message.failure(false));
         begun.into_iter().chain(rest).chain(parked).collect()

@@ -75,6 +75,11 @@ impl Slots {
         page.put(at % PAGE, slot);
     }
 
+    /// Nothing stands anywhere.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// Takes away the first place.
     pub(super) fn pop_front(&mut self) {
         if self.pages.is_empty() {

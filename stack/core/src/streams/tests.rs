@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, Ppid, SkippedStream, Ssn, StreamId, Tsn};
 
 use super::MIN_CHARGE;
 use super::chunk::InChunk;
@@ -384,4 +384,104 @@ fn ssns_wrap_on_their_way() {
     }
     assert_eq!(expected, MESSAGES);
     assert_eq!((inbound.buffered(), queue.bytes()), (0, 0));
+}
+
+/// What may happen to a receiver.
+#[derive(Clone, Debug)]
+enum Event {
+    /// One of the chunks that have not arrived does.
+    Arrive(prop::sample::Index),
+    /// The sender has given up what is not complete of the first messages, and says so.
+    PassOver(prop::sample::Index),
+}
+
+fn passing_steps() -> impl Strategy<Value = Vec<Event>> {
+    let arrive = any::<prop::sample::Index>().prop_map(Event::Arrive);
+    let pass_over = any::<prop::sample::Index>().prop_map(Event::PassOver);
+    prop::collection::vec(prop_oneof![12 => arrive, 1 => pass_over], 1..300)
+}
+
+proptest! {
+    /// Whatever is passed over: whole messages come out, once, each stream in its order, and nothing is left.
+    #[test]
+    fn what_is_passed_over_is_missing_and_nothing_else(
+        messages in prop::collection::vec(message(), 1..25),
+        steps in passing_steps(),
+    ) {
+        let first = 1 << 32;
+        let chunks = chunks_of(&messages, first);
+        let of = |index: usize| chunks.iter().filter(move |(_, of)| *of == index);
+        let mut inbound = Inbound::new(STREAMS, 1 << 20, first);
+        let mut arrived = vec![false; chunks.len()];
+        // Messages that are complete, given up, and delivered.
+        let (mut complete, mut given_up) = (vec![false; messages.len()], vec![false; messages.len()]);
+        let mut delivered = vec![false; messages.len()];
+        let mut cumulative = first - 1;
+        for step in steps {
+            match step {
+                Event::Arrive(index) => {
+                    let open: Vec<usize> = (0..chunks.len())
+                        .filter(|at| !arrived[*at] && chunks[*at].0.seq > cumulative)
+                        .collect();
+                    if open.is_empty() {
+                        continue;
+                    }
+                    let at = open[index.index(open.len())];
+                    arrived[at] = true;
+                    inbound.receive(Time::ZERO, chunks[at].0.clone()).unwrap();
+                    let message = chunks[at].1;
+                    complete[message] = of(message).all(|(c, _)| arrived[(c.seq - first) as usize]);
+                }
+                Event::PassOver(index) => {
+                    let last = index.index(messages.len());
+                    let seq = of(last).map(|(chunk, _)| chunk.seq).max().unwrap();
+                    if seq <= cumulative {
+                        continue;
+                    }
+                    let mut skipped: BTreeMap<u16, Ssn> = BTreeMap::new();
+                    for message in 0..=last {
+                        if !complete[message] && !given_up[message] {
+                            given_up[message] = true;
+                            let chunk = &of(message).next().unwrap().0;
+                            if !chunk.flags.unordered {
+                                skipped.insert(chunk.stream.0, chunk.ssn);
+                            }
+                        }
+                    }
+                    let skipped = skipped
+                        .into_iter()
+                        .map(|(stream, ssn)| SkippedStream { stream: StreamId(stream), ssn });
+                    inbound.pass_over(Time::ZERO, seq, skipped).1.unwrap();
+                    cumulative = seq;
+                }
+            }
+            while arrived.get((cumulative + 1 - first) as usize) == Some(&true) {
+                cumulative += 1;
+            }
+            while let Some(found) = inbound.pop() {
+                let message = chunks.iter().find(|(c, _)| c.tsn == found.tsn).unwrap().1;
+                prop_assert_eq!(&messages[message].0, &found.into_message());
+                prop_assert!(complete[message] && !given_up[message] && !delivered[message]);
+                delivered[message] = true;
+                let (sent, _) = &messages[message];
+                let before = (0..message).filter(|n| {
+                    !messages[*n].0.unordered && messages[*n].0.stream == sent.stream
+                });
+                for other in before.filter(|_| !sent.unordered) {
+                    prop_assert!(delivered[other] || given_up[other], "{other} before {message}");
+                }
+            }
+            // Whatever can be delivered is.
+            for message in 0..messages.len() {
+                let (sent, _) = &messages[message];
+                let same = |n: &usize| !messages[*n].0.unordered && messages[*n].0.stream == sent.stream;
+                let free = (0..message).filter(same).all(|n| delivered[n] || given_up[n]);
+                let due = complete[message] && !given_up[message] && (sent.unordered || free);
+                prop_assert_eq!(due, delivered[message], "message {}", message);
+            }
+        }
+        if cumulative + 1 == first + chunks.len() as u64 {
+            prop_assert_eq!(inbound.buffered(), 0);
+        }
+    }
 }

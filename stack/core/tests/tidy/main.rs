@@ -195,7 +195,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 28] = [
+const LAYERS: [&str; 29] = [
     "time",
     "rng",
     "ranges",
@@ -205,6 +205,7 @@ const LAYERS: [&str; 28] = [
     "memory",
     "windowed",
     "extensions",
+    "reliability",
     "event",
     "profile",
     "settings",

@@ -14,7 +14,7 @@ const FOLDERS: [&str; 4] = [
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 26] = [
     "asked_sack",
     "budget",
     "combined",
@@ -32,6 +32,7 @@ const OTHERS: [&str; 25] = [
     "order",
     "overdue",
     "primary",
+    "priority",
     "probe_rtt",
     "redundant",
     "response",

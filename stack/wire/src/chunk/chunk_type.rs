@@ -52,7 +52,7 @@ code_points! {
     /// Timestamp for the Eifel algorithm (Ladha et al.); not assigned by IANA but this project's own
     /// choice, see [`Timestamp`](crate::Timestamp).
     TIMESTAMP = 160, "TIMESTAMP";
-    /// Forward cumulative TSN (RFC 3758 §3.2); carried as unknown.
+    /// Forward cumulative TSN (RFC 3758 §3.2), see [`ForwardTsn`](crate::ForwardTsn).
     FORWARD_TSN = 192, "FORWARD TSN";
     /// Address configuration change (RFC 5061 §4.1.1); carried as unknown.
     ASCONF = 193, "ASCONF";

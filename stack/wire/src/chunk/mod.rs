@@ -15,6 +15,7 @@ pub(crate) mod cookie_ack;
 pub(crate) mod cookie_echo;
 pub(crate) mod data;
 pub(crate) mod error;
+pub(crate) mod forward_tsn;
 pub(crate) mod heartbeat;
 pub(crate) mod heartbeat_ack;
 pub(crate) mod init;
@@ -32,8 +33,8 @@ mod chunk_type;
 pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
-    Abort, ChunkError, CookieEcho, Data, ErrorChunk, Heartbeat, HeartbeatAck, Init, InitAck,
-    NrSack, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    Abort, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck, Init,
+    InitAck, NrSack, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -103,6 +104,8 @@ pub enum Chunk<'a> {
     NrSack(NrSack<'a>),
     /// Asks to change streams, or answers that (RFC 6525 §3.1).
     ReConfig(ReConfig<'a>),
+    /// Passes over DATA chunks that are not sent any more (RFC 3758 §3.2).
+    ForwardTsn(ForwardTsn<'a>),
     /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
     Timestamp(Timestamp),
     /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
@@ -141,6 +144,7 @@ impl<'a> Chunk<'a> {
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
+            ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
         })
@@ -165,6 +169,7 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::NrSack(_) => ChunkType::NR_SACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
+            Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,
         }

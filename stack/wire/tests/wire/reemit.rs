@@ -80,6 +80,9 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::CookieAck) => writer.cookie_ack(),
         Ok(Chunk::ShutdownComplete(complete)) => writer.shutdown_complete(complete.tag_reflected),
         Ok(Chunk::ReConfig(chunk)) => writer.re_config(&reencode_parameters(chunk.parameters)),
+        Ok(Chunk::ForwardTsn(chunk)) => {
+            writer.forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
+        }
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tresse_wire::{
     AddStreams, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock,
     InitFields, Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid,
-    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, Ssn, StreamId, Tsn,
-    VerificationTag,
+    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, SkippedStream, Ssn,
+    StreamId, Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,7 @@ pub(crate) enum ChunkSpec {
     CookieAck,
     ShutdownComplete(bool),
     ReConfig(Vec<ParameterSpec>),
+    ForwardTsn(Tsn, Vec<SkippedStream>),
     Timestamp(u32, u32),
     Unknown(Vec<u8>),
 }
@@ -127,6 +128,7 @@ impl ChunkSpec {
             Self::CookieAck => writer.cookie_ack(),
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
             Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
+            Self::ForwardTsn(tsn, skipped) => writer.forward_tsn(*tsn, skipped.iter().copied()),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Unknown(bytes) => writer.raw(bytes),
         }
@@ -162,6 +164,9 @@ impl ChunkSpec {
             Chunk::CookieAck => Self::CookieAck,
             Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
             Chunk::ReConfig(chunk) => Self::ReConfig(decode_parameters(chunk.parameters)),
+            Chunk::ForwardTsn(chunk) => {
+                Self::ForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
+            }
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
             Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
         }
@@ -426,6 +431,12 @@ fn nr_sack() -> impl Strategy<Value = ChunkSpec> {
     )
 }
 
+fn forward_tsn() -> impl Strategy<Value = ChunkSpec> {
+    let skipped = any::<(u16, u16)>()
+        .prop_map(|(stream, ssn)| SkippedStream { stream: StreamId(stream), ssn: Ssn(ssn) });
+    (tsn(), vec(skipped, 0..300)).prop_map(|(tsn, skipped)| ChunkSpec::ForwardTsn(tsn, skipped))
+}
+
 fn sack() -> impl Strategy<Value = ChunkSpec> {
     let flags = any::<u8>().prop_map(SackFlags::from_bits);
     (flags, tsn(), any::<u32>(), vec(block(), 0..300), vec(tsn(), 0..20)).prop_map(
@@ -436,8 +447,8 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 }
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
-    let number =
-        any::<u8>().prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 160));
+    let number = any::<u8>()
+        .prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 160 | 192));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -452,6 +463,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         (init_fields(), vec(parameter(), 0..6)).prop_map(|(f, p)| ChunkSpec::InitAck(f, p)),
         sack(),
         nr_sack(),
+        forward_tsn(),
         bytes().prop_map(ChunkSpec::Heartbeat),
         bytes().prop_map(ChunkSpec::HeartbeatAck),
         (any::<bool>(), vec(cause(), 0..6)).prop_map(|(t, causes)| ChunkSpec::Abort(t, causes)),

@@ -69,6 +69,14 @@ enum Data<'a> {
     Tsn {
         tsn: u32,
     },
+    Abandoned {
+        tsn: u32,
+        chunks: usize,
+    },
+    Forwarded {
+        new_cumulative_tsn: u32,
+        skipped_streams: usize,
+    },
     Nothing {},
     Rtt {
         latest_rtt: f64,
@@ -182,6 +190,14 @@ impl<'a> Record<'a> {
                 ("sctp:chunk_lost", Some(path), data)
             }
             TraceEvent::Reneged { tsn } => ("sctp:chunk_reneged", None, Data::Tsn { tsn: tsn.0 }),
+            TraceEvent::Abandoned { tsn, chunks } => {
+                ("sctp:message_abandoned", None, Data::Abandoned { tsn: tsn.0, chunks: *chunks })
+            }
+            TraceEvent::Forwarded { tsn, path, streams } => {
+                let (new_cumulative_tsn, skipped_streams) = (tsn.0, *streams);
+                let data = Data::Forwarded { new_cumulative_tsn, skipped_streams };
+                ("sctp:forward_tsn_sent", Some(path), data)
+            }
             TraceEvent::LimitedTransmit { path } => {
                 ("sctp:limited_transmit", Some(path), Data::Nothing {})
             }

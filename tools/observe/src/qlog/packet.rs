@@ -81,6 +81,11 @@ enum Fields {
     Shutdown {
         cumulative_tsn_ack: u32,
     },
+    ForwardTsn {
+        new_cumulative_tsn: u32,
+        /// Streams, and the last Stream Sequence Number that is passed over in each.
+        skipped_streams: Vec<(u16, u16)>,
+    },
     Plain {},
 }
 
@@ -104,6 +109,10 @@ impl Fields {
             Chunk::Shutdown(shutdown) => {
                 Fields::Shutdown { cumulative_tsn_ack: shutdown.cumulative_tsn_ack.0 }
             }
+            Chunk::ForwardTsn(chunk) => Fields::ForwardTsn {
+                new_cumulative_tsn: chunk.new_cumulative_tsn.0,
+                skipped_streams: chunk.skipped().map(|s| (s.stream.0, s.ssn.0)).collect(),
+            },
             _ => Fields::Plain {},
         }
     }

@@ -3,6 +3,7 @@
 mod extensions;
 mod faults;
 mod network;
+mod partial;
 mod profiles;
 mod traffic;
 mod world;
@@ -70,6 +71,8 @@ pub(crate) struct HostPlan {
     pub(crate) ending: Ending,
     /// Calls that change little: set primary path, request heartbeat.
     pub(crate) calls: Vec<(Time, Call)>,
+    /// Both hosts offer partial reliability.
+    pub(crate) agrees: bool,
     /// Where the host's clock stands at the beginning, in nanoseconds.
     pub(crate) epoch: i64,
 }
@@ -210,6 +213,7 @@ impl Scenario {
             reading: Reading::Eager,
             ending: Ending::Never,
             calls: Vec::new(),
+            agrees: false,
             epoch: 0,
             addresses,
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tresse_core::Time;
+use tresse_core::{Reliability, Time};
 
 use super::HostPlan;
 use tresse_sim::Draw;
@@ -19,6 +19,8 @@ pub(crate) struct PlannedMessage {
     pub(crate) immediate: bool,
     /// How long it may wait to be sent.
     pub(crate) lifetime: Option<Duration>,
+    /// When it may be given up after that.
+    pub(crate) reliability: Reliability,
 }
 
 /// How an application reads.
@@ -131,6 +133,7 @@ fn messages(
                 lifetime: draw
                     .chance(mortal)
                     .then(|| Duration::from_micros(draw.log_whole(100, 10_000_000))),
+                reliability: Reliability::Full,
             });
             if left == 0 || plan.len() >= 400 {
                 break;

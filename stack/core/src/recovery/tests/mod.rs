@@ -118,6 +118,12 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
                 format!("spurious {what}: {}", by.name())
             }
             TraceEvent::RtoMin { rto_min } => format!("RTO.Min now {} ms", rto_min.as_millis()),
+            TraceEvent::Abandoned { tsn, chunks } => {
+                format!("abandoned {chunks} from {}", number(*tsn))
+            }
+            TraceEvent::Forwarded { tsn, streams, .. } => {
+                format!("forward to {} on {streams} streams", number(*tsn))
+            }
             TraceEvent::Rtt { .. } => continue,
         };
         writeln!(text, "{:4} {line}", at.since(start).as_millis()).expect("a string grows");

@@ -29,7 +29,6 @@ use crate::profile::TailLossProbeParameters;
 use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
-use crate::scoreboard::ChunkState;
 use crate::time::Time;
 
 /// Before the first measurement (RFC 8985 §7.2).
@@ -164,8 +163,7 @@ impl TailLossProbe {
 
 /// The last chunk in flight that was sent at least a round trip ago, or else the earliest.
 fn chunk_to_probe(facts: &TimerFacts<'_>) -> Option<u64> {
-    let in_flight =
-        |seq: &u64| facts.board.get(*seq).filter(|chunk| chunk.state == ChunkState::InFlight);
+    let in_flight = |seq: &u64| facts.board.get(*seq).filter(|chunk| chunk.is_repeatable());
     let old = |seq: &u64| {
         in_flight(seq).is_some_and(|chunk| facts.now.since(chunk.last_sent) >= facts.round_trip)
     };

@@ -10,7 +10,7 @@ use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
 use crate::recovery::timer::t3_rtx::{self, TimerAction};
 use crate::recovery::{Recovery, Worth};
-use crate::scoreboard::{ChunkState, Outstanding};
+use crate::scoreboard::Outstanding;
 
 /// Which chunks in flight ride along.
 struct Copies {
@@ -58,7 +58,7 @@ impl Sender {
     /// A tail loss probe that waits to be sent.
     pub(super) fn plan_probe(&mut self) -> Option<Plan> {
         let seq = self.permits.take_probe()?;
-        let chunk = self.board.get(seq).filter(|c| c.state == ChunkState::InFlight)?;
+        let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable())?;
         Some(Plan { path: chunk.path, what: What::Probe(seq) })
     }
 
@@ -85,7 +85,8 @@ impl Sender {
     /// A packet of a thin stream that waits to be sent once more over another path.
     pub(super) fn plan_redundant(&mut self, cx: &Context<'_>) -> Option<Plan> {
         while let Some((path, seqs)) = self.spread.take_copies() {
-            let in_flight = seqs.clone().any(|seq| self.board.is_in_flight(seq));
+            let repeatable = |seq| self.board.get(seq).is_some_and(Outstanding::is_repeatable);
+            let in_flight = seqs.clone().any(repeatable);
             if in_flight && cx.paths[path].preferred() {
                 return Some(Plan { path, what: What::Copies(seqs) });
             }
@@ -103,9 +104,9 @@ impl Sender {
     ) {
         let max = cx.paths[packet.path].mtu.max_packet();
         for seq in seqs.clone() {
-            let size = self.board.get(seq).map_or(0, Outstanding::size);
-            let fits = packet.writer.len() + size <= max || packet.carried.is_empty();
-            if fits && self.board.is_in_flight(seq) {
+            let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable());
+            let Some(size) = chunk.map(Outstanding::size) else { continue };
+            if packet.writer.len() + size <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(LossCause::Redundant));
                 packet.carried.copies += 1;
             }
@@ -122,7 +123,7 @@ impl Sender {
         for seq in self.board.cumulative() + 1..end {
             let Some(chunk) = self.board.get(seq) else { break };
             // What is in this packet already, or on another path, is not added.
-            if chunk.state != ChunkState::InFlight || chunk.last_sent == now || chunk.path != path {
+            if !chunk.is_repeatable() || chunk.last_sent == now || chunk.path != path {
                 continue;
             }
             if worth_from.is_some_and(|age| now.since(chunk.last_sent) <= age) {
@@ -157,6 +158,7 @@ impl Sender {
         self.write_again(cx, packet, seq, Some(cause));
         let (now, path) = (cx.now, packet.path);
         self.board.record_copy(now, path, seq);
+        self.note_sent_again(seq);
         // §6.1: T3-rtx restarts if the earliest outstanding chunk is sent again. Only its first copy
         // does that: on a dead path a stream of new data would put the expiration off for ever.
         let first = self.board.get(seq).is_some_and(|chunk| chunk.transmissions == 2);

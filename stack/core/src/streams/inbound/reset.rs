@@ -3,7 +3,9 @@
 //! A *barrier* is a TSN up to which messages belong to the time before a reset. Those behind it are kept until it is
 //! known whether their streams begin again.
 
-use tresse_wire::{StreamId, Tsn};
+use std::collections::BTreeMap;
+
+use tresse_wire::{SkippedStream, Ssn, StreamId, Tsn};
 
 use super::{Inbound, InboundError, Stored};
 use crate::streams::PIECE;
@@ -18,6 +20,8 @@ pub(super) struct Barrier {
     last: Tsn,
     /// By the TSN of their first fragment.
     kept: Vec<(Tsn, Stored)>,
+    /// Ordered messages of these streams will not come up to this SSN, as was said of what lies up to this TSN (RFC 3758).
+    skipped: BTreeMap<u16, (Tsn, Ssn)>,
 }
 
 impl Barrier {
@@ -30,6 +34,11 @@ impl Barrier {
         self.kept.push((tsn, stored));
     }
 
+    /// What is passed over may lie among the messages that are kept: it is done with when they are.
+    pub(super) fn pass_over(&mut self, tsn: Tsn, skipped: SkippedStream) {
+        self.skipped.insert(skipped.stream.0, (tsn, skipped.ssn));
+    }
+
     /// Forgets a message, because a part of it was dropped. `false` if it is not here.
     pub(super) fn forget(&mut self, tsn: Tsn) -> bool {
         let found = self.kept.iter().position(|(kept, _)| *kept == tsn);
@@ -37,7 +46,8 @@ impl Barrier {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.streams.memory() + self.kept.capacity() * size_of::<(Tsn, Stored)>() + PIECE
+        let skipped = self.skipped.len() * PIECE;
+        self.streams.memory() + self.kept.capacity() * size_of::<(Tsn, Stored)>() + skipped + PIECE
     }
 }
 
@@ -48,7 +58,8 @@ impl Inbound {
     /// RFC 6525 §5.2.2 E2: "any data arriving with a TSN larger than the Sender's Last Assigned TSN for the
     /// affected stream(s) MUST be queued locally and held".
     pub(crate) fn keep_behind(&mut self, streams: StreamSet, last: Tsn) {
-        self.barrier = Some(Box::new(Barrier { streams, last, kept: Vec::new() }));
+        self.barrier =
+            Some(Box::new(Barrier { streams, last, kept: Vec::new(), skipped: BTreeMap::new() }));
     }
 
     /// Messages up to `last` are no longer kept.
@@ -64,7 +75,18 @@ impl Inbound {
         let mut before: Vec<(Tsn, Stored)> =
             barrier.kept.extract_if(.., |(tsn, _)| !tsn.follows(last)).collect();
         sort(&mut before);
-        before.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))
+        let is_before = |_: &u16, (tsn, _): &mut (Tsn, Ssn)| !tsn.follows(last);
+        let skipped: BTreeMap<u16, (Tsn, Ssn)> =
+            barrier.skipped.extract_if(.., is_before).collect();
+        before.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))?;
+        self.skip_all(&skipped);
+        Ok(())
+    }
+
+    fn skip_all(&mut self, skipped: &BTreeMap<u16, (Tsn, Ssn)>) {
+        for (stream, (_, ssn)) in skipped {
+            self.skip(SkippedStream { stream: StreamId(*stream), ssn: *ssn });
+        }
     }
 
     //= RFC 6525 5.2.2-6 5.2.2-7 5.2.2-8
@@ -93,7 +115,9 @@ impl Inbound {
         let Some(barrier) = self.barrier.take() else { return Ok(()) };
         let mut kept = barrier.kept;
         sort(&mut kept);
-        kept.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))
+        kept.into_iter().try_for_each(|(_, stored)| self.route_stored(stored))?;
+        self.skip_all(&barrier.skipped);
+        Ok(())
     }
 
     /// The end: it will never be known whether streams begin again. What was kept, up to a

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tresse_wire::{Ssn, StreamId};
 
-use super::{OutStream, Queued, SendQueue};
+use super::{OutStream, Policy, Queued, SendQueue};
 use crate::event::SendFailure;
 use crate::streams::PIECE;
 use crate::streams::lines::{Lines, Place};
@@ -55,11 +55,13 @@ impl Parked {
     }
 
     /// Takes out the messages whose lifetime has ended.
-    pub(super) fn expire(&mut self, now: Time) -> Vec<SendFailure> {
+    pub(super) fn expire(&mut self, now: Time) -> Vec<(Policy, SendFailure)> {
         let mut expired = Vec::new();
         while let Some(&(_, _, place)) = self.lifetimes.first().filter(|(until, ..)| *until <= now)
         {
-            expired.extend(self.take_out(place).map(|message| message.failure(false)));
+            expired.extend(
+                self.take_out(place).map(|message| (message.policy, message.failure(false))),
+            );
         }
         expired
     }

@@ -9,6 +9,7 @@ const ORDERED: SendOptions = SendOptions {
     unordered: false,
     sack_immediately: false,
     lifetime: None,
+    reliability: None,
     context: 0,
 };
 const UNORDERED: SendOptions = SendOptions { unordered: true, ..ORDERED };
@@ -220,7 +221,7 @@ fn expire(queue: &mut SendQueue, millis: u64) -> Vec<Bytes> {
     queue
         .expire(Time::from_millis(millis))
         .into_iter()
-        .map(|failure| failure.message.payload)
+        .map(|(_, failure)| failure.message.payload)
         .collect()
 }
 

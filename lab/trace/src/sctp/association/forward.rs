@@ -1,0 +1,29 @@
+//! What a sender gives up (RFC 3758, RFC 8260 §2.3).
+
+use tresse_wire::{Chunk, ChunkType};
+
+use super::super::user_data::Forward;
+use super::{Association, Delivered, Head, Observer, Role};
+
+impl Association {
+    /// FORWARD TSN and I-FORWARD-TSN arrive.
+    pub(super) fn forward(
+        &mut self,
+        head: &Head,
+        role: Role,
+        kind: ChunkType,
+        chunk: &Chunk<'_>,
+        out: &mut dyn Observer,
+    ) {
+        let forward = match (kind, chunk) {
+            (_, Chunk::ForwardTsn(chunk)) => Some(Forward::of(chunk)),
+            (ChunkType::I_FORWARD_TSN, Chunk::Unknown(raw)) => Forward::parse(raw.value),
+            _ => None,
+        };
+        if let Some(forward) = forward {
+            let mut delivered = Delivered::new();
+            self.deliveries[head.from.index()].forward(&forward, head.at, &mut delivered);
+            self.delivered(head, role, delivered, out);
+        }
+    }
+}

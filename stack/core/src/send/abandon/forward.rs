@@ -1,0 +1,146 @@
+//! The Advanced.Peer.Ack.Point, and when the peer is told of it (RFC 3758 §3.5, C1 to C5, F1 to F3).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tresse_wire::{FORWARD_TSN_HEADER_LEN, SkippedStream, Ssn, StreamId};
+
+use crate::ids::PathId;
+use crate::scoreboard::Scoreboard;
+use crate::time::Time;
+
+/// Bytes of a stream in a FORWARD TSN chunk.
+const STREAM_LEN: usize = 4;
+
+/// How often the time until a duplicate doubles at most.
+const MAX_DOUBLINGS: u32 = 16;
+
+/// A FORWARD TSN chunk that has not been answered.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    point: u64,
+    path: PathId,
+    /// When this point was first told.
+    first: Time,
+    last: Time,
+    /// How often it was told.
+    times: u32,
+    /// It was told over this path only.
+    one_path: bool,
+}
+
+/// The point, and what lies between it and the Cumulative TSN Ack Point.
+#[derive(Debug, Default)]
+pub(super) struct Forward {
+    /// Advanced.Peer.Ack.Point; what is less than the Cumulative TSN Ack Point says nothing.
+    point: u64,
+    /// Streams of the ordered messages that are passed over: the last of them in each, and the last of its chunks.
+    skipped: BTreeMap<u16, (Ssn, u64)>,
+    /// A chunk is to leave.
+    due: bool,
+    sent: Option<Sent>,
+    /// Where the next one goes, if not where data does.
+    elsewhere: Option<PathId>,
+}
+
+impl Forward {
+    //= RFC 3758 3.5-9 3.5-10 3.5-11 3.5-12
+    /// Moves the point as far as it goes, in a chunk of `room` bytes. Returns whether it lies before the Cumulative TSN
+    /// Ack Point of the peer.
+    pub(super) fn advance(&mut self, board: &Scoreboard, room: usize) -> bool {
+        let cumulative = board.cumulative();
+        // C1
+        self.point = self.point.max(cumulative);
+        self.skipped.retain(|_, (_, last)| *last > cumulative);
+        let most = room.saturating_sub(FORWARD_TSN_HEADER_LEN) / STREAM_LEN;
+        let before = self.point;
+        // C2
+        while let Some(chunk) = board.get(self.point + 1).filter(|chunk| chunk.is_abandoned()) {
+            let (flags, stream, ssn) = (chunk.chunk.flags, chunk.chunk.stream.0, chunk.chunk.ssn);
+            if !flags.unordered {
+                // C4: what does not fit one packet has to wait.
+                if self.skipped.len() >= most && !self.skipped.contains_key(&stream) {
+                    break;
+                }
+                self.skipped.insert(stream, (ssn, self.point + 1));
+            }
+            self.point += 1;
+        }
+        self.due |= self.point > before;
+        self.due &= self.point > cumulative;
+        self.point > cumulative
+    }
+
+    /// A SACK came, and the peer has not got as far: it may not know. `wait` says how long a path may take to answer, and
+    /// the longest that is waited.
+    ///
+    /// F2: a duplicate waits for "a full RTT"; the next one twice as long, and so on. Each is answered by a SACK, and where
+    /// these take longer than any round trip before, each SACK of the past would bring another one out.
+    pub(super) fn repeat(&mut self, now: Time, wait: impl Fn(PathId) -> [Duration; 2]) {
+        let waits = |sent: &Sent| {
+            let [wait, longest] = wait(sent.path);
+            let doubled = wait.saturating_mul(1 << (sent.times - 1).min(MAX_DOUBLINGS));
+            sent.point == self.point && now.since(sent.last) < doubled.min(longest)
+        };
+        self.due |= !self.sent.as_ref().is_some_and(waits);
+    }
+
+    /// T3-rtx expired, and the next one goes there: it leaves again now if it is not answered.
+    pub(super) fn on_timeout(&mut self, board: &Scoreboard, path: PathId) {
+        if self.point > board.cumulative() {
+            self.due = true;
+            self.elsewhere = Some(path);
+        }
+    }
+
+    /// A FORWARD TSN chunk is to leave.
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// Where the next one goes, if not where data does.
+    pub(super) const fn path(&self) -> Option<PathId> {
+        self.elsewhere
+    }
+
+    /// Bytes of the chunk.
+    pub(super) fn len(&self) -> usize {
+        FORWARD_TSN_HEADER_LEN + self.skipped.len() * STREAM_LEN
+    }
+
+    /// The point, and the streams that the chunk lists.
+    pub(super) fn chunk(&self) -> (u64, impl ExactSizeIterator<Item = SkippedStream> + '_) {
+        let streams = self.skipped.iter();
+        let streams = streams
+            .map(|(stream, (ssn, _))| SkippedStream { stream: StreamId(*stream), ssn: *ssn });
+        (self.point, streams)
+    }
+
+    /// The chunk left on `path`.
+    pub(super) fn on_sent(&mut self, now: Time, path: PathId) {
+        let (point, before) = (self.point, self.sent.filter(|sent| sent.point == self.point));
+        let first = before.map_or(now, |sent| sent.first);
+        let times = before.map_or(1, |sent| sent.times.saturating_add(1));
+        let one_path = before.is_none_or(|sent| sent.one_path && sent.path == path);
+        self.sent = Some(Sent { point, path, first, last: now, times, one_path });
+        self.due = false;
+        self.elsewhere = None;
+    }
+
+    /// When the chunk left last that `path` owes an answer to.
+    pub(super) fn owed(&self, path: PathId) -> Option<Time> {
+        self.sent.filter(|sent| sent.path == path).map(|sent| sent.last)
+    }
+
+    /// Everything up to `cumulative` is acknowledged: the path whose answer that is, and when the chunk left there first, if
+    /// that is known for sure.
+    pub(super) fn on_ack(&mut self, cumulative: u64) -> Option<(PathId, Option<Time>)> {
+        let sent = self.sent.take_if(|sent| sent.point <= cumulative)?;
+        Some((sent.path, sent.one_path.then_some(sent.first)))
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        self.skipped.len() * 2 * size_of::<(u16, Ssn, u64)>()
+    }
+}
