@@ -157,9 +157,12 @@ fn goodput_counts_what_is_delivered_in_time() {
 fn both_sides_of_a_capture_are_joined() {
     // Captured at one place: what is sent arrives at the same moment.
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/captures/linux.pcap.gz");
-    let files = [PathBuf::from(file)];
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("other-end.pcap.gz");
+    std::fs::copy(file, &copy).unwrap();
+    let (files, others) = ([PathBuf::from(file)], [copy]);
     let traffic = Traffic { interval_ms: None, messages: None, ..paced(1) };
-    let m = measure(&files, &files, &[9899], &traffic).unwrap();
+    let m = measure(&files, &others, &[9899], &traffic).unwrap();
     assert!(m.associations >= 1 && m.delivered > 0, "{m:?}");
     assert!(m.goodput_kbps.is_some_and(|kbps| kbps > 0.0));
     assert!(measure(&["/nowhere".into()], &files, &[], &traffic).is_err());
