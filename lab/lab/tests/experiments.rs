@@ -180,7 +180,7 @@ fn unknown_ids_are_answered_with_those_that_are_near() {
         ("hurtig/fig22", "did you mean hurtig/fig2"),
         ("fig9", "did you mean"),
         ("hurtig/fgi5", "did you mean hurtig/fig5?"),
-        ("nothing-like-it", "hurtig/fig2, hurtig/fig3"),
+        ("nothing-like-it", "`tresse lab list` shows all"),
     ] {
         let error = experiment::find(name).unwrap_err().to_string();
         assert!(error.contains(near) && !error.contains('\n'), "{error}");
