@@ -12,6 +12,7 @@
 mod arena;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod handout;
 mod lab;
 #[cfg(target_os = "linux")]
 mod run;
@@ -21,7 +22,7 @@ mod trace;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use tresse_console::say::{complain, complain_of_loss};
 
 /// SCTP that recovers from loss, and the laboratory that proves it.
@@ -57,6 +58,11 @@ enum Command {
     EmulateInit(emulate::init::Args),
     /// Watch live associations in the terminal
     Top(top::Args),
+    /// Print what a shell needs to complete commands and options
+    Completions(handout::CompletionArgs),
+    /// Write the manual pages of all commands into a folder
+    #[command(hide = true)]
+    Man(handout::ManArgs),
 }
 
 /// Prints the help that was asked for, or says what is wrong with the command line.
@@ -91,6 +97,8 @@ fn perform(cli: Cli) -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::EmulateInit(args) => emulate::init::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Completions(args) => handout::completions(&args, Cli::command()),
+        Command::Man(args) => handout::man(&args, Cli::command()),
     }
 }
 

@@ -62,7 +62,8 @@ pub(crate) struct Args {
     /// UDP port of the peers that the program opens associations to
     #[arg(long, default_value_t = DEFAULT_UDP_PORT)]
     encap_port: u16,
-    /// The library to preload. Default: libtresse_preload.so beside this program, or in ../lib
+    /// The library to preload. Default: libtresse_preload.so beside this program, in ../lib/tresse or
+    /// in ../lib
     #[arg(long, env = "TRESSE_PRELOAD")]
     preload: Option<PathBuf>,
     #[command(flatten)]
@@ -140,6 +141,7 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf, String> {
     let places = [
         folder.join(LIBRARY),
         folder.join("deps").join(LIBRARY),
+        folder.join("../lib/tresse").join(LIBRARY),
         folder.join("../lib").join(LIBRARY),
     ];
     places.iter().find_map(|path| path.canonicalize().ok()).ok_or_else(|| {
