@@ -546,11 +546,16 @@ async fn streams_are_reset_and_added() {
         let message = soon("the first of the next ones", b.recv()).await.unwrap();
         assert_eq!((message.ssn.0, message.payload), (0, numbered(u32::MAX, 4)));
     }
-    let streams = a.outbound_streams();
+    let (streams, inbound) = (a.outbound_streams(), a.inbound_streams());
     a.add_streams(2, 1).unwrap();
     assert_eq!(a.add_streams(1, 0), Err(ReconfigurationError::InProgress));
-    while a.outbound_streams() != streams + 2 || a.inbound_streams() != b.outbound_streams() {
+    // The peer has its own new stream only once it hears that we have it, too.
+    while (a.outbound_streams(), a.inbound_streams()) != (streams + 2, inbound + 1) {
         let event = soon("more streams", a.next_event()).await;
+        assert!(matches!(event, Some(Event::StreamsAdded { outcome, .. }) if outcome == performed));
+    }
+    while b.outbound_streams() != inbound + 1 {
+        let event = soon("more streams of the peer", b.next_event()).await;
         assert!(matches!(event, Some(Event::StreamsAdded { outcome, .. }) if outcome == performed));
     }
     a.send(streams + 1, "new").await.unwrap();
