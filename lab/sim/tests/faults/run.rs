@@ -14,7 +14,7 @@ use crate::actor::{Actor, Lie};
 use crate::health::{self, Health};
 use crate::ledger::{Kind, Ledger, Violation};
 use crate::limits;
-use crate::scenario::{Fault, MIXED, PORT, Scenario};
+use crate::scenario::{Fault, PORT, Scenario};
 use crate::stage;
 
 /// What to do besides running.
@@ -110,7 +110,7 @@ impl Run {
     fn new(scenario: &Scenario, options: &Options) -> Run {
         let ledger = Rc::new(RefCell::new(Ledger::default()));
         ledger.borrow_mut().log = options.verbose.then(Vec::new);
-        ledger.borrow_mut().gaps = options.partial || scenario.seed >= MIXED;
+        ledger.borrow_mut().gaps = scenario.hosts.iter().any(|host| host.agrees);
         let mut sim = Simulation::new(scenario.seed);
         let hosts = [0, 1].map(|host| {
             let mut plan = scenario.hosts[host].clone();
