@@ -52,6 +52,8 @@ pub const SCTP_GET_LOCAL_ADDRS: i32 = 109;
 pub const SCTP_GET_ASSOC_STATS: i32 = 112;
 pub const SCTP_PR_SUPPORTED: i32 = 113;
 pub const SCTP_DEFAULT_PRINFO: i32 = 114;
+pub const SCTP_PR_ASSOC_STATUS: i32 = 115;
+pub const SCTP_PR_STREAM_STATUS: i32 = 116;
 pub const SCTP_RECONFIG_SUPPORTED: i32 = 117;
 pub const SCTP_ENABLE_STREAM_RESET: i32 = 118;
 pub const SCTP_RESET_STREAMS: i32 = 119;
@@ -82,6 +84,9 @@ pub const SCTP_PR_SCTP_NONE: i32 = 0;
 pub const SCTP_PR_SCTP_TTL: i32 = 0x10;
 pub const SCTP_PR_SCTP_RTX: i32 = 0x20;
 pub const SCTP_PR_SCTP_PRIO: i32 = 0x30;
+pub const SCTP_PR_SCTP_MASK: i32 = 0x30;
+/// `sprstat_policy`: all of them.
+pub const SCTP_PR_SCTP_ALL: i32 = 0x80;
 
 /// Types of ancillary data (RFC 6458 §5.3).
 pub const SCTP_INIT: i32 = 0;

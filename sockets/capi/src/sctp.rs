@@ -173,6 +173,8 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_GET_ASSOC_STATS
             | SCTP_PR_SUPPORTED
             | SCTP_DEFAULT_PRINFO
+            | SCTP_PR_ASSOC_STATUS
+            | SCTP_PR_STREAM_STATUS
             | SCTP_RECONFIG_SUPPORTED
             | SCTP_ENABLE_STREAM_RESET
             | SCTP_REMOTE_UDP_ENCAPS_PORT => Some(0),
@@ -190,7 +192,7 @@ pub unsafe extern "C" fn tresse_opt_info(
 /// The header of a message about which something is said.
 fn said() -> TxHeader {
     let plain = Outgoing::plain();
-    TxHeader { flags: plain.flags & !flag::DEFAULTS, ..plain }
+    TxHeader { flags: plain.flags & !(flag::DEFAULTS | flag::DEFAULT_RELIABILITY), ..plain }
 }
 
 /// What `struct sctp_sndrcvinfo` says.
@@ -200,14 +202,12 @@ fn from_sndrcvinfo(at: *const sctp_sndrcvinfo) -> Fallible<TxHeader> {
     }
     let bytes = client::read_memory(at.cast(), size_of::<sctp_sndrcvinfo>())?;
     let f = Fields(&bytes);
-    let flags = f.u16(offset_of!(sctp_sndrcvinfo, sinfo_flags));
-    let value = f.u32(offset_of!(sctp_sndrcvinfo, sinfo_timetolive));
     Ok(TxHeader {
         stream: f.u16(offset_of!(sctp_sndrcvinfo, sinfo_stream)),
-        sinfo_flags: flags,
+        sinfo_flags: f.u16(offset_of!(sctp_sndrcvinfo, sinfo_flags)),
         ppid: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_ppid)),
         context: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_context)),
-        lifetime: client::time_to_live(flags, value)?,
+        pr_value: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_timetolive)),
         association: f.u32(offset_of!(sctp_sndrcvinfo, sinfo_assoc_id)),
         ..said()
     })
@@ -221,14 +221,15 @@ fn from_sndinfo(f: Fields<'_>) -> TxHeader {
         ppid: f.u32(offset_of!(sctp_sndinfo, snd_ppid)),
         context: f.u32(offset_of!(sctp_sndinfo, snd_context)),
         association: f.u32(offset_of!(sctp_sndinfo, snd_assoc_id)),
-        ..said()
+        flags: Outgoing::plain().flags & !flag::DEFAULTS,
+        ..Outgoing::plain()
     }
 }
 
-/// The lifetime that `struct sctp_prinfo` gives.
-fn from_prinfo(f: Fields<'_>) -> Fallible<u32> {
+/// What `struct sctp_prinfo` says.
+fn add_prinfo(header: &mut TxHeader, f: Fields<'_>) -> Fallible<()> {
     let policy = f.u16(offset_of!(sctp_prinfo, pr_policy));
-    client::lifetime(policy, f.u32(offset_of!(sctp_prinfo, pr_value)))
+    client::set_policy(header, policy, f.u32(offset_of!(sctp_prinfo, pr_value)))
 }
 
 /// A header, and where the program has an identifier that is to be filled in.
@@ -247,8 +248,9 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
             Ok((header, Some(info.wrapping_byte_add(id))))
         }
         SCTP_SENDV_PRINFO => {
-            let lifetime = from_prinfo(Fields(&read(size_of::<sctp_prinfo>())?))?;
-            Ok((TxHeader { lifetime, ..Outgoing::plain() }, None))
+            let mut header = Outgoing::plain();
+            add_prinfo(&mut header, Fields(&read(size_of::<sctp_prinfo>())?))?;
+            Ok((header, None))
         }
         SCTP_SENDV_SPA => {
             let bytes = read(size_of::<sctp_sendv_spa>())?;
@@ -262,7 +264,7 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
                 if named { from_sndinfo(Fields(&bytes[at..])) } else { Outgoing::plain() };
             if valid & SCTP_SEND_PRINFO_VALID != 0 {
                 let pr = offset_of!(sctp_sendv_spa, sendv_prinfo);
-                header.lifetime = from_prinfo(Fields(&bytes[pr..]))?;
+                add_prinfo(&mut header, Fields(&bytes[pr..]))?;
             }
             Ok((header, named.then(|| info.wrapping_byte_add(at + id))))
         }
@@ -378,7 +380,7 @@ pub unsafe extern "C" fn tresse_sctp_sendmsg(
             sinfo_flags: flags as u16,
             ppid,
             context,
-            lifetime: client::time_to_live(flags as u16, timetolive)?,
+            pr_value: timetolive,
             address,
             ..said()
         };

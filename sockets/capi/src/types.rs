@@ -3,7 +3,11 @@
 #![allow(non_camel_case_types, reason = "their names in C")]
 #![allow(missing_docs, reason = "RFC 6458 explains the members")]
 
+mod reliability;
+
 use libc::sockaddr_storage;
+
+pub use reliability::{sctp_default_prinfo, sctp_prinfo, sctp_prstatus};
 
 /// Identifies an association of a one-to-many socket (RFC 6458 §3.1).
 pub type sctp_assoc_t = i32;
@@ -67,14 +71,6 @@ pub struct sctp_nxtinfo {
     pub nxt_ppid: u32,
     pub nxt_length: u32,
     pub nxt_assoc_id: sctp_assoc_t,
-}
-
-/// Partial reliability of a message (RFC 6458 §5.3.7): accepted, without effect.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_prinfo {
-    pub pr_policy: u16,
-    pub pr_value: u32,
 }
 
 /// Key of a message (RFC 6458 §5.3.8): refused with EINVAL.

@@ -142,19 +142,27 @@ fn read_one(
         cmsg::SNDRCV => {
             header.flags &= !flag::DEFAULTS;
             header.stream = f.u16(0);
-            header.sinfo_flags = f.u16(4);
+            // SCTP_PRINFO has the last word on its part, wherever it stands.
+            if header.flags & flag::DEFAULT_RELIABILITY == 0 {
+                header.sinfo_flags = f.u16(4) & !sinfo::POLICY | header.sinfo_flags & sinfo::POLICY;
+            } else {
+                header.flags &= !flag::DEFAULT_RELIABILITY;
+                (header.sinfo_flags, header.pr_value) = (f.u16(4), f.u32(16));
+            }
             (header.ppid, header.context) = (f.u32(8), f.u32(12));
-            header.lifetime = time_to_live(header.sinfo_flags, f.u32(16))?;
             header.association = f.u32(28);
         }
         cmsg::SNDINFO => {
             header.flags &= !flag::DEFAULTS;
             header.stream = f.u16(0);
-            header.sinfo_flags = f.u16(2);
+            header.sinfo_flags = match header.flags & flag::DEFAULT_RELIABILITY {
+                0 => f.u16(2) & !sinfo::POLICY | header.sinfo_flags & sinfo::POLICY,
+                _ => f.u16(2),
+            };
             (header.ppid, header.context) = (f.u32(4), f.u32(8));
             header.association = f.u32(12);
         }
-        cmsg::PRINFO => header.lifetime = lifetime(f.u16(0), f.u32(4))?,
+        cmsg::PRINFO => set_policy(header, f.u16(0), f.u32(4))?,
         cmsg::DSTADDRV4 | cmsg::DSTADDRV6 => {
             let ip: IpAddr = match data.first_chunk::<16>() {
                 Some(v6) if kind == cmsg::DSTADDRV6 => (*v6).into(),
@@ -244,29 +252,19 @@ pub fn nxtinfo(next: &RxHeader) -> Vec<u8> {
     s.0
 }
 
-/// The lifetime in milliseconds, 0 for ever, that a policy of RFC 3758 and its value mean.
+/// Says how reliable a message is (`struct sctp_prinfo`).
 ///
 /// # Errors
-/// EOPNOTSUPP for the policies of RFC 7496, which need the peer; EINVAL for what is none.
-pub fn lifetime(policy: u16, value: u32) -> Result<u32, i32> {
-    match policy {
-        0 => Ok(0),
-        0x10 => Ok(value),
-        0x20 | 0x30 => Err(libc::EOPNOTSUPP),
-        _ => Err(libc::EINVAL),
+/// EINVAL for what is no policy.
+pub fn set_policy(header: &mut TxHeader, policy: u16, value: u32) -> Fallible<()> {
+    if policy & !sinfo::POLICY != 0 {
+        return Err(libc::EINVAL);
     }
-}
-
-/// The lifetime that `sinfo_timetolive` means beside these flags: one in milliseconds, unless they name
-/// another policy.
-///
-/// # Errors
-/// As [`lifetime`].
-pub fn time_to_live(flags: u16, value: u32) -> Result<u32, i32> {
-    match flags & sinfo::POLICY {
-        0 => Ok(value),
-        policy => lifetime(policy, value),
-    }
+    header.flags &= !flag::DEFAULT_RELIABILITY;
+    header.sinfo_flags = header.sinfo_flags & !sinfo::POLICY | policy;
+    // RFC 7496 §4.2: with SCTP_PR_SCTP_NONE it is ignored.
+    header.pr_value = if policy == 0 { 0 } else { value };
+    Ok(())
 }
 
 #[cfg(test)]
@@ -307,16 +305,36 @@ mod tests {
         assert_eq!((Fields(&old).u32(20), Fields(&old).u32(24)), (5, 9));
     }
 
+    /// RFC 6458 §5.3.7: SCTP_PRINFO beside what says the rest, in any order.
     #[test]
-    fn a_lifetime_is_one_only_by_its_policy() {
-        for (flags, lifetime) in [
-            (sinfo::UNORDERED, Ok(3)),
-            (0x10, Ok(3)),
-            // This many retransmissions, or a priority.
-            (0x20, Err(libc::EOPNOTSUPP)),
-            (0x30, Err(libc::EOPNOTSUPP)),
-        ] {
-            assert_eq!(time_to_live(flags, 3), lifetime, "{flags:#x}");
+    fn a_policy_is_read_wherever_it_stands() {
+        let mut old = Struct::default();
+        old.u16(7).u16(0).u16(sinfo::UNORDERED | sinfo::PR_RTX).u16(0).u32(1).u32(2).u32(9);
+        old.u32(0).u32(0).u32(4);
+        let mut new = Struct::default();
+        new.u16(7).u16(sinfo::UNORDERED).u32(1).u32(2).u32(4);
+        let prinfo = |policy: u16, value| Struct::default().u16(policy).u16(0).u32(value).0.clone();
+        let read = |parts: &[(i32, &[u8])]| {
+            let mut control = Control { bytes: Vec::new(), room: 1000, cut: false };
+            parts.iter().for_each(|(kind, data)| control.append(*kind, data));
+            let flags = flag::DEFAULTS | flag::DEFAULT_RELIABILITY;
+            let mut header = TxHeader { flags, ..TxHeader::default() };
+            read_control(&control.bytes, &mut header, &mut Vec::new())?;
+            Ok((header.flags, header.sinfo_flags, header.pr_value))
+        };
+        let priority = prinfo(sinfo::PR_PRIO, 3);
+        let (old, new, priority): (&[u8], &[u8], &[u8]) = (&old.0, &new.0, &priority);
+        assert_eq!(read(&[(cmsg::SNDRCV, old)]), Ok((0, 0x21, 9)));
+        assert_eq!(read(&[(cmsg::SNDINFO, new)]), Ok((flag::DEFAULT_RELIABILITY, 1, 0)));
+        assert_eq!(read(&[(cmsg::PRINFO, priority)]), Ok((flag::DEFAULTS, 0x30, 3)));
+        for (kind, said) in [(cmsg::SNDRCV, old), (cmsg::SNDINFO, new)] {
+            let policy = (cmsg::PRINFO, priority);
+            assert_eq!(read(&[(kind, said), policy]), Ok((0, 0x31, 3)), "{kind}");
+            assert_eq!(read(&[policy, (kind, said)]), Ok((0, 0x31, 3)), "{kind}");
+        }
+        assert_eq!(read(&[(cmsg::PRINFO, &prinfo(0, 5))]), Ok((flag::DEFAULTS, 0, 0)));
+        for wrong in [1, 0x40, sinfo::PR_ALL] {
+            assert_eq!(read(&[(cmsg::PRINFO, &prinfo(wrong, 5))]), Err(libc::EINVAL));
         }
     }
 

@@ -51,7 +51,8 @@ impl Outgoing<'_> {
     /// A header for a message about which nothing was said.
     #[must_use]
     pub fn plain() -> TxHeader {
-        TxHeader { kind: kind::DATA, flags: flag::DEFAULTS, ..TxHeader::default() }
+        let flags = flag::DEFAULTS | flag::DEFAULT_RELIABILITY;
+        TxHeader { kind: kind::DATA, flags, ..TxHeader::default() }
     }
 }
 

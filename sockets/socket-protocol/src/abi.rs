@@ -34,8 +34,16 @@ pub mod sinfo {
     pub const SENDALL: u16 = 64;
     /// SCTP_EOF.
     pub const EOF: u16 = 0x200;
-    /// The bits of the policies of partial reliability: SCTP_PR_SCTP_TTL, SCTP_PR_SCTP_RTX, SCTP_PR_SCTP_PRIO.
+    /// SCTP_PR_SCTP_TTL: `sinfo_timetolive` or `pr_value` is a lifetime in milliseconds.
+    pub const PR_TTL: u16 = 0x10;
+    /// SCTP_PR_SCTP_RTX: it is a number of retransmissions.
+    pub const PR_RTX: u16 = 0x20;
+    /// SCTP_PR_SCTP_PRIO: it is a priority, 0 the highest.
+    pub const PR_PRIO: u16 = 0x30;
+    /// The bits of the policies of partial reliability; 0 is SCTP_PR_SCTP_NONE.
     pub const POLICY: u16 = 0x30;
+    /// SCTP_PR_SCTP_ALL: any of them, in a question for numbers.
+    pub const PR_ALL: u16 = 0x80;
     /// All that a message can be sent with.
     pub const KNOWN: u16 =
         UNORDERED | ADDR_OVER | ABORT | SACK_IMMEDIATELY | POLICY | SENDALL | EOF;

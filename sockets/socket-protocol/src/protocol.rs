@@ -183,6 +183,8 @@ pub mod flag {
     pub const NXTINFO: u8 = 8;
     /// `stream`, `sinfo_flags`, ... were not given: use the defaults of the socket.
     pub const DEFAULTS: u8 = 16;
+    /// How reliable the message is was not given: use the default of the socket (RFC 6458 §8.1.32).
+    pub const DEFAULT_RELIABILITY: u8 = 32;
 }
 
 /// Bytes of [`TxHeader`] and of [`RxHeader`].
@@ -200,7 +202,7 @@ pub struct TxHeader {
     pub flags: u8,
     /// Stream number.
     pub stream: u16,
-    /// `sinfo_flags` or `snd_flags` (RFC 6458 §5.3.2, §5.3.4).
+    /// `sinfo_flags` or `snd_flags` (RFC 6458 §5.3.2, §5.3.4), with the policy of `pr_policy` (§5.3.7).
     pub sinfo_flags: u16,
     /// Payload protocol identifier, as in memory (network byte order by convention).
     pub ppid: u32,
@@ -208,8 +210,8 @@ pub struct TxHeader {
     pub context: u32,
     /// Association number, 0 if none.
     pub association: u32,
-    /// Milliseconds after which the message need not be sent any more; 0 for ever.
-    pub lifetime: u32,
+    /// `sinfo_timetolive` or `pr_value`: what the policy makes of it, milliseconds without one.
+    pub pr_value: u32,
     /// Destination, if given.
     pub address: Option<SocketAddr>,
 }
@@ -222,7 +224,7 @@ impl TxHeader {
         w.put(&self.stream.to_le_bytes());
         w.put(&self.sinfo_flags.to_le_bytes());
         w.put(&[0; 2]);
-        for n in [self.ppid, self.context, self.association, self.lifetime] {
+        for n in [self.ppid, self.context, self.association, self.pr_value] {
             w.put(&n.to_le_bytes());
         }
         w.address(self.address);
@@ -241,7 +243,7 @@ impl TxHeader {
         let [kind, flags] = r.u16()?.to_le_bytes();
         let (stream, sinfo_flags) = (r.u16()?, r.u16()?);
         r.u16()?;
-        let [ppid, context, association, lifetime] = [r.u32()?, r.u32()?, r.u32()?, r.u32()?];
+        let [ppid, context, association, pr_value] = [r.u32()?, r.u32()?, r.u32()?, r.u32()?];
         let address = r.address()?;
         let tx = TxHeader {
             kind,
@@ -251,7 +253,7 @@ impl TxHeader {
             ppid,
             context,
             association,
-            lifetime,
+            pr_value,
             address,
         };
         Some(tx)
@@ -431,7 +433,7 @@ mod tests {
             ppid: 7,
             context: 8,
             association: 5,
-            lifetime: 6,
+            pr_value: 6,
             address,
         };
         assert_eq!(TxHeader::decode(&tx.encode()), Some(tx));

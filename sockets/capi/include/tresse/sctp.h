@@ -139,6 +139,10 @@ extern "C" {
 
 #define SCTP_DEFAULT_PRINFO 114
 
+#define SCTP_PR_ASSOC_STATUS 115
+
+#define SCTP_PR_STREAM_STATUS 116
+
 #define SCTP_RECONFIG_SUPPORTED 117
 
 #define SCTP_ENABLE_STREAM_RESET 118
@@ -195,6 +199,13 @@ extern "C" {
 #define SCTP_PR_SCTP_RTX 32
 
 #define SCTP_PR_SCTP_PRIO 48
+
+#define SCTP_PR_SCTP_MASK 48
+
+/**
+ * `sprstat_policy`: all of them.
+ */
+#define SCTP_PR_SCTP_ALL 128
 
 /**
  * Types of ancillary data (RFC 6458 §5.3).
@@ -533,11 +544,32 @@ struct sctp_nxtinfo {
 };
 
 /**
- * Partial reliability of a message (RFC 6458 §5.3.7): accepted, without effect.
+ * How reliable a message is (RFC 6458 §5.3.7, RFC 7496 §4.2): a policy, and its milliseconds, retransmissions or priority.
  */
 struct sctp_prinfo {
     uint16_t pr_policy;
     uint32_t pr_value;
+};
+
+/**
+ * SCTP_DEFAULT_PRINFO (RFC 6458 §8.1.32), in the order of Linux.
+ */
+struct sctp_default_prinfo {
+    sctp_assoc_t pr_assoc_id;
+    uint32_t pr_value;
+    uint16_t pr_policy;
+};
+
+/**
+ * SCTP_PR_ASSOC_STATUS and SCTP_PR_STREAM_STATUS (RFC 7496 §4.3, §4.4): messages that were given up, before and after a
+ * part of them was sent.
+ */
+struct sctp_prstatus {
+    sctp_assoc_t sprstat_assoc_id;
+    uint16_t sprstat_sid;
+    uint16_t sprstat_policy;
+    uint64_t sprstat_abandoned_unsent;
+    uint64_t sprstat_abandoned_sent;
 };
 
 /**

@@ -117,8 +117,8 @@ static void dry(void)
 	close(server);
 }
 
-/* A lifetime (RFC 9260 section 11.1.5): what was not sent until it ends comes back, with its context
- * and as unsent; all else arrives. */
+/* A lifetime (RFC 3758 section 4.1): what was not sent until it ends comes back, with its context and
+ * as unsent, and so does, as sent, what would have to be sent again; all else arrives. */
 static void too_late(void)
 {
 	enum { SIZE = 1000 };
@@ -138,7 +138,7 @@ static void too_late(void)
 		CHECK(length == SIZE || errno == EAGAIN);
 		sent += length == SIZE;
 	}
-	int failed = 0, last = 0;
+	int failed = 0, last = 0, begun = 0;
 	struct pollfd readable = { .fd = here, .events = POLLIN };
 	while (poll(&readable, 1, 2000) == 1) {
 		struct iovec iov = { notification, sizeof notification };
@@ -147,6 +147,11 @@ static void too_late(void)
 		CHECK(header.msg_flags & MSG_NOTIFICATION);
 		struct sctp_send_failed_event *failure = (void *)notification;
 		CHECK(failure->ssf_type == SCTP_SEND_FAILED_EVENT);
+		/* The closed window had no room for these. */
+		if (failure->ssf_flags == SCTP_DATA_SENT) {
+			begun++;
+			continue;
+		}
 		CHECK(failure->ssf_flags == SCTP_DATA_UNSENT);
 		CHECK(failure->ssfe_info.snd_sid == 2 && failure->ssfe_info.snd_ppid == htonl(7));
 		CHECK(length == (int)sizeof *failure + SIZE);
@@ -163,12 +168,14 @@ static void too_late(void)
 		CHECK(length == SIZE);
 		got++;
 	}
-	CHECK(length == 0 && got + failed == sent);
+	CHECK(length == 0);
+	CHECK(begun < failed);
+	CHECK(got + failed + begun >= sent && got + failed <= sent);
 	close(there);
 	close(server);
 }
 
-/* Partial reliability as far as there is some. */
+/* Policies of partial reliability (RFC 6458 section 5.3.7, RFC 7496). */
 static void policies(void)
 {
 	int server = listener(SOCK_STREAM, PORT), there;
@@ -181,7 +188,9 @@ static void policies(void)
 	how.pr_value = 5000;
 	CHECK(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0) == 1);
 	how.pr_policy = SCTP_PR_SCTP_RTX;
-	FAILS(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0), EOPNOTSUPP);
+	CHECK(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0) == 1);
+	how.pr_policy = SCTP_PR_SCTP_PRIO;
+	CHECK(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0) == 1);
 	how.pr_policy = 0x77;
 	FAILS(sctp_sendv(here, &iov, 1, NULL, 0, &how, sizeof how, SCTP_SENDV_PRINFO, 0), EINVAL);
 	close(here);

@@ -49,6 +49,16 @@ int main(void)
 	SIZE(struct sctp_prinfo);
 	AT(struct sctp_prinfo, pr_policy);
 	AT(struct sctp_prinfo, pr_value);
+	SIZE(struct sctp_default_prinfo);
+	AT(struct sctp_default_prinfo, pr_assoc_id);
+	AT(struct sctp_default_prinfo, pr_value);
+	AT(struct sctp_default_prinfo, pr_policy);
+	SIZE(struct sctp_prstatus);
+	AT(struct sctp_prstatus, sprstat_assoc_id);
+	AT(struct sctp_prstatus, sprstat_sid);
+	AT(struct sctp_prstatus, sprstat_policy);
+	AT(struct sctp_prstatus, sprstat_abandoned_unsent);
+	AT(struct sctp_prstatus, sprstat_abandoned_sent);
 	SIZE(struct sctp_authinfo);
 	AT(struct sctp_authinfo, auth_keynumber);
 	SIZE(struct sctp_sendv_spa);
@@ -297,6 +307,8 @@ int main(void)
 	NUMBER(SCTP_GET_ASSOC_STATS);
 	NUMBER(SCTP_PR_SUPPORTED);
 	NUMBER(SCTP_DEFAULT_PRINFO);
+	NUMBER(SCTP_PR_ASSOC_STATUS);
+	NUMBER(SCTP_PR_STREAM_STATUS);
 	NUMBER(SCTP_RECONFIG_SUPPORTED);
 	NUMBER(SCTP_ENABLE_STREAM_RESET);
 	NUMBER(SCTP_RESET_STREAMS);
@@ -335,6 +347,8 @@ int main(void)
 	NUMBER(SCTP_PR_SCTP_TTL);
 	NUMBER(SCTP_PR_SCTP_RTX);
 	NUMBER(SCTP_PR_SCTP_PRIO);
+	NUMBER(SCTP_PR_SCTP_MASK);
+	NUMBER(SCTP_PR_SCTP_ALL);
 	NUMBER(SCTP_INIT);
 	NUMBER(SCTP_SNDRCV);
 	NUMBER(SCTP_SNDINFO);

@@ -4,8 +4,14 @@ use super::notification::{Notification, event};
 use super::option_names::name;
 use super::options::at_least;
 use super::{Engine, Fallible};
-use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno};
+use tresse_socket_protocol::abi::{Fields, Struct, canonical, errno, sinfo};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
+
+/// What `sinfo_flags` and `snd_flags` of defaults may have in Linux.
+fn check_flags(flags: u16) -> Fallible<()> {
+    let known = sinfo::UNORDERED | sinfo::ADDR_OVER | sinfo::ABORT | sinfo::EOF;
+    if flags & !known == 0 { Ok(()) } else { Err(errno::EINVAL) }
+}
 
 impl Engine {
     /// `setsockopt`.
@@ -40,25 +46,29 @@ impl Engine {
                 return self.set_defaults(id, f.u32(0), |own| *own.1 = context);
             }
             name::DEFAULT_SEND_PARAM => {
+                check_flags(f.u16(4))?;
                 let defaults = TxHeader {
                     stream: f.u16(0),
                     sinfo_flags: f.u16(4),
                     ppid: f.u32(8),
                     context: f.u32(12),
-                    lifetime: f.u32(16),
+                    pr_value: f.u32(16),
                     ..TxHeader::default()
                 };
                 return self.set_defaults(id, f.u32(28), |own| *own.0 = defaults);
             }
             _ => {
-                let defaults = TxHeader {
-                    stream: f.u16(0),
-                    sinfo_flags: f.u16(2),
-                    ppid: f.u32(4),
-                    context: f.u32(8),
-                    ..TxHeader::default()
-                };
-                return self.set_defaults(id, f.u32(12), |own| *own.0 = defaults);
+                check_flags(f.u16(2))?;
+                // How reliable messages are is told by SCTP_DEFAULT_PRINFO, and stays.
+                return self.set_defaults(id, f.u32(12), |(own, _)| {
+                    *own = TxHeader {
+                        stream: f.u16(0),
+                        sinfo_flags: f.u16(2) | own.sinfo_flags & sinfo::POLICY,
+                        ppid: f.u32(4),
+                        context: f.u32(8),
+                        ..*own
+                    };
+                });
             }
         }
         let new = options.events & !before;
@@ -70,7 +80,7 @@ impl Engine {
 
     /// Changes what holds for messages of one association, of those to come, or of both: whichever
     /// the number means.
-    fn set_defaults(
+    pub(super) fn set_defaults(
         &mut self,
         id: u64,
         number: u32,
@@ -102,7 +112,7 @@ impl Engine {
     /// Fills in what the program left to the defaults.
     pub(super) fn complete(&self, id: u64, header: TxHeader) -> TxHeader {
         let Some(socket) = self.sockets.get(&id) else { return header };
-        if header.flags & flag::DEFAULTS == 0 {
+        if header.flags & (flag::DEFAULTS | flag::DEFAULT_RELIABILITY) == 0 {
             return header;
         }
         let number = match header.address.filter(|_| socket.many && header.association == 0) {
@@ -111,14 +121,20 @@ impl Engine {
         };
         let association = number.and_then(|number| self.associations.get(&number));
         let defaults = association.map_or(&socket.options.defaults, |a| &a.defaults);
-        TxHeader {
-            stream: defaults.stream,
-            sinfo_flags: defaults.sinfo_flags | header.sinfo_flags,
-            ppid: defaults.ppid,
-            context: defaults.context,
-            lifetime: defaults.lifetime,
-            ..header
+        let mut header = header;
+        if header.flags & flag::DEFAULT_RELIABILITY != 0 {
+            header.pr_value = defaults.pr_value;
+            // As in Linux, `snd_flags` may have the policy for the default's value.
+            if header.sinfo_flags & sinfo::POLICY == 0 {
+                header.sinfo_flags |= defaults.sinfo_flags & sinfo::POLICY;
+            }
         }
+        if header.flags & flag::DEFAULTS != 0 {
+            header.sinfo_flags |= defaults.sinfo_flags & !sinfo::POLICY;
+            (header.stream, header.ppid) = (defaults.stream, defaults.ppid);
+            header.context = defaults.context;
+        }
+        header
     }
 
     /// SCTP_SENDER_DRY_EVENT was asked for, or is not wanted any more.
@@ -184,10 +200,11 @@ impl Engine {
             }
             name::DEFAULT_SEND_PARAM => {
                 s.u16(d.stream).u16(0).u16(d.sinfo_flags).u16(0).u32(d.ppid).u32(d.context);
-                s.u32(d.lifetime).u32(0).u32(0).u32(number);
+                s.u32(d.pr_value).u32(0).u32(0).u32(number);
             }
             _ => {
-                s.u16(d.stream).u16(d.sinfo_flags).u32(d.ppid).u32(d.context).u32(number);
+                let flags = d.sinfo_flags & !sinfo::POLICY;
+                s.u16(d.stream).u16(flags).u32(d.ppid).u32(d.context).u32(number);
             }
         }
         Ok(s.0)

@@ -55,6 +55,9 @@ pub(super) mod name {
     pub(crate) const GET_LOCAL_ADDRS: i32 = 109;
     pub(crate) const GET_ASSOC_STATS: i32 = 112;
     pub(crate) const PR_SUPPORTED: i32 = 113;
+    pub(crate) const DEFAULT_PRINFO: i32 = 114;
+    pub(crate) const PR_ASSOC_STATUS: i32 = 115;
+    pub(crate) const PR_STREAM_STATUS: i32 = 116;
     pub(crate) const RECONFIG_SUPPORTED: i32 = 117;
     pub(crate) const ENABLE_STREAM_RESET: i32 = 118;
     pub(crate) const RESET_STREAMS: i32 = 119;

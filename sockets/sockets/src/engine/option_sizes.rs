@@ -40,7 +40,9 @@ fn size_to_set(option: i32) -> Option<Size> {
         name::EVENT | name::STREAM_SCHEDULER | name::STREAM_SCHEDULER_VALUE => AtLeast(8),
         name::RESET_STREAMS => AtLeast(8),
         name::RESET_ASSOC => OneOf(&[4]),
+        name::DEFAULT_PRINFO => OneOf(&[12]),
         name::CONTEXT
+        | name::PR_SUPPORTED
         | name::RECONFIG_SUPPORTED
         | name::ENABLE_STREAM_RESET
         | name::ADD_STREAMS
@@ -75,7 +77,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
         // As a kernel where net.sctp.auth_enable is 0.
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
-        31 | 37 | 113 | 114 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -88,7 +90,7 @@ pub(super) fn cannot_get(option: i32) -> i32 {
         | name::PEER_AUTH_CHUNKS
         | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
-        31 | 37 | 114..=116 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 133 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

@@ -156,6 +156,10 @@ impl Engine {
                 | name::CONTEXT
                 | name::DEFAULT_SEND_PARAM
                 | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),
+                name::DEFAULT_PRINFO => self.set_default_policy(id, value),
+                name::PR_SUPPORTED | name::RECONFIG_SUPPORTED => {
+                    self.set_supported(id, option, value)
+                }
                 _ => self.set_sctp(id, option, value),
             },
             _ => self.set_other(id, (level, option), value),
@@ -250,7 +254,6 @@ impl Engine {
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
             name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
-            name::RECONFIG_SUPPORTED => return self.set_reconfiguration_support(id, value),
             name::ENABLE_STREAM_RESET => return self.set_stream_reset(id, value),
             name::RESET_STREAMS => return self.reset_streams(id, value),
             name::RESET_ASSOC => return self.reset_association(id, value),

@@ -72,7 +72,13 @@ impl Engine {
             | name::DELAYED_ACK
             | name::MAX_BURST
             | name::STREAM_SCHEDULER => return self.profile_option(id, option, given),
-            name::RECONFIG_SUPPORTED => return self.reconfiguration_support(id, given),
+            name::PR_SUPPORTED | name::RECONFIG_SUPPORTED => {
+                return self.supported(id, option, given);
+            }
+            name::DEFAULT_PRINFO => return self.default_policy(id, given),
+            name::PR_ASSOC_STATUS | name::PR_STREAM_STATUS => {
+                return self.given_up(id, option, given);
+            }
             name::ENABLE_STREAM_RESET => return self.stream_reset(id, given),
             name::STREAM_SCHEDULER_VALUE => return self.stream_value(id, given),
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
@@ -115,8 +121,7 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::PR_SUPPORTED
-            | name::INTERLEAVING_SUPPORTED
+            name::INTERLEAVING_SUPPORTED
             | name::ASCONF_SUPPORTED
             | name::AUTH_SUPPORTED
             | name::ECN_SUPPORTED => {

@@ -31,29 +31,6 @@ fn number_of(error: &ReconfigurationError) -> i32 {
 }
 
 impl Engine {
-    /// SCTP_RECONFIG_SUPPORTED: whether associations to come offer it.
-    pub(super) fn set_reconfiguration_support(&mut self, id: u64, value: &[u8]) -> Fallible<()> {
-        let f = at_least(value, 8)?;
-        self.check_number(id, f.u32(0))?;
-        let socket = self.socket(id)?;
-        socket.options.config.extensions.stream_reconfiguration = f.u32(4) != 0;
-        let port = socket.port;
-        self.refresh_open_port(port)
-    }
-
-    /// Whether the association has it, or those to come offer it.
-    pub(super) fn reconfiguration_support(&mut self, id: u64, given: &[u8]) -> Fallible<Vec<u8>> {
-        let number = at_least(given, 8)?.u32(0);
-        self.check_number(id, number)?;
-        let core = self.association_of(id, number).map(|(_, association)| association.core);
-        let info = core.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
-        let on = match info {
-            Some(info) => info.extensions.stream_reconfiguration,
-            None => self.socket(id)?.options.config.extensions.stream_reconfiguration,
-        };
-        Ok(Struct::default().u32(number).u32(u32::from(on)).0.clone())
-    }
-
     /// SCTP_ENABLE_STREAM_RESET (RFC 6525 §6.3.1): what peers may ask for; as in Linux, the program may not ask for other
     /// things itself.
     pub(super) fn set_stream_reset(&mut self, id: u64, value: &[u8]) -> Fallible<()> {

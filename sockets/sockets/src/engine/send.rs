@@ -1,7 +1,6 @@
 //! From the program to the stack.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -9,6 +8,7 @@ use tresse::{AssociationConfig, AssociationId, Message, Ppid, SendFailure, SendO
 
 use super::bind::is_for_many;
 use super::notification::Notification;
+use super::reliability_options::reliability;
 use super::socket::{Ending, Received, Socket};
 use super::{Engine, Fallible, unspecified_is_local};
 use tresse_core::SendError;
@@ -341,9 +341,8 @@ impl Engine {
                 unordered: header.sinfo_flags & sinfo::UNORDERED != 0,
                 sack_immediately: header.sinfo_flags & sinfo::SACK_IMMEDIATELY != 0,
                 context: header.context,
-                lifetime: (header.lifetime > 0)
-                    .then(|| Duration::from_millis(u64::from(header.lifetime))),
-                reliability: None,
+                lifetime: None,
+                reliability: Some(reliability(header)),
             };
             let stream = StreamId(header.stream);
             let gone = self.sockets.get(&id).is_some_and(|socket| socket.gone);

@@ -40,10 +40,12 @@ static struct place place_for(enum state state)
 /* What goes into the value: the association, and the peer's address. */
 static void fill(const struct option *option, const struct place *place, char *value)
 {
-	const uint16_t type = SCTP_ASSOC_CHANGE;
+	const uint16_t type = SCTP_ASSOC_CHANGE, all = SCTP_PR_SCTP_ALL;
 	memset(value, 0, 600);
 	if (option->option == SCTP_EVENT)
 		memcpy(value + offsetof(struct sctp_event, se_type), &type, sizeof type);
+	if (option->option == SCTP_PR_ASSOC_STATUS || option->option == SCTP_PR_STREAM_STATUS)
+		memcpy(value + offsetof(struct sctp_prstatus, sprstat_policy), &all, sizeof all);
 	if (option->association >= 0)
 		memcpy(value + option->association, &place->id, sizeof place->id);
 	if (option->address >= 0 && place->pair) {

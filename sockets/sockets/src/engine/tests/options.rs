@@ -102,6 +102,31 @@ fn settings_of_other_levels_read_back_and_unknown_ones_are_refused() {
     });
 }
 
+/// RFC 6458 §8.1.32 and RFC 7496 §4: defaults, what was negotiated, and what was counted.
+#[test]
+fn policies_are_kept_and_what_was_given_up_is_counted() {
+    const SUPPORTED: i32 = 113;
+    const DEFAULT: i32 = 114;
+    const STATUS: i32 = 115;
+    with_engine(|path| {
+        let (_listener, client, _server) = pair(path);
+        assert_eq!(client.get((SCTP, SUPPORTED), &[0; 8]), Ok(words(&[0, 1])));
+        for (policy, value, kept) in [(0x10, 50, 50), (0x20, 0, 0), (0x30, 9, 9), (0, 5, 0)] {
+            assert_eq!(client.set((SCTP, DEFAULT), &words(&[0, value, policy])), Ok(()));
+            assert_eq!(client.get((SCTP, DEFAULT), &[0; 12]), Ok(words(&[0, kept, policy])));
+        }
+        let refused = client.set((SCTP, DEFAULT), &words(&[0, 1, 0x80]));
+        assert_eq!(refused, Err(errno::EINVAL));
+        let asked = |policy: u32| [words(&[0, policy << 16]), vec![0; 16]].concat();
+        for policy in [0x10, 0x20, 0x30, 0x80] {
+            assert_eq!(client.get((SCTP, STATUS), &asked(policy)), Ok(asked(policy)));
+        }
+        for policy in [0, 0x40, 0x90] {
+            assert_eq!(client.get((SCTP, STATUS), &asked(policy)), Err(errno::EINVAL));
+        }
+    });
+}
+
 /// RFC 8260 §4.3, with Linux' numbers of schedulers.
 #[test]
 fn a_stream_scheduler_and_its_values_are_kept() {

@@ -1,0 +1,50 @@
+//! Whether extensions are offered to peers, and whether an association has them, with Linux' numbers and errors.
+
+use tresse::Extensions;
+
+use super::option_names::name;
+use super::options::at_least;
+use super::{Engine, Fallible};
+use tresse_socket_protocol::abi::{Struct, errno};
+
+/// The extension of SCTP_PR_SUPPORTED or SCTP_RECONFIG_SUPPORTED.
+fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
+    match option {
+        name::PR_SUPPORTED => &mut extensions.partial_reliability,
+        _ => &mut extensions.stream_reconfiguration,
+    }
+}
+
+impl Engine {
+    /// RFC 7496 §4.5: "The special sctp_assoc_t SCTP_FUTURE_ASSOC can also be used; it is an error to use
+    /// SCTP_{CURRENT|ALL}_ASSOC in assoc_id".
+    pub(super) fn check_one_or_future(&self, id: u64, number: u32) -> Fallible<()> {
+        let socket = self.sockets.get(&id).ok_or(errno::EBADF)?;
+        let none = socket.many && number != 0 && self.association_of(id, number).is_none();
+        if none { Err(errno::EINVAL) } else { Ok(()) }
+    }
+
+    /// SCTP_PR_SUPPORTED and its like: whether associations to come offer it.
+    pub(super) fn set_supported(&mut self, id: u64, option: i32, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 8)?;
+        self.check_one_or_future(id, f.u32(0))?;
+        let socket = self.socket(id)?;
+        *switch(&mut socket.options.config.extensions, option) = f.u32(4) != 0;
+        let port = socket.port;
+        self.refresh_open_port(port)
+    }
+
+    /// Whether the association has it, or those to come offer it.
+    pub(super) fn supported(&mut self, id: u64, option: i32, given: &[u8]) -> Fallible<Vec<u8>> {
+        let number = at_least(given, 8)?.u32(0);
+        self.check_one_or_future(id, number)?;
+        let core = self.association_of(id, number).map(|(_, association)| association.core);
+        let info = core.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
+        let mut extensions = match info {
+            Some(info) => info.extensions,
+            None => self.socket(id)?.options.config.extensions,
+        };
+        let on = *switch(&mut extensions, option);
+        Ok(Struct::default().u32(number).u32(u32::from(on)).0.clone())
+    }
+}
