@@ -35,6 +35,14 @@ struct options {
 	uint32_t mtu;             /* largest IP packet */
 	uint64_t interval;        /* milliseconds from one burst to the next; 0: as fast as it goes */
 	uint64_t burst;           /* messages of a burst */
+	uint16_t initial_streams; /* with which the association begins; the rest is added (RFC 6525) */
+	bool add_streams;         /* this side asks for the rest, in both directions */
+	uint64_t reset_at;        /* before this message its streams begin again */
+	uint64_t ask_reset_at;    /* before this one it asks the other end to let its streams begin again */
+	uint32_t lifetime;        /* milliseconds after which a message is given up (RFC 3758) */
+	uint32_t retransmissions; /* after so many it is (RFC 7496) */
+	bool timed, limited;      /* which of the two holds */
+	bool partial;             /* what comes may lack messages, but for the last one of each stream */
 	bool unordered, duplex;
 	bool no_delay;            /* small messages do not wait for company (SCTP_NODELAY) */
 	enum end close;           /* what this side does when both directions are complete */
@@ -48,6 +56,7 @@ struct options {
 static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
 	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
+	.reset_at = UINT64_MAX, .ask_reset_at = UINT64_MAX,
 };
 
 __attribute__((noreturn))
@@ -65,6 +74,13 @@ static void usage(const char *problem)
 	    "  --interval MS        from the start of one burst to the next (0: no pause)\n"
 	    "  --burst N            messages of a burst (1)\n"
 	    "  --no-delay           small messages do not wait for company\n"
+	    "  --initial-streams N  with which the association begins (all)\n"
+	    "  --add-streams        ask for the rest, in both directions\n"
+	    "  --reset-at N         before message N its streams begin again\n"
+	    "  --ask-reset-at N     before message N it asks the other end to reset its streams\n"
+	    "  --lifetime MS        give up messages that are older, but for the last one of each stream\n"
+	    "  --retransmissions N  give up messages that would be sent again more often\n"
+	    "  --partial            what comes may lack messages, but for the last one of each stream\n"
 	    "  --unordered          send and expect unordered messages\n"
 	    "  --duplex             a server, too, sends from the start\n"
 	    "  --close HOW          shutdown, abort or wait (client: shutdown, server: wait)\n"
@@ -124,6 +140,9 @@ static void parse(int argc, char **argv)
 		{ "duplex", 0, 0, 'd' }, { "close", 1, 0, 'c' }, { "expect-abort", 0, 0, 'x' },
 		{ "timeout", 1, 0, 't' }, { "with", 1, 0, 'w' },
 		{ "interval", 1, 0, 'I' }, { "burst", 1, 0, 'B' }, { "no-delay", 0, 0, 'N' },
+		{ "initial-streams", 1, 0, 'S' }, { "add-streams", 0, 0, 'D' }, { "reset-at", 1, 0, 'T' },
+		{ "ask-reset-at", 1, 0, 'Q' }, { "lifetime", 1, 0, 'L' }, { "retransmissions", 1, 0, 'X' },
+		{ "partial", 0, 0, 'l' },
 		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -159,6 +178,13 @@ static void parse(int argc, char **argv)
 		case 'i': options.impatient = true; break;
 		case 't': options.timeout = (unsigned)number(1, 3600); break;
 		case 'w': options.with = optarg; break;
+		case 'S': options.initial_streams = (uint16_t)number(1, 2048); break;
+		case 'D': options.add_streams = true; break;
+		case 'T': options.reset_at = number(0, most); break;
+		case 'Q': options.ask_reset_at = number(0, most); break;
+		case 'L': options.lifetime = (uint32_t)number(1, 3600000); options.timed = true; break;
+		case 'X': options.retransmissions = (uint32_t)number(0, 1000); options.limited = true; break;
+		case 'l': options.partial = true; break;
 		default: usage("unknown option or missing value");
 		}
 	}
@@ -167,6 +193,10 @@ static void parse(int argc, char **argv)
 	if ((PEER_UDP && (options.udp == 0 || (!options.server && options.peer_udp == 0))) ||
 	    (options.server ? options.port == 0 : options.peer_port == 0))
 		usage("a port is missing");
+	if (options.initial_streams == 0)
+		options.initial_streams = options.streams;
+	if (options.initial_streams > options.streams)
+		usage("more streams at the beginning than there are");
 	if (options.peer == NULL)
 		options.peer = options.address;
 }

@@ -11,6 +11,9 @@
  * travels on stream i mod streams; its bytes and its PPID are those of payload.h. So every byte,
  * the order on every stream and the PPID are verified.
  *
+ * With --partial, messages may be missing, but for the last one of each stream; what comes is in order. Each
+ * one that is missing is told: MISSING index.
+ *
  * With --interval, messages are sent in bursts of --burst messages, each burst that many milliseconds
  * after the one before; when a burst is due does not depend on how the ones before it fared.
  *
@@ -81,7 +84,7 @@ static void set_common_options(peer_socket sock, sa_family_t address_family)
 		.spp_hbinterval = 200, .spp_pathmaxrxt = 2,
 	};
 	struct sctp_initmsg init = {
-		.sinit_num_ostreams = options.streams, .sinit_max_instreams = options.streams,
+		.sinit_num_ostreams = options.initial_streams, .sinit_max_instreams = options.streams,
 	};
 	struct sctp_event event = {
 		.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = SCTP_ASSOC_CHANGE, .se_on = 1,
@@ -141,6 +144,8 @@ static void verify(struct received *got, const uint8_t *message, size_t size,
 	if (options.unordered != ((info->rcv_flags & SCTP_UNORDERED) != 0))
 		fail("message %" PRIu64 " has a wrong U flag", index);
 	if (!options.unordered) {
+		for (; options.partial && got->next[stream] < index; got->next[stream] += options.streams)
+			printf("MISSING %" PRIu64 "\n", got->next[stream]);
 		/* Ordered and reliable: exactly the next one of its stream. */
 		if (index != got->next[stream])
 			fail("stream %u: message %" PRIu64 " instead of %" PRIu64, stream, index,
@@ -152,13 +157,29 @@ static void verify(struct received *got, const uint8_t *message, size_t size,
 	got->sum += payload_digest(message, size);
 }
 
+/* Whether everything that was to come has come. */
+static bool complete(const struct received *got)
+{
+	if (!options.partial)
+		return got->messages == options.receive_messages;
+	for (uint16_t i = 0; i < options.streams; i++)
+		if (got->next[i] < options.receive_messages)
+			return false;
+	return true;
+}
+
 /* ---- what a stack provides, in the file that includes this one ---------------------------- */
 
 static void start_stack(void);
 static peer_socket establish(void);
-/* Like sendmsg with a `struct sctp_sndinfo`. */
+/* Like sendmsg with a `struct sctp_sndinfo` and, unless NULL, when the message is given up. */
 static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
-    const struct sctp_sndinfo *info);
+    const struct sctp_sndinfo *info, const struct sctp_prinfo *policy);
+/* RFC 6525: our outgoing streams begin again, or those of the other end; EAGAIN, EINPROGRESS: not now. */
+static int stack_reset(peer_socket sock, bool ours);
+/* So many more in each direction. */
+static int stack_add_streams(peer_socket sock, uint16_t more);
+static uint16_t stack_outgoing_streams(peer_socket sock);
 /* Like recvmsg; `known` tells whether `info` was filled in. */
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,
     struct sctp_rcvinfo *info, bool *known, int *flags);
@@ -177,8 +198,20 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 		.snd_ppid = htonl(payload_ppid(index)),
 		.snd_flags = flags,
 	};
-	ssize_t sent = stack_send(sock, data, size, &info);
+	struct sctp_prinfo policy = {
+		.pr_policy = options.timed ? SCTP_PR_SCTP_TTL : SCTP_PR_SCTP_RTX,
+		.pr_value = options.timed ? options.lifetime : options.retransmissions,
+	};
+	/* The last one of each stream shows that all has come. */
+	bool mortal = (options.timed || options.limited) && !(flags & SCTP_ABORT) &&
+	    index + options.streams < options.send_messages;
+	ssize_t sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
 
+	/* A stream that is being reset may take nothing. */
+	while (sent < 0 && errno == EAGAIN && options.reset_at <= index) {
+		usleep(1000);
+		sent = stack_send(sock, data, size, &info, mortal ? &policy : NULL);
+	}
 	if (sent == (ssize_t)size)
 		return true;
 	/* An ABORT of our own leaves no association behind that could tell how much was sent. */
@@ -206,6 +239,26 @@ static void pace(const struct timespec *start, uint64_t index)
 		;
 }
 
+/* Asks until it can be asked for. */
+static void reset(peer_socket sock, bool ours)
+{
+	while (stack_reset(sock, ours) != 0) {
+		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
+			fail("reset of %s streams: %s", ours ? "our" : "the other end's", strerror(errno));
+		usleep(1000);
+	}
+}
+
+static void add_streams(peer_socket sock)
+{
+	uint16_t more = options.streams - options.initial_streams;
+
+	if (options.add_streams && stack_add_streams(sock, more) != 0)
+		fail("more streams: %s", strerror(errno));
+	while (options.send_messages > 0 && stack_outgoing_streams(sock) < options.streams)
+		usleep(1000);
+}
+
 static void *send_all(void *argument)
 {
 	peer_socket sock = *(peer_socket *)argument;
@@ -213,16 +266,27 @@ static void *send_all(void *argument)
 	uint16_t flags = options.unordered ? SCTP_UNORDERED : 0;
 	struct timespec start;
 
+	if (options.initial_streams < options.streams)
+		add_streams(sock);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (uint64_t i = 0; i < options.send_messages; i++) {
 		payload_fill(message, options.size, i);
 		if (options.interval != 0 && i % options.burst == 0)
 			pace(&start, i);
+		if (i == options.reset_at || i == options.ask_reset_at)
+			reset(sock, i == options.reset_at);
 		if (!send_message(sock, message, options.size, i, flags))
 			break;
 		sent_messages++;
 	}
 	free(message);
+	/* Who sends nothing asks all the same. */
+	if (options.ask_reset_at != UINT64_MAX && options.ask_reset_at >= options.send_messages) {
+		struct timespec then = { .tv_sec = (time_t)(options.ask_reset_at / 1000),
+			.tv_nsec = (long)(options.ask_reset_at % 1000) * 1000000 };
+		nanosleep(&then, NULL);
+		reset(sock, false);
+	}
 	return NULL;
 }
 
@@ -305,10 +369,16 @@ static enum end exchange(peer_socket sock, struct received *got)
 	struct sctp_rcvinfo info;
 	int flags;
 
+	if (!options.server && options.receive_messages == 0) {
+		/* The end of its sending would come before the news. */
+		receive(sock, buffer, room, &info, &flags);
+		if (flags & MSG_NOTIFICATION)
+			on_notification((const union sctp_notification *)buffer, got);
+	}
 	if (sending && pthread_create(&sender, NULL, send_all, &sock) != 0)
 		fail("no thread");
 	for (;;) {
-		if (!finished && !options.restart && got->messages == options.receive_messages) {
+		if (!finished && !options.restart && complete(got)) {
 			finished = true;
 			if (sending)
 				pthread_join(sender, NULL);
@@ -349,7 +419,7 @@ int main(int argc, char **argv)
 		fail("the association %s", end == END_ABORT ? "was aborted" : "was shut down");
 	if (options.restart)
 		fail("the peer did not restart");
-	if (end == END_SHUTDOWN && got.messages != options.receive_messages)
+	if (end == END_SHUTDOWN && !complete(&got))
 		fail("shut down after %" PRIu64 " messages", got.messages);
 	printf("OK received=%" PRIu64 " messages=%" PRIu64 " sum=%016" PRIx64, got.bytes,
 	    got.messages, got.sum);

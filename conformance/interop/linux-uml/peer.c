@@ -22,7 +22,7 @@
 typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
-#define PEER_FEATURES "none"
+#define PEER_FEATURES "reset"
 
 /* The command line begins elsewhere: the agent has one of its own. */
 #define main peer_main
@@ -79,6 +79,20 @@ static void encapsulate(int sock, int family)
 		set_option(sock, REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof(encapsulation));
 }
 
+static void allow_resets(int sock)
+{
+	struct sctp_assoc_value offer = { .assoc_value = 1 };
+	struct sctp_assoc_value all = {
+		.assoc_value = SCTP_ENABLE_RESET_STREAM_REQ | SCTP_ENABLE_RESET_ASSOC_REQ |
+		    SCTP_ENABLE_CHANGE_ASSOC_REQ,
+	};
+
+	if (!with("reset"))
+		return;
+	set_option(sock, SCTP_RECONFIG_SUPPORTED, &offer, sizeof(offer));
+	set_option(sock, SCTP_ENABLE_STREAM_RESET, &all, sizeof(all));
+}
+
 static int establish(void)
 {
 	union {
@@ -93,6 +107,7 @@ static int establish(void)
 		fail("socket: %s", strerror(errno));
 	set_common_options(sock, family);
 	encapsulate(sock, family);
+	allow_resets(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
 	if (options.server) {
@@ -113,10 +128,12 @@ static int establish(void)
 }
 
 static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
-    const struct sctp_sndinfo *info)
+    const struct sctp_sndinfo *info, const struct sctp_prinfo *policy)
 {
 	struct iovec part = { .iov_base = (void *)(uintptr_t)data, .iov_len = size };
-	struct sctp_sndinfo copy = *info;
+	struct sctp_sendv_spa how = {
+		.sendv_flags = SCTP_SEND_SNDINFO_VALID, .sendv_sndinfo = *info,
+	};
 
 	if (info->snd_flags & SCTP_ABORT) {
 		/* The kernel takes no reason of the user on a socket of this style. */
@@ -124,7 +141,44 @@ static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
 		setsockopt(sock, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 		return close(sock);
 	}
-	return sctp_sendv(sock, &part, 1, NULL, 0, &copy, sizeof(copy), SCTP_SENDV_SNDINFO, 0);
+	if (policy != NULL) {
+		how.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+		how.sendv_prinfo = *policy;
+	}
+	return sctp_sendv(sock, &part, 1, NULL, 0, &how, sizeof(how), SCTP_SENDV_SPA, 0);
+}
+
+static int stack_reset(peer_socket sock, bool ours)
+{
+	union {
+		struct sctp_reset_streams request;
+		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
+	} all = { .request = {
+		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
+		.srs_number_streams = options.streams,
+	} };
+
+	for (uint16_t i = 0; i < options.streams; i++)
+		all.request.srs_stream_list[i] = i;
+	return setsockopt(sock, IPPROTO_SCTP, SCTP_RESET_STREAMS, &all,
+	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
+}
+
+static int stack_add_streams(peer_socket sock, uint16_t more)
+{
+	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
+
+	return setsockopt(sock, IPPROTO_SCTP, SCTP_ADD_STREAMS, &request, sizeof(request));
+}
+
+static uint16_t stack_outgoing_streams(peer_socket sock)
+{
+	struct sctp_status status = { 0 };
+	socklen_t length = sizeof(status);
+
+	if (getsockopt(sock, IPPROTO_SCTP, SCTP_STATUS, &status, &length) != 0)
+		fail("status: %s", strerror(errno));
+	return status.sstat_outstrms;
 }
 
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,

@@ -17,7 +17,7 @@ typedef struct socket *peer_socket;
 #define PEER_UDP true
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
-#define PEER_FEATURES "cmt, dac, nr-sack"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset"
 
 #include "../peer.h"
 
@@ -101,6 +101,12 @@ static struct socket *open_socket(void)
 		.sue_assoc_id = SCTP_FUTURE_ASSOC, .sue_port = htons(options.peer_udp),
 	};
 	encapsulation.sue_address.ss_family = address.ss_family;
+	struct sctp_assoc_value resets = {
+		.assoc_id = SCTP_FUTURE_ASSOC,
+		.assoc_value = SCTP_ENABLE_VALUE_MASK,
+	};
+	if (with("reset"))
+		set_option(sock, SCTP_ENABLE_STREAM_RESET, &resets, sizeof(resets));
 	if (!options.server)
 		set_option(sock, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof(encapsulation));
 	if (usrsctp_bind(sock, (struct sockaddr *)&address, length) != 0)
@@ -140,11 +146,50 @@ static struct socket *establish(void)
 }
 
 static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
-    const struct sctp_sndinfo *info)
+    const struct sctp_sndinfo *info, const struct sctp_prinfo *policy)
 {
-	struct sctp_sndinfo copy = *info;
+	struct sctp_sendv_spa how = {
+		.sendv_flags = SCTP_SEND_SNDINFO_VALID, .sendv_sndinfo = *info,
+	};
 
-	return usrsctp_sendv(sock, data, size, NULL, 0, &copy, sizeof(copy), SCTP_SENDV_SNDINFO, 0);
+	if (policy != NULL) {
+		how.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+		how.sendv_prinfo = *policy;
+	}
+	return usrsctp_sendv(sock, data, size, NULL, 0, &how, sizeof(how), SCTP_SENDV_SPA, 0);
+}
+
+static int stack_reset(peer_socket sock, bool ours)
+{
+	union {
+		struct sctp_reset_streams request;
+		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
+	} all = { .request = {
+		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
+		.srs_number_streams = options.streams,
+	} };
+
+	for (uint16_t i = 0; i < options.streams; i++)
+		all.request.srs_stream_list[i] = i;
+	return usrsctp_setsockopt(sock, IPPROTO_SCTP, SCTP_RESET_STREAMS, &all,
+	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
+}
+
+static int stack_add_streams(peer_socket sock, uint16_t more)
+{
+	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
+
+	return usrsctp_setsockopt(sock, IPPROTO_SCTP, SCTP_ADD_STREAMS, &request, sizeof(request));
+}
+
+static uint16_t stack_outgoing_streams(peer_socket sock)
+{
+	struct sctp_status status = { 0 };
+	socklen_t length = sizeof(status);
+
+	if (usrsctp_getsockopt(sock, IPPROTO_SCTP, SCTP_STATUS, &status, &length) != 0)
+		fail("status: %s", strerror(errno));
+	return status.sstat_outstrms;
 }
 
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,

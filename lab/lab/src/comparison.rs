@@ -83,8 +83,8 @@ pub struct Claim {
     /// The experiment that tested the reason: with what it changes, its own row of the same words agrees.
     #[serde(default)]
     pub tested: Option<String>,
-    /// The experiment that tried what the paper leaves open and found no setting that agrees: all its rows of
-    /// the same words (`what`) differ, in the runs that choose the nearest setting and in those that judge it.
+    /// The experiment that tried what the paper leaves open and found no setting that agrees in its rows of the
+    /// same words (`what`), both in the runs that choose the nearest one and in those that judge it.
     #[serde(default)]
     pub not_reproducible: Option<String>,
     /// The experiment that counts the same number already.
@@ -292,6 +292,10 @@ pub struct Comparison {
     /// What the nearest of several settings had in the runs by which it was chosen. Ours is what it has in others.
     #[serde(default)]
     pub chosen: Option<Estimate>,
+    /// How many of several settings agree both in the runs that choose and in those that judge. `None`: there was
+    /// no choice.
+    #[serde(default)]
+    pub holding: Option<usize>,
 }
 
 fn one() -> usize {
@@ -304,14 +308,15 @@ impl Comparison {
     pub fn nearest(claim: Claim, settings: &[(Estimate, Option<Estimate>)]) -> Comparison {
         let nearest = settings.iter().min_by(|a, b| claim.nearer(a.0, b.0)).copied();
         let (chosen, ours) = (nearest.map(|n| n.0), nearest.and_then(|n| n.1));
-        Comparison { settings: settings.len(), chosen, ..Comparison::new(claim, ours) }
+        let agrees = |ours: Estimate| claim.agrees(ours);
+        let holds = |s: &&(Estimate, Option<Estimate>)| agrees(s.0) && s.1.is_some_and(agrees);
+        let holding = Some(settings.iter().filter(holds).count());
+        Comparison { settings: settings.len(), chosen, holding, ..Comparison::new(claim, ours) }
     }
 
-    /// Whether no setting agrees, neither in the runs by which it was chosen nor in others.
+    /// Whether no setting agrees in both halves of the runs: what agrees in one half only does so by chance.
     pub fn agrees_nowhere(&self) -> bool {
-        self.verdict != Verdict::Agrees
-            && self.settings > 1
-            && self.chosen.is_some_and(|chosen| !self.claim.agrees(chosen))
+        self.settings > 1 && self.holding == Some(0)
     }
 
     /// Compares.
@@ -322,7 +327,7 @@ impl Comparison {
             Some(ours) if claim.agrees(ours) => Verdict::Agrees,
             Some(_) => Verdict::Differs,
         };
-        Comparison { claim, ours, difference, verdict, settings: 1, chosen: None }
+        Comparison { claim, ours, difference, verdict, settings: 1, chosen: None, holding: None }
     }
 }
 

@@ -240,7 +240,7 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     // In three runs that chose the nearest it is far away, and in three others, too.
     let far = Estimate { value: -1e9, ci95: Some(0.0), range: [-1e9; 2], runs: 3 };
     for c in &mut reason.comparisons {
-        (c.settings, c.chosen, c.ours) = (6, Some(far), Some(far));
+        (c.settings, c.holding, c.chosen, c.ours) = (6, Some(0), Some(far), Some(far));
         c.claim.relation = Relation::Equal;
     }
     let scanned = pages(&outside, &reason);
@@ -248,10 +248,10 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     assert!(
         scanned
             .1
-            .contains("| (1) not reproducible: the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has -1000000000")
+            .contains("| (1) not reproducible: not even the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has -1000000000")
             && scanned.1.contains(" in 3 others |")
     );
-    reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Agrees);
+    reason.comparisons.iter_mut().for_each(|c| (c.verdict, c.holding) = (Verdict::Agrees, Some(1)));
     let found = pages(&outside, &reason);
     assert!(found.0.contains(&format!("| 0 | 0 | {n} |")), "{}", found.0);
     assert!(found.1.contains("unexplained: `test/reason` does not rule it out"), "{}", found.1);
@@ -265,18 +265,23 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     assert!(held.0.contains(&format!("| {n} | 0 | 0 |")), "{}", held.0);
     let text = "| (1) tested by the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has ";
     assert!(held.1.contains(text), "{}", held.1);
+    // It does not, but another one does: that was not chosen, so it is no reason, and nothing is ruled out.
     for c in &mut reason.comparisons {
         (c.verdict, c.ours) = (Verdict::Differs, Some(far));
     }
+    let other = pages(&outside, &reason);
+    assert!(other.0.contains(&format!("| 0 | 0 | {n} |")), "{}", other.0);
+    let text = "unexplained: a setting of `test/reason` is within that was not the nearest";
+    assert!(other.1.contains(text), "{}", other.1);
+    // Neither does another: what was within in the runs that chose was chance.
+    reason.comparisons.iter_mut().for_each(|c| c.holding = Some(0));
     let lucky = pages(&outside, &reason);
-    assert!(lucky.0.contains(&format!("| 0 | 0 | {n} |")), "{}", lucky.0);
-    let text = "unexplained: the nearest setting of `test/reason` does not hold in other runs";
-    assert!(lucky.1.contains(text), "{}", lucky.1);
-    // Nor is it out of reach: a setting was within in some runs.
+    assert!(lucky.0.contains(&format!("| 0 | {n} | 0 |")), "{}", lucky.0);
+    assert!(lucky.1.contains("not reproducible: not even the nearest"), "{}", lucky.1);
     for c in &mut outside.comparisons {
         c.claim.not_reproducible = c.claim.tested.take();
     }
-    assert!(pages(&outside, &reason).0.contains(&format!("| 0 | 0 | {n} |")));
+    assert!(pages(&outside, &reason).0.contains(&format!("| 0 | {n} | 0 |")));
 }
 
 #[test]

@@ -66,7 +66,12 @@ impl Payload {
     /// The sum of the digests of the first `messages` messages, modulo 2^64. It does not depend on
     /// their order.
     pub fn sum(&self, messages: u64) -> u64 {
-        (0..messages).fold(0, |sum: u64, index| sum.wrapping_add(digest(&self.message(index))))
+        self.sum_of(0..messages)
+    }
+
+    /// The same of any messages.
+    pub fn sum_of(&self, indices: impl Iterator<Item = u64>) -> u64 {
+        indices.fold(0, |sum: u64, index| sum.wrapping_add(digest(&self.message(index))))
     }
 }
 
@@ -109,6 +114,8 @@ pub struct Received {
     due: Vec<u64>,
     /// Of unordered messages: which ones came.
     seen: Vec<bool>,
+    /// Messages may be missing: which ones were passed over.
+    missing: Option<Vec<u64>>,
     messages: u64,
     sum: u64,
 }
@@ -120,9 +127,20 @@ impl Received {
             payload,
             due: (0..u64::from(payload.streams)).collect(),
             seen: vec![false; if payload.unordered { payload.messages as usize } else { 0 }],
+            missing: None,
             messages: 0,
             sum: 0,
         }
+    }
+
+    /// The same for ordered messages of which some may never come, but the last one of each stream does.
+    pub fn partial(payload: Payload) -> Received {
+        Received { missing: Some(Vec::new()), ..Received::new(payload) }
+    }
+
+    /// Those that never came.
+    pub fn missing(&self) -> &[u64] {
+        self.missing.as_deref().unwrap_or_default()
     }
 
     /// Takes the next message.
@@ -154,6 +172,12 @@ impl Received {
             }
         } else {
             let due = &mut self.due[usize::from(stream)];
+            if let Some(missing) = &mut self.missing {
+                while *due < index {
+                    missing.push(*due);
+                    *due += u64::from(self.payload.streams);
+                }
+            }
             if *due != index {
                 return Err(PayloadError::Order { stream, found: index, expected: *due });
             }
@@ -177,9 +201,12 @@ impl Received {
         self.sum
     }
 
-    /// Whether every message has arrived.
+    /// Whether every message has arrived; or the last one of each stream, where others may be missing.
     pub fn is_complete(&self) -> bool {
-        self.messages == self.payload.messages
+        match self.missing {
+            Some(_) => self.due.iter().all(|due| *due >= self.payload.messages),
+            None => self.messages == self.payload.messages,
+        }
     }
 }
 
@@ -233,6 +260,20 @@ mod tests {
         assert_eq!(received.accept(0, ppid, false, &message[1..]), Err(PayloadError::Size(20)));
         message[20] ^= 1;
         assert_eq!(received.accept(0, ppid, false, &message), Err(PayloadError::Corrupt(2)));
+    }
+
+    #[test]
+    fn what_may_be_missing_is_in_order_all_the_same() {
+        let mut received = Received::partial(PAYLOAD);
+        accept(&mut received, 2).unwrap();
+        accept(&mut received, 1).unwrap();
+        let late = PayloadError::Order { stream: 0, found: 0, expected: 4 };
+        assert_eq!(accept(&mut received, 0), Err(late));
+        accept(&mut received, 4).unwrap();
+        assert!(!received.is_complete(), "the last one of stream 1 is not there");
+        accept(&mut received, 5).unwrap();
+        assert!(received.is_complete());
+        assert_eq!((received.missing(), received.messages()), (&[0, 3][..], 4));
     }
 
     #[test]

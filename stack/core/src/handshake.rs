@@ -162,6 +162,8 @@ pub(crate) struct PeerInit<'a> {
     pub(crate) preservative_ms: u32,
     /// The addresses that it can use.
     pub(crate) families: Families,
+    /// It has the parameter Forward-TSN-Supported.
+    pub(crate) names_forward_tsn: bool,
     /// Unrecognised parameters that must be reported, as encoded TLVs.
     pub(crate) report: Vec<u8>,
 }
@@ -211,6 +213,7 @@ pub(crate) fn read_init<'a>(
         cookie: None,
         preservative_ms: 0,
         families: Families::ALL,
+        names_forward_tsn: false,
         report: Vec::new(),
     };
     let mut types = None;
@@ -236,11 +239,15 @@ pub(crate) fn read_init<'a>(
                 extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
                 extensions.chosen.stream_reconfiguration |= types.contains(&ChunkType::RE_CONFIG.0);
+                // RFC 5061 §4.2.7: "The sender MUST support both the sending and the receiving of any chunk types listed
+                // within". Stacks for WebRTC offer FORWARD TSN in this way alone.
+                extensions.chosen.partial_reliability |= types.contains(&ChunkType::FORWARD_TSN.0);
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
             Parameter::ForwardTsnSupported => {
                 init.peer.extensions.chosen.partial_reliability = true;
+                init.names_forward_tsn = true;
             }
             Parameter::SupportedAddressTypes(listed) => types = Some(listed),
             Parameter::EcnCapable
@@ -285,9 +292,11 @@ impl PeerInit<'_> {
     /// What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
     /// application has switched off is reported to a peer that offers it.
     pub(crate) fn refuse_unless(&mut self, ours: extensions::Extensions) {
-        let theirs = &mut self.peer.extensions.chosen;
-        if theirs.partial_reliability && !ours.partial_reliability {
-            theirs.partial_reliability = false;
+        if ours.partial_reliability {
+            return;
+        }
+        self.peer.extensions.chosen.partial_reliability = false;
+        if self.names_forward_tsn {
             let parameter = ParameterWriter::new().forward_tsn_supported().finish();
             self.add_report(&parameter);
         }

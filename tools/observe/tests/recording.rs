@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use common::Pair;
 use serde_json::Value;
+use tresse::{Event, ResetDirection, StreamId};
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -80,6 +81,57 @@ async fn qlog_holds_what_happened_as_the_schema_says() {
     let times: Vec<f64> = records[1..].iter().map(|r| r["time"].as_f64().unwrap()).collect();
     assert!(times.is_sorted());
     assert_eq!(spool.stats().records_dropped, 0);
+}
+
+#[tokio::test]
+async fn qlog_tells_what_re_config_chunks_ask_for_and_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::new(Some(Box::new(qlog))).await;
+    pair.send(8, 10).await;
+    let streams = || (pair.ours.outbound_streams(), pair.ours.inbound_streams());
+    let wanted = (streams().0 + 3, streams().1 + 2);
+    pair.ours.add_streams(3, 2).unwrap();
+    while streams() != wanted {
+        pair.ours.next_event().await.expect("it goes on");
+    }
+    while pair.theirs.outbound_streams() != wanted.1 {
+        pair.theirs.next_event().await.expect("it goes on");
+    }
+    pair.theirs.reset_streams(ResetDirection::Outgoing, &[StreamId(1), StreamId(4)]).unwrap();
+    while !matches!(pair.theirs.next_event().await, Some(Event::StreamsReset { .. })) {}
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    let mut seen = Vec::new();
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+        let chunks = record["data"]["chunks"].as_array().into_iter().flatten();
+        for parameter in chunks.filter_map(|chunk| chunk["parameters"].as_array()).flatten() {
+            seen.push(parameter.clone());
+        }
+    }
+    let named = |name: &str| seen.iter().filter(|p| p["parameter_type"] == name).count();
+    assert_eq!(
+        seen.iter().find(|p| p["new_streams"] == 3).unwrap()["parameter_type"],
+        "add_outgoing_streams"
+    );
+    assert_eq!(
+        seen.iter().find(|p| p["new_streams"] == 2).unwrap()["parameter_type"],
+        "add_incoming_streams"
+    );
+    let reset = seen.iter().find(|p| p["parameter_type"] == "outgoing_ssn_reset").unwrap();
+    assert_eq!(reset["stream_ids"], serde_json::json!([1, 4]));
+    assert!(named("response") >= 3, "{seen:?}");
+    assert!(
+        seen.iter().any(|p| p["parameter_type"] == "response" && p["request"] == reset["request"])
+    );
+    let mut wrong = records.iter().find(|r| r.to_string().contains("stream_ids")).unwrap().clone();
+    let parameter = "/data/chunks/0/parameters/0/stream_ids/0";
+    *wrong.pointer_mut(parameter).unwrap() = serde_json::json!(70_000);
+    assert!(!schema.is_valid(&wrong), "{wrong}");
 }
 
 fn number_of_shutdowns(records: &[Value]) -> u64 {

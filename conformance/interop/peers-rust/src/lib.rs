@@ -15,7 +15,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::process::exit;
 use std::time::{Duration, Instant};
 
-pub use options::{Close, MAX_MESSAGE, Options};
+pub use options::{Close, MAX_MESSAGE, Options, Policy};
 pub use payload::Payload;
 use payload::Received;
 
@@ -55,7 +55,11 @@ pub trait Stack {
     fn event(&mut self) -> Option<Happened>;
     fn receive(&mut self) -> Option<Message>;
     /// `false`: there is no room now.
-    fn send(&mut self, message: Message, unordered: bool) -> bool;
+    fn send(&mut self, message: Message, unordered: bool, policy: Policy) -> bool;
+    /// Our first streams are to begin again. `false`: something of them still waits.
+    fn reset(&mut self, streams: u16) -> bool;
+    /// Whether they have.
+    fn is_reset(&self) -> bool;
     fn shutdown(&mut self);
     fn abort(&mut self);
     /// Whether the association has ended.
@@ -91,6 +95,14 @@ impl Ending {
     }
 }
 
+/// How far the reset of our streams is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reset {
+    Due,
+    UnderWay,
+    Done,
+}
+
 /// The application, and what carries its packets.
 struct Peer<S> {
     options: Options,
@@ -100,6 +112,7 @@ struct Peer<S> {
     ending: Ending,
     up: bool,
     restart_due: bool,
+    reset: Reset,
     sent: u64,
     /// When the first message was due.
     sending: Option<Instant>,
@@ -114,7 +127,12 @@ pub fn run(options: Options, stack: impl Stack) -> ! {
         .unwrap_or_else(|e| fail(&format!("UDP port {}: {e}", options.local.port())));
     let mut peer = Peer {
         remote: options.remote,
-        got: Received::new(options.receive),
+        got: if options.partial {
+            Received::partial(options.receive)
+        } else {
+            Received::new(options.receive)
+        },
+        reset: if options.reset_at.is_some() { Reset::Due } else { Reset::Done },
         restart_due: options.expect_restart,
         options,
         stack,
@@ -248,16 +266,33 @@ impl<S: Stack> Peer<S> {
         let payload = self.options.send;
         self.sending.get_or_insert_with(Instant::now);
         while self.due().is_some_and(|due| due <= Instant::now()) {
+            if Some(self.sent) == self.options.reset_at && !self.has_reset() {
+                break;
+            }
             let message = Message {
                 stream: payload.stream(self.sent),
                 ppid: payload.ppid(self.sent),
                 payload: payload.message(self.sent),
             };
-            if !self.stack.send(message, payload.unordered) {
+            // The last one of each stream shows that all has come.
+            let last = self.sent + u64::from(payload.streams) >= payload.messages;
+            let policy = if last { Policy::Never } else { self.options.policy };
+            if !self.stack.send(message, payload.unordered, policy) {
                 break;
             }
             self.sent += 1;
         }
+    }
+
+    /// Whether our streams have begun again, as is due.
+    fn has_reset(&mut self) -> bool {
+        if self.reset == Reset::Due && self.stack.reset(self.options.send.streams) {
+            self.reset = Reset::UnderWay;
+        }
+        if self.reset == Reset::UnderWay && self.stack.is_reset() {
+            self.reset = Reset::Done;
+        }
+        self.reset == Reset::Done
     }
 
     /// Judges the end of the association, and ends the process.
@@ -276,6 +311,9 @@ impl<S: Stack> Peer<S> {
         }
         if end == "shutdown" && !self.got.is_complete() {
             fail(&format!("shut down after {} messages", self.got.messages()));
+        }
+        for index in self.got.missing() {
+            println!("MISSING {index}");
         }
         println!(
             "OK received={} messages={} sum={:016x} sent={} end={end}",

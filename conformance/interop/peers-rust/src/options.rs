@@ -45,6 +45,25 @@ pub struct Options {
     pub expect_abort: bool,
     pub expect_restart: bool,
     pub timeout: Duration,
+    /// Outgoing streams at the beginning.
+    pub initial_streams: u16,
+    /// Before this message our streams begin again (RFC 6525).
+    pub reset_at: Option<u64>,
+    /// When messages are given up, but for the last one of each stream (RFC 3758, RFC 7496).
+    pub policy: Policy,
+    /// What comes may lack messages, but for the last one of each stream.
+    pub partial: bool,
+}
+
+/// When a message is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    #[default]
+    Never,
+    /// When it is older.
+    Lifetime(Duration),
+    /// When it would be sent again more often.
+    Retransmissions(u16),
 }
 
 /// Longer messages are refused.
@@ -82,6 +101,8 @@ impl Options {
         let (mut mtu, mut duplex, mut timeout, mut close) = (1_500, false, 60, None);
         let (mut expect_abort, mut expect_restart) = (false, false);
         let (mut interval, mut burst) = (0, 1);
+        let (mut initial_streams, mut reset_at, mut partial) = (None, None, false);
+        let mut policy = Policy::Never;
         while let Some(word) = words.next()? {
             match word {
                 Long("udp") => udp = words.value()?.parse()?,
@@ -105,6 +126,21 @@ impl Options {
                 Long("duplex") => duplex = true,
                 Long("expect-abort") => expect_abort = true,
                 Long("expect-restart") => expect_restart = true,
+                Long("initial-streams") => initial_streams = Some(words.value()?.parse()?),
+                Long("reset-at") => reset_at = Some(words.value()?.parse()?),
+                Long("lifetime") => {
+                    policy = Policy::Lifetime(Duration::from_millis(words.value()?.parse()?));
+                }
+                Long("retransmissions") => {
+                    policy = Policy::Retransmissions(words.value()?.parse()?);
+                }
+                Long("partial") => partial = true,
+                Long("ask-reset-at") => unsupported(&format!(
+                    "{stack} has no call that asks the other end to reset its streams (RFC 6525 §6.3.2)"
+                )),
+                Long("add-streams") => {
+                    unsupported(&format!("{stack} has no call that adds streams (RFC 6525 §6.3.4)"));
+                }
                 Long("impatient") => unsupported(&format!("{stack} has no failover")),
                 Long("with") => {
                     unsupported(&format!("{stack} has no {}", words.value()?.string()?));
@@ -147,6 +183,10 @@ impl Options {
             expect_abort,
             expect_restart,
             timeout: Duration::from_secs(timeout),
+            initial_streams: initial_streams.unwrap_or(payload.streams),
+            reset_at,
+            policy,
+            partial,
         })
     }
 }

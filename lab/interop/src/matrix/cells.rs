@@ -1,23 +1,22 @@
 //! What each cell does, on Tresse's side and on the peer's.
 
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::time::Duration;
 
-use tresse::{Association, CloseReason, Closed, Direction, Endpoint, Event, PathState};
+use tresse::{
+    Association, CloseReason, Closed, Direction, Endpoint, Event, PathState, Reliability,
+};
 use tresse_netem::LinkConfig;
 use tresse_wire::Chunk;
 
+use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
-use super::{Role, Stack, Subject};
+use super::{Role, Subject, added, partial, resets};
 use tresse_peers::traffic::{
-    BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, run_for, send_all,
+    BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
 };
 use tresse_peers::{Payload, PeerReport, Unsupported, command, drop_packets};
-
-/// The identifier that sctp-proto calls binary data; it knows those of WebRTC only.
-const WEBRTC_BINARY: u32 = 53;
 
 /// Who ends an association.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,6 +82,18 @@ pub(super) fn play(scene: &Scene<'_>) {
             transfer(scene, &Plan { udp: true, ..plan(payload) }, By::Tresse);
         }
         Subject::Ipv6 => transfer(scene, &Plan { ipv6: true, ..plan(BRIEF) }, By::Tresse),
+        Subject::Reset => resets::by_tresse(scene),
+        Subject::ResetByPeer => resets::by_peer(scene),
+        Subject::AskedReset => resets::by_peer_asked(scene),
+        Subject::ResetAskedByPeer => resets::by_tresse_asked(scene),
+        Subject::AddStreams => added::by_tresse(scene),
+        Subject::AddStreamsByPeer => added::by_peer(scene),
+        Subject::Timed => partial::sent(scene, Reliability::Timed(partial::LIFETIME)),
+        Subject::Limited => partial::sent(scene, Reliability::Retransmissions(0)),
+        Subject::TimedByPeer => {
+            partial::received(scene, &format!("--lifetime {}", partial::LIFETIME.as_millis()));
+        }
+        Subject::LimitedByPeer => partial::received(scene, "--retransmissions 0"),
     }
 }
 
@@ -109,16 +120,6 @@ fn judge_shutdown(scene: &Scene<'_>) {
              (RFC 9260 §3.3.8)"
         )));
     }
-}
-
-/// The payload as the peer can carry it.
-fn suited(scene: &Scene<'_>, plan: &Plan) -> Plan {
-    let ppid = (scene.cell.peer == Stack::SctpProto).then_some(WEBRTC_BINARY);
-    Plan { payload: Payload { ppid, ..plan.payload }, ..plan.clone() }
-}
-
-fn on_runtime<R>(scene: &Scene<'_>, work: impl Future<Output = R>) -> R {
-    run_for(scene.limit, work)
 }
 
 /// Everything in both directions, then a graceful shutdown.
@@ -149,24 +150,8 @@ fn transfer(scene: &Scene<'_>, plan: &Plan, by: By) {
 /// The peer has everything and says that the association was shut down; the packets were sound, and the
 /// network did what it was to do.
 async fn finish(scene: &Scene<'_>, plan: &Plan, met: Met) {
-    let Met { endpoint, association, peer, relay } = met;
-    let limit = scene.limit;
-    let report = blocking(move || peer.finish(limit)).await;
+    let report = end(scene, met).await;
     assert_eq!(report, all_of(plan.payload, "shutdown"));
-    let stats = association.stats();
-    // pion/sctp sends HEARTBEAT chunks without the mandatory Heartbeat Info (RFC 9260 §3.3.5).
-    let sound = stats.malformed_chunks == 0 || scene.cell.peer == Stack::Pion;
-    assert!(sound, "{} malformed chunks", stats.malformed_chunks);
-    // One that vanished may still have packets under way.
-    assert!(stats.wrong_tag == 0 || scene.cell.subject == Subject::Restart, "wrong tags");
-    drop((association, endpoint));
-    for stats in relay.into_iter().flat_map(|relay| relay.stop()) {
-        match scene.cell.subject {
-            Subject::Loss => assert!(stats.dropped() > 0, "the network lost nothing"),
-            Subject::Reordering => assert!(stats.reordered > 0, "the network reordered nothing"),
-            _ => {}
-        }
-    }
 }
 
 fn abort_by_tresse(scene: &Scene<'_>) {

@@ -3,9 +3,13 @@
 //! A cell passes, fails, or the peer cannot do what it is about. The latter is never a guess: the peer
 //! program says so because its stack has no such call, or the packets show it.
 
+mod added;
 mod cells;
+mod ends;
+mod partial;
 mod recorder;
 mod report;
+mod resets;
 mod scene;
 
 use std::any::Any;
@@ -73,6 +77,26 @@ pub enum Subject {
     Udp,
     /// IPv6.
     Ipv6,
+    /// Tresse has its streams begin again in the middle of a transfer (RFC 6525).
+    Reset,
+    /// The peer does.
+    ResetByPeer,
+    /// Tresse asks the peer to do so.
+    AskedReset,
+    /// The peer asks Tresse to do so.
+    ResetAskedByPeer,
+    /// Tresse asks for more streams in both directions.
+    AddStreams,
+    /// The peer does.
+    AddStreamsByPeer,
+    /// What Tresse sends is given up when it is too old, through loss (RFC 3758).
+    Timed,
+    /// What the peer sends is.
+    TimedByPeer,
+    /// What Tresse sends is given up rather than sent again, through loss (RFC 7496).
+    Limited,
+    /// What the peer sends is.
+    LimitedByPeer,
 }
 
 impl Subject {
@@ -96,6 +120,33 @@ impl Subject {
             Subject::Failover => "multihoming failover",
             Subject::Udp => "UDP encapsulation",
             Subject::Ipv6 => "IPv6",
+            Subject::Reset => "reset by Tresse",
+            Subject::ResetByPeer => "reset by the peer",
+            Subject::AskedReset => "reset by the peer, asked for by Tresse",
+            Subject::ResetAskedByPeer => "reset by Tresse, asked for by the peer",
+            Subject::AddStreams => "more streams, asked for by Tresse",
+            Subject::AddStreamsByPeer => "more streams, asked for by the peer",
+            Subject::Timed => "timed, sent by Tresse",
+            Subject::TimedByPeer => "timed, sent by the peer",
+            Subject::Limited => "no retransmissions, sent by Tresse",
+            Subject::LimitedByPeer => "no retransmissions, sent by the peer",
+        }
+    }
+
+    /// The extension of the protocol that it is about.
+    #[must_use]
+    pub const fn extension(self) -> Option<&'static str> {
+        match self {
+            Subject::Reset
+            | Subject::ResetByPeer
+            | Subject::AskedReset
+            | Subject::ResetAskedByPeer
+            | Subject::AddStreams
+            | Subject::AddStreamsByPeer => Some("RE-CONFIG, RFC 6525"),
+            Subject::Timed | Subject::TimedByPeer | Subject::Limited | Subject::LimitedByPeer => {
+                Some("PR-SCTP, RFC 3758 and RFC 7496")
+            }
+            _ => None,
         }
     }
 }

@@ -41,11 +41,16 @@ impl Recorder {
 
     /// Shows every chunk.
     pub(crate) fn chunks(&self, mut see: impl FnMut(Direction, Chunk<'_>)) {
-        for (direction, _, bytes) in &self.packets().newest {
+        self.timed_chunks(|direction, _, chunk| see(direction, chunk));
+    }
+
+    /// The same, with the time.
+    pub(crate) fn timed_chunks(&self, mut see: impl FnMut(Direction, Duration, Chunk<'_>)) {
+        for (direction, at, bytes) in &self.packets().newest {
             let Ok(packet) = Packet::parse_unverified(bytes) else { continue };
             for chunk in packet.chunks().map_while(Result::ok) {
                 if let Ok(chunk) = Chunk::parse(chunk) {
-                    see(*direction, chunk);
+                    see(*direction, *at, chunk);
                 }
             }
         }

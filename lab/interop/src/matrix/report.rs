@@ -89,16 +89,18 @@ impl Report {
     /// For a terminal.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!("{:22}", "Tresse as");
+        let names = self.subjects().into_iter().map(|subject| subject.name().len());
+        let width = names.max().unwrap_or(0).max(20) + 2;
+        let mut text = format!("{:width$}", "Tresse as");
         for stack in self.stacks() {
             let _ = write!(text, "{:20}", self.title(stack));
         }
-        let _ = write!(text, "\n{:22}", "");
+        let _ = write!(text, "\n{:width$}", "");
         for _ in self.stacks() {
             text += "client    server    ";
         }
         for subject in self.subjects() {
-            let _ = write!(text, "\n{:22}", subject.name());
+            let _ = write!(text, "\n{:width$}", subject.name());
             for peer in self.stacks() {
                 for role in [Role::Client, Role::Server] {
                     let _ = write!(text, "{:10}", self.show(Cell { peer, role, subject }, WORDS));
@@ -133,7 +135,13 @@ impl Report {
             }
         }
         let _ = writeln!(text, "\n|---|{}", ":-:|".repeat(2 * stacks.len()));
+        let mut extension = None;
         for subject in self.subjects() {
+            if subject.extension() != extension {
+                extension = subject.extension();
+                let title = extension.unwrap_or_default();
+                let _ = writeln!(text, "| **{title}** |{}", " |".repeat(2 * stacks.len()));
+            }
             let _ = write!(text, "| {} |", subject.name());
             for &peer in &stacks {
                 for role in [Role::Client, Role::Server] {
@@ -179,6 +187,29 @@ mod tests {
         assert_eq!(text.matches("no such call").count(), 1, "{text}");
         let markdown = report.markdown();
         assert!(markdown.contains("| restart | 🟢 | 🔴 | 🟡 1 | 🟡 1 |"), "{markdown}");
+    }
+
+    #[test]
+    fn extensions_have_titles_of_their_own() {
+        let subjects = [Subject::Ipv6, Subject::Reset, Subject::AddStreams, Subject::Timed];
+        let cells =
+            subjects.map(|subject| Cell { peer: Stack::Linux, role: Role::Client, subject });
+        let record = |cell| Record { cell, full: false, outcome: Outcome::Pass, seconds: 1.0 };
+        let report = Report::new(&cells.map(record), BTreeMap::new());
+        let markdown = report.markdown();
+        let rows: Vec<&str> =
+            markdown.lines().skip(2).filter_map(|line| line.split(" |").next()).collect();
+        let expected = [
+            "| IPv6",
+            "| **RE-CONFIG, RFC 6525**",
+            "| reset by Tresse",
+            "| more streams, asked for by Tresse",
+            "| **PR-SCTP, RFC 3758 and RFC 7496**",
+            "| timed, sent by Tresse",
+        ];
+        assert_eq!(rows[..6], expected, "{markdown}");
+        // The longest name has its column.
+        assert!(report.text().contains("more streams, asked for by Tresse  pass"));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub(super) ipv6: bool,
     /// A network in between, to the server and to the client.
     pub(super) links: Option<[LinkConfig; 2]>,
+    /// Streams of Tresse at the beginning, if more are to be added.
+    pub(super) initial_streams: Option<u16>,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -50,7 +52,15 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(payload: Payload, options: &str) -> Plan {
         let options = options.to_owned();
-        Plan { payload, options, udp: false, ipv6: false, links: None, two_paths: false }
+        Plan {
+            payload,
+            options,
+            udp: false,
+            ipv6: false,
+            links: None,
+            initial_streams: None,
+            two_paths: false,
+        }
     }
 }
 
@@ -167,7 +177,7 @@ impl<'a> Scene<'a> {
         } else {
             Profile::tresse()
         };
-        let outbound_streams = plan.payload.streams.max(16);
+        let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
         AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() }
     }
 

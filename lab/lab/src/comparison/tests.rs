@@ -82,9 +82,13 @@ fn the_nearest_setting_is_judged_by_other_runs_than_those_that_chose_it() {
         let settings: Vec<_> = settings.iter().map(|(a, b)| (exact(*a), Some(exact(*b)))).collect();
         Comparison::nearest(claim(Relation::Equal), &settings)
     };
-    // By chance: the first set of seeds agrees, the second does not, and another setting does not help.
+    // By chance: one set of seeds agrees, the other does not, so no setting has it.
     let lucky = of(&[(101.0, 150.0), (300.0, 100.0)]);
-    assert_eq!((lucky.verdict, lucky.agrees_nowhere()), (Verdict::Differs, false));
+    assert_eq!((lucky.verdict, lucky.agrees_nowhere()), (Verdict::Differs, true));
+    // A setting that was not the nearest is no reason, but in both sets it agrees, so nothing is ruled out.
+    let other = of(&[(101.0, 150.0), (105.0, 105.0)]);
+    assert_eq!((other.verdict, other.agrees_nowhere()), (Verdict::Differs, false));
+    assert_eq!((lucky.holding, other.holding), (Some(0), Some(1)));
     assert_eq!(lucky.ours.map(|o| o.value), Some(150.0));
     assert_eq!(lucky.chosen.map(|o| o.value), Some(101.0));
     let holds = of(&[(120.0, 100.0), (101.0, 105.0)]);
@@ -93,8 +97,9 @@ fn the_nearest_setting_is_judged_by_other_runs_than_those_that_chose_it() {
     assert_eq!((nowhere.verdict, nowhere.agrees_nowhere()), (Verdict::Differs, true));
     // One setting is no choice, and what other runs do not have at all is not there.
     assert!(!of(&[(120.0, 121.0)]).agrees_nowhere());
-    let seldom = Comparison::nearest(claim(Relation::Equal), &[(exact(101.0), None)]);
-    assert_eq!((seldom.verdict, seldom.agrees_nowhere()), (Verdict::Missing, false));
+    let seldom = [(exact(101.0), None), (exact(150.0), Some(exact(100.0)))];
+    let seldom = Comparison::nearest(claim(Relation::Equal), &seldom);
+    assert_eq!((seldom.verdict, seldom.agrees_nowhere()), (Verdict::Missing, true));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! `TRESSE_HOSTILE=17` plays one seed and says what it did.
 
 mod attacker;
+mod extended;
 mod honest;
 
 use std::net::IpAddr;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use tresse_core::{
     AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, EndpointStats,
-    Event, Extensions, SendOptions, Time, wire::StreamId,
+    Event, Extensions, ReconfigurationPolicy, SendOptions, Time, wire::StreamId,
 };
 
 use attacker::Attacker;
@@ -20,6 +21,10 @@ use honest::{Direction, Honest};
 use tresse_sim::Draw;
 
 const SEEDS: std::ops::Range<u64> = 0..30;
+/// From here on both ends have extensions.
+const EXTENDED: u64 = 1 << 20;
+/// So many with them.
+const WITH_EXTENSIONS: u64 = 20;
 /// Seeds beyond them that have failed.
 const FAILED: [u64; 1] = [199];
 /// For so long.
@@ -54,6 +59,10 @@ struct Plan {
 }
 
 impl Plan {
+    const fn extended(&self) -> bool {
+        self.seed >= EXTENDED
+    }
+
     fn draw(seed: u64) -> Plan {
         let mut draw = Draw::new(seed);
         Plan {
@@ -83,7 +92,11 @@ impl Victim {
             receive_buffer: plan.receive_buffer,
             send_buffer: plan.send_buffer,
             no_delay: true,
-            extensions: Extensions::NONE,
+            extensions: if plan.extended() { Extensions::default() } else { Extensions::NONE },
+            reconfiguration: ReconfigurationPolicy {
+                reset_association: true,
+                ..ReconfigurationPolicy::default()
+            },
             ..AssociationConfig::default()
         };
         let config = EndpointConfig {
@@ -136,6 +149,8 @@ struct Outcome {
     too_little: f64,
     too_much: f64,
     stats: EndpointStats,
+    /// Requests to change streams, and FORWARD TSN chunks, of associations that still were there at the end.
+    extensions: [u64; 2],
 }
 
 struct World {
@@ -160,7 +175,7 @@ impl World {
             victim: Victim::new(plan),
             served: Vec::new(),
             honest,
-            attacker: attacked.then(|| Attacker::new(plan.seed)),
+            attacker: attacked.then(|| Attacker::new(plan.seed, plan.extended())),
             outcome: Outcome::default(),
             buffer: Vec::with_capacity(1 << 16),
         }
@@ -176,6 +191,10 @@ impl World {
         }
         self.outcome.goodput = self.honest.iter().map(|honest| honest.goodput).collect();
         self.outcome.stats = self.victim.stats();
+        for stats in self.served.iter().filter_map(|s| self.victim.end.stats(s.id)) {
+            self.outcome.extensions[0] += stats.reconfigurations_received;
+            self.outcome.extensions[1] += stats.forward_tsns_received;
+        }
         self.outcome
     }
 
@@ -261,6 +280,10 @@ impl World {
                 // What was received is looked at and freed at once.
                 let look = |end: &mut Endpoint| {
                     let received = end.recv(now, id)?;
+                    let bytes = &received.payload;
+                    // What is put together is of one message: those of the attacker have one byte each.
+                    let whole = honest.is_some() || bytes.iter().all(|byte| *byte == bytes[0]);
+                    assert!(whole, "a message of several: {plan:?}");
                     Some(honest::number(&received.payload))
                 };
                 while let Some(number) = self.victim.on(look) {
@@ -291,17 +314,41 @@ impl World {
     }
 }
 
+/// `TRESSE_HOSTILE`: the one that is played.
+fn only() -> Option<u64> {
+    std::env::var("TRESSE_HOSTILE").ok().map(|seed| seed.parse().expect("a seed"))
+}
+
 #[test]
 fn the_honest_lose_nothing_beside_a_malicious_one() {
-    let only = std::env::var("TRESSE_HOSTILE").ok().map(|seed| seed.parse().expect("a seed"));
     let seeds: Vec<u64> =
-        only.map_or_else(|| SEEDS.chain(FAILED).collect(), |seed: u64| vec![seed]);
+        only().map_or_else(|| SEEDS.chain(FAILED).collect(), |seed: u64| vec![seed]);
+    let (aborted, refused, _) = play(&seeds);
+    assert!(
+        only().is_some() || (aborted > 0 && refused > 0),
+        "{aborted} aborts, {refused} refusals"
+    );
+}
+
+/// Nor where it may reset streams and pass over messages.
+#[test]
+fn nor_beside_one_that_uses_extensions() {
+    if only().is_none() {
+        let seeds: Vec<u64> = (EXTENDED..EXTENDED + WITH_EXTENSIONS).collect();
+        let (.., seen) = play(&seeds);
+        assert!(seen.iter().all(|seen| *seen > 1000), "requests and FORWARD TSN: {seen:?}");
+    }
+}
+
+/// In how many runs associations were aborted for memory, and refused, and what came of extensions.
+fn play(seeds: &[u64]) -> (usize, usize, [u64; 2]) {
+    let mut seen = [0; 2];
     let (mut little, mut much, mut aborted, mut refused) = (0f64, 0f64, 0, 0);
-    for seed in seeds {
+    for &seed in seeds {
         let plan = Plan::draw(seed);
         let alone = World::new(&plan, false).run();
         let beside = World::new(&plan, true).run();
-        if only.is_some() {
+        if only().is_some() {
             println!("{plan:?}\nalone {alone:#?}\nbeside {beside:#?}");
         }
         for (n, (alone, beside)) in alone.goodput.iter().zip(&beside.goodput).enumerate() {
@@ -320,8 +367,10 @@ fn the_honest_lose_nothing_beside_a_malicious_one() {
         much = much.max(beside.too_much);
         aborted += usize::from(beside.stats.aborted_for_memory > 0);
         refused += usize::from(beside.stats.refused > 0);
+        (0..2).for_each(|n| seen[n] += beside.extensions[n]);
     }
     println!("allocated / account at most {little:.2}, account / allocated at most {much:.2}");
     println!("aborted for memory in {aborted} runs, refused in {refused}");
-    assert!(only.is_some() || (aborted > 0 && refused > 0), "{aborted} aborts, {refused} refusals");
+    println!("requests to change streams, and FORWARD TSN chunks: {seen:?}");
+    (aborted, refused, seen)
 }

@@ -8,6 +8,7 @@
 //!   numbers begin at 2^40.
 //! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
 //! - `TRESSE_PARTIAL_SEEDS=0..100000`: the same with messages that may be given up.
+//! - `TRESSE_MIXED_SEEDS=0..20000`: any subset of the extensions at each end; their numbers begin at 2^41.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -66,6 +67,32 @@ fn seeds_with_extensions_hold_with_messages_that_may_be_given_up() {
     let range = seeds::EXTENDED..seeds::EXTENDED + seeds::WITH_EXTENSIONS;
     let failed = tell(&seeds::run_all(range, None, options), true);
     assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+}
+
+/// Any subset of the extensions at each end, over narrow links and several paths at once.
+#[test]
+fn seeds_hold_with_any_extensions_at_each_end() {
+    let summary = seeds::run_all(seeds::mixed(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "narrow links",
+        "concurrent transfer",
+        "offers RE-CONFIG",
+        "offers no RE-CONFIG",
+        "one end offers RE-CONFIG",
+        "one end offers partial reliability",
+        "both offer everything",
+        "incoming streams reset",
+        "association reset",
+        "streams added",
+        "message given up before it was sent",
+        "message given up after a part was sent",
+        "FORWARD TSN",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
 }
 
 /// Prints what seeds did; those that failed.

@@ -110,7 +110,7 @@ impl Run {
     fn new(scenario: &Scenario, options: &Options) -> Run {
         let ledger = Rc::new(RefCell::new(Ledger::default()));
         ledger.borrow_mut().log = options.verbose.then(Vec::new);
-        ledger.borrow_mut().gaps = options.partial;
+        ledger.borrow_mut().gaps = scenario.hosts.iter().any(|host| host.agrees);
         let mut sim = Simulation::new(scenario.seed);
         let hosts = [0, 1].map(|host| {
             let mut plan = scenario.hosts[host].clone();

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::EXTENDED;
-use crate::scenario::Scenario;
+pub(crate) use crate::scenario::{EXTENDED, MIXED};
+use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
 pub(crate) const DEFAULT: Range<u64> = 0..20_000;
@@ -42,9 +42,19 @@ pub(crate) fn to_replay() -> Option<u64> {
 
 /// `TRESSE_PARTIAL_SEEDS=a..b`: seeds that are run with messages that may be given up; a few thousand else.
 pub(crate) fn partial() -> Range<u64> {
-    let Ok(text) = env::var("TRESSE_PARTIAL_SEEDS") else { return 0..5_000 };
+    asked("TRESSE_PARTIAL_SEEDS").unwrap_or(0..5_000)
+}
+
+/// `TRESSE_MIXED_SEEDS=a..b`: those of any subset of the extensions at each end, counted from 0; a few thousand else.
+pub(crate) fn mixed() -> Range<u64> {
+    let range = asked("TRESSE_MIXED_SEEDS").unwrap_or(0..3_000);
+    MIXED + range.start..MIXED + range.end
+}
+
+fn asked(name: &str) -> Option<Range<u64>> {
+    let text = env::var(name).ok()?;
     let bounds = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
-    bounds.unwrap_or_else(|| panic!("TRESSE_PARTIAL_SEEDS={text} is no range"))
+    Some(bounds.unwrap_or_else(|| panic!("{name}={text} is no range")))
 }
 
 /// `TRESSE_PARTIAL`: messages may be given up in the seed that is replayed.
@@ -65,7 +75,7 @@ pub(crate) fn run_seed(seed: u64, options: &Options) -> (Scenario, Report) {
     catch_panics();
     PANIC.set(Some(String::new()));
     let scenario = Scenario::draw(seed);
-    let scenario = if options.partial { scenario.partial() } else { scenario };
+    let scenario = if options.partial { scenario.partial(OFTEN) } else { scenario };
     let result = panic::catch_unwind(AssertUnwindSafe(|| run(&scenario, options)));
     let message = PANIC.take().unwrap_or_default();
     let report = result.unwrap_or_else(|_| Report {

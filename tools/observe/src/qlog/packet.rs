@@ -3,7 +3,7 @@
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use tresse::{Ecn, ObservedPacket};
-use tresse_wire::{Chunk, InitFields, Packet, Sack};
+use tresse_wire::{Chunk, InitFields, Packet, Parameter, Parameters, Sack, StreamIds};
 
 /// The `data` of a packet event.
 #[derive(Debug, Serialize)]
@@ -86,7 +86,79 @@ enum Fields {
         /// Streams, and the last Stream Sequence Number that is passed over in each.
         skipped_streams: Vec<(u16, u16)>,
     },
+    ReConfig {
+        parameters: Vec<Change>,
+    },
     Plain {},
+}
+
+/// A parameter of a RE-CONFIG chunk (RFC 6525 §4).
+#[derive(Serialize)]
+#[serde(tag = "parameter_type", rename_all = "snake_case")]
+enum Change {
+    OutgoingSsnReset {
+        request: u32,
+        response: u32,
+        last_assigned_tsn: u32,
+        /// None: all of them.
+        stream_ids: Vec<u16>,
+    },
+    IncomingSsnReset {
+        request: u32,
+        stream_ids: Vec<u16>,
+    },
+    SsnTsnReset {
+        request: u32,
+    },
+    Response {
+        request: u32,
+        result: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        senders_next_tsn: Option<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        receivers_next_tsn: Option<u32>,
+    },
+    AddOutgoingStreams {
+        request: u32,
+        new_streams: u16,
+    },
+    AddIncomingStreams {
+        request: u32,
+        new_streams: u16,
+    },
+    Other {},
+}
+
+impl Change {
+    fn of(parameter: &Parameter<'_>) -> Change {
+        let ids = |streams: StreamIds<'_>| streams.iter().map(|stream| stream.0).collect();
+        match *parameter {
+            Parameter::OutgoingSsnReset(reset) => Change::OutgoingSsnReset {
+                request: reset.request.0,
+                response: reset.response.0,
+                last_assigned_tsn: reset.last_tsn.0,
+                stream_ids: ids(reset.streams),
+            },
+            Parameter::IncomingSsnReset(reset) => Change::IncomingSsnReset {
+                request: reset.request.0,
+                stream_ids: ids(reset.streams),
+            },
+            Parameter::SsnTsnReset(request) => Change::SsnTsnReset { request: request.0 },
+            Parameter::ReconfigurationResponse(response) => Change::Response {
+                request: response.request.0,
+                result: response.result.0,
+                senders_next_tsn: response.next_tsns.map(|(senders, _)| senders.0),
+                receivers_next_tsn: response.next_tsns.map(|(_, receivers)| receivers.0),
+            },
+            Parameter::AddOutgoingStreams(add) => {
+                Change::AddOutgoingStreams { request: add.request.0, new_streams: add.streams }
+            }
+            Parameter::AddIncomingStreams(add) => {
+                Change::AddIncomingStreams { request: add.request.0, new_streams: add.streams }
+            }
+            _ => Change::Other {},
+        }
+    }
 }
 
 impl Fields {
@@ -113,7 +185,15 @@ impl Fields {
                 new_cumulative_tsn: chunk.new_cumulative_tsn.0,
                 skipped_streams: chunk.skipped().map(|s| (s.stream.0, s.ssn.0)).collect(),
             },
+            Chunk::ReConfig(chunk) => Fields::changes(&chunk.parameters),
             _ => Fields::Plain {},
+        }
+    }
+
+    fn changes(parameters: &Parameters<'_>) -> Fields {
+        let parameters = parameters.parsed().map_while(Result::ok);
+        Fields::ReConfig {
+            parameters: parameters.map(|parameter| Change::of(&parameter)).collect(),
         }
     }
 

@@ -10,13 +10,16 @@ use dcsctp::api::{
     DcSctpSocket, ErrorKind, Message as DcMessage, PpId, SendOptions, SocketEvent, SocketState,
     SocketTime, StreamId,
 };
-use tresse_peers::{Happened, MAX_MESSAGE, Message, Options, Stack, run};
+use tresse_peers::{
+    Happened, MAX_MESSAGE, Message, Options, Policy, Stack, fail, run, unsupported,
+};
 
 struct Dcsctp {
     socket: Box<dyn DcSctpSocket>,
     start: Instant,
     packets: VecDeque<Vec<u8>>,
     events: VecDeque<Happened>,
+    reset: bool,
 }
 
 impl Dcsctp {
@@ -28,6 +31,10 @@ impl Dcsctp {
                 SocketEvent::OnConnected() => self.events.push_back(Happened::Up),
                 SocketEvent::OnConnectionRestarted() => self.events.push_back(Happened::Restarted),
                 SocketEvent::OnAborted(kind, text) => println!("ABORTED {kind:?} {text}"),
+                SocketEvent::OnStreamsResetPerformed(_) => self.reset = true,
+                SocketEvent::OnStreamsResetFailed(streams) => {
+                    fail(&format!("the reset of streams {streams:?} failed"));
+                }
                 // No room, as `send` says, too.
                 SocketEvent::OnError(ErrorKind::ResourceExhaustion, _) => {}
                 SocketEvent::OnError(kind, text) => println!("ERROR {kind:?} {text}"),
@@ -77,13 +84,35 @@ impl Stack for Dcsctp {
         Some(Message { stream, ppid, payload: message.payload })
     }
 
-    fn send(&mut self, message: Message, unordered: bool) -> bool {
+    fn send(&mut self, message: Message, unordered: bool, policy: Policy) -> bool {
         let Message { stream, ppid, payload } = message;
-        let options = SendOptions { unordered, ..SendOptions::default() };
+        let (lifetime, max_retransmissions) = match policy {
+            Policy::Never => (None, None),
+            Policy::Lifetime(lifetime) => (Some(lifetime), None),
+            Policy::Retransmissions(most) => (None, Some(most)),
+        };
+        let options =
+            SendOptions { unordered, lifetime, max_retransmissions, ..SendOptions::default() };
         let accepted =
             self.socket.send(DcMessage::new(StreamId(stream), PpId(ppid), payload), &options);
         self.pump();
         accepted.is_ok()
+    }
+
+    fn reset(&mut self, streams: u16) -> bool {
+        let streams: Vec<StreamId> = (0..streams).map(StreamId).collect();
+        // What still waits when a reset is asked for is thrown away.
+        if streams.iter().any(|stream| self.socket.buffered_amount(*stream) > 0) {
+            return false;
+        }
+        let asked = self.socket.reset_streams(&streams);
+        asked.unwrap_or_else(|e| unsupported(&format!("dcsctp does not reset its streams: {e}")));
+        self.pump();
+        true
+    }
+
+    fn is_reset(&self) -> bool {
+        self.reset
     }
 
     fn shutdown(&mut self) {
@@ -107,12 +136,12 @@ fn main() {
         local_port: options.port,
         remote_port: options.peer_port,
         announced_maximum_incoming_streams: options.receive.streams,
-        announced_maximum_outgoing_streams: options.send.streams,
+        announced_maximum_outgoing_streams: options.initial_streams,
         mtu: options.packet,
         max_message_size: MAX_MESSAGE,
         ..dcsctp::api::Options::default()
     };
     let socket = dcsctp::new_socket("peer", &settings);
     let (packets, events) = (VecDeque::new(), VecDeque::new());
-    run(options, Dcsctp { socket, start: Instant::now(), packets, events });
+    run(options, Dcsctp { socket, start: Instant::now(), packets, events, reset: false });
 }

@@ -2,7 +2,7 @@
 
 //! The peer on sctp-proto, the stack of str0m.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,9 @@ use sctp_proto::{
     Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent,
     TransportConfig,
 };
-use tresse_peers::{Close, Happened, MAX_MESSAGE, Message, Options, Stack, fail, run, unsupported};
+use tresse_peers::{
+    Close, Happened, MAX_MESSAGE, Message, Options, Policy, Stack, fail, run, unsupported,
+};
 
 /// Bytes that may wait on a stream.
 const ROOM: usize = 256 << 10;
@@ -25,6 +27,8 @@ struct SctpProto {
     packets: VecDeque<Vec<u8>>,
     events: VecDeque<Happened>,
     readable: VecDeque<u16>,
+    /// Streams that are being reset.
+    resetting: BTreeSet<u16>,
     closing: bool,
 }
 
@@ -47,6 +51,12 @@ impl SctpProto {
                 Event::Connected => self.events.push_back(Happened::Up),
                 Event::Stream(StreamEvent::Opened { id } | StreamEvent::Readable { id }) => {
                     self.readable.push_back(id);
+                }
+                Event::Stream(StreamEvent::ResetComplete { id }) => {
+                    self.resetting.remove(&id);
+                }
+                Event::Stream(StreamEvent::ResetFailed { id, reason }) => {
+                    fail(&format!("the reset of stream {id}: {reason:?}"));
                 }
                 Event::HandshakeFailed { reason } => fail(&format!("handshake: {reason}")),
                 Event::AssociationLost { reason } => println!("LOST {reason}"),
@@ -135,7 +145,7 @@ impl Stack for SctpProto {
         None
     }
 
-    fn send(&mut self, message: Message, unordered: bool) -> bool {
+    fn send(&mut self, message: Message, unordered: bool, policy: Policy) -> bool {
         let Some((_, association)) = &mut self.association else { return false };
         let Message { stream: id, ppid, payload } = message;
         let ppid = PayloadProtocolIdentifier::from(ppid);
@@ -147,10 +157,33 @@ impl Stack for SctpProto {
         if stream.buffered_amount().is_ok_and(|waiting| waiting > ROOM) {
             return false;
         }
-        let reliable = stream.set_reliability_params(unordered, ReliabilityType::Reliable, 0);
+        let (kind, value) = match policy {
+            Policy::Never => (ReliabilityType::Reliable, 0),
+            Policy::Lifetime(lifetime) => (ReliabilityType::Timed, lifetime.as_millis() as u32),
+            Policy::Retransmissions(most) => (ReliabilityType::Rexmit, most.into()),
+        };
+        let reliable = stream.set_reliability_params(unordered, kind, value);
         let written = reliable.and_then(|()| stream.write_with_ppi(&payload, ppid));
         written.unwrap_or_else(|e| fail(&format!("write: {e}")));
         true
+    }
+
+    fn reset(&mut self, streams: u16) -> bool {
+        let Some((_, association)) = &mut self.association else { return false };
+        let waits = |id| association.stream(id).and_then(|s| s.buffered_amount()) != Ok(0);
+        if (0..streams).any(waits) {
+            return false;
+        }
+        for id in 0..streams {
+            let closed = association.stream(id).and_then(|mut stream| stream.close());
+            closed.unwrap_or_else(|e| fail(&format!("the reset of stream {id}: {e}")));
+            self.resetting.insert(id);
+        }
+        true
+    }
+
+    fn is_reset(&self) -> bool {
+        self.resetting.is_empty()
     }
 
     fn shutdown(&mut self) {
@@ -180,7 +213,7 @@ fn main() {
         .with_max_send_message_size(MAX_MESSAGE as u32)
         .with_max_receive_message_size(MAX_MESSAGE as u32)
         .with_max_num_inbound_streams(options.receive.streams)
-        .with_max_num_outbound_streams(options.send.streams)
+        .with_max_num_outbound_streams(options.initial_streams)
         .with_local_port(options.port)
         .with_remote_port(options.peer_port);
     let transport = Arc::new(transport);
@@ -197,6 +230,7 @@ fn main() {
         packets: VecDeque::new(),
         events: VecDeque::new(),
         readable: VecDeque::new(),
+        resetting: BTreeSet::new(),
         closing: false,
     };
     run(options, stack);

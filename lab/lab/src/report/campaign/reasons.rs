@@ -13,7 +13,7 @@ pub(super) struct Evidence<'a>(pub(super) &'a [Report]);
 pub(super) enum Standing {
     /// An experiment that changes what is thought to make the difference agrees.
     Tested,
-    /// An experiment that tries what the paper leaves open agrees nowhere.
+    /// An experiment that tries what the paper leaves open has no setting that agrees in both halves of its runs.
     NotReproducible,
     /// Nothing.
     Unexplained,
@@ -39,23 +39,21 @@ impl<'a> Evidence<'a> {
         of_scan.or_else(|| fixed.into_iter().find(agrees).map(|row| (1, row)))
     }
 
-    /// In how many settings the experiment that tries them has a number, and the nearest; none if one agrees,
-    /// if it tried only one, or if runs of it failed.
+    /// In how many settings the experiment that tries them has a number, and the nearest; none if one agrees in both
+    /// halves of the runs, if it tried only one, or if runs of it failed. The same scan may find a reason or rule
+    /// all out: a row may have named it for either.
     fn scan(&self, c: &Comparison) -> Option<(usize, &'a Comparison)> {
-        let (Some(_), Some(id)) = (&c.claim.why, &c.claim.not_reproducible) else { return None };
-        let failed = self.0.iter().any(|r| r.about.id == *id && !r.failures.is_empty());
+        let (Some(_), Some(id)) = (&c.claim.why, named(c)) else { return None };
+        let failed = self.0.iter().any(|r| r.about.id == id && !r.failures.is_empty());
         let rows = self.rows(id, c);
         let nowhere = !failed && rows.iter().all(|row| row.agrees_nowhere());
         let settings = rows.iter().map(|row| row.settings).sum();
         nearest(&rows).filter(|_| nowhere).map(|row| (settings, row))
     }
 
-    /// Whether a setting of the experiment `id` agreed in the runs that chose it and not in others.
-    fn is_chance(&self, id: &str, c: &Comparison) -> bool {
-        self.rows(id, c).iter().any(|row| {
-            row.verdict != Verdict::Agrees
-                && row.chosen.is_some_and(|chosen| row.claim.agrees(chosen))
-        })
+    /// Whether a setting of the experiment `id` agrees in both halves of the runs, though it was not the nearest.
+    fn has_another(&self, id: &str, c: &Comparison) -> bool {
+        self.rows(id, c).iter().any(|row| row.holding.is_some_and(|n| n > 0))
     }
 
     /// What is known of the difference.
@@ -74,8 +72,7 @@ impl<'a> Evidence<'a> {
             return String::new();
         }
         let tested = c.claim.tested.as_deref();
-        let scanned = c.claim.not_reproducible.as_deref();
-        match (self.test(c), self.scan(c), tested, scanned) {
+        match (self.test(c), self.scan(c), tested, named(c)) {
             (Some((1, row)), _, Some(id), _) => {
                 format!("({}) tested by `{id}`, which has {}", number(c, reasons), ours(row))
             }
@@ -85,10 +82,10 @@ impl<'a> Evidence<'a> {
             }
             (_, Some((settings, row)), _, Some(id)) => {
                 let which = which(id, settings, row);
-                format!("({}) not reproducible: {which}", number(c, reasons))
+                format!("({}) not reproducible: not even {which}", number(c, reasons))
             }
-            (_, _, Some(id), _) if self.is_chance(id, c) => {
-                format!("unexplained: the nearest setting of `{id}` does not hold in other runs")
+            (_, _, Some(id), _) if self.has_another(id, c) => {
+                format!("unexplained: a setting of `{id}` is within that was not the nearest")
             }
             (_, _, Some(id), _) => format!("unexplained: `{id}` does not remove it"),
             (_, _, _, Some(id)) => format!("unexplained: `{id}` does not rule it out"),
@@ -96,6 +93,11 @@ impl<'a> Evidence<'a> {
             _ => "unexplained".into(),
         }
     }
+}
+
+/// The experiment that is the evidence.
+fn named(c: &Comparison) -> Option<&str> {
+    c.claim.tested.as_deref().or(c.claim.not_reproducible.as_deref())
 }
 
 /// The row whose setting was the nearest in the runs that chose it.

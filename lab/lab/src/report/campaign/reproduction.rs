@@ -65,7 +65,8 @@ pub fn reproduction(reports: &[Report], absent: &[&str]) -> String {
          same row is within. Where that one tries several settings, half of the runs choose the nearest, and it is \
          judged by the others, which have other seeds: what is within by chance is not a reason. A row says how many \
          settings and runs there were. It is *not reproducible* if an experiment has tried what the paper leaves \
-         open and no setting is within, in either half. Else it is unexplained. None of the three counts as \
+         open and no setting is within in both halves: what is within in one of them only is chance, too. Else it is \
+         unexplained, as where a setting is within in both that was not the nearest. None of the three counts as \
          within.\n\n",
     );
     made_by(&mut out, reports, absent);

@@ -9,6 +9,7 @@ use tresse_core::wire::{
 };
 
 use super::PORT;
+use super::extended::{Course, offer};
 use tresse_sim::Draw;
 
 /// What an association of the attacker does.
@@ -30,6 +31,10 @@ enum Way {
     Churning,
     /// Shut down or aborted with data that may never be read, and on to the next port.
     Leaving,
+    /// Requests to change streams, right and wrong, with data between them.
+    Reconfiguring,
+    /// Pieces of messages, and leave to pass over them.
+    Forwarding,
 }
 
 const WAYS: [Way; 8] = [
@@ -42,6 +47,9 @@ const WAYS: [Way; 8] = [
     Way::Churning,
     Way::Leaving,
 ];
+
+/// Of extensions.
+const MORE_WAYS: [Way; 2] = [Way::Reconfiguring, Way::Forwarding];
 
 /// One association of the attacker.
 #[derive(Debug)]
@@ -57,11 +65,14 @@ struct Peer {
     first: Tsn,
     moves: u32,
     established: bool,
+    course: Course,
 }
 
 #[derive(Debug)]
 pub(super) struct Attacker {
     draw: Draw,
+    /// It offers extensions, and what it sends of them comes in any state.
+    extended: bool,
     ways: Vec<Way>,
     addresses: Vec<IpAddr>,
     /// Associations at most.
@@ -75,15 +86,21 @@ pub(super) struct Attacker {
 }
 
 impl Attacker {
-    pub(super) fn new(seed: u64) -> Attacker {
+    pub(super) fn new(seed: u64, extended: bool) -> Attacker {
         let mut draw = Draw::new(seed ^ 0xbad);
-        let ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
+        let mut ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
+        if extended {
+            // Others beside them now and then.
+            ways.retain(|_| draw.chance(0.5));
+            ways.extend(MORE_WAYS.into_iter().filter(|_| draw.chance(0.8)));
+        }
         let ways = if ways.is_empty() { vec![WAYS[draw.index(WAYS.len())]] } else { ways };
         // The first one is behind the same address as an honest host.
         let mut addresses = vec![IpAddr::from([10, 1, 0, 0])];
         let count = draw.between(0, 8) as u8;
         addresses.extend((0..count).map(|n| IpAddr::from([10, 2, 0, n])));
         Attacker {
+            extended,
             ways,
             addresses,
             most: draw.log(2.0, 600.0) as usize,
@@ -126,6 +143,7 @@ impl Attacker {
             first: Tsn(0),
             moves: 0,
             established: false,
+            course: Course::new(Tsn(0)),
         };
         self.peers.push(peer);
         self.call(n);
@@ -137,8 +155,9 @@ impl Attacker {
         let peer = &mut self.peers[n];
         (peer.tag, peer.first, peer.theirs, peer.established) = (tag, first, None, false);
         peer.moves = 0;
-        let fields = init(tag, first);
-        self.outbox.push((peer.address, packet(peer.port, 0, |w| w.init(&fields, &[]))));
+        peer.course = Course::new(first);
+        let (fields, offer) = (init(tag, first), if self.extended { offer() } else { Vec::new() });
+        self.outbox.push((peer.address, packet(peer.port, 0, |w| w.init(&fields, &offer))));
     }
 
     /// The victim has sent this.
@@ -146,6 +165,7 @@ impl Attacker {
         let Ok(parsed) = Packet::parse(bytes) else { return };
         let header = parsed.header();
         let mine = |p: &&mut Peer| p.address == to && p.port == header.destination_port;
+        let (draw, extended) = (&mut self.draw, self.extended);
         let Some(peer) = self.peers.iter_mut().find(mine) else { return };
         for chunk in parsed.chunks().map_while(Result::ok).filter_map(|raw| Chunk::parse(raw).ok())
         {
@@ -160,10 +180,19 @@ impl Attacker {
                     let tag = fields.initiate_tag.0;
                     peer.theirs = Some((tag, fields.initial_tsn));
                     peer.highest = fields.initial_tsn.wrapping_sub(1);
-                    let echo = packet(peer.port, tag, |w| w.cookie_echo(&cookie));
+                    let echo = packet(peer.port, tag, |w| {
+                        w.cookie_echo(&cookie);
+                        if extended {
+                            either(&mut peer.course, draw, w);
+                        }
+                    });
                     self.outbox.push((to, echo));
                 }
                 Chunk::CookieAck => peer.established = true,
+                // It was too much; once more.
+                Chunk::Abort(_) if extended => {
+                    (peer.theirs, peer.established, peer.moves) = (None, false, 20);
+                }
                 Chunk::ShutdownAck => {
                     let Some((tag, _)) = peer.theirs else { continue };
                     let complete = packet(peer.port, tag, |w| w.shutdown_complete(false));
@@ -177,6 +206,7 @@ impl Attacker {
 
     /// One move of an association.
     fn play(&mut self, n: usize) {
+        let (draw, extended) = (&mut self.draw, self.extended);
         let peer = &mut self.peers[n];
         let Some((tag, begin)) = peer.theirs.filter(|_| peer.established) else {
             // Refused, limited or lost: once more.
@@ -234,9 +264,26 @@ impl Attacker {
                 peer.port = peer.port.wrapping_add(1000).max(1024);
                 return self.call(n);
             }
-            Way::Leaving if moves > 20 && port % 2 == 0 => {
-                packet(port, tag, |w| w.shutdown(highest))
-            }
+            Way::Leaving if moves > 20 && port % 2 == 0 => packet(port, tag, |w| {
+                w.shutdown(highest);
+                if extended {
+                    either(&mut peer.course, draw, w);
+                }
+            }),
+            // It may have ended the association itself.
+            Way::Reconfiguring | Way::Forwarding if moves > 200 => return self.call(n),
+            Way::Reconfiguring => packet(port, tag, |w| {
+                peer.course.re_config(draw, w);
+                let stream = draw.next() as u16;
+                data(w, first.wrapping_add(moves - 1), stream, DataFlags::UNFRAGMENTED, 100);
+            }),
+            Way::Forwarding => packet(port, tag, |w| {
+                peer.course.fragment(draw, w);
+                peer.course.fragment(draw, w);
+                if moves % 4 == 0 {
+                    peer.course.forward(draw, w);
+                }
+            }),
             Way::Leaving if moves > 20 => packet(port, tag, |w| w.abort(false, &[])),
             Way::Leaving => packet(port, tag, |w| {
                 data(w, first.wrapping_add(moves - 1), 0, DataFlags::UNFRAGMENTED, 1200);
@@ -244,6 +291,11 @@ impl Attacker {
         };
         self.outbox.push((address, made));
     }
+}
+
+/// A chunk of one of the extensions.
+fn either(course: &mut Course, draw: &mut Draw, w: &mut PacketWriter<'_>) {
+    if draw.chance(0.5) { course.re_config(draw, w) } else { course.forward(draw, w) }
 }
 
 fn init(tag: u32, first: Tsn) -> InitFields {

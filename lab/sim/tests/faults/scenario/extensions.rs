@@ -4,15 +4,49 @@
 use tresse_core::{Extensions, ReconfigurationPolicy, ResetDirection, Time};
 use tresse_sim::Draw;
 
-use super::{Call, Scenario};
+use super::{Call, HostPlan, Scenario};
 
 /// Seeds from here on have extensions; less this number they are those of the same scenarios without.
 pub(crate) const EXTENDED: u64 = 1 << 40;
 
-/// Adds extensions to a scenario.
-pub(super) fn draw(draw: &mut Draw, scenario: &mut Scenario) {
+/// Seeds from here on have any subset of the extensions at each end, and half of them narrow links and half of them
+/// concurrent transfer.
+pub(crate) const MIXED: u64 = 1 << 41;
+
+/// One of those.
+pub(super) fn mixed(seed: u64) -> Scenario {
+    let mut from = Draw::new(seed ^ 0xe7e5_10f5_0000_0002);
+    let (narrow, concurrent) = (from.chance(0.5), from.chance(0.5));
+    // Few scenarios are so: the first one that is, of a series that the seed decides.
+    let mut scenario = loop {
+        let scenario = Scenario::draw_plain(from.next() >> 24);
+        let has = |name| scenario.features.contains(name);
+        if (!narrow || has("narrow links")) && (!concurrent || has("concurrent transfer")) {
+            break Scenario { seed, ..scenario };
+        }
+    };
+    draw(&mut from, &mut scenario, 0.6);
+    let mut scenario = scenario.partial(0.6);
+    let [resets, partial] = [
+        |host: &HostPlan| host.config.extensions.stream_reconfiguration,
+        |host: &HostPlan| host.config.extensions.partial_reliability,
+    ]
+    .map(|offers| scenario.hosts.iter().filter(|host| offers(host)).count());
+    let mut note = |condition: bool, name| {
+        if condition {
+            scenario.features.insert(name);
+        }
+    };
+    note(resets == 1, "one end offers RE-CONFIG");
+    note(partial == 1, "one end offers partial reliability");
+    note((resets, partial) == (2, 2), "both offer everything");
+    scenario
+}
+
+/// Adds extensions to a scenario; `often` an end offers them.
+pub(super) fn draw(draw: &mut Draw, scenario: &mut Scenario, often: f64) {
     for host in &mut scenario.hosts {
-        let offers = draw.chance(0.9);
+        let offers = draw.chance(often);
         host.config.extensions = Extensions { stream_reconfiguration: offers, ..Extensions::NONE };
         scenario.features.insert(if offers { "offers RE-CONFIG" } else { "offers no RE-CONFIG" });
         let mut allowed = || draw.chance(0.9);

@@ -17,7 +17,8 @@ use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use tresse_sim::Draw;
 
-pub(crate) use extensions::EXTENDED;
+pub(crate) use extensions::{EXTENDED, MIXED};
+pub(crate) use partial::OFTEN;
 pub(crate) use traffic::{PlannedMessage, Reading};
 pub(crate) use world::global;
 
@@ -167,9 +168,12 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= MIXED {
+            return extensions::mixed(seed);
+        }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
-        extensions::draw(&mut Draw::new(seed ^ 0xe7e5_10f5_0000_0001), &mut scenario);
+        extensions::draw(&mut Draw::new(seed ^ 0xe7e5_10f5_0000_0001), &mut scenario, 0.9);
         scenario
     }
 

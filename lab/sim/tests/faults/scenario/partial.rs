@@ -7,12 +7,16 @@ use tresse_sim::Draw;
 
 use super::Scenario;
 
+/// How often an end of a scenario offers partial reliability where nothing else is said.
+pub(crate) const OFTEN: f64 = 0.85;
+
 impl Scenario {
-    /// Draws whether each host offers partial reliability, and a policy for each message. All else stays as it is.
-    pub(crate) fn partial(mut self) -> Scenario {
+    /// Draws whether each host offers partial reliability, which `often` it does, and a policy for each message. All else
+    /// stays as it is.
+    pub(crate) fn partial(mut self, often: f64) -> Scenario {
         let mut draw = Draw::new(self.seed ^ 0x7a97_1a11_0ff5_7e11);
         for host in &mut self.hosts {
-            if draw.chance(0.85) {
+            if draw.chance(often) {
                 host.config.extensions.partial_reliability = true;
                 self.features.insert("offers partial reliability");
             }

@@ -188,6 +188,35 @@ fn an_init_is_answered_as_it_asks() {
     }
 }
 
+/// RFC 5061 §4.2.7: "The sender MUST support both the sending and the receiving of any chunk types listed within the
+/// Supported Extensions Parameter." Stacks for WebRTC offer it in this way alone.
+#[test]
+fn the_chunk_among_the_supported_extensions_is_an_offer() {
+    for ours in [true, false] {
+        let extensions = if ours { Extensions::default() } else { Extensions::NONE };
+        let config = AssociationConfig { extensions, ..standard() };
+        let mut listed = ParameterWriter::new();
+        listed.supported_extensions(&[ChunkType::FORWARD_TSN.0]);
+        let listed = listed.finish();
+
+        let mut script = Script::listening(&config);
+        let ack = script.give_bytes(script::init_packet(&peer_fields(), &listed));
+        let (_, parameters) = only(&ack).init();
+        let reported = parameters
+            .iter()
+            .any(|p| matches!(p, tresse_wire::Parameter::UnrecognizedParameter(_)));
+        assert!(!reported, "there is no parameter to report");
+
+        let mut script = Script::connecting(&config);
+        let mut parameters = ParameterWriter::new();
+        parameters.state_cookie(b"cookie").supported_extensions(&[ChunkType::FORWARD_TSN.0]);
+        let echo = script.init_ack_with(&peer_fields(), &mut parameters);
+        assert!(only(&echo).cause_codes().is_empty());
+        script.cookie_ack();
+        assert_eq!(script.end.info(script.id).unwrap().extensions.partial_reliability, ours);
+    }
+}
+
 //= RFC 3758 3.3.1-1 3.3.2-3
 #[test]
 fn without_agreement_a_forward_tsn_is_an_error() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::ReconfigurationError;
+use crate::path::{PathId, PathSettings, PathState};
 
 //= RFC 6525 5.1.1-1 4.1-2 4.2-2 4.3-2 4.4-3 4.5-3 4.6-3
 #[test]
@@ -185,6 +186,65 @@ fn the_request_is_sent_again_with_backoff_until_the_peer_is_given_up() {
     let failed = reset_event(ResetDirection::Incoming, &[1], Outcome::Failed);
     assert_eq!(told(&mut script), [failed]);
     assert!(matches!(script.events.last(), Some(Event::Closed(_))));
+}
+
+/// Lets `span` pass, in which the peer answers each heartbeat and acknowledges all data, and nothing else.
+fn deaf(script: &mut Script, span: Duration) -> usize {
+    let end = script.now + span;
+    let (mut asked, mut acknowledged) = (0, 0);
+    while script.now < end && script.closed().is_none() {
+        let sent = script.wait(secs(1));
+        asked += sent.iter().filter(|p| p.carries(ChunkType::RE_CONFIG)).count();
+        for info in sent.iter().filter_map(|p| p.find(ChunkType::HEARTBEAT)) {
+            let info = info.value.to_vec();
+            script.give(|w| w.heartbeat_ack(&info));
+        }
+        let data: u32 = sent.iter().map(|p| p.data().len() as u32).sum();
+        if data > 0 {
+            acknowledged += data;
+            script.sack(acknowledged, &[]);
+        }
+    }
+    asked
+}
+
+//= RFC 6525 5.1.1-9
+/// RFC 9260 §8.1: "The counter MUST be reset each time a DATA chunk sent to that peer endpoint is acknowledged (by the
+/// reception of a SACK chunk). When a HEARTBEAT ACK chunk is received from the peer endpoint, the counter SHOULD also be
+/// reset."
+#[test]
+fn a_peer_that_answers_all_but_a_request_keeps_its_association() {
+    let eager = AssociationConfig { profile: Profile::tresse(), ..config() };
+    for config in [config(), eager] {
+        let mut script = agreed(&config);
+        reset(&mut script, ResetDirection::Incoming, &[1]);
+        let asked = deaf(&mut script, secs(3600));
+        assert!(asked > 30, "it is asked again and again, {asked} times");
+        assert_eq!(script.closed(), None);
+        assert_ne!(script.path(0).state, PathState::Inactive);
+        assert_eq!(told(&mut script), [], "nothing is known yet");
+    }
+}
+
+//= RFC 6525 5.1.1-9
+#[test]
+fn data_that_is_acknowledged_keeps_it_too_without_heartbeats() {
+    let mut script = agreed(&config());
+    let settings = PathSettings { heartbeats: false, ..script.path(0).settings };
+    script.end.configure_path(script.now, script.id, PathId(0), settings).unwrap();
+    reset(&mut script, ResetDirection::Incoming, &[1]);
+    let begun = script.now;
+    let mut count = 0;
+    while script.now.since(begun) < secs(3600) {
+        send(&mut script, 3);
+        count += 1;
+        script.sack(count, &[]);
+        script.wait(secs(20));
+    }
+    assert_eq!((script.closed(), script.path(0).state), (None, PathState::Active));
+    // RFC 6525 §5.1.1 has it counted: with nothing else from the peer the association ends.
+    script.wait(secs(3600));
+    assert_eq!(script.closed(), Some(&CloseReason::Unreachable));
 }
 
 //= RFC 6525 5.2.7-3
