@@ -1,6 +1,7 @@
 //! One association, as packets of it pass by.
 
 mod forward;
+mod reset;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -64,6 +65,7 @@ pub(super) struct Association {
     last_path: [usize; 2],
     directions: [Direction; 2],
     deliveries: [Delivery; 2],
+    resets: [reset::Reset; 2],
     logs: [SenderLog; 2],
     /// The last packet, by its number.
     last_packet: u64,
@@ -106,6 +108,7 @@ impl Association {
             last_path: [usize::MAX; 2],
             directions: [Direction::new(settings), Direction::new(settings)],
             deliveries: [Delivery::default(), Delivery::default()],
+            resets: Default::default(),
             logs: [SenderLog::default(), SenderLog::default()],
             last_packet: 0,
             answers: [Answers::default(); 2],
@@ -358,6 +361,7 @@ impl Association {
             let name = kind.name().unwrap_or("unknown chunk");
             out.event(head, &Event::Control { name });
         }
+        self.reset(head, role, chunk, out);
         if role != Role::Departure {
             self.forward(head, role, kind, chunk, out);
         }

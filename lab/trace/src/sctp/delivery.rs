@@ -62,6 +62,13 @@ impl Delivery {
         self.progress(at, &delivered[before..]);
     }
 
+    /// These streams begin again, or all if there are none.
+    pub(super) fn reset(&mut self, streams: &[u16], at: u64, delivered: &mut Delivered) {
+        let before = delivered.len();
+        self.order.reset(streams, at, &mut |message| delivered.push(message));
+        self.progress(at, &delivered[before..]);
+    }
+
     /// How many chunks, messages and streams are kept.
     pub(super) fn held(&self) -> usize {
         self.fates.held() + self.assembly.held() + self.order.held()

@@ -76,6 +76,18 @@ impl Order {
         self.waiting = self.waiting + stream.waiting.len() - before;
     }
 
+    /// These streams begin again with 0, or all if there are none; what still waits lacked what was not captured.
+    pub(super) fn reset(&mut self, streams: &[u16], at: u64, deliver: &mut dyn FnMut(Message)) {
+        for (number, stream) in &mut self.streams {
+            if streams.is_empty() || streams.contains(number) {
+                let waiting = std::mem::take(&mut stream.waiting);
+                self.waiting -= waiting.len();
+                waiting.into_values().for_each(|message| stream.deliver(message, at, deliver));
+                stream.next = Some(0);
+            }
+        }
+    }
+
     /// The sender abandons all messages of a stream up to this one.
     pub(super) fn skip(&mut self, last: Fragment, at: u64, deliver: &mut dyn FnMut(Message)) {
         let stream = self.streams.entry(last.stream).or_default();
@@ -160,6 +172,25 @@ mod tests {
         // RFC 6525: 0 again.
         assert_eq!(complete(&mut order, 0, 0, 0), [0]);
         assert_eq!(complete(&mut order, 0, 1, 0), [1]);
+    }
+
+    #[test]
+    fn after_a_reset_messages_wait_for_the_first_one() {
+        let mut order = Order::default();
+        for stream in 0..2 {
+            assert_eq!(complete(&mut order, stream, 0, 0), [0]);
+            // Something that was not captured is missing.
+            assert_eq!(complete(&mut order, stream, 2, 0), Vec::<u32>::new());
+        }
+        let mut found = Vec::new();
+        order.reset(&[1, 7], 5, &mut |message| found.push(message.fragment.sequence));
+        assert_eq!(found, [2]);
+        assert_eq!(order.waiting, 1);
+        assert_eq!(complete(&mut order, 1, 1, 6), Vec::<u32>::new());
+        assert_eq!(complete(&mut order, 1, 0, 7), [0, 1]);
+        assert_eq!(complete(&mut order, 0, 1, 8), [1, 2], "the other one goes on");
+        order.reset(&[], 9, &mut |_| panic!("nothing waits"));
+        assert_eq!(complete(&mut order, 0, 0, 10), [0]);
     }
 
     #[test]

@@ -1,0 +1,73 @@
+//! Streams that begin again in a capture (RFC 6525).
+
+mod common;
+
+use std::io::Cursor;
+
+use tresse_trace::capture::Capture;
+use tresse_trace::{Observer, Options, Summary, Trace};
+use tresse_wire::{
+    DataFlags, PacketWriter, ParameterWriter, Ppid, ReconfigurationResponse, ReconfigurationResult,
+    RequestNumber, Ssn, StreamId, Tsn,
+};
+
+#[derive(Default)]
+struct Ended(Vec<Summary>);
+
+impl Observer for Ended {
+    fn ends(&mut self, summary: &Summary) {
+        self.0.push(summary.clone());
+    }
+}
+
+fn data(writer: &mut PacketWriter<'_>, tsn: u32, ssn: u16) {
+    let flags = DataFlags::UNFRAGMENTED;
+    writer.data(Tsn(tsn), StreamId(3), Ssn(ssn), Ppid(0), flags, &[0; 100]);
+}
+
+/// Six messages, a reset that is answered with this result, and two more of which the first comes 20 ms after the second.
+fn blocked_with(result: ReconfigurationResult) -> f64 {
+    let mut file = common::pcap_head();
+    let mut packet = |ms: u64, ends: [u8; 2], tag: u32, write: &dyn Fn(&mut PacketWriter<'_>)| {
+        common::pcap_packet(&mut file, ms * 1000, ends, tag, write);
+    };
+    // Captured near the second one, who answers at once.
+    packet(0, [1, 2], 0, &|w| w.init(&common::init(7), &[]));
+    packet(0, [2, 1], 7, &|w| w.init_ack(&common::init(8), &[]));
+    packet(100, [1, 2], 8, &|w| w.cookie_echo(b"cookie"));
+    packet(100, [2, 1], 7, &|w| w.cookie_ack());
+    for n in 0..6 {
+        packet(202, [1, 2], 8, &|w| data(w, 1 + n, n as u16));
+    }
+    let request = RequestNumber(1);
+    let asked = ParameterWriter::new()
+        .outgoing_ssn_reset(request, RequestNumber(0), Tsn(6), [StreamId(3)])
+        .finish();
+    let answer = ReconfigurationResponse { request, result, next_tsns: None };
+    let answer = ParameterWriter::new().reconfiguration_response(&answer).finish();
+    for _ in 0..2 {
+        packet(210, [1, 2], 8, &|w| w.re_config(&asked));
+        packet(211, [2, 1], 7, &|w| w.re_config(&answer));
+    }
+    packet(220, [1, 2], 8, &|w| data(w, 8, 1));
+    // The answer comes once more, and changes nothing.
+    packet(230, [1, 2], 8, &|w| w.re_config(&asked));
+    packet(231, [2, 1], 7, &|w| w.re_config(&answer));
+    packet(240, [1, 2], 8, &|w| data(w, 7, 0));
+    packet(250, [2, 1], 7, &|w| w.sack(Tsn(8), 65_536, [].into_iter(), [].into_iter()));
+    let mut ended = Ended::default();
+    let mut trace = Trace::new(Options::default());
+    trace.read(Capture::read("test", Cursor::new(file)).expect("a capture"), &mut ended);
+    trace.finish(&mut ended);
+    let summary = ended.0.pop().expect("an association");
+    let stream = &summary.directions[0].streams[0];
+    assert_eq!((stream.stream, stream.messages), (3, 8));
+    stream.blocked.as_ref().expect("something was delivered").max_ms
+}
+
+#[test]
+fn what_follows_a_reset_waits_for_the_message_with_ssn_0() {
+    assert_eq!(blocked_with(ReconfigurationResult::PERFORMED), 20.0);
+    // Without one a small SSN is a message of the past.
+    assert_eq!(blocked_with(ReconfigurationResult::DENIED), 0.0);
+}
