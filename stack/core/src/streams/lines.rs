@@ -45,12 +45,14 @@ impl<M> Lines<M> {
     }
 
     /// A message joins a line: its number, and where it is.
+    #[inline]
     pub(super) fn push(&mut self, line: StreamId, message: M) -> (u64, Place) {
         let number = self.arrived;
         self.arrived += 1;
         (number, self.append(number, line, message))
     }
 
+    #[inline]
     fn append(&mut self, number: u64, line: StreamId, message: M) -> Place {
         let Line { first, last } = self.table.get(line);
         let waiting = Waiting { number, line, before: last, behind: None, message };
@@ -63,11 +65,13 @@ impl<M> Lines<M> {
     }
 
     /// The first message of a line.
+    #[inline]
     pub(super) fn first(&self, line: StreamId) -> Option<&M> {
         self.table.get(line).first.map(|place| &self.places[place].message)
     }
 
     /// Takes the first message out of a line: with its number, and where it was.
+    #[inline]
     pub(super) fn take_first(&mut self, line: StreamId) -> Option<(u64, Place, M)> {
         let place = self.table.get(line).first?;
         let (number, _, message) = self.take(place)?;
@@ -75,6 +79,7 @@ impl<M> Lines<M> {
     }
 
     /// Takes a message out, wherever it waits: with its number and its line.
+    #[inline]
     pub(super) fn take(&mut self, place: Place) -> Option<(u64, StreamId, M)> {
         let Waiting { number, line, before, behind, message } = self.places.remove(place)?;
         let ends = self.table.get_mut(line);

@@ -236,6 +236,7 @@ impl SendQueue {
     }
 
     /// A message or a chunk is done with. What the receiver keeps for good has no bytes any more when it is acknowledged.
+    #[inline]
     fn release(&mut self, stream: StreamId, bytes: usize) {
         let state = self.table.get_mut(stream);
         state.pieces = state.pieces.saturating_sub(1);
@@ -251,6 +252,7 @@ impl SendQueue {
     }
 
     /// Appends a message. Empty messages are ignored: RFC 9260 §6.2 knows none.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         now: Time,
@@ -274,6 +276,7 @@ impl SendQueue {
     }
 
     /// A message waits for its turn.
+    #[inline]
     fn enqueue(&mut self, message: Queued) {
         let (stream, until, len) = (message.stream, message.until, message.payload.len());
         let policy = message.policy;
@@ -287,7 +290,10 @@ impl SendQueue {
         if until != Time::FAR_FUTURE {
             self.lifetimes.insert((until, number, place));
         }
-        self.settle(line);
+        // Behind others it changes nothing.
+        if !self.turns.waits(line) {
+            self.settle(line);
+        }
     }
 
     /// Whether everything has left.
@@ -373,6 +379,7 @@ impl SendQueue {
 
     //= RFC 3758 4.1-7
     /// The message whose turn it is begins to leave.
+    #[inline]
     fn begin(&mut self) -> Option<Begun> {
         let (number, place, message) = self.lines.take_first(self.turns.first()?)?;
         if message.until != Time::FAR_FUTURE {

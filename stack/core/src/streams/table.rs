@@ -26,6 +26,7 @@ impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
     }
 
     /// The state of `stream`; the default one if it was never touched.
+    #[inline]
     pub(super) fn get(&self, stream: StreamId) -> T {
         let index = usize::from(stream.0);
         match self.pages.get(index / PAGE) {
@@ -35,17 +36,31 @@ impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
     }
 
     /// The state of `stream`, to change it.
+    #[inline]
     pub(super) fn get_mut(&mut self, stream: StreamId) -> &mut T {
         let index = usize::from(stream.0);
         let page = index / PAGE;
+        if !matches!(self.pages.get(page), Some(Some(_))) {
+            self.add_page(page);
+        }
+        let page = self.pages[page].get_or_insert_with(Self::new_page);
+        &mut page[index % PAGE]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_page(&mut self, page: usize) {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
-        let page = self.pages[page].get_or_insert_with(|| {
-            self.used += 1;
-            Box::new([T::default(); PAGE])
-        });
-        &mut page[index % PAGE]
+        self.pages[page] = Some(Self::new_page());
+        self.used += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_page() -> Box<[T; PAGE]> {
+        Box::new([T::default(); PAGE])
     }
 
     /// Changes the state of every stream whose page exists.

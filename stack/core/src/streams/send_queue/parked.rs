@@ -112,6 +112,7 @@ impl SendQueue {
     }
 
     /// Parks a message if its stream is being reset; otherwise it comes back.
+    #[inline]
     pub(super) fn park_message(&mut self, message: Queued) -> Option<Queued> {
         match &mut self.parked {
             Some(parked) if parked.streams.contains(message.stream) => {

@@ -89,22 +89,26 @@ impl Turns {
     }
 
     /// The line in which messages of a stream wait.
+    #[inline]
     pub(super) fn line_of(&self, stream: StreamId) -> StreamId {
         if self.scheduler.has_one_line() { StreamId(0) } else { stream }
     }
 
     /// The line whose first message begins to leave next; `None` also if that has to wait for the next packet.
+    #[inline]
     pub(super) fn first(&self) -> Option<StreamId> {
         let (line, _) = self.order.first()?;
         (!self.packet || line == self.latest.0).then_some(line)
     }
 
     /// Whether a line waits for its turn.
+    #[inline]
     pub(super) fn waits(&self, line: StreamId) -> bool {
         self.order.contains(line)
     }
 
     /// A line waits for its turn from now on.
+    #[inline]
     pub(super) fn enter(&mut self, line: StreamId, value: u16) {
         if self.order.first().is_none() {
             self.scheduler.on_idle();
@@ -117,11 +121,13 @@ impl Turns {
     }
 
     /// It does not wait any more, if it did.
+    #[inline]
     pub(super) fn leave(&mut self, line: StreamId) {
         self.order.remove(line);
     }
 
     /// The first message, of so many bytes, of the first line begins to leave; the line waits no more.
+    #[inline]
     pub(super) fn begin(&mut self, value: u16, bytes: usize) {
         let Some((line, place)) = self.order.first() else { return };
         self.order.remove(line);
@@ -130,6 +136,7 @@ impl Turns {
     }
 
     /// A chunk of the message that began last is in the packet.
+    #[inline]
     pub(super) fn on_chunk(&mut self) {
         self.packet = self.scheduler.is_per_packet();
     }

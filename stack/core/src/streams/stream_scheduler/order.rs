@@ -21,16 +21,19 @@ pub(super) struct Order {
 
 impl Order {
     /// The line whose turn it is, and its place.
+    #[inline]
     pub(super) fn first(&self) -> Option<(StreamId, u64)> {
         let Reverse((place, line)) = self.heap.peek()?;
         Some((StreamId(*line), *place))
     }
 
+    #[inline]
     pub(super) fn contains(&self, line: StreamId) -> bool {
         self.places.get(line).is_some()
     }
 
     /// A line that does not wait yet takes this place.
+    #[inline]
     pub(super) fn insert(&mut self, line: StreamId, place: u64) {
         debug_assert!(!self.contains(line), "it waits already");
         *self.places.get_mut(line) = Some(place);
@@ -43,6 +46,7 @@ impl Order {
     }
 
     /// A line gives up its place, if it has one.
+    #[inline]
     pub(super) fn remove(&mut self, line: StreamId) {
         if self.contains(line) {
             *self.places.get_mut(line) = None;
@@ -56,10 +60,12 @@ impl Order {
         self.heap.capacity() * size_of::<Reverse<(u64, u16)>>() + self.places.memory()
     }
 
+    #[inline]
     fn is_leftover(&self, place: u64, line: u16) -> bool {
         self.places.get(StreamId(line)) != Some(place)
     }
 
+    #[inline]
     fn skip(&mut self) {
         while let Some(Reverse((place, line))) = self.heap.peek()
             && self.is_leftover(*place, *line)
