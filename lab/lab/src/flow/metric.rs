@@ -29,6 +29,8 @@
 //! | `packets` | packets that the sender sent |
 //! | `delivered_bytes` | user data delivered |
 //! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (not for bulk transfers) |
+//! | `age_ms.mean` and the same others | how long ago the newest message was sent that the receiver has, at each moment (with `observe.age`) |
+//! | `given_up_percent` | messages that were given up, in percent of all (with `observe.age`) |
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
 //! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 
@@ -75,6 +77,7 @@ const PLAIN: &[(&str, &str, Unit)] = &[
     ("spurious", "Spurious retransmissions detected", Unit::Number),
     ("packets", "Packets sent", Unit::Number),
     ("delivered_bytes", "User data delivered", Unit::Bytes),
+    ("given_up_percent", "Messages given up", Unit::Percent),
 ];
 
 /// Types of retransmission, as names of metrics.
@@ -105,6 +108,7 @@ pub(super) const GAP_ACKED_CLASSES: &[(&str, f64, f64)] = &[
 const SAMPLES: &[(&str, &str, Unit)] = &[
     ("transfer_ms", "message transfer time", Unit::Milliseconds),
     ("delivery_ms", "delivery delay", Unit::Milliseconds),
+    ("age_ms", "age of the newest message", Unit::Milliseconds),
     ("reorder_bytes", "reordering buffer", Unit::Bytes),
     ("gap_acked", "TSNs in gap blocks of a SACK", Unit::Number),
 ];
@@ -176,6 +180,8 @@ pub(super) fn needs(name: &str) -> Option<&'static str> {
         Some("retransmissions")
     } else if ["delivery_ms", "reorder_bytes", "gap_acked", "stall_ms"].contains(&first) {
         Some("transfer")
+    } else if ["age_ms", "given_up_percent"].contains(&first) {
+        Some("age")
     } else if ["path_mbps", "best_path_mbps", "of_best_path"].contains(&first) {
         Some("alone")
     } else if first == "spurious" || SERIES.iter().any(|(series, _)| *series == first) {

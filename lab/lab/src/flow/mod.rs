@@ -17,6 +17,7 @@ pub mod record;
 mod rows;
 pub mod run;
 mod scenario;
+mod service;
 mod setup;
 mod tables;
 mod topology;
@@ -40,6 +41,7 @@ use plots::Plot;
 pub use processor::{Processor, Walks};
 use record::FlowRecord;
 use run::FlowRun;
+pub use service::Service;
 pub use topology::{SecondPath, Shared, Topology};
 
 /// What an experiment on a whole flow says besides [`Common`](crate::common::Common): `kind = "flow"`.
@@ -137,8 +139,12 @@ pub struct Periodic {
     /// Milliseconds between the messages of a burst. Default 0.
     #[serde(default)]
     pub spacing_ms: f64,
-    /// For how long messages are sent, in seconds. The run ends when all have arrived.
+    /// For how long messages are sent, in seconds. The run ends when all have arrived, or two seconds later if some may be
+    /// given up.
     pub duration_s: f64,
+    /// How they are to be delivered.
+    #[serde(default, skip_serializing_if = "Service::is_default")]
+    pub service: Service,
 }
 
 /// As much as the association takes, for some time or until all has arrived.
@@ -207,6 +213,8 @@ pub struct Observe {
     /// What SACKs report in gap blocks, what the receiver holds for order, how long messages take
     /// from the first transmission to the delivery, and for how long nothing is delivered.
     pub transfer: bool,
+    /// How old the newest message is that the receiver has, while messages are sent (not for bulk transfers, which keep no log).
+    pub age: bool,
     /// Every run is made over each of the paths alone as well, to compare with.
     pub alone: bool,
 }
@@ -305,11 +313,16 @@ impl Experiment<Flow> {
     pub(crate) fn association(&self, profile: &Arc<Profile>) -> AssociationConfig {
         let settings = &self.common.association;
         let least = (settings.buffer_bdps * self.kind.topology.bandwidth_delay_bytes()).ceil();
-        AssociationConfig {
+        let mut config = AssociationConfig {
             send_buffer: settings.send_buffer.max(least as usize),
             receive_buffer: settings.receive_buffer.max(least as u32),
             ..settings.config(profile)
+        };
+        if let Workload::Periodic(Periodic { service, .. }) = &self.kind.workload {
+            config.reliability = service.reliability();
+            config.extensions.partial_reliability = service.is_partial();
         }
+        config
     }
 }
 

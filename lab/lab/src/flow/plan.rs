@@ -34,16 +34,16 @@ impl Run for FlowRun {
 
     fn playable(&self) -> Result<(), String> {
         let Experiment { common, kind: flow } = self.setup.experiment.as_ref();
-        let Observe { series, sequence, transfer, alone, .. } = flow.observe;
+        let Observe { series, sequence, transfer, alone, age, .. } = flow.observe;
         let plain = flow.changes.is_empty() && flow.topology.shared.is_none();
         if self.setup.processor.is_some() {
             Err("in real time the hosts' processors are what they are".into())
         } else if flow.topology.path_count() > 1 || common.association.concurrent_transfer || !plain
         {
             Err("in real time there is one path, without other flows and changes".into())
-        } else if !matches!(flow.workload, Workload::Periodic(_)) {
-            Err("in real time the workload must be periodic".into())
-        } else if series || sequence || transfer || alone {
+        } else if !matches!(&flow.workload, Workload::Periodic(p) if p.service.is_default()) {
+            Err("in real time the workload must be periodic, ordered and reliable".into())
+        } else if series || sequence || transfer || alone || age {
             Err("in real time only `observe.retransmissions` is measured".into())
         } else {
             Ok(())

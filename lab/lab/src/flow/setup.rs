@@ -41,10 +41,11 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
                 n => format!("{n} messages, {} ms apart,", p.spacing_ms),
             };
             format!(
-                "{burst} of {} bytes every {} ms for {} s{}",
+                "{burst} of {} bytes every {} ms for {} s{}{}",
                 p.message_bytes,
                 p.every_ms,
                 p.duration_s,
+                p.service.describe(),
                 a.describe()
             )
         }

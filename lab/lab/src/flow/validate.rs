@@ -94,6 +94,8 @@ fn in_cell(e: &Experiment<Flow>) -> Checked {
     let bulk = matches!(&e.kind.workload, Workload::Bulk(b) if b.duration_s.is_some());
     let endless = e.kind.topology.shared.is_none() || bulk;
     require(endless, "topology.shared", "needs workload.bulk.duration_s")?;
+    let aged = !e.kind.observe.age || matches!(e.kind.workload, Workload::Periodic(_));
+    require(aged, "observe.age", "needs workload.periodic")?;
     let compared = !e.kind.observe.alone || e.kind.topology.shared.is_none();
     require(compared, "observe.alone", "excludes topology.shared")?;
     let mut topology_now = e.kind.topology.clone();
@@ -128,7 +130,12 @@ fn workload(e: &Experiment<Flow>) -> Checked {
             let spacing =
                 p.spacing_ms >= 0.0 && p.spacing_ms * f64::from(p.burst - 1) <= p.every_ms;
             let message = "must not be negative, and a burst must end before the next";
-            require(spacing, "workload.periodic.spacing_ms", message)
+            require(spacing, "workload.periodic.spacing_ms", message)?;
+            let one = p.service.lifetime_ms.is_none() || p.service.retransmissions.is_none();
+            let key = "workload.periodic.service";
+            require(one, key, "has either lifetime_ms or retransmissions")?;
+            let lives = p.service.lifetime_ms.is_none_or(|ms| ms > 0.0 && ms <= 1e9);
+            require(lives, "workload.periodic.service.lifetime_ms", "must be above 0")
         }
         Workload::Bulk(b) => {
             bytes("workload.bulk.message_bytes", b.message_bytes)?;
@@ -165,6 +172,7 @@ fn known_metric(e: &Experiment<Flow>, key: &str, name: &str) -> Checked {
         Some("series") => e.kind.observe.series,
         Some("transfer") => e.kind.observe.transfer,
         Some("alone") => e.kind.observe.alone,
+        Some("age") => e.kind.observe.age,
         _ => true,
     };
     let needed = metric::needs(name).unwrap_or_default();

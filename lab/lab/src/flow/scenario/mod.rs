@@ -1,5 +1,6 @@
 //! One run: the network and both programs are built, run to the end, checked, and measured.
 
+mod age;
 mod network;
 #[cfg(target_os = "linux")]
 pub(super) mod real_time;
@@ -29,6 +30,8 @@ use source::{End, Program, Receiver, Source};
 
 /// Beyond the time that the workload names, for the last recovery; a run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
+/// How long a run goes on after its last message, where not all need arrive.
+const LAST_RECOVERY: Duration = Duration::from_secs(2);
 /// 1 MB of user data, as the unit of rates "per MB".
 const MEGABYTE: f64 = 1e6;
 
@@ -119,12 +122,18 @@ fn plan(workload: &Workload) -> (Plan, End) {
                 }
                 for position in 0..p.burst {
                     let ms = start + f64::from(position) * p.spacing_ms;
-                    schedule.push(message(ms, size));
+                    let unordered = p.service.unordered;
+                    schedule.push(ScheduledMessage { unordered, ..message(ms, size) });
                 }
                 n += 1;
             }
-            let messages = Some(schedule.len() as u64);
-            (Plan::Schedule(schedule), End { after: None, messages })
+            let end = if p.service.is_partial() {
+                let last = Duration::from_secs_f64(p.duration_s) + LAST_RECOVERY;
+                End { after: Some(last), messages: None }
+            } else {
+                End { after: None, messages: Some(schedule.len() as u64) }
+            };
+            (Plan::Schedule(schedule), end)
         }
         Workload::Bulk(b) => {
             let bulk = Bulk { unordered: b.unordered, ..Bulk::of_size(b.message_bytes) };
@@ -235,8 +244,23 @@ impl Network {
             Some(messages) if stats.messages != messages => {
                 Err(format!("{} of {messages} messages arrived", stats.messages))
             }
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => self.check_given_up(stats.messages),
         }
+    }
+
+    /// Each message that did not arrive was given up.
+    fn check_given_up(&self, arrived: u64) -> Result<(), String> {
+        let (sent, given_up) = (self.source().program().sent().len() as u64, self.given_up());
+        if arrived + given_up >= sent {
+            return Ok(());
+        }
+        Err(format!("{arrived} of {sent} messages arrived, and {given_up} were given up"))
+    }
+
+    fn given_up(&self) -> u64 {
+        let stats = self.stats(self.sender);
+        stats.messages_abandoned_unsent + stats.messages_abandoned_sent
     }
 
     fn stats(&self, host: HostId) -> AssociationStats {
@@ -294,7 +318,12 @@ impl Network {
         {
             put("completion_s", seconds);
         }
-        put_transfer_times(&self.transfer_times(), &mut put);
+        put_times("transfer_ms", &self.transfer_times(), &mut put);
+        if run.setup.experiment.kind.observe.age {
+            put_times("age_ms", &self.ages(), &mut put);
+            let sent = self.source().program().sent().len().max(1) as f64;
+            put("given_up_percent", 100.0 * self.given_up() as f64 / sent);
+        }
         let packets = self.simulation.stats().packets_sent;
         let deliveries: Vec<(Time, u32)> =
             self.sink().deliveries().iter().map(|d| (d.at, d.tsn)).collect();
@@ -303,6 +332,18 @@ impl Network {
         // Those of one run are enough to look at, and fill the disk least.
         let traces = if run.replication == 1 { traces } else { Traces::default() };
         Measured { packets, values, traces }
+    }
+
+    /// How old the newest message was that had arrived, in milliseconds, while messages were sent.
+    fn ages(&self) -> Vec<f64> {
+        let sent = self.source().program().sent();
+        let pair = |delivery: &tresse_sim::apps::Delivery| {
+            let message = sent.get(usize::try_from(delivery.index?).ok()?)?;
+            Some((message.wanted_at, delivery.at))
+        };
+        let messages: Vec<(Time, Time)> =
+            self.sink().deliveries().iter().filter_map(pair).collect();
+        age::ages(&messages, sent.last().map_or(Time::ZERO, |message| message.wanted_at))
     }
 
     /// Milliseconds from sending to delivery of every message, unless nothing was logged.
@@ -316,15 +357,15 @@ impl Network {
     }
 }
 
-/// How long messages took, in milliseconds.
-fn put_transfer_times(times: &[f64], put: &mut impl FnMut(&str, f64)) {
+/// Statistics of times in milliseconds.
+fn put_times(what: &str, times: &[f64], put: &mut impl FnMut(&str, f64)) {
     if times.is_empty() {
         return;
     }
-    put("transfer_ms.mean", mean(times).unwrap_or(0.0));
-    put("transfer_ms.max", times.iter().copied().fold(0.0, f64::max));
+    put(&format!("{what}.mean"), mean(times).unwrap_or(0.0));
+    put(&format!("{what}.max"), times.iter().copied().fold(0.0, f64::max));
     for (name, p) in [("p50", 50.0), ("p95", 95.0), ("p99", 99.0)] {
-        put(&format!("transfer_ms.{name}"), percentile(times, p).unwrap_or(0.0));
+        put(&format!("{what}.{name}"), percentile(times, p).unwrap_or(0.0));
     }
 }
 

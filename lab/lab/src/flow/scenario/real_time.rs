@@ -13,7 +13,7 @@ use tresse_emulator::Side;
 use tresse_sim::apps::{Plan, ScheduledMessage, SinkStats, content};
 
 use super::wire::{Underway, WireObserver};
-use super::{Measured, counters, missing_reports, plan, put_transfer_times};
+use super::{Measured, counters, missing_reports, plan, put_times};
 use crate::flow::record::Traces;
 use crate::flow::run::FlowRun;
 use crate::real_time::{Done, Packets, Place, Role, Stage};
@@ -82,7 +82,7 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     }
     let pairs = received.at.iter().zip(&sent.due);
     let times: Vec<f64> = pairs.map(|(at, due)| (*at - *due).as_secs_f64() * 1e3).collect();
-    put_transfer_times(&times, &mut put);
+    put_times("transfer_ms", &times, &mut put);
     if flow.observe.retransmissions {
         observe(run, origin, &packets, &mut values);
     }
