@@ -144,9 +144,9 @@ impl Families {
     /// not listed ... also be considered as supported".
     fn of(listed: ParameterTypes<'_>, addresses: &[IpAddr]) -> Families {
         Families {
-            v4: listed.contains(ParameterType::IPV4_ADDRESS)
+            v4: listed.contains(&ParameterType::IPV4_ADDRESS.0)
                 || addresses.iter().any(IpAddr::is_ipv4),
-            v6: listed.contains(ParameterType::IPV6_ADDRESS)
+            v6: listed.contains(&ParameterType::IPV6_ADDRESS.0)
                 || addresses.iter().any(IpAddr::is_ipv6),
         }
     }

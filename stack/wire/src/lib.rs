@@ -44,6 +44,7 @@ mod chunk;
 mod code_points;
 mod error;
 mod ip;
+mod list;
 mod packet;
 mod packet_id;
 mod parameter;
@@ -72,6 +73,7 @@ pub use chunk::timestamp::{TIMESTAMP_CHUNK_LEN, Timestamp};
 pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, UnknownAction};
 pub use error::{ChunkError, PacketError};
 pub use ip::IpHeaders;
+pub use list::List;
 pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
 pub use packet_id::add_packet_id;
 pub use parameter::reconfiguration::{

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub use parameter_type::ParameterType;
 pub use writer::ParameterWriter;
 
+use crate::list::List;
 use crate::tlv::tlv_list;
 use crate::{
     AddStreams, ChunkError, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse,
@@ -40,43 +41,9 @@ impl RawParameter<'_> {
     }
 }
 
-/// A list of parameter types: the value of a Supported Address Types parameter and of a Missing
-/// Mandatory Parameter error cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct ParameterTypes<'a>(&'a [[u8; 2]]);
-
-impl<'a> ParameterTypes<'a> {
-    /// `None` when the number of bytes is odd.
-    pub(crate) const fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
-        match bytes.as_chunks::<2>() {
-            (types, []) => Some(Self(types)),
-            _ => None,
-        }
-    }
-
-    /// How many types are listed.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether none is listed.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The numbers in the order of the list.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = u16> + Clone + use<'a> {
-        self.0.iter().map(|bytes| u16::from_be_bytes(*bytes))
-    }
-
-    /// Whether the list names this type.
-    #[must_use]
-    pub fn contains(&self, parameter_type: ParameterType) -> bool {
-        self.iter().any(|number| number == parameter_type.0)
-    }
-}
+/// Parameter types: the value of a Supported Address Types parameter and of a Missing Mandatory Parameter error
+/// cause.
+pub type ParameterTypes<'a> = List<'a, u16>;
 
 /// A validated parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

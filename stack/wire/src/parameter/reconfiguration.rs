@@ -24,39 +24,12 @@
 //! ```
 
 use crate::code_points::code_points;
+use crate::list::List;
 use crate::reader::Reader;
 use crate::{RequestNumber, StreamId, Tsn};
 
-/// Numbers of streams, as a request lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct StreamIds<'a>(&'a [[u8; 2]]);
-
-impl<'a> StreamIds<'a> {
-    /// `None` when the number of bytes is odd.
-    const fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
-        match bytes.as_chunks::<2>() {
-            (streams, []) => Some(Self(streams)),
-            _ => None,
-        }
-    }
-
-    /// How many are listed.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether none is listed, which means all streams (RFC 6525 §4.1).
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The streams in the order of the list, unjudged.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = StreamId> + Clone + use<'a> {
-        self.0.iter().map(|bytes| StreamId(u16::from_be_bytes(*bytes)))
-    }
-}
+/// Streams, as a request lists them; none means all of them (RFC 6525 §4.1).
+pub type StreamIds<'a> = List<'a, StreamId>;
 
 /// Outgoing SSN Reset Request (RFC 6525 §4.1): the sender resets some or all of its outgoing streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +51,7 @@ impl<'a> OutgoingSsnReset<'a> {
             request: RequestNumber(reader.u32()?),
             response: RequestNumber(reader.u32()?),
             last_tsn: Tsn(reader.u32()?),
-            streams: StreamIds::from_bytes(reader.rest())?,
+            streams: List::from_bytes(reader.rest())?,
         })
     }
 }
@@ -97,7 +70,7 @@ impl<'a> IncomingSsnReset<'a> {
         let mut reader = Reader::new(value);
         Some(Self {
             request: RequestNumber(reader.u32()?),
-            streams: StreamIds::from_bytes(reader.rest())?,
+            streams: List::from_bytes(reader.rest())?,
         })
     }
 }

@@ -34,8 +34,8 @@ fn supported_address_types_are_iterable() {
     };
     assert_eq!(types.iter().collect::<Vec<_>>(), [5, 6]);
     assert_eq!((types.len(), types.is_empty()), (2, false));
-    assert!(types.contains(ParameterType::IPV4_ADDRESS));
-    assert!(!types.contains(ParameterType::HOST_NAME_ADDRESS));
+    assert!(types.contains(&ParameterType::IPV4_ADDRESS.0));
+    assert!(!types.contains(&ParameterType::HOST_NAME_ADDRESS.0));
     assert_eq!(
         parse(&[0, 12, 0, 4]),
         Ok(Parameter::SupportedAddressTypes(ParameterTypes::default()))
