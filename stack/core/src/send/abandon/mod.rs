@@ -319,10 +319,11 @@ impl Sender {
         let answered = partial.forward.on_ack(cumulative);
         if behind {
             // C3
-            let paths = &cx.paths;
+            // Where a round trip takes no time, every SACK would bring another one out at once.
+            let (paths, least) = (&cx.paths, cx.profile().rto.granularity());
             let wait = |id: PathId| {
                 let longest = paths[id].rto();
-                [paths[id].rtt.srtt().unwrap_or(longest), longest]
+                [paths[id].rtt.srtt().unwrap_or(longest).max(least), longest]
             };
             partial.forward.repeat(now, wait);
         }
