@@ -205,7 +205,7 @@ pub struct AssociationConfig {
 }
 
 /// What the peer may ask for, if stream reconfiguration was agreed on (RFC 6525 §6.3.1). What is not allowed is denied. What
-/// answers a request of this end is always allowed.
+/// answers a request of this end, and is just what that asked for, is always allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReconfigurationPolicy {
     /// Streams begin again with SSN 0, incoming ones or outgoing ones (SCTP_ENABLE_RESET_STREAM_REQ). Default `true`: who does

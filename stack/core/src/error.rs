@@ -107,7 +107,8 @@ pub enum ReconfigurationError {
         /// How many there are.
         streams: u16,
     },
-    /// The list does not fit one packet, or there would be more streams than 65 535.
+    /// The list does not fit one packet, or there would be more streams than 65 535, or more incoming ones than
+    /// [`inbound_streams`](crate::AssociationConfig::inbound_streams).
     #[error("at most {limit} streams are possible")]
     TooManyStreams {
         /// How many are possible.

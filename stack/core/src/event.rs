@@ -196,7 +196,8 @@ pub enum ReconfigurationOutcome {
     NothingToDo,
     /// The peer does not want to.
     Denied,
-    /// It cannot be done, or not now, or the association ended before the peer had answered.
+    /// It cannot be done, or not now; or the association ended before the peer had answered; or the peer answered that it
+    /// does it, and did something else, or nothing within RTO.Max.
     Failed,
 }
 

@@ -44,6 +44,15 @@ impl StreamSet {
         }
     }
 
+    /// Whether both are the same of `streams` that there are: all of them may be listed.
+    pub(crate) fn equals(&self, other: &StreamSet, streams: u16) -> bool {
+        let is_all = |set: &StreamSet| {
+            let listed = set.listed().len();
+            (listed == 0 || listed == usize::from(streams)) && set.beyond(streams).is_none()
+        };
+        self == other || (is_all(self) && is_all(other))
+    }
+
     /// The first of those listed that is not below `streams`.
     pub(crate) fn beyond(&self, streams: u16) -> Option<StreamId> {
         self.listed().last().copied().filter(|last| last.0 >= streams)
@@ -70,5 +79,8 @@ mod tests {
         assert!(some.covers(&set(&[3])) && !some.covers(&set(&[3, 4])));
         assert_eq!((some.beyond(8), some.beyond(7)), (None, Some(StreamId(7))));
         assert_eq!(set(&[]).beyond(0), None);
+        assert!(some.equals(&set(&[7, 3]), 8) && !some.equals(&set(&[7]), 8));
+        assert!(set(&[]).equals(&set(&[0, 1]), 2) && set(&[0, 1]).equals(&set(&[]), 2));
+        assert!(!set(&[]).equals(&set(&[0, 1]), 3) && !set(&[]).equals(&set(&[0, 2]), 2));
     }
 }

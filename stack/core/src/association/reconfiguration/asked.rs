@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use tresse_wire::{
     AddStreams, CauseWriter, ChunkType, IncomingSsnReset, OutgoingSsnReset, Parameter,
     ParameterWriter, ReConfig, ReconfigurationResponse, ReconfigurationResult, RequestNumber,
+    padded,
 };
 
 use super::Association;
@@ -18,6 +19,8 @@ use crate::streams::chunk::InboundError;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
 
+/// Bytes of unknown parameters that are reported.
+const MAX_REPORT: usize = 256;
 /// Bytes of an Outgoing SSN Reset Request without streams, and of the response that may stand before it.
 const RESET_LEN: usize = 16 + 12;
 
@@ -39,10 +42,7 @@ impl Association {
         if !self.may_reconfigure() {
             return true;
         }
-        // RFC 6525 §4: of what is not known, nothing is processed, nor what comes behind it.
-        let known = |parameter: &Parameter<'_>| !matches!(parameter, Parameter::Unknown(_));
-        let parameters: SmallVec<[Parameter<'_>; 3]> =
-            chunk.parameters.parsed().map_while(Result::ok).take_while(known).take(3).collect();
+        let (parameters, unknown) = known_of(chunk);
         //= RFC 6525 3.1-1
         // RFC 6525 §3.1: "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR
         // chunk with a Protocol Violation cause".
@@ -72,6 +72,11 @@ impl Association {
         }
         let request = self.pursue(now);
         self.send_replies(now, incoming, &replies, request);
+        //= RFC 9260 3.2.2-2
+        if !unknown.is_empty() {
+            let causes = CauseWriter::new().unrecognized_parameters(&unknown).finish();
+            self.reply(incoming, incoming.path, Control::Error(causes));
+        }
         true
     }
 
@@ -99,6 +104,10 @@ impl Association {
                 (None, Some(Answer::Request)) => {
                     responses.push(response(*number, ReconfigurationResult::PERFORMED));
                 }
+                (None, _) if r.responses.is_association(*number) => {
+                    let result = ReconfigurationResult::IN_PROGRESS;
+                    responses.push(self.association_response(*number, result));
+                }
                 (None, _) => responses.push(response(*number, ReconfigurationResult::IN_PROGRESS)),
             }
         }
@@ -108,7 +117,7 @@ impl Association {
         }
         let mut parameters = writer.finish();
         let path = incoming.path;
-        let together = responses.len() == 1 && r.requests.resetting().is_some();
+        let together = responses.len() == 1 && r.requests.may_follow_response();
         match request {
             Some(request) if together => {
                 parameters.extend_from_slice(&request);
@@ -159,7 +168,11 @@ impl Association {
             }
             Seen::Wrong => {
                 stats.reconfigurations_refused += 1;
-                Answer::Done(response(request, ReconfigurationResult::BAD_SEQUENCE_NUMBER))
+                let result = ReconfigurationResult::BAD_SEQUENCE_NUMBER;
+                Answer::Done(match parameter {
+                    Parameter::SsnTsnReset(_) => self.association_response(request, result),
+                    _ => response(request, result),
+                })
             }
         };
         let done = match answer {
@@ -185,26 +198,43 @@ impl Association {
 
     /// The peer resets outgoing streams of its own.
     fn on_outgoing_reset(&mut self, reset: &OutgoingSsnReset<'_>) -> Answer {
-        let done = |result| Answer::Done(response(reset.request, result));
-        // RFC 6525 §5.2.2 E1: it may answer a request of ours.
-        let wanted = self.is_answered_by(|open, part| {
+        // RFC 6525 §5.2.2 E1: it may answer a request of ours, which is over then, whatever becomes of this one.
+        let answers = self.take_answered(|open, part| {
             open == reset.response && matches!(part, Part::Incoming(_))
         });
-        if !wanted && !self.config.reconfiguration.reset_streams {
-            return done(ReconfigurationResult::DENIED);
-        }
         let streams = StreamSet::of(reset.streams.iter());
-        if streams.beyond(self.phase.receiver().map_or(0, Receiver::streams)).is_some() {
-            return done(ReconfigurationResult::WRONG_SSN);
+        if let Some(result) = self.refuses_reset(answers.as_ref(), &streams) {
+            if let Some(part) = answers {
+                self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+            }
+            return Answer::Done(response(reset.request, result));
         }
-        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
-        if r.responses.is_deferred() {
-            return done(ReconfigurationResult::ALREADY_IN_PROGRESS);
+        if let Some(r) = &mut self.reconfiguration {
+            let OutgoingSsnReset { request, last_tsn, .. } = *reset;
+            r.responses.defer(Deferred { request, streams, last_tsn, answers, keeps: false });
         }
-        let deferred =
-            Deferred { request: reset.request, streams, last_tsn: reset.last_tsn, keeps: false };
-        r.responses.defer(deferred);
         Answer::InProgress
+    }
+
+    /// Why incoming streams are not to begin again, if so; `answers` is the request of ours that it answers.
+    fn refuses_reset(
+        &self,
+        answers: Option<&Part>,
+        streams: &StreamSet,
+    ) -> Option<ReconfigurationResult> {
+        let inbound = self.phase.receiver().map_or(0, Receiver::streams);
+        // RFC 6525 §5.1.2 A4: "the stream numbers MUST be copied from the Incoming SSN Reset Request Parameter". Others were
+        // not asked for.
+        let wanted =
+            matches!(answers, Some(Part::Incoming(asked)) if asked.equals(streams, inbound));
+        if !wanted && !self.config.reconfiguration.reset_streams {
+            return Some(ReconfigurationResult::DENIED);
+        }
+        if streams.beyond(inbound).is_some() {
+            return Some(ReconfigurationResult::WRONG_SSN);
+        }
+        let is_deferred = self.reconfiguration.as_ref().is_some_and(|r| r.responses.is_deferred());
+        is_deferred.then_some(ReconfigurationResult::ALREADY_IN_PROGRESS)
     }
 
     //= RFC 6525 5.2.2-3 5.2.2-5 5.2.2-9
@@ -303,19 +333,34 @@ impl Association {
 
     /// The peer asks that all streams and the TSNs begin again.
     fn on_association_reset(&mut self, request: RequestNumber) -> Answer {
-        let done = |result| Answer::Done(response(request, result));
         if !self.config.reconfiguration.reset_association {
-            return done(ReconfigurationResult::DENIED);
+            let result = ReconfigurationResult::DENIED;
+            return Answer::Done(self.association_response(request, result));
         }
         let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
         // Of two that cross, neither could know which TSNs are the new ones.
         let busy = !r.requests.is_idle() || r.responses.has_asked() || r.responses.is_deferred();
         if busy {
-            return done(ReconfigurationResult::ALREADY_IN_PROGRESS);
+            let result = ReconfigurationResult::ALREADY_IN_PROGRESS;
+            return Answer::Done(self.association_response(request, result));
         }
         *r.responses.association() = Some(request);
         self.sender.park(StreamSet::All);
         Answer::InProgress
+    }
+
+    //= RFC 6525 5.1.7-3 5.1.7-5
+    /// What a reset of the association is answered that is not done, or not yet: with both TSNs, too (RFC 6525 §5.1.7 D3, D4).
+    /// The peer does not use them: "If the Result field does not indicate successful processing, the processing of this
+    /// response is complete" (§5.2.7 H3).
+    fn association_response(
+        &self,
+        request: RequestNumber,
+        result: ReconfigurationResult,
+    ) -> ReconfigurationResponse {
+        let receiver = self.phase.receiver();
+        let next_tsns = receiver.map(|r| (self.sender.next_tsn(), r.next_after_reset()));
+        ReconfigurationResponse { request, result, next_tsns }
     }
 
     /// Resets the association once nothing of ours is outstanding: what the RFC would give up arrives first.
@@ -354,23 +399,34 @@ impl Association {
     //= RFC 6525 5.2.5-1 5.2.5-2 5.2.5-3
     /// The peer adds outgoing streams of its own.
     fn on_add_outgoing(&mut self, add: AddStreams) -> ReconfigurationResult {
-        let wanted = self.is_answered_by(|_, part| matches!(part, Part::AddIncoming(_)));
-        if !wanted && !self.config.reconfiguration.add_streams {
-            return ReconfigurationResult::DENIED;
+        // RFC 6525 §5.2.6: "a corresponding Add Outgoing Streams Request Parameter" answers a request of ours, but has no
+        // number to tell: one for as many streams is it, and no other one was asked for.
+        let answers =
+            self.take_answered(|_, part| matches!(part, Part::AddIncoming(n) if *n == add.streams));
+        if add.streams == 0 && self.config.reconfiguration.add_streams {
+            return ReconfigurationResult::NOTHING_TO_DO;
         }
+        // The application waits for the one event of its request.
+        let may_tell = answers.is_some() || !self.journal.is_full();
+        let allowed = answers.is_some() || self.config.reconfiguration.add_streams;
         let most = self.config.inbound_streams;
-        let Some(receiver) = self.phase.receiver_mut() else {
-            return ReconfigurationResult::DENIED;
-        };
-        match receiver.streams().checked_add(add.streams) {
-            _ if add.streams == 0 => ReconfigurationResult::NOTHING_TO_DO,
-            Some(streams) if streams <= most && !self.journal.is_full() => {
+        match self.phase.receiver_mut() {
+            Some(receiver)
+                if allowed
+                    && may_tell
+                    && receiver.streams().checked_add(add.streams).is_some_and(|n| n <= most) =>
+            {
                 receiver.add_streams(add.streams);
                 let event = self.streams_event(ReconfigurationOutcome::Performed);
                 self.journal.event(event);
                 ReconfigurationResult::PERFORMED
             }
-            _ => ReconfigurationResult::DENIED,
+            _ => {
+                if let Some(part) = answers {
+                    self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+                }
+                ReconfigurationResult::DENIED
+            }
         }
     }
 
@@ -396,7 +452,34 @@ fn is_success(result: ReconfigurationResult) -> bool {
     matches!(result, ReconfigurationResult::PERFORMED | ReconfigurationResult::NOTHING_TO_DO)
 }
 
-/// RFC 6525 §3.1: "Only the following combinations are allowed".
+/// The parameters of a chunk that are known, as many as tell whether they may stand together, and those of which the peer
+/// is to be told that they are not: up to [`MAX_REPORT`] bytes.
+///
+/// RFC 9260 §3.2.1: the highest bits of the type of an unknown one say whether it is skipped, or nothing behind it is
+/// processed.
+fn known_of<'a>(chunk: &ReConfig<'a>) -> (SmallVec<[Parameter<'a>; 3]>, Vec<u8>) {
+    let (mut known, mut unknown) = (SmallVec::new(), Vec::new());
+    for parameter in chunk.parameters.parsed().map_while(Result::ok) {
+        let Parameter::Unknown(raw) = parameter else {
+            if known.len() < 3 {
+                known.push(parameter);
+            }
+            continue;
+        };
+        let action = raw.parameter_type.unknown_action();
+        if action.reports() && padded(unknown.len()) + raw.bytes.len() <= MAX_REPORT {
+            // RFC 9260 §3.2: the padding of the last one is that of the cause, and not part of it.
+            unknown.resize(padded(unknown.len()), 0);
+            unknown.extend_from_slice(raw.bytes);
+        }
+        if action.stops() {
+            break;
+        }
+    }
+    (known, unknown)
+}
+
+/// RFC 6525 §3.1: "Only the following combinations are allowed", whatever comes first.
 fn may_stand_together(parameters: &[Parameter<'_>]) -> bool {
     use Parameter::{
         AddIncomingStreams, AddOutgoingStreams, IncomingSsnReset, OutgoingSsnReset,
@@ -410,8 +493,10 @@ fn may_stand_together(parameters: &[Parameter<'_>]) -> bool {
             | AddOutgoingStreams(_)
             | AddIncomingStreams(_)
             | ReconfigurationResponse(_)]
-            | [OutgoingSsnReset(_), IncomingSsnReset(_)]
+            | [OutgoingSsnReset(_), IncomingSsnReset(_) | ReconfigurationResponse(_)]
+            | [IncomingSsnReset(_), OutgoingSsnReset(_)]
             | [AddOutgoingStreams(_), AddIncomingStreams(_)]
+            | [AddIncomingStreams(_), AddOutgoingStreams(_)]
             | [ReconfigurationResponse(_), OutgoingSsnReset(_) | ReconfigurationResponse(_)]
     )
 }

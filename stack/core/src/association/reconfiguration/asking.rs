@@ -76,11 +76,11 @@ impl Association {
     ) -> Result<(), ReconfigurationError> {
         self.may_ask()?;
         let inbound = self.phase.receiver().map_or(0, Receiver::streams);
-        for (more, streams) in [(outgoing, self.sender.streams()), (incoming, inbound)] {
-            if streams.checked_add(more).is_none() {
-                return Err(ReconfigurationError::TooManyStreams {
-                    limit: usize::from(u16::MAX - streams),
-                });
+        // The request of the peer that adds incoming streams would be denied beyond our own limit.
+        let (most, room) = (u16::MAX, self.config.inbound_streams.saturating_sub(inbound));
+        for (more, limit) in [(outgoing, most - self.sender.streams()), (incoming, room)] {
+            if more > limit {
+                return Err(ReconfigurationError::TooManyStreams { limit: usize::from(limit) });
             }
         }
         if (outgoing, incoming) == (0, 0) {
@@ -102,7 +102,7 @@ impl Association {
         }
         let r = self.reconfiguration.as_ref().ok_or(ReconfigurationError::NotSupported)?;
         // RFC 6525 §5.1.1: "At any given time, there MUST NOT be more than one request in flight."
-        let idle = r.requests.is_idle() && !r.responses.has_asked();
+        let idle = r.requests.is_settled() && !r.responses.has_asked();
         if idle { Ok(()) } else { Err(ReconfigurationError::InProgress) }
     }
 
@@ -171,6 +171,12 @@ impl Association {
     /// association and the destination), and perform threshold management".
     pub(in crate::association) fn on_reconfiguration_timer(&mut self, now: Time) {
         let Some(r) = &mut self.reconfiguration else { return };
+        if let Some(part) = r.requests.give_up(now) {
+            self.tell_of_part(&part, ReconfigurationOutcome::Failed);
+        }
+        let Some(r) = self.reconfiguration.as_mut().filter(|r| r.requests.is_due(now)) else {
+            return;
+        };
         let counts = r.requests.expired();
         let Some((last, _)) = r.requests.sent_on() else { return };
         let Some(parameters) = r.requests.parameters() else { return };
@@ -225,7 +231,7 @@ impl Association {
         if association {
             self.end_association_reset(response, outcome);
         } else {
-            self.conclude(&part, outcome);
+            self.conclude(now, request, part, outcome);
         }
         self.opportunity();
         self.continue_reconfiguration(now);
@@ -244,21 +250,33 @@ impl Association {
 
     //= RFC 6525 5.1.5-1 5.2.7-7 5.2.7-8
     /// What an answer means.
-    fn conclude(&mut self, part: &Part, outcome: ReconfigurationOutcome) {
+    fn conclude(
+        &mut self,
+        now: Time,
+        request: RequestNumber,
+        part: Part,
+        outcome: ReconfigurationOutcome,
+    ) {
         let success = outcome.is_success();
-        match part {
+        match &part {
             Part::Outgoing(_) => self.sender.unpark(success),
             // RFC 6525 §5.2.7 H6: "the endpoint MUST add the additional streams to the association".
             Part::AddOutgoing(streams) if success => self.sender.add_streams(*streams),
-            // The request of the peer that follows will tell.
+            // RFC 6525 §5.2.3: "process the Incoming SSN Reset Request Parameter normally, responding to the peer with an
+            // acknowledgment". The request of the peer that follows will tell; RTO.Max is how long it may take to send that
+            // again.
             Part::Incoming(_) | Part::AddIncoming(_)
                 if outcome == ReconfigurationOutcome::Performed =>
             {
+                let until = now + self.config.profile.rto.max();
+                if let Some(r) = &mut self.reconfiguration {
+                    r.requests.promised(request, part, until);
+                }
                 return;
             }
             _ => {}
         }
-        self.tell_of_part(part, outcome);
+        self.tell_of_part(&part, outcome);
     }
 
     /// The peer has answered whether it resets the association.
@@ -279,6 +297,8 @@ impl Association {
             return;
         }
         let Some((senders_next, receivers_next)) = response.next_tsns else {
+            let event = self.association_event(ReconfigurationOutcome::Failed);
+            self.journal.event(event);
             self.abort_violation("an SSN/TSN reset without TSNs");
             return;
         };
@@ -313,18 +333,19 @@ impl Association {
         self.after_held(readable, result);
     }
 
-    /// A request of the peer answers one of ours.
-    pub(super) fn is_answered_by(
+    /// The request of ours that one of the peer answers: it is over.
+    pub(super) fn take_answered(
         &mut self,
         answered: impl Fn(RequestNumber, &Part) -> bool,
-    ) -> bool {
-        let Some(r) = &mut self.reconfiguration else { return false };
-        let Some((path, sent)) = r.requests.sent_on() else { return false };
-        let found = r.requests.take_if(answered).is_some();
-        if found {
-            self.answered(path, sent);
+    ) -> Option<Part> {
+        let r = self.reconfiguration.as_mut()?;
+        if let Some(part) = r.requests.take_promised(&answered) {
+            return Some(part);
         }
-        found
+        let (path, sent) = r.requests.sent_on()?;
+        let part = r.requests.take_if(answered)?;
+        self.answered(path, sent);
+        Some(part)
     }
 
     /// Bytes that the parameters of a chunk may have, for one packet on every path.

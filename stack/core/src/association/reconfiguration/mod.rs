@@ -118,11 +118,16 @@ impl Association {
     pub(super) fn end_reconfiguration(&mut self) {
         let Some(mut r) = self.reconfiguration.take() else { return };
         r.waiting.drain(..).for_each(|(_, event)| self.journal.event(event));
+        // What the peer has begun to do, or has promised.
+        let begun = r.responses.take_deferred().and_then(|deferred| deferred.answers);
+        let promised = r.requests.take_promised(|_, _| true);
+        let mut failed: Vec<Part> = begun.into_iter().chain(promised).collect();
         // The peer may have done what it was asked for; what it asked for itself and never got is no news.
         if r.requests.answers().is_none() || !r.requests.drains() {
-            for part in r.requests.unanswered() {
-                self.tell_of_part(&part, ReconfigurationOutcome::Failed);
-            }
+            failed.extend(r.requests.unanswered());
+        }
+        for part in &failed {
+            self.tell_of_part(part, ReconfigurationOutcome::Failed);
         }
         if let Some(receiver) = self.phase.receiver_mut() {
             let was_idle = receiver.ready() == 0;

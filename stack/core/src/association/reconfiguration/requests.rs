@@ -55,6 +55,15 @@ pub(super) enum Part {
     AddIncoming(u16),
 }
 
+impl Part {
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Part::Outgoing(streams) | Part::Incoming(streams) => streams.memory(),
+            Part::Association | Part::AddOutgoing(_) | Part::AddIncoming(_) => 0,
+        }
+    }
+}
+
 /// What is under way.
 #[derive(Debug)]
 struct Job {
@@ -81,11 +90,21 @@ struct Flight {
     arrived: [Tsn; 2],
 }
 
+/// The peer has answered that it does what it was asked for, with a request of its own that follows.
+#[derive(Debug)]
+struct Promise {
+    request: RequestNumber,
+    part: Part,
+    /// Until when that is waited for.
+    until: Time,
+}
+
 /// Our requests.
 #[derive(Debug)]
 pub(super) struct Requests {
     next: RequestNumber,
     job: Option<Job>,
+    promise: Option<Promise>,
     /// When the association was last asked to be reset.
     association: Option<Time>,
 }
@@ -93,11 +112,16 @@ pub(super) struct Requests {
 impl Requests {
     /// RFC 6525 §4.1: the number "is initialized to the same value as the initial TSN".
     pub(super) fn new(initial_tsn: Tsn) -> Requests {
-        Requests { next: RequestNumber(initial_tsn.0), job: None, association: None }
+        Requests { next: RequestNumber(initial_tsn.0), job: None, promise: None, association: None }
     }
 
     pub(super) const fn is_idle(&self) -> bool {
         self.job.is_none()
+    }
+
+    /// What the application has asked for last is over.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.job.is_none() && self.promise.is_none()
     }
 
     /// Something is to be sent once what was sent before is acknowledged.
@@ -133,6 +157,13 @@ impl Requests {
     /// The request for that has left.
     pub(super) fn has_asked_for_reset(&self) -> bool {
         self.resets_association() && !self.drains()
+    }
+
+    //= RFC 6525 5.1.2-10 5.1.3-6
+    /// What is under way may stand behind a response. RFC 6525 §3.1, combination 9: "Re-configuration Response Parameter,
+    /// Outgoing SSN Reset Request Parameter", and no third one.
+    pub(super) fn may_follow_response(&self) -> bool {
+        self.flight().is_some_and(|flight| matches!(flight.open[..], [(_, Part::Outgoing(_))]))
     }
 
     /// Our outgoing streams that are being reset.
@@ -230,7 +261,23 @@ impl Requests {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.flight().map(|flight| flight.due)
+        let promised = self.promise.as_ref().map(|promise| promise.until);
+        self.flight().map(|flight| flight.due).into_iter().chain(promised).min()
+    }
+
+    /// The Re-configuration Timer has expired.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.flight().is_some_and(|flight| flight.due <= now)
+    }
+
+    /// The request of the peer that does this is waited for.
+    pub(super) fn promised(&mut self, request: RequestNumber, part: Part, until: Time) {
+        self.promise = Some(Promise { request, part, until });
+    }
+
+    /// What the peer was waited for too long.
+    pub(super) fn give_up(&mut self, now: Time) -> Option<Part> {
+        self.promise.take_if(|promise| promise.until <= now).map(|promise| promise.part)
     }
 
     /// The chunk under way, to be sent again.
@@ -272,6 +319,15 @@ impl Requests {
         self.take_if(|open, _| open == request)
     }
 
+    /// The same for a request that was promised to be done, and is over with one of the peer.
+    pub(super) fn take_promised(
+        &mut self,
+        answered: impl Fn(RequestNumber, &Part) -> bool,
+    ) -> Option<Part> {
+        let kept = self.promise.take_if(|promise| answered(promise.request, &promise.part));
+        kept.map(|promise| promise.part)
+    }
+
     /// The same for a request that is answered by one of the peer.
     pub(super) fn take_if(
         &mut self,
@@ -288,7 +344,8 @@ impl Requests {
 
     pub(super) fn memory(&self) -> usize {
         let flight = self.flight().map_or(0, |flight| 2 * flight.parameters.len());
-        self.job.as_ref().map_or(0, |job| job.ask.memory()) + flight
+        let promise = self.promise.as_ref().map_or(0, |promise| promise.part.memory());
+        self.job.as_ref().map_or(0, |job| job.ask.memory()) + flight + promise
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tresse_wire::{ReconfigurationResponse, ReconfigurationResult, RequestNumber, Tsn};
 
-use super::requests::Ask;
+use super::requests::{Ask, Part};
 use crate::streams::stream_set::StreamSet;
 
 /// Answers that are kept, to be given again: a chunk has two requests at most, and one chunk at a time is under way.
@@ -38,6 +38,8 @@ pub(super) struct Deferred {
     pub(super) streams: StreamSet,
     /// Sender's Last Assigned TSN.
     pub(super) last_tsn: Tsn,
+    /// The request of ours that it answers.
+    pub(super) answers: Option<Part>,
     /// Messages behind that are kept.
     pub(super) keeps: bool,
 }
@@ -130,6 +132,11 @@ impl Responses {
         self.association.is_some()
     }
 
+    /// It is what this request of the peer is about.
+    pub(super) fn is_association(&self, request: RequestNumber) -> bool {
+        self.association == Some(request)
+    }
+
     /// A request of ours will be the answer; `false` if too many wait for that.
     pub(super) fn ask(&mut self, request: RequestNumber, ask: Ask) -> bool {
         let room = self.asked.len() < MAX_ASKED;
@@ -154,7 +161,9 @@ impl Responses {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let deferred = self.deferred.as_ref().map_or(0, |deferred| deferred.streams.memory());
+        let deferred = self.deferred.as_ref().map_or(0, |deferred| {
+            deferred.streams.memory() + deferred.answers.as_ref().map_or(0, Part::memory)
+        });
         self.answers.capacity() * size_of::<(RequestNumber, Answer)>()
             + self.asked.capacity() * size_of::<(RequestNumber, Ask)>()
             + deferred

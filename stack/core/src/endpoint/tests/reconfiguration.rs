@@ -4,6 +4,7 @@ mod abuse;
 mod answering;
 mod asking;
 mod both;
+mod outcomes;
 mod random;
 
 use tresse_wire::{

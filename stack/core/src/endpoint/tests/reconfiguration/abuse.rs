@@ -143,6 +143,10 @@ fn a_reset_of_the_association_without_tsns_is_a_violation() {
     script.poll();
     answer(&mut script, 0, ReconfigurationResult::PERFORMED);
     assert!(matches!(script.closed(), Some(CloseReason::ProtocolViolation(_))));
+    assert!(matches!(
+        told(&mut script)[..],
+        [Event::AssociationReset { outcome: Outcome::Failed, .. }]
+    ));
 }
 
 #[test]

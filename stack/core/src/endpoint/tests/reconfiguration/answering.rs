@@ -109,7 +109,7 @@ fn what_waited_for_an_ssn_that_never_comes_is_delivered_before_the_reset() {
 
 //= RFC 6525 5.2.1-4
 #[test]
-fn a_repeated_request_gets_the_same_answer_and_a_wrong_one_none() {
+fn a_repeated_request_gets_the_same_answer_and_a_wrong_one_a_refusal() {
     let mut script = agreed(&config());
     assert_eq!(asked(script.first, &peer_resets(&mut script, 0, -1, &[1])), [[Response(0, 1)]]);
     data(&mut script, 0, 1, 0);
@@ -126,6 +126,13 @@ fn a_repeated_request_gets_the_same_answer_and_a_wrong_one_none() {
     }
     assert_eq!(script.stats().reconfigurations_refused, 3);
     assert_eq!(script.stats().reconfigurations_seen_again, 3);
+}
+
+/// The answer to a reset of the association after which nothing has changed: no TSN is missing.
+fn tsns(script: &Script, n: u32, result: u32) -> Seen {
+    let next = PEER_TSN.wrapping_add(1 << 31);
+    let sent = script.stats().data_chunks_sent as u32;
+    Tsns(n, result, script.first.wrapping_add(sent), next)
 }
 
 //= RFC 6525 5.2.1-5
@@ -153,7 +160,8 @@ fn what_is_not_allowed_is_denied_and_what_does_not_exist_is_wrong() {
     for (n, request) in requests.into_iter().enumerate() {
         let n = n as u32;
         let sent = give(&mut script, |p| request(p, theirs(n)));
-        assert_eq!(seen(&script, &sent), [[Response(n, 2)]]);
+        let denied = if n == 2 { tsns(&script, n, 2) } else { Response(n, 2) };
+        assert_eq!(seen(&script, &sent), [[denied]]);
     }
     assert_eq!(told(&mut script), []);
     assert_eq!(script.stats().reconfigurations_refused, 5);
@@ -251,12 +259,7 @@ fn other_combinations_are_a_violation_of_the_protocol() {
     let last = PEER_TSN.wrapping_sub(1);
     let combinations: [fn(&mut ParameterWriter); 4] = [
         |p| {
-            p.incoming_ssn_reset(theirs(0), []).outgoing_ssn_reset(
-                theirs(1),
-                theirs(0),
-                Tsn(0),
-                [],
-            );
+            p.incoming_ssn_reset(theirs(0), []).add_outgoing_streams(add(1, 1));
         },
         |p| {
             p.ssn_tsn_reset(theirs(0)).ssn_tsn_reset(theirs(1));
@@ -332,15 +335,17 @@ fn a_reset_of_the_association_loses_nothing_that_is_outstanding() {
             p.ssn_tsn_reset(theirs(0));
         })
     };
-    assert_eq!(asked(script.first, &ask(&mut script)), [[Response(0, 6)]]);
+    let waits = tsns(&script, 0, 6);
+    assert_eq!(asked(script.first, &ask(&mut script)), [[waits.clone()]]);
     assert!(send(&mut script, 3).is_empty(), "it waits");
-    assert_eq!(asked(script.first, &ask(&mut script)), [[Response(0, 6)]]);
+    assert_eq!(asked(script.first, &ask(&mut script)), [[waits]]);
     let sent = script.sack(1, &[]);
     let next = PEER_TSN.wrapping_add(1 << 31);
     assert_eq!(seen(&script, &sent), [[Tsns(0, 1, script.tsn(1), next)]]);
     assert_eq!(ssns(&sent), [(3, 0)]);
 }
 
+//= RFC 6525 5.1.7-3 5.1.7-5 5.1.7-6
 #[test]
 fn resets_of_the_association_that_cross_are_refused() {
     let mut script = agreed(&config());
@@ -349,7 +354,14 @@ fn resets_of_the_association_that_cross_are_refused() {
     let sent = give(&mut script, |p| {
         p.ssn_tsn_reset(theirs(0));
     });
-    assert_eq!(seen(&script, &sent), [[Response(0, 4)]]);
+    assert_eq!(seen(&script, &sent), [[tsns(&script, 0, 4)]]);
+    // The same again, and with a number that is not the next one.
+    for (n, result) in [(0, 4), (7, 5)] {
+        let sent = give(&mut script, |p| {
+            p.ssn_tsn_reset(theirs(n));
+        });
+        assert_eq!(seen(&script, &sent), [[tsns(&script, n, result)]]);
+    }
     answer(&mut script, 0, ReconfigurationResult::ALREADY_IN_PROGRESS);
     assert!(matches!(
         told(&mut script)[..],
