@@ -13,9 +13,19 @@ impl Outstanding {
         self.abandoned
     }
 
-    /// It was sent as often as it may be.
+    /// Nothing sends it again: it was sent as often as it may be, or its time is over.
     pub const fn is_spent(&self) -> bool {
         !self.repeatable || self.abandoned
+    }
+
+    /// It is in flight, and nothing sends it again, although it is not given up.
+    pub fn is_over(&self) -> bool {
+        self.state == ChunkState::InFlight && !self.repeatable && !self.abandoned
+    }
+
+    /// How often it was sent, copies over other paths included.
+    pub const fn times_sent(&self) -> u32 {
+        self.transmissions + self.elsewhere as u32
     }
 
     /// It is in flight, and a copy of it may be sent.
@@ -63,6 +73,7 @@ impl Scoreboard {
             misses: 0,
             fast_retransmitted: false,
             repeatable: false,
+            elsewhere: 0,
             abandoned: true,
             ever_acked: false,
             taken_back: false,
@@ -72,7 +83,16 @@ impl Scoreboard {
         seq
     }
 
-    /// The chunk `seq` was sent as often as it may be.
+    /// A copy of the chunk `seq` left over another path. It is not in flight, and nothing waits for it.
+    pub fn note_elsewhere(&mut self, seq: u64) {
+        if let Some(i) = seq.checked_sub(self.base)
+            && let Some(chunk) = self.ring.get_mut(i as usize)
+        {
+            chunk.elsewhere = chunk.elsewhere.saturating_add(1);
+        }
+    }
+
+    /// The chunk `seq` was sent as often as it may be, or its time is over.
     pub fn spend(&mut self, seq: u64) {
         if let Some(i) = seq.checked_sub(self.base)
             && let Some(chunk) = self.ring.get_mut(i as usize)

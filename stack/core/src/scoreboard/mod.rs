@@ -98,6 +98,8 @@ pub struct Outstanding {
     pub fast_retransmitted: bool,
     /// It may be sent again, as far as its message is concerned.
     repeatable: bool,
+    /// Copies that left over other paths beside its transmissions.
+    elsewhere: u8,
     /// It was given up, wherever it is.
     abandoned: bool,
     /// It was acknowledged before, even if the receiver reneged on it since.
@@ -446,6 +448,7 @@ impl Scoreboard {
             misses: 0,
             fast_retransmitted: false,
             repeatable: true,
+            elsewhere: 0,
             abandoned: false,
             ever_acked: false,
             taken_back: false,

@@ -93,7 +93,8 @@ impl Sender {
         if decisions.probes_new {
             cx.journal.stats.tail_loss_probes += 1;
         }
-        self.permits.probe(decisions.probe);
+        let probe = decisions.probe.and_then(|seq| self.judge_probe(cx, seq));
+        self.permits.probe(probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.

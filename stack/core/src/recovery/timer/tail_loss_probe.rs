@@ -20,6 +20,10 @@
 //! T3-rtx backs RTO off like the expiration it stands for, unless [`thin_no_backoff`](super::thin_no_backoff)
 //! spares that: the path is probed no more often than T3-rtx alone would do.
 //!
+//! Where partial reliability lets nothing in flight be sent again, a FORWARD TSN chunk that gives it up is the probe
+//! (RFC 3758 §4.1 TR4). Whether anything of it had arrived nobody will tell; it counts as a loss that was repaired,
+//! since it would have been marked for retransmission (§3.5 F5).
+//!
 //! Every SCTP receiver reports duplicates, so their absence is believed as soon as
 //! something beyond the probe is acknowledged.
 
@@ -29,6 +33,7 @@ use crate::profile::TailLossProbeParameters;
 use crate::recovery::timer::RoundTrip;
 use crate::recovery::timer::asked_sack::{Answer, AskedSack};
 use crate::recovery::{Decisions, SackFacts, TimerFacts};
+use crate::scoreboard::Outstanding;
 use crate::time::Time;
 
 /// Before the first measurement (RFC 8985 §7.2).
@@ -161,7 +166,8 @@ impl TailLossProbe {
     }
 }
 
-/// The last chunk in flight that was sent at least a round trip ago, or else the earliest.
+/// The last chunk in flight that was sent at least a round trip ago, or else the earliest; if none of them may be sent
+/// again, one whose message is over.
 fn chunk_to_probe(facts: &TimerFacts<'_>) -> Option<u64> {
     let in_flight = |seq: &u64| facts.board.get(*seq).filter(|chunk| chunk.is_repeatable());
     let old = |seq: &u64| {
@@ -169,5 +175,7 @@ fn chunk_to_probe(facts: &TimerFacts<'_>) -> Option<u64> {
     };
     let (first, end) = (facts.board.cumulative() + 1, facts.board.next_seq());
     let last = (first..end).rev().find(old);
-    last.or_else(|| (first..end).find(|seq| in_flight(seq).is_some()))
+    let earliest = || (first..end).find(|seq| in_flight(seq).is_some());
+    let over = || (first..end).find(|seq| facts.board.get(*seq).is_some_and(Outstanding::is_over));
+    last.or_else(earliest).or_else(over)
 }

@@ -12,6 +12,9 @@ use crate::time::Time;
 /// Bytes of a stream in a FORWARD TSN chunk.
 const STREAM_LEN: usize = 4;
 
+/// A duplicate is not held back any longer, whatever the round trip (RFC 3758 §3.5 F3).
+const LONGEST_DELAY: Duration = Duration::from_millis(500);
+
 /// How often the time until a duplicate doubles at most.
 const MAX_DOUBLINGS: u32 = 16;
 
@@ -75,12 +78,14 @@ impl Forward {
     /// the longest that is waited.
     ///
     /// F2: a duplicate waits for "a full RTT"; the next one twice as long, and so on. Each is answered by a SACK, and where
-    /// these take longer than any round trip before, each SACK of the past would bring another one out.
+    /// these take longer than any round trip before, each SACK of the past would bring another one out. F3: "Any delay
+    /// applied to the sending of FORWARD TSN chunk SHOULD NOT exceed 200ms and MUST NOT exceed 500ms."
     pub(super) fn repeat(&mut self, now: Time, wait: impl Fn(PathId) -> [Duration; 2]) {
         let waits = |sent: &Sent| {
             let [wait, longest] = wait(sent.path);
             let doubled = wait.saturating_mul(1 << (sent.times - 1).min(MAX_DOUBLINGS));
-            sent.point == self.point && now.since(sent.last) < doubled.min(longest)
+            let waits = doubled.min(longest).min(LONGEST_DELAY);
+            sent.point == self.point && now.since(sent.last) < waits
         };
         self.due |= !self.sent.as_ref().is_some_and(waits);
     }

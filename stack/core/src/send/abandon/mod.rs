@@ -4,6 +4,9 @@
 //! is declared lost and its policy does not let it be sent again, when its time is over and a part of it waits to be
 //! sent, or when the send buffer is needed for what matters more. What is in flight just then, undisturbed, may arrive.
 //!
+//! What was sent as often as it may be, or whose time is over, is *spent* on the scoreboard: nothing that repeats what is
+//! in flight (copies beside other chunks and over other paths, tail loss probes) looks at policies.
+//!
 //! All chunks of a message are given up together (RFC 3758 §3.5 A3), whether acknowledged or not. If its end was not
 //! sent, one more TSN stands for that: the peer may have got all that was sent, and would wait for the end for ever, since
 //! a FORWARD TSN that does not go beyond its Cumulative TSN Ack says nothing to it.
@@ -96,8 +99,8 @@ impl Sender {
     #[inline]
     pub(super) fn note_sent_again(&mut self, seq: u64) {
         if let Some(partial) = &self.partial {
-            let transmissions = self.board.get(seq).map_or(0, |chunk| chunk.transmissions);
-            if partial.ledger.is_last_try(seq, transmissions) {
+            let times = self.board.get(seq).map_or(0, Outstanding::times_sent);
+            if partial.ledger.is_last_try(seq, times) {
                 self.board.spend(seq);
             }
         }
@@ -108,7 +111,7 @@ impl Sender {
     pub(super) fn judge_lost(&mut self, cx: &mut Context<'_>, seq: u64) {
         let Some(partial) = &self.partial else { return };
         let lost = self.board.get(seq).filter(|chunk| chunk.state == ChunkState::Lost);
-        if lost.is_some_and(|chunk| partial.ledger.is_over(cx.now, seq, chunk.transmissions)) {
+        if lost.is_some_and(|chunk| partial.ledger.is_over(cx.now, seq, chunk.times_sent())) {
             self.give_up_sent(cx, seq);
         }
     }
@@ -148,8 +151,32 @@ impl Sender {
             let lost = |seq| self.board.get(seq).is_some_and(|c| c.state == ChunkState::Lost);
             if message.is_leaving() || message.seqs().any(lost) {
                 self.give_up_sent(cx, first);
+                continue;
+            }
+            //= RFC 3758 4.1-5
+            // TR4: what is in flight may arrive; nothing sends it again.
+            for seq in message.seqs() {
+                self.board.spend(seq);
             }
         }
+    }
+
+    //= RFC 3758 4.1-6
+    /// A tail loss probe wants to send the chunk `seq` again. `None` if that may not be: nothing else in flight may
+    /// either then, all of it is given up, and FORWARD TSN is the probe. It brings a SACK as data does; what had
+    /// arrived before it stays delivered, since it says nothing of what the peer has.
+    pub(super) fn judge_probe(&mut self, cx: &mut Context<'_>, seq: u64) -> Option<u64> {
+        let board = &self.board;
+        if board.get(seq).is_none_or(|chunk| !chunk.is_spent()) {
+            return Some(seq);
+        }
+        let is_over = |seq: &u64| board.get(*seq).is_some_and(Outstanding::is_over);
+        let over: Vec<u64> = (board.cumulative() + 1..board.next_seq()).filter(is_over).collect();
+        for seq in over {
+            self.give_up_sent(cx, seq);
+        }
+        cx.journal.stats.count_probe();
+        None
     }
 
     /// Gives up messages that matter less than one of `size` bytes which there is no room for. `false` if that would not

@@ -108,6 +108,8 @@ impl Sender {
             let Some(size) = chunk.map(Outstanding::size) else { continue };
             if packet.writer.len() + size <= max || packet.carried.is_empty() {
                 self.write_again(cx, packet, seq, Some(LossCause::Redundant));
+                self.board.note_elsewhere(seq);
+                self.note_sent_again(seq);
                 packet.carried.copies += 1;
             }
         }
