@@ -175,11 +175,9 @@ static peer_socket establish(void);
 /* Like sendmsg with a `struct sctp_sndinfo` and, unless NULL, when the message is given up. */
 static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
     const struct sctp_sndinfo *info, const struct sctp_prinfo *policy);
-/* RFC 6525: our outgoing streams begin again, or those of the other end; EAGAIN, EINPROGRESS: not now. */
-static int stack_reset(peer_socket sock, bool ours);
-/* So many more in each direction. */
-static int stack_add_streams(peer_socket sock, uint16_t more);
-static uint16_t stack_outgoing_streams(peer_socket sock);
+/* Like setsockopt and getsockopt at the level IPPROTO_SCTP. */
+static int stack_set(peer_socket sock, int option, const void *value, socklen_t length);
+static int stack_get(peer_socket sock, int option, void *value, socklen_t *length);
 /* Like recvmsg; `known` tells whether `info` was filled in. */
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,
     struct sctp_rcvinfo *info, bool *known, int *flags);
@@ -239,23 +237,52 @@ static void pace(const struct timespec *start, uint64_t index)
 		;
 }
 
-/* Asks until it can be asked for. */
+/* RFC 6525 §6.3.2: our outgoing streams begin again, or those of the other end. */
+static int reset_streams(peer_socket sock, bool ours)
+{
+	union {
+		struct sctp_reset_streams request;
+		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
+	} all = { .request = {
+		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
+		.srs_number_streams = options.streams,
+	} };
+
+	for (uint16_t i = 0; i < options.streams; i++)
+		all.request.srs_stream_list[i] = i;
+	return stack_set(sock, SCTP_RESET_STREAMS, &all,
+	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
+}
+
+/* Asks until it can be asked for: EAGAIN, EINPROGRESS and EBUSY mean that it cannot now. */
 static void reset(peer_socket sock, bool ours)
 {
-	while (stack_reset(sock, ours) != 0) {
+	while (reset_streams(sock, ours) != 0) {
 		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
 			fail("reset of %s streams: %s", ours ? "our" : "the other end's", strerror(errno));
 		usleep(1000);
 	}
 }
 
+static uint16_t outgoing_streams(peer_socket sock)
+{
+	struct sctp_status status = { 0 };
+	socklen_t length = sizeof(status);
+
+	if (stack_get(sock, SCTP_STATUS, &status, &length) != 0)
+		fail("status: %s", strerror(errno));
+	return status.sstat_outstrms;
+}
+
+/* RFC 6525 §6.3.4: so many more in each direction. */
 static void add_streams(peer_socket sock)
 {
 	uint16_t more = options.streams - options.initial_streams;
+	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
 
-	if (options.add_streams && stack_add_streams(sock, more) != 0)
+	if (options.add_streams && stack_set(sock, SCTP_ADD_STREAMS, &request, sizeof(request)) != 0)
 		fail("more streams: %s", strerror(errno));
-	while (options.send_messages > 0 && stack_outgoing_streams(sock) < options.streams)
+	while (options.send_messages > 0 && outgoing_streams(sock) < options.streams)
 		usleep(1000);
 }
 

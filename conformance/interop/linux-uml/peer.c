@@ -148,37 +148,14 @@ static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
 	return sctp_sendv(sock, &part, 1, NULL, 0, &how, sizeof(how), SCTP_SENDV_SPA, 0);
 }
 
-static int stack_reset(peer_socket sock, bool ours)
+static int stack_set(peer_socket sock, int option, const void *value, socklen_t length)
 {
-	union {
-		struct sctp_reset_streams request;
-		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
-	} all = { .request = {
-		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
-		.srs_number_streams = options.streams,
-	} };
-
-	for (uint16_t i = 0; i < options.streams; i++)
-		all.request.srs_stream_list[i] = i;
-	return setsockopt(sock, IPPROTO_SCTP, SCTP_RESET_STREAMS, &all,
-	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
+	return setsockopt(sock, IPPROTO_SCTP, option, value, length);
 }
 
-static int stack_add_streams(peer_socket sock, uint16_t more)
+static int stack_get(peer_socket sock, int option, void *value, socklen_t *length)
 {
-	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
-
-	return setsockopt(sock, IPPROTO_SCTP, SCTP_ADD_STREAMS, &request, sizeof(request));
-}
-
-static uint16_t stack_outgoing_streams(peer_socket sock)
-{
-	struct sctp_status status = { 0 };
-	socklen_t length = sizeof(status);
-
-	if (getsockopt(sock, IPPROTO_SCTP, SCTP_STATUS, &status, &length) != 0)
-		fail("status: %s", strerror(errno));
-	return status.sstat_outstrms;
+	return getsockopt(sock, IPPROTO_SCTP, option, value, length);
 }
 
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,

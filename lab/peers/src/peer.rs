@@ -40,6 +40,13 @@ impl Unavailable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub String);
 
+impl Unsupported {
+    /// Ends the thread with it, silently: it is no failure that a panic hook should tell of.
+    pub fn raise(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}
+
 /// Why a peer did not say what was waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Silence {
@@ -344,7 +351,7 @@ impl Peer {
     pub fn wait_for(&mut self, word: &str, limit: Duration) -> String {
         match self.hear(&[word], Instant::now() + limit) {
             Ok(line) => line,
-            Err(Silence::Unsupported(what)) => std::panic::panic_any(Unsupported(what)),
+            Err(Silence::Unsupported(what)) => Unsupported(what).raise(),
             Err(Silence::Late(said)) => {
                 panic!("the peer did not say {word} within {limit:?}, but: {said:?}")
             }

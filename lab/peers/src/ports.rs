@@ -1,25 +1,35 @@
 //! UDP ports for peers that cannot choose one themselves.
 
-use std::collections::HashSet;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
-use std::sync::{Mutex, PoisonError};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Below those that systems give to sockets that ask for any (RFC 6335 §6 has these begin at 49152, Linux at 32768): nobody
+/// is given one of them by chance while a peer comes back.
+const PORTS: std::ops::Range<u16> = 16_384..32_768;
 
 /// A UDP port that nobody uses on any local address, and that this process has not given out
 /// before. Nothing holds it until the peer binds it.
 ///
 /// # Errors
-/// Those of binding a UDP socket.
+/// Those of binding a UDP socket; `AddrInUse` when all have been given out.
 pub fn free_udp_port() -> io::Result<u16> {
-    static GIVEN: Mutex<Option<HashSet<u16>>> = Mutex::new(None);
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let given = given.get_or_insert_with(HashSet::new);
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let count = u32::from(PORTS.end - PORTS.start);
     loop {
-        let port = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.local_addr()?.port();
+        let given = GIVEN.fetch_add(1, Ordering::Relaxed);
+        if given >= count {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        // Processes that run at the same time begin far from each other.
+        let begin = std::process::id().wrapping_mul(1_009);
+        let port = PORTS.start + (begin.wrapping_add(given) % count) as u16;
+        let used = |address: IpAddr| {
+            UdpSocket::bind((address, port))
+                .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+        };
         // Where there is no IPv6, nobody uses the port there.
-        let used_in_v6 = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port))
-            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse);
-        if !used_in_v6 && given.insert(port) {
+        if !used(Ipv4Addr::UNSPECIFIED.into()) && !used(Ipv6Addr::UNSPECIFIED.into()) {
             return Ok(port);
         }
     }

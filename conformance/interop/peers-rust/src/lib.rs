@@ -269,6 +269,10 @@ impl<S: Stack> Peer<S> {
             if Some(self.sent) == self.options.reset_at && !self.has_reset() {
                 break;
             }
+            // RFC 9260 §6.5: the other streams do not exist before they were added.
+            if payload.stream(self.sent) >= self.options.initial_streams {
+                break;
+            }
             let message = Message {
                 stream: payload.stream(self.sent),
                 ppid: payload.ppid(self.sent),

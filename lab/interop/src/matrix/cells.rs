@@ -1,7 +1,7 @@
 //! What each cell does, on Tresse's side and on the peer's.
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use tresse::{
@@ -115,10 +115,10 @@ fn judge_shutdown(scene: &Scene<'_>) {
         && !sent.contains(&tsn)
     {
         let name = scene.cell.peer.name();
-        panic_any(Unsupported(format!(
+        Unsupported(format!(
             "the SHUTDOWN of {name} acknowledges a TSN that was never sent, that of its own last message \
              (RFC 9260 §3.3.8)"
-        )));
+        )).raise();
     }
 }
 
@@ -214,9 +214,10 @@ fn restart_of_tresse(scene: &Scene<'_>) {
         });
         if association.is_err() && asked > 1 && answered == 0 {
             let name = scene.cell.peer.name();
-            panic_any(Unsupported(format!(
+            Unsupported(format!(
                 "{name} does not answer the INIT of a peer that restarted (RFC 9260 §5.2.2)"
-            )));
+            ))
+            .raise();
         }
         let association = association.unwrap_or_else(|e| panic!("the restart: {e}"));
         both_ways(&association, plan.payload).await;

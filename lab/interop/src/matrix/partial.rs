@@ -1,7 +1,7 @@
 //! Messages that are given up, through a network that loses some (RFC 3758, RFC 7496).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use tresse::{Direction, Event, Ppid, Reliability, SendOptions, StreamId, Tsn};
@@ -180,10 +180,10 @@ fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
 fn judge_order(scene: &Scene<'_>, begins_within: bool) {
     if begins_within {
         let name = scene.cell.peer.name();
-        panic_any(Unsupported(format!(
+        Unsupported(format!(
             "{name} gives up a message that has begun, and begins the next one with the TSN that follows, as if it were \
              its next fragment (RFC 9260 §6.9)"
-        )));
+        )).raise();
     }
 }
 
@@ -207,9 +207,9 @@ fn judge_age(scene: &Scene<'_>) {
     }
     if late > 0 {
         let name = scene.cell.peer.name();
-        panic_any(Unsupported(format!(
+        Unsupported(format!(
             "{name} sends messages again that are older than their lifetime, and gives up none: it counts from the last \
              transmission (RFC 3758 §4.1 TR4)"
-        )));
+        )).raise();
     }
 }

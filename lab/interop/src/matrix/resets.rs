@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::panic::panic_any;
 use std::time::Duration;
 
 use tresse::{
@@ -238,10 +237,11 @@ fn begun(scene: &Scene<'_>, way: Direction) -> u64 {
 pub(super) fn ask(scene: &Scene<'_>, asked: Result<(), ReconfigurationError>) {
     match asked {
         Ok(()) => {}
-        Err(ReconfigurationError::NotSupported) => panic_any(Unsupported(format!(
+        Err(ReconfigurationError::NotSupported) => Unsupported(format!(
             "{} does not list RE-CONFIG among its Supported Extensions (RFC 6525 §5.1.1)",
             scene.cell.peer.name()
-        ))),
+        ))
+        .raise(),
         Err(e) => panic!("the request: {e}"),
     }
 }
@@ -255,7 +255,9 @@ pub(super) async fn outcome(
 ) {
     let name = scene.cell.peer.name();
     let patience = async {
-        while association.stats().reconfigurations_repeated < PATIENCE {
+        while association.stats().reconfigurations_repeated < PATIENCE
+            || (responses(scene) == 0 && !hears(scene))
+        {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -278,14 +280,14 @@ pub(super) async fn outcome(
     };
     match answered {
         Some(ReconfigurationOutcome::Performed) => {}
-        Some(outcome) => panic_any(Unsupported(format!(
+        Some(outcome) => Unsupported(format!(
             "{name} answers {parameter} with {outcome:?} (RFC 6525 §4.4)"
-        ))),
-        None if responses(scene) == 0 && hears(scene) => panic_any(Unsupported(format!(
+        )).raise(),
+        None if responses(scene) == 0 && hears(scene) => Unsupported(format!(
             "{name} does not answer {parameter}: no Re-configuration Response came to any of the {} chunks, while it \
-             acknowledged data (RFC 6525 §5.2.1)",
+             said other things (RFC 6525 §5.2.1)",
             PATIENCE + 1
-        ))),
+        )).raise(),
         // It says that it will.
         None => assert_eq!(answer.await, ReconfigurationOutcome::Performed, "{parameter}"),
     }

@@ -31,6 +31,9 @@ const IMPATIENT: &str = "
     limits = { path_max_retrans = 2, max_init_retransmits = 4 }
 ";
 
+/// Hears soon whether the peer is there when neither end has data to send.
+const CURIOUS: &str = "heartbeat = { interval_ms = 200 }";
+
 /// How an association of a cell is made.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -172,11 +175,15 @@ impl<'a> Scene<'a> {
 
     /// Settings of Tresse's associations.
     pub(super) fn association(&self, plan: &Plan) -> AssociationConfig {
-        let profile = if plan.two_paths || self.cell.subject == Subject::Restart {
-            Profile::tresse().with_overrides(IMPATIENT).expect("the parameters exist").into()
+        let overrides = if plan.two_paths || self.cell.subject == Subject::Restart {
+            IMPATIENT
+        } else if plan.initial_streams.is_some() {
+            CURIOUS
         } else {
-            Profile::tresse()
+            ""
         };
+        let profile = Profile::tresse().with_overrides(overrides).expect("the parameters exist");
+        let profile = profile.into();
         let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
         AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() }
     }
