@@ -8,7 +8,7 @@
 //!
 //! It differs from the paper in that a gap delays nothing until data has come over two paths.
 
-use crate::path::PathId;
+use crate::ids::PathId;
 
 /// What the receiver has seen.
 #[derive(Debug, Default)]

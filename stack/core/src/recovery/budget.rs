@@ -58,7 +58,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::ranges::RangeSet;
 use crate::recovery::{SackFacts, Sent};
 use crate::scoreboard::Scoreboard;

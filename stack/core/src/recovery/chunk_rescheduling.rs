@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::{ChunkRescheduling, MultipathParameters};
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;

@@ -8,7 +8,7 @@ use super::timer::tail_loss_probe::NewData;
 use super::timer::{RoundTrip, rto_restart, thin_no_backoff, thin_rto_min};
 use super::{Decisions, Recovery, SackFacts, TimerFacts};
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::scoreboard::Scoreboard;
 use crate::time::Time;

@@ -31,7 +31,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::scoreboard::{AckOutcome, MissingRange, Scoreboard};
 use crate::time::Time;

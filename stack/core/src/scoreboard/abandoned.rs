@@ -4,7 +4,7 @@
 //! that it is only a TSN that the peer is to pass over.
 
 use super::{ChunkState, NewChunk, Outstanding, Scoreboard};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 impl Outstanding {

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 
 use super::sack::{LatestAck, PathAck};
 use super::{Outstanding, Scoreboard};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 /// What was known when a packet left.

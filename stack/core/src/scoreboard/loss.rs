@@ -2,7 +2,7 @@
 
 use super::{ChunkState, Scoreboard};
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::time::Time;
 
 /// Whether a chunk that is sent again can be declared lost by miss indications once more.

@@ -32,7 +32,7 @@ pub use missing::MissingRange;
 pub use sack::{AckOutcome, LatestAck, PathAck};
 
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;

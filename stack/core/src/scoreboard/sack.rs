@@ -5,7 +5,7 @@ use tresse_wire::{GapAckBlocks, Tsn};
 
 use super::changed::{Changed, SackFault, edges};
 use super::{ChunkState, Outstanding, Scoreboard};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::ranges::{Range, difference, differing};
 use crate::time::Time;
 

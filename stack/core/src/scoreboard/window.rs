@@ -103,7 +103,7 @@ mod tests {
 
     use super::super::tests::{bytes, flying};
     use super::*;
-    use crate::path::PathId;
+    use crate::ids::PathId;
     use crate::scoreboard::AckOutcome;
 
     /// The first chunk not cumulatively acknowledged.

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::recovery::SackFacts;
 use crate::time::Time;
 use crate::windowed::Windowed;

@@ -37,7 +37,7 @@ use smallvec::SmallVec;
 
 use super::suspects::Suspects;
 use crate::event::LossCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::RackParameters;
 use crate::recovery::{Algorithm, Decisions, SackFacts, Sent, TimerFacts};
 use crate::scoreboard::{ChunkState, LatestAck, Scoreboard};

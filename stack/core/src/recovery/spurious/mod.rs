@@ -21,7 +21,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use crate::event::SpuriousCause;
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::profile::Profile;
 use crate::ranges::RangeSet;
 use crate::recovery::{Decisions, SackFacts};

@@ -61,7 +61,7 @@ impl TimerAdaption {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::PathId;
+    use crate::ids::PathId;
 
     fn cut(timeouts: u32) -> Cut {
         let ms = Duration::from_millis;

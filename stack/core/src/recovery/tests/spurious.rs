@@ -185,7 +185,7 @@ fn a_dead_alternate_path_does_not_let_its_window_grow() {
     // alternate, which is dead; acks of the originals are credited to it.
     let overgrowth = |profile: &str| {
         let mut story = Story::between(profile, profile, QUICK, 50, 2);
-        let primary = crate::path::PathId(0);
+        let primary = crate::ids::PathId(0);
         story.hold(350, 1000);
         story.lose_if(move |packet| {
             let second = packet.from == Side::A && packet.to.path != Some(primary);

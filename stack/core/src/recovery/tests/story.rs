@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{render, traces};
 use crate::endpoint::AssociationId;
 use crate::endpoint::tests::{Pair, Sent, Side, profile};
-use crate::path::PathId;
+use crate::ids::PathId;
 use crate::stats::AssociationStats;
 use crate::time::Time;
 
