@@ -188,6 +188,28 @@ fn the_request_is_sent_again_with_backoff_until_the_peer_is_given_up() {
     assert!(matches!(script.events.last(), Some(Event::Closed(_))));
 }
 
+//= RFC 6525 5.1.1-9
+#[test]
+fn each_time_in_vain_is_an_error_of_the_destination() {
+    let mut script = agreed(&config());
+    // So that nothing else is counted.
+    let settings = PathSettings { heartbeats: false, ..script.path(0).settings };
+    script.end.configure_path(script.now, script.id, PathId(0), settings).unwrap();
+    reset(&mut script, ResetDirection::Incoming, &[1]);
+    for errors in 1..=6 {
+        let rto = script.path(0).rto;
+        let sent = script.wait(rto);
+        assert_eq!(seen(&script, &sent), [[In(0, vec![1])]]);
+        let path = script.path(0);
+        assert_eq!((path.errors, path.rto), (errors, (2 * rto).min(secs(60))));
+        // RFC 9260 §8.2: Path.Max.Retrans is 5.
+        let state = if errors > 5 { PathState::Inactive } else { PathState::Active };
+        assert_eq!(path.state, state, "{errors}");
+    }
+    answer(&mut script, 0, ReconfigurationResult::DENIED);
+    assert_eq!((script.path(0).errors, script.path(0).state), (0, PathState::Active));
+}
+
 /// Lets `span` pass, in which the peer answers each heartbeat and acknowledges all data, and nothing else.
 fn deaf(script: &mut Script, span: Duration) -> usize {
     let end = script.now + span;
