@@ -93,8 +93,8 @@ fn addresses_that_a_peer_claims_draw_what_it_has_sent() {
     sent.extend(script.wait(secs(60)));
     let bytes: usize = sent.iter().map(|p| on_the_wire(p.to.destination, &p.bytes)).sum();
     assert!(bytes <= 3 * received, "{bytes} for {received}");
-    let probes = beats(&sent).iter().filter(|(path, _)| *path != 0).count();
-    assert!((3..10).contains(&probes), "{probes}");
+    let asked = beats(&sent).iter().filter(|(path, _)| *path != 0).count();
+    assert!((3..10).contains(&asked), "{asked}");
     // Later, one for each HB.interval.
     let later = beats(&script.wait(secs(120)));
     let later = later.iter().filter(|(path, _)| *path != 0).count();
@@ -102,13 +102,13 @@ fn addresses_that_a_peer_claims_draw_what_it_has_sent() {
 }
 
 #[test]
-fn who_goes_on_sending_has_all_its_addresses_probed() {
+fn who_goes_on_sending_has_all_its_addresses_asked() {
     let (mut script, mut sent) = unconfirmed(&standard(), 16);
     for _ in 0..60 {
         sent.extend(script.data(100));
         sent.extend(script.wait(secs(1)));
     }
-    let probed: std::collections::BTreeSet<u8> =
+    let asked: std::collections::BTreeSet<u8> =
         beats(&sent).iter().map(|(path, _)| *path).collect();
-    assert!((1..16).all(|path| probed.contains(&path)), "{probed:?}");
+    assert!((1..16).all(|path| asked.contains(&path)), "{asked:?}");
 }
