@@ -78,12 +78,12 @@ mod measure {
         let link = &report.links[0];
         let micros = |quantile| error.value_at_quantile(quantile) as f64 / 1e3;
         println!(
-            "{rate} packets/s, a delay of {DELAY_MS} ms: late by {:.1} µs (p50), {:.1} (p99), {:.1} (max) \
+            "{rate} packets/s, a delay of {DELAY_MS} ms: late by {:.1} µs (p50), {:.1} µs (p99), {:.1} µs (max) \
              where the emulator hands them over",
             link.late.p50_us, link.late.p99_us, link.late.max_us,
         );
         println!(
-            "    between applications: {:.1} µs (p50), {:.1} (p99), {:.1} (p99.9), {:.1} (max), {early} too \
+            "    between applications: {:.1} µs (p50), {:.1} µs (p99), {:.1} µs (p99.9), {:.1} µs (max), {early} too \
              early; of {sent} the emulator took {}, overrun {}, {} were received",
             micros(0.5),
             micros(0.99),

@@ -121,8 +121,11 @@ impl Report {
                 }
             }
             let late = link.late;
-            let _ =
-                writeln!(text, "; late by {:.0} µs (p50), {:.0} (p99)", late.p50_us, late.p99_us);
+            let _ = writeln!(
+                text,
+                "; late by {:.0} µs (p50), {:.0} µs (p99)",
+                late.p50_us, late.p99_us
+            );
         }
         text
     }
