@@ -39,6 +39,8 @@ pub mod runner;
 mod schema;
 mod seed;
 mod session;
+mod settable;
+mod shell;
 pub mod single_loss;
 pub mod version;
 

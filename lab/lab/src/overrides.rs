@@ -5,6 +5,8 @@ use tresse_core::Profile;
 use crate::common::{ProfileEntry, merge};
 use crate::error::LabError;
 use crate::experiment::{AnyExperiment, with_changes};
+use crate::settable;
+use crate::shell::shell_word;
 
 /// Changes to an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +14,8 @@ pub struct Overrides {
     /// Profiles to run beside those of the experiment.
     pub profiles: Vec<String>,
     /// Parameters of every profile, or of the experiment itself, each as `key=value`:
-    /// `rto.min_ms=300`, `workload.bursts.message_bytes=600`.
+    /// `rto.min_ms=300`, `workload.bursts.message_bytes=600`; or values of an axis instead of those that it has:
+    /// `axis.loss=[1,5]`.
     pub parameters: Vec<String>,
     /// Seed instead of the experiment's own.
     pub seed: Option<u64>,
@@ -23,7 +26,7 @@ impl Overrides {
     ///
     /// # Errors
     /// [`LabError::Profile`] for an unknown profile or a wrong parameter, [`LabError::Option`] for
-    /// text that is not `key=value`.
+    /// text that is not `key=value`, for a key that there is not, and for one that an axis decides.
     pub fn apply(&self, experiment: &mut AnyExperiment) -> Result<(), LabError> {
         for text in &self.parameters {
             set(experiment, text)?;
@@ -56,16 +59,6 @@ impl Overrides {
     }
 }
 
-/// `word` as a POSIX shell reads it back.
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./=:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// A profile beside those of the paper, and a plot that shows it together with them.
 fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabError> {
     Profile::named(name)
@@ -90,20 +83,23 @@ fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabErro
     Ok(())
 }
 
-/// Tables of an experiment that can be changed; all other keys are those of a profile.
-const OWN_TABLES: [&str; 7] =
-    ["topology", "association", "workload", "loss", "replications", "metric", "observe"];
-
 fn set(experiment: &mut AnyExperiment, text: &str) -> Result<(), LabError> {
     let table = parse_parameter(text)?;
     let context = format!("--set {text}");
-    if table.keys().all(|key| OWN_TABLES.contains(&key.as_str())) {
-        *experiment = with_changes(experiment, table, &context)?;
+    if let Some(chosen) = table.get(settable::AXIS) {
+        *experiment = settable::with_axes(experiment, chosen, &context)?;
+        return Ok(());
+    }
+    settable::refuse_decided(experiment, &table, &context)?;
+    if settable::is_own(&table) {
+        let changed = with_changes(experiment, table.clone(), &context);
+        *experiment =
+            changed.map_err(|error| settable::explain(experiment, &table, &context, error))?;
         return Ok(());
     }
     Profile::standard()
         .with_override_table(table.clone())
-        .map_err(|source| LabError::Profile { context, source })?;
+        .map_err(|source| settable::unknown(experiment, context, source))?;
     merge(&mut experiment.common.parameters, table);
     Ok(())
 }
@@ -137,12 +133,5 @@ mod tests {
         for bad in ["rto", "=3", "rto.min_ms=", "a b=1", "x\ny=1"] {
             assert!(parse_parameter(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        assert_eq!(shell_word("rto.min_ms=300"), "rto.min_ms=300");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
     }
 }

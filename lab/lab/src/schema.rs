@@ -53,6 +53,9 @@ pub(crate) trait Schema: Clone + Serialize + DeserializeOwned + Named {
     /// Has plots show the profile labelled `label` too, where that makes sense.
     fn show(&mut self, label: &str);
 
+    /// Leaves out plots that do not fit a changed sweep. Default: all fit.
+    fn drop_unfit_plots(_experiment: &mut Experiment<Self>) {}
+
     /// Checks what the types of the schema cannot say and [`validate`] does not.
     ///
     /// # Errors

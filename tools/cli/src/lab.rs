@@ -4,6 +4,7 @@ mod campaign;
 mod gauntlet;
 mod interrupt;
 mod new;
+mod profiles;
 mod took;
 
 use std::fmt::Write as _;
@@ -29,6 +30,8 @@ pub(crate) struct Args {
 enum Command {
     /// List the built-in experiments, and how long those took that were run here
     List(ListArgs),
+    /// List the built-in profiles, or every parameter of one
+    Profiles(profiles::ProfilesArgs),
     /// Write a file for an experiment of your own, ready to run and to be changed (docs/experiments.md)
     New(new::NewArgs),
     /// Run experiments and write tables, plots and a page for each
@@ -61,6 +64,7 @@ Examples:
   tresse lab run --all --slow
   tresse lab run hurtig/fig2 --profile rfc9260+limited-transmit
   tresse lab run hurtig/fig2 --set rto.min_ms=200 --set workload.bursts.size=7
+  tresse lab run tresse/harm-8 --set axis.loss=[0,3]
   tresse lab run ./my.toml --seed 7
   tresse lab run tresse/gauntlet --worlds 0..10000
   tresse lab run tresse/gauntlet --world 17 --profile tresse+lia";
@@ -95,7 +99,7 @@ struct RunArgs {
     /// Change a parameter of every profile or of the experiment (repeatable)
     ///
     /// Keys are those of profiles, such as rto.min_ms=300, and those of experiment files, such as
-    /// workload.bursts.message_bytes=600 or topology.delay_ms=[5,50].
+    /// workload.bursts.message_bytes=600 or topology.delay_ms=[5,50]; axis.NAME=[1,5] gives an axis other values.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     parameters: Vec<String>,
     /// Seed of all random numbers, instead of the experiment's own
@@ -168,6 +172,7 @@ struct ReportArgs {
 pub(crate) fn run(args: Args) -> ExitCode {
     let result = match args.command {
         Command::List(args) => list(&args),
+        Command::Profiles(args) => profiles::run(&args),
         Command::New(args) => new::run(&args),
         Command::Run(args) => campaign::run(&args),
         Command::Show(args) => show(&args),

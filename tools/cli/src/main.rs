@@ -14,6 +14,7 @@ mod arena;
 mod emulate;
 mod handout;
 mod lab;
+mod refusal;
 #[cfg(target_os = "linux")]
 mod run;
 mod top;
@@ -22,7 +23,7 @@ mod trace;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use tresse_console::say::{complain, complain_of_loss};
 
 /// SCTP that recovers from loss, and the laboratory that proves it.
@@ -68,8 +69,7 @@ enum Command {
 /// Prints the help that was asked for, or says what is wrong with the command line.
 fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        let text = error.render().to_string();
-        complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+        complain(refusal::one_line(error));
         return ExitCode::from(2);
     }
     let printed = error.print().and_then(|()| io::stdout().flush());
@@ -102,8 +102,13 @@ fn perform(cli: Cli) -> ExitCode {
     }
 }
 
+fn parse() -> Result<Cli, clap::Error> {
+    let command = refusal::with_negative_values(Cli::command());
+    Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
 fn main() -> ExitCode {
-    let code = match Cli::try_parse() {
+    let code = match parse() {
         // The status is the program's.
         #[cfg(target_os = "linux")]
         Ok(Cli { command: Command::Run(args) }) => return run::run(&args),

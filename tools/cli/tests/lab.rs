@@ -315,10 +315,12 @@ fn a_new_experiment_is_ready_to_run() {
     let output = lab(temp.path(), &short);
     assert!(output.status.success(), "{output:?}");
     let text = stdout(&output);
-    for expected in ["own/mine: ", "At the receiver", "transfer", "30 runs in ", "What it changes"]
+    for expected in ["own/mine: ", "At the receiver", "transfer", "45 runs in ", "What it changes"]
     {
         assert!(text.contains(expected), "{expected} is missing in:\n{text}");
     }
+    let plot = temp.path().join("results/own/mine/transfer.svg");
+    assert!(fs::read_to_string(plot).unwrap().contains("with RACK and TLP"));
     // It is of no paper, and the page does not say that it is.
     let page = fs::read_to_string(temp.path().join("results/own/mine/index.html")).unwrap();
     assert!(page.contains("<code>own/mine</code></p>") && !page.contains("<cite>"), "{page}");
@@ -351,9 +353,71 @@ fn wrong_requests_are_refused_in_one_line() {
         (vec!["run", "bad.toml"], vec!["bad.toml:2: ", "unknown field `titel`", "(key titel)"]),
         (
             vec!["run", "hurtig/fig2", "--profile", "warp"],
-            vec!["unknown profile \"warp\"", "rfc9260"],
+            vec!["unknown profile \"warp\"", "`tresse lab profiles`"],
         ),
-        (vec!["run", "hurtig/fig2", "--set", "rto.min=1"], vec!["--set rto.min=1", "min_ms"]),
+        (
+            vec!["run", "hurtig/fig2", "--set", "rto.min=1"],
+            vec!["--set rto.min=1: ", "did you mean rto.min_ms?"],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "nonsense=1"],
+            vec![
+                "--set nonsense=1: there is no parameter nonsense;",
+                "topology, association, workload, loss, metric, replications",
+                "`tresse lab profiles tresse`",
+            ],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "message_bytes=9"],
+            vec!["did you mean workload.bursts.message_bytes?"],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "topology.delay=[9]"],
+            vec!["there is no topology.delay; did you mean topology.delay_ms?"],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "topology.delay_ms=[-9]"],
+            vec!["-9 is out of range: 0 to 1000000"],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "topology.forward.loss=1.5"],
+            vec!["a probability between 0 and 1 is needed, not 1.5"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "topology.forward.bandwidth_kbps=0"],
+            vec!["kbit/s between 0.001 and 1e12 are needed, not 0"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "topology.forward.loss=1.5"],
+            vec!["the axis loss decides topology.forward.loss", "--set 'axis.loss=[0,1]'"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "workload.periodic.every_ms=3"],
+            vec![
+                "the axis load decides",
+                "--set 'axis.load=[\"30 %\",\"59 %\",\"80 %\",\"95 %\"]'",
+            ],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "axis.loss=[150]"],
+            vec!["a probability between 0 and 1 is needed, not 1.5"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "axis.load=3"],
+            vec!["3 is not a value of the axis load: 30 %, 59 %, 80 %, 95 %"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "axis.lost=3"],
+            vec!["there is no axis lost; there are load, loss"],
+        ),
+        (
+            vec!["run", "hurtig/fig2", "--set", "axis.loss=3"],
+            vec!["varies topology.bandwidth_kbps and topology.delay_ms"],
+        ),
+        (
+            vec!["run", "tresse/harm-8", "--set", "workload.bulk.duration_s=3"],
+            vec!["the workload of this experiment is workload.periodic"],
+        ),
         (vec!["run", "hurtig/fig2", "--set", "rto"], vec!["key=value"]),
         (vec!["run", "hurtig/fig2", "--out", "file"], vec!["cannot write file"]),
         (vec!["run", "hurtig/fig2", "--only", "zz"], vec!["no run of hurtig/fig2"]),
@@ -364,10 +428,62 @@ fn wrong_requests_are_refused_in_one_line() {
             assert!(error.contains(word), "{arguments:?}: {error}");
         }
     }
-    // Wrong usage is clap's: exit code 2 as well.
-    for arguments in [vec!["run"], vec!["run", "hurtig/fig2", "--jobs", "0"], vec!["walk"]] {
-        assert_eq!(lab(folder, &arguments).status.code(), Some(2), "{arguments:?}");
+    // What clap refuses is no other.
+    for (arguments, words) in [
+        (vec!["run"], vec!["not provided: <EXPERIMENT>...;", "`tresse lab run --help`"]),
+        (vec!["run", "hurtig/fig2", "--jobs", "0"], vec!["'--jobs <N>': 0 is not in 1..=1024"]),
+        (vec!["run", "hurtig/fig2", "--jobs", "-3"], vec!["'--jobs <N>': -3 is not in 1..=1024"]),
+        (
+            vec!["run", "hurtig/fig2", "--seed", "-1"],
+            vec!["'-1' for '--seed <N>'", "takes digits only"],
+        ),
+        (vec!["run", "hurtig/fig2", "--set"], vec!["'--set <KEY=VALUE>'"]),
+        (vec!["run", "hurtig/fig2", "--sed", "1"], vec!["'--sed'", "'--seed'"]),
+        (vec!["walk"], vec!["'walk'", "`tresse lab --help`"]),
+        (vec![], vec!["a command is missing: list, profiles, new, run, show, compare, report;"]),
+    ] {
+        let error = refusal(folder, &arguments);
+        for word in words {
+            assert!(error.contains(word), "{arguments:?}: {error}");
+        }
     }
+}
+
+#[test]
+fn values_of_an_axis_are_chosen() {
+    let temp = tempfile::tempdir().unwrap();
+    let arguments = ["run", "tresse/harm-8", "--set", "replications.count=1"];
+    let whole = stdout(&lab(temp.path(), &arguments));
+    assert!(whole.contains("\n16 runs in "), "{whole}");
+    let chosen = ["--set", "axis.load=[\"80 %\",\"95 %\"]", "--set", "axis.loss=0"];
+    let output = lab(temp.path(), &[&arguments[..], &chosen].concat());
+    assert!(output.status.success(), "{output:?}");
+    // They are runs of the whole experiment.
+    let text = stdout(&output);
+    assert!(text.contains("\nno run made: 4 were stored already\n"), "{text}");
+    assert!(text.contains("80 %") && !text.contains("30 %"), "{text}");
+    // Its plot is of another loss.
+    let page = fs::read_to_string(temp.path().join("results/tresse/harm-8/index.html")).unwrap();
+    assert!(!page.contains("99th percentile of the transfer time, 1 % loss"), "{page}");
+    let other = ["--set", "axis.loss=3", "--set", "axis.load=95 %", "--dry-run"];
+    let text = stdout(&lab(temp.path(), &[&arguments[..], &other].concat()));
+    assert!(text.contains("1 experiment, 2 runs"), "{text}");
+}
+
+#[test]
+fn profiles_are_listed_and_shown() {
+    let temp = tempfile::tempdir().unwrap();
+    let list = stdout(&lab(temp.path(), &["profiles"]));
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split(' ').next()).collect();
+    let known: Vec<&str> = tresse_core::Profile::names().collect();
+    assert_eq!(names[..known.len()], known, "{list}");
+    let shown = stdout(&lab(temp.path(), &["profiles", "rfc9260+f-rto"]));
+    let profile = tresse_core::Profile::named("rfc9260+f-rto").unwrap();
+    let read: tresse_core::Profile =
+        tresse_core::Profile::standard().with_overrides(&shown).unwrap();
+    assert_eq!(read, profile);
+    let error = refusal(temp.path(), &["profiles", "warp"]);
+    assert!(error.contains("unknown profile \"warp\""), "{error}");
 }
 
 #[test]

@@ -114,8 +114,8 @@ fn at(origin: &str, line: Option<usize>, mistake: Mistake) -> LabError {
     }
 }
 
-/// `experiment` with the values in `changes` instead of its own. Published numbers that do not fit
-/// the changed sweep are left out. `origin` names the change in errors.
+/// `experiment` with the values in `changes` instead of its own. Published numbers and plots that
+/// do not fit the changed sweep are left out. `origin` names the change in errors.
 ///
 /// # Errors
 /// [`LabError::Experiment`], with the key of the first mistake.
@@ -139,6 +139,7 @@ pub(crate) fn with_changes(
 fn changed<K: Schema>(table: toml::Table) -> Result<Experiment<K>, Mistake> {
     let mut experiment: Experiment<K> = from_table(table)?;
     drop_unfit_publications(&mut experiment);
+    K::drop_unfit_plots(&mut experiment);
     validate(&experiment)?;
     Ok(experiment)
 }

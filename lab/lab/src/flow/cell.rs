@@ -30,6 +30,33 @@ pub struct Axis {
 }
 
 impl Axis {
+    /// The same with other values, or fewer: those that it has keep their names.
+    ///
+    /// # Errors
+    /// The first value that an axis whose values have names does not have.
+    pub(crate) fn with_values(&self, values: Vec<toml::Value>) -> Result<Axis, toml::Value> {
+        let mut axis = Axis { values: Vec::new(), names: Vec::new(), ..self.clone() };
+        for value in values {
+            match self.find(&value) {
+                Some(index) => {
+                    axis.values.push(self.values[index].clone());
+                    axis.names.extend(self.names.get(index).cloned());
+                }
+                None if self.names.is_empty() => axis.values.push(value),
+                None => return Err(value),
+            }
+        }
+        Ok(axis)
+    }
+
+    /// Whether its values are written at `key`, above it or below it.
+    pub(crate) fn decides(&self, key: &str) -> bool {
+        let below = |long: &str, short: &str| {
+            long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.keys.iter().any(|own| below(own, key) || below(key, own))
+    }
+
     /// How tables write the value at `index`.
     pub fn text(&self, index: usize) -> String {
         match (self.names.get(index), self.values.get(index)) {
@@ -214,6 +241,30 @@ mod tests {
         let named = Axis { names: vec!["low".into(), "high".into()], ..axis };
         assert_eq!(named.find(&toml::Value::String("high".into())), Some(1));
         assert_eq!((named.text(1), named.position(1)), ("high".into(), 1.0));
+        let high = named.with_values(vec![toml::Value::Float(2.5)]).unwrap();
+        assert_eq!((high.values.len(), high.text(0)), (1, "high".into()));
+        assert_eq!(named.with_values(vec![7.into()]), Err(7.into()));
+    }
+
+    #[test]
+    fn an_axis_decides_its_keys_and_tables_of_them() {
+        let keys = vec!["topology.forward.loss".into(), "topology.second".into()];
+        let axis = Axis {
+            name: "loss".into(),
+            label: None,
+            keys,
+            values: vec![1.into(), 2.into()],
+            scale: None,
+            names: Vec::new(),
+        };
+        for key in ["topology.forward.loss", "topology.forward", "topology.second.forward.up"] {
+            assert!(axis.decides(key), "{key}");
+        }
+        for key in ["topology.forward.loss_", "topology.forwar", "topology.seconds", "loss"] {
+            assert!(!axis.decides(key), "{key}");
+        }
+        // Without names values may be new.
+        assert_eq!(axis.with_values(vec![7.into()]).unwrap().values, [7.into()]);
     }
 
     #[test]

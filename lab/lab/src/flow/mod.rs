@@ -361,6 +361,12 @@ impl Schema for Flow {
         }
     }
 
+    fn drop_unfit_plots(experiment: &mut Experiment<Flow>) {
+        let mut plots = std::mem::take(&mut experiment.kind.plots);
+        plots.retain(|plot| validate::place(experiment, &str::to_owned, plot).is_ok());
+        experiment.kind.plots = plots;
+    }
+
     fn validate(experiment: &Experiment<Flow>) -> Checked {
         validate::validate(experiment)
     }

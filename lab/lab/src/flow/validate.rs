@@ -182,9 +182,7 @@ fn known_metric(e: &Experiment<Flow>, key: &str, name: &str) -> Checked {
 }
 
 fn plot(e: &Experiment<Flow>, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
-    known_places(e, &key("at"), &plot.at)?;
-    let shown = e.kind.cells().iter().any(|cell: &Cell| e.kind.fits(cell, &plot.at));
-    require(shown, key("at"), "names no cell")?;
+    place(e, key, plot)?;
     if let Some([from, to]) = plot.span_s {
         require(from < to && to.is_finite(), key("span_s"), "must end after its beginning")?;
     }
@@ -223,6 +221,13 @@ fn plot(e: &Experiment<Flow>, key: &dyn Fn(&str) -> String, plot: &Plot) -> Chec
             require(e.kind.observe.sequence, key("kind"), "needs observe.sequence = true")
         }
     }
+}
+
+/// Checks where a plot looks.
+pub(super) fn place(e: &Experiment<Flow>, key: &dyn Fn(&str) -> String, plot: &Plot) -> Checked {
+    known_places(e, &key("at"), &plot.at)?;
+    let shown = e.kind.cells().iter().any(|cell: &Cell| e.kind.fits(cell, &plot.at));
+    require(shown, key("at"), "names no cell")
 }
 
 fn known_places(e: &Experiment<Flow>, key: &str, at: &toml::Table) -> Checked {

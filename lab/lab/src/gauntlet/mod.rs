@@ -15,8 +15,8 @@ use tresse_core::Profile;
 use tresse_gauntlet::{Measures, World};
 
 use crate::error::LabError;
-use crate::overrides::shell_word;
 use crate::runner::{self, Execution, Failure, Folder};
+use crate::shell::shell_word;
 use run::WorldRun;
 
 pub use explain::explain;

@@ -18,9 +18,10 @@ use crate::error::LabError;
 use crate::experiment::{About, Common, Experiment};
 use crate::outcome::Outcome;
 pub use crate::outcome::{MatrixEntry, MatrixRow};
-use crate::overrides::{Overrides, shell_word};
+use crate::overrides::Overrides;
 use crate::runner::{Failure, Folder};
 use crate::schema::Schema;
+use crate::shell::shell_word;
 use crate::version;
 
 pub use terminal::render as render_for_terminal;

@@ -118,14 +118,25 @@ const FIRST_MECHANISM: &str = "early-retransmit-bytes";
 #[non_exhaustive]
 pub enum ProfileError {
     /// No profile of that name is built in.
-    #[error("unknown profile \"{name}\"{}; known: {}; join them with +", meant(name, known), known.join(", "))]
+    #[error("unknown profile \"{name}\"{}; `tresse lab profiles` lists all {}", meant(name, known), known.len())]
     Unknown {
         /// The name, or the part of it, that is unknown.
         name: String,
         /// All known names.
         known: Vec<&'static str>,
     },
-    /// The TOML text does not parse, or a key or value is wrong.
+    /// No profile has a parameter of that name.
+    #[error(
+        "there is no profile parameter {key}{}; `tresse lab profiles tresse` lists all",
+        meant_key(near)
+    )]
+    UnknownParameter {
+        /// TOML key.
+        key: String,
+        /// The key that may have been meant.
+        near: Option<String>,
+    },
+    /// The TOML text does not parse, or a value is wrong.
     #[error("profile parameters: {0}")]
     Toml(String),
     /// A value is outside its range.
@@ -188,7 +199,7 @@ impl Profile {
     /// This profile with the parameters in `toml` instead of its own.
     ///
     /// # Errors
-    /// [`ProfileError::Toml`] for text that is not TOML, unknown keys or wrong types;
+    /// [`ProfileError::Toml`] for text that is not TOML or wrong types; [`ProfileError::UnknownParameter`];
     /// [`ProfileError::Range`] for values out of range.
     pub fn with_overrides(&self, toml: &str) -> Result<Profile, ProfileError> {
         let overrides: toml::Table =
@@ -203,8 +214,15 @@ impl Profile {
     pub fn with_override_table(&self, overrides: toml::Table) -> Result<Profile, ProfileError> {
         let mut table =
             toml::Table::try_from(self).map_err(|e| ProfileError::Toml(e.to_string()))?;
+        let unknown = unknown_key(&table, &overrides);
+        let known = unknown.is_some().then(|| keys_of(&table));
         merge(&mut table, overrides);
-        Profile::from_table(table)
+        match (Profile::from_table(table), unknown, known) {
+            (Err(ProfileError::Toml(_)), Some(key), Some(known)) => {
+                Err(ProfileError::UnknownParameter { near: nearest_key(&key, &known), key })
+            }
+            (profile, ..) => profile,
+        }
     }
 
     /// The profile as TOML, every parameter written out.
@@ -286,6 +304,52 @@ impl Profile {
 fn meant(name: &str, known: &[&'static str]) -> String {
     let nearest = suggestion::nearest(name, known);
     nearest.map_or_else(String::new, |nearest| format!(": did you mean \"{nearest}\"?"))
+}
+
+/// The same for a key.
+fn meant_key(near: &Option<String>) -> String {
+    near.as_ref().map_or_else(String::new, |near| format!(": did you mean {near}?"))
+}
+
+/// The key nearest to a wrong one, or to its last part.
+fn nearest_key(wrong: &str, known: &[String]) -> Option<String> {
+    let whole: Vec<&str> = known.iter().map(String::as_str).collect();
+    if let Some(near) = suggestion::nearest(wrong, &whole) {
+        return Some(near.to_owned());
+    }
+    let last = |key: &'_ str| key.rfind('.').map_or(0, |dot| dot + 1);
+    let lasts: Vec<&str> = whole.iter().map(|key| &key[last(key)..]).collect();
+    let near = suggestion::nearest(&wrong[last(wrong)..], &lasts)?;
+    known.iter().find(|key| key[last(key)..] == *near).cloned()
+}
+
+/// The first key in `overrides` that is not in `known`.
+fn unknown_key(known: &toml::Table, overrides: &toml::Table) -> Option<String> {
+    overrides.iter().find_map(|(key, value)| match (known.get(key), value) {
+        (Some(toml::Value::Table(known)), toml::Value::Table(inner)) => {
+            unknown_key(known, inner).map(|below| format!("{key}.{below}"))
+        }
+        (Some(_), _) => None,
+        (None, toml::Value::Table(inner)) => {
+            let below = keys_of(inner).into_iter().next();
+            Some(below.map_or_else(|| key.clone(), |below| format!("{key}.{below}")))
+        }
+        (None, _) => Some(key.clone()),
+    })
+}
+
+/// The keys of all values in `table`, with dots.
+fn keys_of(table: &toml::Table) -> Vec<String> {
+    let mut keys = Vec::new();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => {
+                keys.extend(keys_of(inner).into_iter().map(|below| format!("{key}.{below}")));
+            }
+            _ => keys.push(key.clone()),
+        }
+    }
+    keys
 }
 
 /// The whole message, with the place it names, on one line.

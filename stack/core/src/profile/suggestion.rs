@@ -2,7 +2,7 @@
 
 /// The known name that is nearest to a wrong one, if one is near: no more than a third of its characters
 /// were added, left out or changed.
-pub(super) fn nearest(wrong: &str, known: &[&'static str]) -> Option<&'static str> {
+pub(super) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
     // Nobody has such a name, and the distance takes time.
     if wrong.len() > 100 {
         return None;

@@ -11,7 +11,7 @@ fn wrong_requests_do_nothing() {
     for (arguments, word) in [
         (&["client", "host.invalid"][..], "host.invalid"),
         (&["client", "a:b:c"], "HOST:PORT"),
-        (&["client", "localhost", "--profile", "reno"], "known: rfc9260"),
+        (&["client", "localhost", "--profile", "reno"], "`tresse lab profiles` lists all"),
         (&["client", "localhost", "--profile", "tresce"], "did you mean \"tresse\"?"),
         (&["client", "localhost", "--profile", "rfc9260+rack-tpl"], "did you mean \"rack-tlp\"?"),
         (&["client", "localhost", "--set", "rto.min_ms=1e300"], "100000… (301 digits)"),
