@@ -319,6 +319,12 @@ impl Comparison {
         self.settings > 1 && self.holding == Some(0)
     }
 
+    /// The same numbers by today's rules; what was chosen stays.
+    pub fn judged_again(self) -> Comparison {
+        let Comparison { claim, ours, difference: _, verdict: _, settings, chosen, holding } = self;
+        Comparison { settings, chosen, holding, ..Comparison::new(claim, ours) }
+    }
+
     /// Compares.
     pub fn new(claim: Claim, ours: Option<Estimate>) -> Comparison {
         let difference = ours.map(|o| o.value - claim.value);

@@ -89,6 +89,9 @@ fn the_nearest_setting_is_judged_by_other_runs_than_those_that_chose_it() {
     let other = of(&[(101.0, 150.0), (105.0, 105.0)]);
     assert_eq!((other.verdict, other.agrees_nowhere()), (Verdict::Differs, false));
     assert_eq!((lucky.holding, other.holding), (Some(0), Some(1)));
+    // As a stored result is.
+    let again = lucky.clone().judged_again();
+    assert_eq!((again.verdict, again.agrees_nowhere()), (Verdict::Differs, true));
     assert_eq!(lucky.ours.map(|o| o.value), Some(150.0));
     assert_eq!(lucky.chosen.map(|o| o.value), Some(101.0));
     let holds = of(&[(120.0, 100.0), (101.0, 105.0)]);

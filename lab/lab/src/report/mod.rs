@@ -120,12 +120,8 @@ impl Report {
         match serde_json::from_str::<Report>(&text) {
             Ok(mut report) if report.format == FORMAT => {
                 // By today's rules.
-                let judged = |c: Comparison| Comparison {
-                    settings: c.settings,
-                    chosen: c.chosen,
-                    ..Comparison::new(c.claim, c.ours)
-                };
-                report.comparisons = report.comparisons.into_iter().map(judged).collect();
+                report.comparisons =
+                    report.comparisons.into_iter().map(Comparison::judged_again).collect();
                 Ok(report)
             }
             _ => Err(LabError::BadResult { path, command: command.to_owned() }),
