@@ -36,6 +36,8 @@ pub(crate) fn register(
 /// # Errors
 /// Those of the system.
 pub(crate) fn allow_fragmentation(socket: &impl AsFd, ipv6: bool, allowed: bool) -> io::Result<()> {
+    //= RFC 8899 4.5-1
+    // What the system thinks of the path stops no packet (IP_PMTUDISC_PROBE).
     let discover = if allowed { libc::IP_PMTUDISC_DONT } else { libc::IP_PMTUDISC_PROBE };
     // Also for IPv6: sockets for UDP may send to IPv4-mapped addresses, those for raw IP refuse it.
     let v4 = set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, discover);

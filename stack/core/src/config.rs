@@ -161,6 +161,11 @@ pub struct AssociationConfig {
     pub max_message_size: usize,
     /// Bytes of the largest IP packet sent on a path, IP header included. Default 1500.
     pub mtu: usize,
+    /// `Some(max)`: looks for the largest IP packets that each path takes, up to so many bytes, by probes that need no ICMP
+    /// (DPLPMTUD, RFC 8899), and notices when large packets do not arrive any more. Packets then begin with 1280 bytes (`mtu` if
+    /// that is less), `mtu` is probed first, and what is larger after it. `None`, the default: packets are of
+    /// `mtu` bytes, unless ICMP says that they are too large.
+    pub mtu_search: Option<usize>,
     /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
     /// 9899 is the registered one. Default `None`.
     pub encapsulation: Option<u16>,
@@ -252,6 +257,7 @@ impl Default for AssociationConfig {
             receive_buffer: 1 << 20,
             max_message_size: 16 << 20,
             mtu: 1500,
+            mtu_search: None,
             encapsulation: None,
             families: Families::Both,
             concurrent_transfer: false,
@@ -291,6 +297,7 @@ impl AssociationConfig {
         check("max_message_size", self.max_message_size, 1, usize::MAX)?;
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
-        check("mtu", self.mtu, 512, 65_535)
+        check("mtu", self.mtu, 512, 65_535)?;
+        self.mtu_search.map_or(Ok(()), |max| check("mtu_search", max, self.mtu, 65_535))
     }
 }

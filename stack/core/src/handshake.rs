@@ -254,6 +254,8 @@ pub(crate) fn read_init<'a>(
             | Parameter::HeartbeatInfo(_)
             | Parameter::UnrecognizedParameter(_) => {}
             // Extensions that we do not speak are as good as unknown.
+            //= RFC 4820 4-3 4-4 4-5
+            // Padding is among them, by its bits.
             _ => match raw.parameter_type.unknown_action() {
                 UnknownAction::Stop => break,
                 UnknownAction::Skip => {}

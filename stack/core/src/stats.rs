@@ -265,6 +265,9 @@ tresse_counters::counters! {
         lost_chunks: "DATA chunks of the path declared lost";
         spurious_timeouts: "T3-rtx expirations found to be spurious";
         spurious_fast_retransmits: "Loss declarations by SACKs found to be spurious";
+        mtu_probes_sent: "Probes of the path MTU sent (RFC 8899)";
+        mtu_probes_acked: "Probes of the path MTU answered";
+        mtu_black_holes: "Times that the path MTU was lowered since large packets did not arrive";
     }
     others {}
 }

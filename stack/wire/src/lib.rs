@@ -65,6 +65,7 @@ pub use chunk::heartbeat_ack::HeartbeatAck;
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
 pub use chunk::nr_sack::NrSack;
+pub use chunk::pad::Pad;
 pub use chunk::re_config::ReConfig;
 pub use chunk::sack::{DuplicateTsns, GapAckBlock, GapAckBlocks, Sack, SackFlags};
 pub use chunk::shutdown::Shutdown;

@@ -4,7 +4,7 @@ use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
     COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
-    InitFields, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedStream, Ssn, StreamId,
+    InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedStream, Ssn, StreamId,
     Timestamp, Tsn,
 };
 
@@ -181,6 +181,12 @@ impl<'b> PacketWriter<'b> {
     /// [`ParameterWriter`](crate::ParameterWriter).
     pub fn re_config(&mut self, parameters: &[u8]) {
         chunk::re_config::emit(self.buffer, parameters);
+    }
+
+    /// Appends a PAD chunk (RFC 4820 §3) of `len` bytes, its header included: no less than 4, no more than a Chunk Length can
+    /// say.
+    pub fn pad(&mut self, len: usize) {
+        Pad { len }.emit(self.buffer);
     }
 
     /// Appends an already encoded chunk and pads it. The bytes are taken as they are, even if they

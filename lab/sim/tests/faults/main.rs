@@ -89,6 +89,7 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "message given up before it was sent",
         "message given up after a part was sent",
         "FORWARD TSN",
+        "path MTU searched",
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);

@@ -133,6 +133,7 @@ async fn a_permission_that_is_missing_is_named() {
     }
 }
 
+//= RFC 8899 4.5-1
 #[::tokio::test]
 async fn a_packet_above_the_mtu_of_the_host_says_what_fits() {
     let Some(mut a) = carrier(Ipv4Addr::new(127, 0, 0, 25)) else { return };

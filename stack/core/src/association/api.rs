@@ -118,6 +118,7 @@ impl Association {
             extensions: self.sender.extensions().chosen,
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
+            //= RFC 8899 3-20 4.4-1
             fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
         }
     }

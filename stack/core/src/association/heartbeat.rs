@@ -25,6 +25,9 @@ impl Association {
                 Some(now)
             };
             self.paths[path].heartbeat.plan(at);
+            if self.paths[path].is_confirmed() {
+                self.paths[path].mtu.begin_search(now);
+            }
         }
     }
 
@@ -224,6 +227,10 @@ impl Association {
             return;
         };
         let path = info.path;
+        if self.paths.get(path).is_some_and(|p| p.mtu.is_probed_by(info)) {
+            self.on_probe_answer(now, info);
+            return;
+        }
         if self.paths.get(path).is_some_and(|p| p.heartbeat.searches(info)) {
             self.found_source(now, path, local);
             return;
@@ -250,6 +257,8 @@ impl Association {
         let reactivated = self.paths[path].clear_errors(info.sent);
         if newly_confirmed || reactivated {
             self.path_changed(path);
+            //= RFC 8899 3-24
+            self.paths[path].mtu.begin_search(now);
         }
         //= RFC 9260 8.1-6 8.3-11
         // §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data

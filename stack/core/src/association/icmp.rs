@@ -56,15 +56,6 @@ impl Association {
         }
     }
 
-    //= RFC 9260 7.3-1 7.3-2
-    fn lower_path_mtu(&mut self, now: Time, path: PathId, mtu: usize) {
-        let Some(room) = self.paths[path].lower_mtu(now, mtu) else { return };
-        // What cannot have arrived leaves again at once; RFC 8201 §5.4: that is no congestion.
-        let (sender, mut cx) = self.sending(now);
-        sender.lose_larger(&mut cx, path, room);
-        self.after_giving_up(now);
-    }
-
     /// Where a packet of this many bytes goes, and how; from the source of the path unless from another.
     pub(super) fn transmit_to(&self, path: PathId, source: Option<IpAddr>, len: usize) -> Transmit {
         let p = &self.paths[path];
@@ -75,7 +66,7 @@ impl Association {
             source: source.or(p.address.local()),
             encapsulation: p.address.encapsulation(),
             path: Some(path),
-            fragment: p.mtu.needs_fragments(len),
+            fragment: p.mtu.needs_fragments(len) && !self.outbox.is_probe(),
         }
     }
 }

@@ -198,6 +198,10 @@ impl Association {
             // INIT and COOKIE ECHO never get here: the endpoint handles them. Anywhere but at the
             // head of a packet they MUST NOT be (§6.10, §5.1).
             Chunk::Init(_) | Chunk::CookieEcho(_) => self.journal.stats.malformed_chunks += 1,
+            //= RFC 4820 3-4
+            //= RFC 8899 4.1-1
+            // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
+            Chunk::Pad(_) => {}
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.extensions().timestamp => {

@@ -15,6 +15,7 @@ mod lifetime;
 mod listing;
 mod memory;
 mod outbox;
+mod path_mtu;
 mod phase;
 mod reading;
 mod reconfiguration;

@@ -20,6 +20,8 @@ pub(crate) enum Control {
     CookieAck(Option<IpAddr>),
     Heartbeat(Bytes, Option<IpAddr>),
     HeartbeatAck(Bytes, Option<IpAddr>),
+    /// A HEARTBEAT in an SCTP packet of just so many bytes.
+    Probe(Bytes, usize),
     Shutdown(Option<IpAddr>),
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
@@ -46,6 +48,8 @@ pub(super) struct Outbox {
     waiting: VecDeque<(PathId, Control)>,
     /// Source of the packet being written, if not that of its path.
     source: Option<IpAddr>,
+    /// The packet being written is a probe of the path MTU.
+    probe: bool,
 }
 
 impl Outbox {
@@ -111,6 +115,18 @@ impl Outbox {
     /// The packet being written leaves from this source; `None` for that of its path.
     pub(super) fn leave_from(&mut self, source: Option<IpAddr>) {
         self.source = source;
+        self.probe = false;
+    }
+
+    /// The packet being written is a probe of the path MTU.
+    pub(super) fn leave_whole(&mut self) {
+        self.probe = true;
+    }
+
+    //= RFC 8899 3-3
+    /// The packet that was written MUST NOT be fragmented, however large.
+    pub(super) const fn is_probe(&self) -> bool {
+        self.probe
     }
 
     /// Source of the packet that was written, if not that of its path.
@@ -148,6 +164,7 @@ impl Control {
     pub(super) fn len_bound(&self) -> usize {
         8 + match self {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
+            Control::Probe(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
             Control::ReConfig(b) => padded(b.len()),
             _ => 0,

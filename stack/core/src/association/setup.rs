@@ -149,6 +149,7 @@ impl Association {
         if preservative_ms > 0 {
             writer.cookie_preservative(preservative_ms);
         }
+        //= RFC 4820 4-2
         // RFC 4820 §4: "The receiver of the parameter MUST silently discard this parameter".
         let missing = self.config.init_size.saturating_sub(INIT_LEN + writer.len());
         if missing > 0 {

@@ -25,7 +25,7 @@ impl Association {
         for path in self.paths.iter() {
             consider(path.t3.deadline());
             consider(path.heartbeat.deadline());
-            consider(path.mtu.raise_at().filter(|_| !self.is_closed()));
+            consider(path.mtu.due().filter(|_| !self.is_closed()));
         }
         next
     }
@@ -57,8 +57,8 @@ impl Association {
         }
         for i in 0..self.paths.len() {
             let path = PathId(i as u8);
-            if due(self.paths[path].mtu.raise_at()) {
-                self.paths[path].raise_mtu(self.config.mtu);
+            if due(self.paths[path].mtu.due()) {
+                self.on_mtu_timer(now, path);
             }
             if self.paths[path].t3.is_due(now) {
                 self.paths[path].t3.stop();
@@ -92,6 +92,7 @@ impl Association {
             if self.is_closed() {
                 return;
             }
+            self.suspect_black_hole(now, path);
         }
         let (sender, mut cx) = self.sending(now);
         sender.lose_expired(&mut cx, &expired);

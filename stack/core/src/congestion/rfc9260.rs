@@ -191,7 +191,9 @@ impl CongestionControl for Rfc9260 {
     fn set_pmdcs(&mut self, pmdcs: usize) {
         let first = self.cwnd == self.initial_window() && self.ssthresh == usize::MAX;
         self.pmdcs = pmdcs;
-        let initial = self.initial_window();
+        //= RFC 8899 3-14
+        // "An update to the PLPMTU (or MPS) MUST NOT increase the congestion window measured in bytes".
+        let initial = self.initial_window().min(self.cwnd).max(pmdcs);
         self.cwnd = if first { initial } else { self.cwnd.max(pmdcs) };
         self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
     }
@@ -304,11 +306,15 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (PMDCS, 4 * PMDCS));
     }
 
+    //= RFC 8899 3-14
     #[test]
     fn another_path_mtu_is_another_unit_of_growth_and_another_floor() {
         let mut c = control();
         c.set_pmdcs(500);
         assert_eq!((c.cwnd(), c.initial_window()), (2000, 2000), "nothing has filled it yet");
+        c.set_pmdcs(8960);
+        assert_eq!(c.cwnd(), 8960, "one packet, and no more");
+        c.set_pmdcs(500);
         c.set_window(20_000, 10_000);
         c.set_pmdcs(1000);
         assert_eq!((c.cwnd(), c.ssthresh()), (20_000, 10_000), "the path holds as much as before");

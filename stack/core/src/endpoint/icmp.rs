@@ -42,6 +42,7 @@ impl Quoted {
 
 impl Endpoint {
     //= RFC 9260 10-1 12.4-1
+    //= RFC 8899 3-9 4.6.1-1 4.6.1-2 4.6.1-3 4.6.1-4 6.2.1.4-1 6.2.2.4-1 8-2 8-3
     /// Takes an ICMP message about a packet that this endpoint sent. What cannot be tied to an
     /// association, or lacks its verification tag, is counted and ignored.
     pub fn handle_icmp(&mut self, now: Time, icmp: &Icmp) {

@@ -37,6 +37,7 @@ mod outage;
 mod packets;
 mod partial;
 mod path_failure;
+mod path_mtu;
 mod patience;
 mod ports;
 mod potentially_failed;

@@ -5,6 +5,7 @@ mod bursts;
 mod calm;
 mod heartbeat;
 mod mtu;
+mod mtu_search;
 mod pacing;
 mod paths;
 mod patience;
@@ -70,7 +71,7 @@ impl Path {
         encapsulation: Option<u16>,
         config: &AssociationConfig,
     ) -> Path {
-        let mtu = Mtu::new(config.mtu, Headers::new(remote, encapsulation));
+        let mtu = Mtu::new(config.mtu, config.mtu_search, Headers::new(remote, encapsulation));
         let pmdcs = mtu.pmdcs();
         let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
         //= RFC 9260 7.2-3
@@ -125,6 +126,39 @@ impl Path {
         let room = self.mtu.lower(now, mtu, self.headers())?;
         self.follow_mtu();
         Some(room)
+    }
+
+    /// A timer of the search for the path MTU has expired: the size of the IP packet with the probe that leaves, if one
+    /// does.
+    pub(crate) fn search_mtu(&mut self, now: Time) -> Option<usize> {
+        let probe = self.mtu.search_on(now, self.headers());
+        self.follow_mtu();
+        probe
+    }
+
+    /// A probe of the path MTU has arrived.
+    pub(crate) fn on_mtu_answer(&mut self, now: Time, info: HeartbeatInfo) {
+        self.mtu.on_answer(now, info, self.rtt.srtt(), self.headers());
+        self.follow_mtu();
+        self.counters.mtu_probes_acked += 1;
+    }
+
+    /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody
+    /// searches.
+    pub(crate) fn base_room(&self) -> Option<usize> {
+        self.mtu.base_room(self.headers())
+    }
+
+    /// RFC 8899 §4.3: large packets do not arrive.
+    pub(crate) fn on_black_hole(&mut self, now: Time) {
+        self.mtu.on_black_hole(now, self.headers());
+        self.follow_mtu();
+        self.counters.mtu_black_holes += 1;
+    }
+
+    /// Bytes of the SCTP packet in an IP packet of this many.
+    pub(crate) const fn packet_in(&self, ip: usize) -> usize {
+        self.headers().max_packet(ip)
     }
 
     /// Tries the configured MTU again: it is time.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tresse_wire::COMMON_HEADER_LEN;
 
+use super::HeartbeatInfo;
+use super::mtu_search::{Search, Verdict};
 use crate::time::Time;
 
 /// A larger path MTU is tried again after this time (RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
@@ -36,8 +38,9 @@ impl Headers {
     }
 
     //= RFC 6951 5.6-1 5.6-2
+    //= RFC 8899 5-2
     /// Bytes left for an SCTP packet in an IP packet of `mtu` bytes, a multiple of 4.
-    const fn max_packet(self, mtu: usize) -> usize {
+    pub(super) const fn max_packet(self, mtu: usize) -> usize {
         let ip = if self.ipv6 { 40 } else { 20 };
         let udp = if self.udp { 8 } else { 0 };
         (mtu - ip - udp) & !3
@@ -55,12 +58,17 @@ pub(crate) struct Mtu {
     raise_at: Option<Time>,
     /// Bytes of the largest SCTP packet that fits.
     max_packet: usize,
+    /// What is found out by probes, if that is wanted.
+    search: Option<Search>,
 }
 
 impl Mtu {
-    pub(super) const fn new(bytes: usize, headers: Headers) -> Mtu {
+    /// `search`: up to which size probes look for more.
+    pub(super) fn new(bytes: usize, search: Option<usize>, headers: Headers) -> Mtu {
+        let search = search.map(|max| Search::new(bytes, max));
+        let bytes = search.as_ref().map_or(bytes, Search::base);
         let max_packet = headers.max_packet(bytes);
-        Mtu { bytes, beneath: false, raise_at: None, max_packet }
+        Mtu { bytes, beneath: false, raise_at: None, max_packet, search }
     }
 
     /// Bytes of the largest IP packet.
@@ -81,6 +89,7 @@ impl Mtu {
     }
 
     //= RFC 9260 6.9-6
+    //= RFC 8899 3-1
     /// Whether IP must fragment a packet of this many bytes.
     ///
     /// RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation. RFC 1191
@@ -89,9 +98,97 @@ impl Mtu {
         len > self.max_packet || self.beneath
     }
 
-    /// When a larger one may be tried.
-    pub(crate) const fn raise_at(&self) -> Option<Time> {
-        self.raise_at
+    /// When a larger one may be tried, or the next probe is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<Time> {
+        match &self.search {
+            Some(search) => search.due(),
+            None => self.raise_at,
+        }
+    }
+
+    /// Probes find it out.
+    pub(crate) const fn is_searched(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// The peer has been reached: the search begins.
+    pub(crate) fn begin_search(&mut self, now: Time) {
+        if let Some(search) = &mut self.search {
+            search.begin(now);
+        }
+    }
+
+    /// Nothing is probed before `again`.
+    pub(crate) fn suspend_search(&mut self, again: Option<Time>) {
+        if let Some(search) = &mut self.search {
+            search.suspend(again);
+        }
+    }
+
+    /// A timer of the search has expired: the size of the IP packet with the probe that leaves, if one does.
+    pub(super) fn search_on(&mut self, now: Time, headers: Headers) -> Option<usize> {
+        let (verdict, probe) = self.search.as_mut()?.on_timer(now, self.bytes);
+        self.follow(verdict, headers);
+        probe
+    }
+
+    /// A probe of this size leaves.
+    pub(crate) fn on_probe(
+        &mut self,
+        now: Time,
+        info: HeartbeatInfo,
+        size: usize,
+        times: [Option<Duration>; 2],
+    ) {
+        if let Some(search) = &mut self.search {
+            search.on_sent(now, info, size, times);
+        }
+    }
+
+    /// Whether `info` stands in a probe.
+    pub(crate) fn is_probed_by(&self, info: HeartbeatInfo) -> bool {
+        self.search.as_ref().is_some_and(|search| search.knows(info))
+    }
+
+    /// The probe with `info` has arrived.
+    pub(super) fn on_answer(
+        &mut self,
+        now: Time,
+        info: HeartbeatInfo,
+        srtt: Option<Duration>,
+        headers: Headers,
+    ) {
+        let verdict = self.search.as_mut().and_then(|s| s.on_answer(now, info, self.bytes, srtt));
+        self.follow(verdict, headers);
+    }
+
+    /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody
+    /// searches.
+    pub(super) fn base_room(&self, headers: Headers) -> Option<usize> {
+        let base = self.search.as_ref()?.base();
+        (self.bytes > base).then(|| headers.max_packet(base) - COMMON_HEADER_LEN)
+    }
+
+    /// RFC 8899 §4.3: packets larger than the base do not arrive.
+    pub(super) fn on_black_hole(&mut self, now: Time, headers: Headers) {
+        if let Some(search) = &mut self.search {
+            search.on_black_hole(now, None);
+            let base = search.base();
+            self.set(base, headers);
+        }
+    }
+
+    fn follow(&mut self, verdict: Option<Verdict>, headers: Headers) {
+        match verdict {
+            Some(Verdict::Fits(size)) => {
+                self.beneath = false;
+                self.set(size.max(self.bytes), headers);
+            }
+            // RFC 8899 §5.2: "It signals a conservative value". IPv6 takes no less than the base.
+            Some(Verdict::TooLarge) if !headers.ipv6 => self.set(SMALLEST.min(self.bytes), headers),
+            _ => {}
+        }
     }
 
     /// Packets have other headers from now on.
@@ -108,12 +205,29 @@ impl Mtu {
             mtu => mtu,
         };
         let least = if headers.ipv6 { LEAST.1 } else { LEAST.0 };
+        if let Some(search) = &mut self.search
+            && mtu >= self.bytes
+        {
+            search.on_too_big(now, mtu, self.bytes);
+        }
+        //= RFC 8899 3-10
         // RFC 8201 §4: a message MUST NOT raise the path MTU. What routers fragment is told by no message.
         if mtu >= self.bytes || mtu < least || self.beneath {
             return None;
         }
+        let mut used = mtu.max(SMALLEST);
+        if let Some(search) = &mut self.search {
+            if mtu < search.base() {
+                search.on_narrow(now);
+            } else {
+                //= RFC 8899 4.6.2-2
+                // "The PLPMTU SHOULD be set to BASE_PLPMTU", and what the message says is tried.
+                search.on_black_hole(now, Some(mtu));
+                used = search.base();
+            }
+        }
         self.beneath = mtu < SMALLEST;
-        self.set(mtu.max(SMALLEST), headers);
+        self.set(used, headers);
         self.raise_at = Some(now + RAISE_AFTER);
         Some(headers.max_packet(mtu) - COMMON_HEADER_LEN)
     }

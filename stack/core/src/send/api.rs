@@ -191,6 +191,12 @@ impl Sender {
         cx.opportunity();
     }
 
+    /// The first chunk that is outstanding is larger than `room`, and was sent three times: more than by chance is it lost.
+    pub(crate) fn repeats_larger(&self, room: usize) -> bool {
+        let first = self.board.get(self.board.cumulative() + 1);
+        first.is_some_and(|chunk| chunk.size() > room && chunk.transmissions >= 3)
+    }
+
     /// The peer lives, and lacks the first chunk that is outstanding: it leaves again if it is older than an RTO
     /// that is not backed off. `false` if it is not.
     pub(crate) fn resend_overdue(&mut self, cx: &mut Context<'_>) -> bool {

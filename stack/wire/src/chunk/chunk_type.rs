@@ -47,7 +47,7 @@ code_points! {
     ASCONF_ACK = 128, "ASCONF-ACK";
     /// Stream reconfiguration (RFC 6525 §3.1), see [`ReConfig`](crate::ReConfig).
     RE_CONFIG = 130, "RE-CONFIG";
-    /// Padding (RFC 4820 §3); carried as unknown.
+    /// Padding (RFC 4820 §3), see [`Pad`](crate::Pad).
     PAD = 132, "PAD";
     /// Timestamp for the Eifel algorithm (Ladha et al.); not assigned by IANA but this project's own
     /// choice, see [`Timestamp`](crate::Timestamp).

@@ -21,6 +21,7 @@ pub(crate) mod heartbeat_ack;
 pub(crate) mod init;
 pub(crate) mod init_ack;
 pub(crate) mod nr_sack;
+pub(crate) mod pad;
 pub(crate) mod re_config;
 pub(crate) mod sack;
 pub(crate) mod shutdown;
@@ -34,7 +35,7 @@ pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
     Abort, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck, Init,
-    InitAck, NrSack, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -106,6 +107,8 @@ pub enum Chunk<'a> {
     ReConfig(ReConfig<'a>),
     /// Passes over DATA chunks that are not sent any more (RFC 3758 §3.2).
     ForwardTsn(ForwardTsn<'a>),
+    /// Makes the packet longer (RFC 4820 §3).
+    Pad(Pad),
     /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
     Timestamp(Timestamp),
     /// Any other type; [`ChunkType::unknown_action`] tells what to do with it.
@@ -145,6 +148,7 @@ impl<'a> Chunk<'a> {
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
+            ChunkType::PAD => Self::Pad(Pad::parse(raw)),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
         })
@@ -170,6 +174,7 @@ impl<'a> Chunk<'a> {
             Self::NrSack(_) => ChunkType::NR_SACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
+            Self::Pad(_) => ChunkType::PAD,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,
         }

@@ -164,6 +164,7 @@ impl ParameterWriter {
         self.raw(ParameterType::ECN_CAPABLE, &[])
     }
 
+    //= RFC 4820 4-1
     /// Adds Padding (RFC 4820 §4) of `len` bytes in all, its header included: at least 4.
     pub fn padding(&mut self, len: usize) -> &mut Self {
         self.raw(ParameterType::PADDING, &vec![0; len.saturating_sub(4)])

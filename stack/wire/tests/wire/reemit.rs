@@ -83,6 +83,7 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::ForwardTsn(chunk)) => {
             writer.forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
         }
+        Ok(Chunk::Pad(pad)) => writer.pad(pad.len),
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }

@@ -30,6 +30,7 @@ pub(crate) enum ChunkSpec {
     ReConfig(Vec<ParameterSpec>),
     ForwardTsn(Tsn, Vec<SkippedStream>),
     Timestamp(u32, u32),
+    Pad(usize),
     Unknown(Vec<u8>),
 }
 
@@ -129,6 +130,7 @@ impl ChunkSpec {
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
             Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
             Self::ForwardTsn(tsn, skipped) => writer.forward_tsn(*tsn, skipped.iter().copied()),
+            Self::Pad(len) => writer.pad(*len),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Unknown(bytes) => writer.raw(bytes),
         }
@@ -167,6 +169,7 @@ impl ChunkSpec {
             Chunk::ForwardTsn(chunk) => {
                 Self::ForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
             }
+            Chunk::Pad(pad) => Self::Pad(pad.len),
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
             Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
         }
@@ -472,6 +475,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         vec(cause(), 0..6).prop_map(ChunkSpec::Error),
         bytes().prop_map(ChunkSpec::CookieEcho),
         Just(ChunkSpec::CookieAck),
+        (4..2000usize).prop_map(ChunkSpec::Pad),
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
         vec(request(), 1..4).prop_map(ChunkSpec::ReConfig),
         any::<(u32, u32)>().prop_map(|(tsval, tsecr)| ChunkSpec::Timestamp(tsval, tsecr)),

@@ -40,6 +40,12 @@ pub(super) fn mixed(seed: u64) -> Scenario {
     note(resets == 1, "one end offers RE-CONFIG");
     note(partial == 1, "one end offers partial reliability");
     note((resets, partial) == (2, 2), "both offer everything");
+    for host in &mut scenario.hosts {
+        if from.chance(0.5) {
+            host.config.mtu_search = Some(from.pick(&[1500, 9000, 65_535]).max(host.config.mtu));
+            scenario.features.insert("path MTU searched");
+        }
+    }
     scenario
 }
 

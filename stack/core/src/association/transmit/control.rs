@@ -35,6 +35,15 @@ impl Association {
             writer.finish();
             return Some(path);
         }
+        if let Control::Probe(info, len) = &first {
+            self.outbox.leave_from(None);
+            self.outbox.leave_whole();
+            let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+            writer.heartbeat(info);
+            writer.pad(len.saturating_sub(writer.len()));
+            writer.finish();
+            return Some(path);
+        }
         let source = first.source();
         self.outbox.leave_from(source);
         let tag = match &first {
@@ -58,8 +67,13 @@ impl Association {
         let max = self.paths[path].mtu.max_packet();
         while let Some((next_path, next)) = self.outbox.first() {
             let fits = writer.len() + next.len_bound() <= max;
-            let bundles =
-                !matches!(next, Control::Init | Control::ShutdownComplete(_) | Control::Abort(_));
+            let bundles = !matches!(
+                next,
+                Control::Init
+                    | Control::Probe(..)
+                    | Control::ShutdownComplete(_)
+                    | Control::Abort(_)
+            );
             if *next_path != path || next.source() != source || !fits || !bundles || echo {
                 break;
             }
@@ -91,7 +105,7 @@ impl Association {
 
     fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
         match control {
-            Control::Init => {} // Alone in its packet: written by the caller.
+            Control::Init | Control::Probe(..) => {} // Alone in its packet: written by the caller.
             Control::CookieEcho => {
                 let echo = self.phase.echo();
                 writer.cookie_echo(echo.map_or(&[], |echo| &echo.cookie));

@@ -64,6 +64,24 @@ fn who_wants_to_know_all_addresses_makes_his_init_as_long() {
     assert_eq!(long, listed(400), "all of them");
 }
 
+//= RFC 4820 4-3 4-4 4-5
+#[test]
+fn padding_is_no_part_of_the_cookie() {
+    let cookie = |len| {
+        let mut script = Script::listening(&standard());
+        let padding = ParameterWriter::new().padding(len).finish();
+        let sent = script.give_bytes(init_packet(&peer_fields(), &padding));
+        let (_, list) = sent::only(&sent).init();
+        let length = |p: &tresse_wire::Parameter<'_>| match p {
+            tresse_wire::Parameter::StateCookie(cookie) => Some(cookie.len()),
+            _ => None,
+        };
+        list.iter().find_map(length).expect("an INIT ACK has a cookie")
+    };
+    assert_eq!(cookie(4), cookie(400));
+}
+
+//= RFC 4820 4-1 4-2
 #[test]
 fn our_own_inits_are_as_long_as_asked() {
     for (init_size, bytes) in [(0, 32), (33, 36), (35, 36), (80, 80), (81, 84)] {

@@ -1,0 +1,190 @@
+//! The path MTU as probes find it (DPLPMTUD, RFC 8899; PAD, RFC 4820).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::*;
+use crate::PathState;
+use crate::endpoint::{Icmp, IcmpKind};
+use crate::stats::PathStats;
+
+/// IP takes so much of a packet.
+const IP: usize = 20;
+
+fn searching(max: usize) -> AssociationConfig {
+    AssociationConfig { mtu_search: Some(max), no_delay: true, ..profile("rfc9260", "") }
+}
+
+/// Whether a path of `real` bytes loses the packet without a word. What may be fragmented gets through.
+fn is_too_large(sent: &Sent, real: usize) -> bool {
+    sent.bytes.len() + IP > real && !sent.to.fragment
+}
+
+/// A pair that has searched for a minute on a path of `real` bytes.
+fn searched(config: &AssociationConfig, real: usize) -> (Pair, AssociationId, AssociationId) {
+    let mut pair = Pair::new(config, 1);
+    pair.drop = Box::new(move |sent| is_too_large(sent, real));
+    let (a, z) = pair.connect(config);
+    pair.run(secs(60));
+    (pair, a, z)
+}
+
+fn path(pair: &mut Pair, id: AssociationId) -> PathStats {
+    pair.end(Side::A).path_stats(id).remove(0)
+}
+
+fn probes(pair: &Pair) -> Vec<&Sent> {
+    pair.sent(Side::A, ChunkType::PAD)
+}
+
+//= RFC 8899 3-1 3-2 3-3 3-4 3-5 3-16 3-20 4.1-2 4.4-1 5-2 6.2-1 6.2-2 6.2.2-1
+#[test]
+fn packets_become_as_large_as_the_path_takes() {
+    for (max, real, found) in [(1500, 1500, 1500), (9000, 9000, 9000), (1500, 1460, 1460)] {
+        let (mut pair, a, z) = searched(&searching(max), real);
+        assert_eq!(path(&mut pair, a).mtu, found, "{real}");
+        for probe in probes(&pair) {
+            assert_eq!(probe.types(), [ChunkType::HEARTBEAT, ChunkType::PAD]);
+            assert!(!probe.to.fragment);
+        }
+        let begun = pair.log.len();
+        pair.send(Side::A, a, 0, vec![7; 50_000]);
+        pair.run(secs(5));
+        assert_eq!(pair.recv_all(Side::Z, z)[0].payload.len(), 50_000);
+        let largest = pair.log[begun..].iter().map(|sent| sent.bytes.len() + IP).max();
+        assert_eq!(largest, Some(found & !3), "all of it is used");
+        let info = pair.end(Side::A).info(a).unwrap();
+        assert_eq!(
+            info.fragmentation_point,
+            ((found - IP) & !3) - 12 - 16,
+            "the application is told"
+        );
+        let stats = pair.end(Side::A).stats(a).unwrap();
+        assert_eq!((stats.timeouts, stats.retransmitted_chunks), (0, [0; 12]));
+    }
+}
+
+/// RFC 8899 §5.2, BASE: data does not wait for the search, nor is lost by it. RFC 8899 §3, 7: "Loss of a probe packet SHOULD
+/// NOT be treated as an indication of congestion".
+//= RFC 8899 3-13
+#[test]
+fn data_flows_from_the_beginning_and_lost_probes_are_no_errors() {
+    let config = searching(9000);
+    let mut pair = Pair::new(&config, 1);
+    pair.drop = Box::new(|sent| is_too_large(sent, 1300));
+    let (a, z) = pair.connect(&config);
+    for _ in 0..40 {
+        pair.send(Side::A, a, 0, vec![1; 3000]);
+        pair.run(ms(250));
+    }
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 40);
+    let found = path(&mut pair, a);
+    assert_eq!((found.mtu, found.errors, found.timeouts), (1280, 0, 0));
+    let lost = found.counters.mtu_probes_sent - found.counters.mtu_probes_acked;
+    assert!((2..=4).contains(&lost), "{lost} probes lost");
+    assert_eq!(pair.end(Side::A).stats(a).unwrap().retransmitted_chunks, [0; 12]);
+}
+
+/// RFC 8899 §4.3.
+//= RFC 8899 4.3-1
+#[test]
+fn a_path_that_becomes_narrow_is_found_out_without_icmp() {
+    let config = searching(1500);
+    let mut pair = Pair::new(&config, 1);
+    let real = Rc::new(Cell::new(1500));
+    let limit = Rc::clone(&real);
+    pair.drop = Box::new(move |sent| is_too_large(sent, limit.get()));
+    let (a, z) = pair.connect(&config);
+    pair.run(secs(5));
+    assert_eq!(path(&mut pair, a).mtu, 1500);
+    real.set(1400);
+    // Small messages get through all the time: no error counter tells of it.
+    for n in 0..200 {
+        pair.send(Side::A, a, 0, vec![2; if n % 10 == 0 { 5000 } else { 100 }]);
+        pair.run(ms(100));
+    }
+    pair.run(secs(60));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 200);
+    let found = path(&mut pair, a);
+    assert_eq!((found.mtu, found.counters.mtu_black_holes), (1400, 1));
+    // Larger ones are tried again after ten minutes.
+    real.set(1500);
+    pair.run(secs(700));
+    assert_eq!(path(&mut pair, a).mtu, 1500);
+}
+
+/// RFC 8899 §4.6.2: what a router says is probed.
+//= RFC 8899 3-9 3-10 4.6.1-1 4.6.1-2 4.6.1-3 4.6.1-4 4.6.2-1 4.6.2-2 6.2.1.4-1 6.2.1.4-2 6.2.2.4-1 6.2.2.4-2 8-2 8-3
+#[test]
+fn what_a_router_says_is_not_taken_for_true() {
+    let (mut pair, a, _) = searched(&searching(1500), 1500);
+    let quoted = pair.log.iter().rfind(|sent| sent.from == Side::A).unwrap().bytes.clone();
+    let now = pair.now;
+    let mut stranger = quoted.to_vec();
+    stranger[4] ^= 1; // The verification tag.
+    let icmp = Icmp {
+        destination: addresses(Side::Z, 1)[0],
+        kind: IcmpKind::TooBig { mtu: 1432 },
+        quoted: Some(stranger.into()),
+    };
+    pair.end(Side::A).handle_icmp(now, &icmp);
+    assert_eq!(path(&mut pair, a).mtu, 1500, "who lacks the tag says nothing");
+    let icmp = Icmp {
+        destination: addresses(Side::Z, 1)[0],
+        kind: IcmpKind::TooBig { mtu: 1432 },
+        quoted: Some(quoted),
+    };
+    pair.end(Side::A).handle_icmp(now, &icmp);
+    assert_eq!(path(&mut pair, a).mtu, 1280, "the base, until a probe says more");
+    pair.run(secs(30));
+    assert_eq!(path(&mut pair, a).mtu, 1432);
+    pair.run(secs(700));
+    assert_eq!(path(&mut pair, a).mtu, 1500, "it was a lie");
+}
+
+/// RFC 8899 §5.2, ERROR.
+#[test]
+fn below_the_base_routers_fragment_or_packets_are_small() {
+    let (mut pair, a, z) = searched(&searching(1500), 600);
+    assert_eq!(path(&mut pair, a).mtu, 512);
+    pair.send(Side::A, a, 0, vec![3; 5000]);
+    pair.run(secs(5));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1);
+    let stats = path(&mut pair, a);
+    assert!(stats.counters.mtu_probes_sent < 12, "{stats:?}");
+}
+
+//= RFC 8899 3-24
+/// RFC 8899 §5.2: nothing is probed where nobody answers, or when the association ends.
+#[test]
+fn a_dead_path_is_not_probed() {
+    let (mut pair, a, _) = searched(&searching(9000), 1500);
+    let before = path(&mut pair, a).counters.mtu_probes_sent;
+    pair.drop = Box::new(|_| true);
+    pair.run(secs(590));
+    assert_eq!(path(&mut pair, a).state, PathState::Inactive);
+    let sent = path(&mut pair, a).counters.mtu_probes_sent;
+    assert_eq!(sent, before, "while it is dead");
+    pair.drop = Box::new(|sent| is_too_large(sent, 9000));
+    pair.run(secs(200));
+    assert_eq!(path(&mut pair, a).mtu, 9000, "it has come back as another one");
+}
+
+/// Nobody who has not asked for it sends a probe, and whoever gets one answers.
+//= RFC 4820 3-4
+//= RFC 8899 4.1-1
+#[test]
+fn it_is_off_unless_asked_for_and_needs_nothing_of_the_peer() {
+    let (pair, ..) = searched(&profile("rfc9260", ""), 9000);
+    assert!(probes(&pair).is_empty());
+    let bad = AssociationConfig { mtu_search: Some(1000), ..AssociationConfig::default() };
+    let why = bad.check().unwrap_err().to_string();
+    assert!(why.contains("mtu_search is 1000, not in 1500 to 65535"), "{why}");
+    // PAD before another chunk: what follows is read.
+    let mut script = Script::connected(&profile("rfc9260", ""));
+    let answer = script.give(|w| {
+        w.pad(40);
+        w.heartbeat(&[1, 2, 3, 4]);
+    });
+    assert_eq!(answer[0].types(), [ChunkType::HEARTBEAT_ACK]);
+}
