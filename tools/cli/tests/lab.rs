@@ -423,12 +423,14 @@ fn wrong_requests_are_refused_in_one_line() {
         (vec!["run", "hurtig/fig2", "--only", "zz"], vec!["no run of hurtig/fig2"]),
         (vec!["show", "hurtig/fig2"], vec!["no result", "tresse lab run hurtig/fig2"]),
     ] {
-        let error = refusal(folder, &arguments);
-        for word in words {
-            assert!(error.contains(word), "{arguments:?}: {error}");
-        }
+        refused(folder, &arguments, &words);
     }
-    // What clap refuses is no other.
+}
+
+/// What clap refuses is no other.
+#[test]
+fn wrong_words_are_refused_in_one_line() {
+    let temp = tempfile::tempdir().unwrap();
     for (arguments, words) in [
         (vec!["run"], vec!["not provided: <EXPERIMENT>...;", "`tresse lab run --help`"]),
         (vec!["run", "hurtig/fig2", "--jobs", "0"], vec!["'--jobs <N>': 0 is not in 1..=1024"]),
@@ -442,10 +444,15 @@ fn wrong_requests_are_refused_in_one_line() {
         (vec!["walk"], vec!["'walk'", "`tresse lab --help`"]),
         (vec![], vec!["a command is missing: list, profiles, new, run, show, compare, report;"]),
     ] {
-        let error = refusal(folder, &arguments);
-        for word in words {
-            assert!(error.contains(word), "{arguments:?}: {error}");
-        }
+        refused(temp.path(), &arguments, &words);
+    }
+}
+
+/// The refusal of these arguments has all of these words.
+fn refused(folder: &Path, arguments: &[&str], words: &[&str]) {
+    let error = refusal(folder, arguments);
+    for word in words {
+        assert!(error.contains(word), "{arguments:?}: {error}");
     }
 }
 
