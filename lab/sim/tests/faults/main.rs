@@ -211,6 +211,10 @@ const ONCE_FAILED: &[&[u64]] = &[
     // The judge: an end that waits for COOKIE ACK acknowledges nothing; nor may it where the address that DATA
     // comes from is not verified yet.
     &[168_641, 823_861],
+    // A probe of the path MTU blocked a slow link for half a minute.
+    &[scenario::MIXED + 9_884],
+    // The answer to a RE-CONFIG chunk left from a source that led nowhere, and the peer could not shut down.
+    &[scenario::MIXED + 13_446],
 ];
 
 #[test]

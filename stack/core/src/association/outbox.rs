@@ -26,7 +26,7 @@ pub(crate) enum Control {
     ShutdownAck(Option<IpAddr>),
     ShutdownComplete(Option<IpAddr>),
     /// Encoded parameters of a RE-CONFIG chunk.
-    ReConfig(Bytes),
+    ReConfig(Bytes, Option<IpAddr>),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
@@ -155,7 +155,8 @@ impl Control {
             | Control::ShutdownAck(source)
             | Control::ShutdownComplete(source)
             | Control::Heartbeat(_, source)
-            | Control::HeartbeatAck(_, source) => *source,
+            | Control::HeartbeatAck(_, source)
+            | Control::ReConfig(_, source) => *source,
             _ => None,
         }
     }
@@ -166,7 +167,7 @@ impl Control {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
             Control::Probe(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
-            Control::ReConfig(b) => padded(b.len()),
+            Control::ReConfig(b, _) => padded(b.len()),
             _ => 0,
         }
     }

@@ -128,7 +128,10 @@ impl Association {
             None => {}
         }
         if !parameters.is_empty() {
-            self.reply(incoming, path, Control::ReConfig(parameters.into()));
+            // From where the request arrived, as every answer: the source of the path may be one that leads nowhere, and
+            // nothing else that is sent would tell.
+            let source = self.answer_source(incoming);
+            self.reply(incoming, path, Control::ReConfig(parameters.into(), source));
         }
     }
 
@@ -289,7 +292,7 @@ impl Association {
         let Some(Answer::Done(done)) = r.responses.look_again(request) else { return };
         let parameters = ParameterWriter::new().reconfiguration_response(&done).finish();
         let path = self.paths.data_path();
-        self.push_control(path, Control::ReConfig(parameters.into()));
+        self.push_control(path, Control::ReConfig(parameters.into(), None));
     }
 
     //= RFC 6525 5.2.3-1 5.2.3-3 5.2.3-4 5.2.3-5

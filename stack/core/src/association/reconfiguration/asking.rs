@@ -357,7 +357,7 @@ impl Association {
     pub(super) fn repeat_request(&mut self, path: PathId) {
         let parameters = self.reconfiguration.as_ref().and_then(|r| r.requests.parameters());
         if let Some(parameters) = parameters {
-            self.push_control(path, Control::ReConfig(parameters));
+            self.push_control(path, Control::ReConfig(parameters, None));
         }
     }
 

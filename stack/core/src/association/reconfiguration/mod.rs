@@ -169,7 +169,7 @@ impl Association {
     //= RFC 6525 5.1.1-6
     /// The chunk leaves, and the Re-configuration Timer runs.
     fn send_request(&mut self, now: Time, path: PathId, parameters: Bytes) {
-        self.push_control(path, Control::ReConfig(parameters));
+        self.push_control(path, Control::ReConfig(parameters, None));
         self.start_reconfiguration_timer(now, path);
     }
 }

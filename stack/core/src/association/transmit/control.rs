@@ -123,7 +123,7 @@ impl Association {
             }
             Control::ShutdownAck(_) => writer.shutdown_ack(),
             Control::ShutdownComplete(_) => writer.shutdown_complete(false),
-            Control::ReConfig(parameters) => writer.re_config(&parameters),
+            Control::ReConfig(parameters, _) => writer.re_config(&parameters),
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }

@@ -55,6 +55,36 @@ fn each_request_is_answered_with_a_sack_though_none_is_due() {
     assert!(!sent.iter().any(|p| p.carries(ChunkType::SACK)));
 }
 
+/// The source of a path may be one that leads nowhere: where all data is acknowledged nothing but requests would tell, and
+/// whoever waits for the response could not even shut down.
+#[test]
+fn a_response_leaves_from_where_the_request_arrived() {
+    let local = addresses(Side::A, 2);
+    let mut script = Script::with_end(pair::endpoint(Side::A, 2, &config()));
+    script.connect(&config(), &addresses(Side::Z, 1));
+    let mut parameters = ParameterWriter::new();
+    parameters.state_cookie(b"cookie").supported_extensions(&[ChunkType::RE_CONFIG.0]);
+    script.init_ack_with(&peer_fields(), &mut parameters);
+    script.cookie_ack();
+    let response = RequestNumber(script.first.0).wrapping_sub(1);
+    for destination in [local[1], local[0]] {
+        let mut parameters = ParameterWriter::new();
+        parameters.outgoing_ssn_reset(
+            theirs(0),
+            response,
+            PEER_TSN.wrapping_sub(1),
+            [].into_iter(),
+        );
+        let parameters = parameters.finish();
+        let packet = script::packet(script.tag, |w| w.re_config(&parameters));
+        let source = addresses(Side::Z, 1)[0];
+        let datagram = Datagram { source, destination, encapsulation: None, packet: packet.into() };
+        let sent = script.give_datagram(datagram);
+        let answer = sent.iter().find(|p| p.carries(ChunkType::RE_CONFIG)).unwrap();
+        assert_eq!(answer.to.source, Some(destination));
+    }
+}
+
 //= RFC 6525 5.2.2-6
 #[test]
 fn without_a_list_all_streams_begin_again() {
