@@ -9,6 +9,8 @@
 //! - `TRESSE_SEEDS=20000..900000` runs others; with `TRESSE_CAMPAIGN=file` it goes on where it was stopped.
 //! - `TRESSE_PARTIAL_SEEDS=0..100000`: the same with messages that may be given up.
 //! - `TRESSE_MIXED_SEEDS=0..20000`: any subset of the extensions at each end; their numbers begin at 2^41.
+//! - `TRESSE_NASTY_SEEDS=0..20000`: those made harder by clusters of calls, large messages beside those that are given up,
+//!   and small buffers; their numbers begin at 2^42.
 //! - `TRESSE_SEED=17` (with `-- --nocapture`) shows one: scenario, packets and events;
 //!   `TRESSE_PCAP=file.pcapng` writes its packets to a file.
 
@@ -93,6 +95,26 @@ fn seeds_hold_with_any_extensions_at_each_end() {
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
+    }
+}
+
+/// The same made harder: clusters of calls, large messages beside those that are given up, small buffers.
+#[test]
+fn seeds_hold_where_it_is_nasty() {
+    let summary = seeds::run_all(seeds::nasty(), None, Options::default());
+    let failed = tell(&summary, false);
+    assert!(failed.is_empty(), "{} seeds fail: {failed:?}", failed.len());
+    for feature in [
+        "incoming streams reset",
+        "association reset",
+        "streams added",
+        "message given up before it was sent",
+        "message given up after a part was sent",
+        "would block",
+        "zero window probes",
+    ] {
+        let times = summary.features.get(feature).copied().unwrap_or(0);
+        assert!(times * 20 > summary.seeds, "{feature}: {times} of {}", summary.seeds);
     }
 }
 

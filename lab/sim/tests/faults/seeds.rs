@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::Campaign;
 use crate::ledger::{Kind, Violation};
 use crate::run::{Options, Report, run};
-pub(crate) use crate::scenario::{EXTENDED, MIXED};
+pub(crate) use crate::scenario::{EXTENDED, MIXED, NASTY};
 use crate::scenario::{OFTEN, Scenario};
 
 /// Seeds that every test run covers.
@@ -49,6 +49,12 @@ pub(crate) fn partial() -> Range<u64> {
 pub(crate) fn mixed() -> Range<u64> {
     let range = asked("TRESSE_MIXED_SEEDS").unwrap_or(0..3_000);
     MIXED + range.start..MIXED + range.end
+}
+
+/// `TRESSE_NASTY_SEEDS=a..b`: nasty ones, counted from 0; a few thousand else.
+pub(crate) fn nasty() -> Range<u64> {
+    let range = asked("TRESSE_NASTY_SEEDS").unwrap_or(0..3_000);
+    NASTY + range.start..NASTY + range.end
 }
 
 fn asked(name: &str) -> Option<Range<u64>> {

@@ -2,6 +2,7 @@
 
 mod extensions;
 mod faults;
+mod nasty;
 mod network;
 mod partial;
 mod profiles;
@@ -18,6 +19,7 @@ use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 use tresse_sim::Draw;
 
 pub(crate) use extensions::{EXTENDED, MIXED};
+pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
 pub(crate) use traffic::{PlannedMessage, Reading};
 pub(crate) use world::global;
@@ -168,6 +170,9 @@ impl Scenario {
     }
 
     pub(crate) fn draw(seed: u64) -> Scenario {
+        if seed >= NASTY {
+            return nasty::nasty(seed);
+        }
         if seed >= MIXED {
             return extensions::mixed(seed);
         }

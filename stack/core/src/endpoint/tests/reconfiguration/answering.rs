@@ -69,12 +69,7 @@ fn a_response_leaves_from_where_the_request_arrived() {
     let response = RequestNumber(script.first.0).wrapping_sub(1);
     for destination in [local[1], local[0]] {
         let mut parameters = ParameterWriter::new();
-        parameters.outgoing_ssn_reset(
-            theirs(0),
-            response,
-            PEER_TSN.wrapping_sub(1),
-            [].into_iter(),
-        );
+        parameters.outgoing_ssn_reset(theirs(0), response, PEER_TSN.wrapping_sub(1), []);
         let parameters = parameters.finish();
         let packet = script::packet(script.tag, |w| w.re_config(&parameters));
         let source = addresses(Side::Z, 1)[0];
