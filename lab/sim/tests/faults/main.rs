@@ -237,6 +237,8 @@ const ONCE_FAILED: &[&[u64]] = &[
     &[scenario::MIXED + 9_884],
     // The answer to a RE-CONFIG chunk left from a source that led nowhere, and the peer could not shut down.
     &[scenario::MIXED + 13_446],
+    // Messages of the time before a reset of the association came behind its event.
+    &[scenario::NASTY + 39_625],
 ];
 
 #[test]

@@ -37,6 +37,11 @@ impl Receiver {
         self.inbound.release(self.received.cumulative());
     }
 
+    /// Messages of these streams that waited for an SSN which will never come are there to be read: those of the time before.
+    pub(crate) fn flush(&mut self, streams: &StreamSet) {
+        self.inbound.flush(streams);
+    }
+
     /// These streams begin again with SSN 0.
     pub(crate) fn begin_again(&mut self, streams: &StreamSet) -> Result<(), InboundError> {
         self.inbound.begin_again(streams)

@@ -265,17 +265,15 @@ impl Association {
         let Deferred { request, streams, .. } = r.responses.take_deferred()?;
         let result = ReconfigurationResult::PERFORMED;
         r.responses.note(request, Answer::Done(response(request, result)));
-        self.tell_of_incoming(&streams);
-        self.begin_again(&streams);
-        Some(request)
-    }
-
-    fn begin_again(&mut self, streams: &StreamSet) {
-        let Some(receiver) = self.phase.receiver_mut() else { return };
         let was_idle = receiver.ready() == 0;
-        let result = receiver.begin_again(streams);
+        // What comes before the event is what was sent before.
+        receiver.flush(&streams);
+        self.tell_of_incoming(&streams);
+        let receiver = self.phase.receiver_mut()?;
+        let result = receiver.begin_again(&streams);
         let readable = was_idle && receiver.ready() > 0;
         self.after_held(readable, result);
+        Some(request)
     }
 
     /// Messages that were kept are there.

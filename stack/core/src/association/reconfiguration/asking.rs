@@ -304,6 +304,7 @@ impl Association {
         };
         let was_idle = receiver.ready() == 0;
         let before = receiver.let_through(senders_next.wrapping_sub(1));
+        receiver.flush(&StreamSet::All);
         self.sender.jump(receivers_next);
         self.sender.unpark(true);
         // What comes before the event is what arrived before; what comes behind it waits in the barrier.

@@ -100,7 +100,8 @@ impl Inbound {
         self.end_barrier()
     }
 
-    fn flush(&mut self, streams: &StreamSet) {
+    /// What waited for an SSN that will never come is there to be read.
+    pub(crate) fn flush(&mut self, streams: &StreamSet) {
         for entry in self.delivery.begin_again(streams) {
             let message = self.reassembly.take(entry);
             self.delivery.queue(message);

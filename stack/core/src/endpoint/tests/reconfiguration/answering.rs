@@ -55,6 +55,22 @@ fn each_request_is_answered_with_a_sack_though_none_is_due() {
     assert!(!sent.iter().any(|p| p.carries(ChunkType::SACK)));
 }
 
+/// They belong to the time before, whatever they waited for.
+#[test]
+fn what_waited_in_vain_is_read_before_the_event() {
+    let mut script = agreed(&config());
+    data(&mut script, 0, 1, 1); // SSN 0 never comes.
+    assert!(script.recv().is_none());
+    let sent = peer_resets(&mut script, 0, 0, &[1]);
+    assert_eq!(seen(&script, &sent), [[Response(0, 1)]]);
+    assert_eq!(told(&mut script), []);
+    assert_eq!(script.recv().map(|m| m.tsn), Some(PEER_TSN));
+    assert_eq!(
+        told(&mut script),
+        [reset_event(ResetDirection::Incoming, &[1], Outcome::Performed)]
+    );
+}
+
 /// The source of a path may be one that leads nowhere: where all data is acknowledged nothing but requests would tell, and
 /// whoever waits for the response could not even shut down.
 #[test]
