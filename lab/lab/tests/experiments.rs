@@ -209,7 +209,7 @@ fn overrides_are_checked() {
     for (text, word) in [
         ("workload.bursts.message_bytes=x", "workload.bursts.message_bytes"),
         ("workload.bursts.message_bytes=3", "(key workload.bursts.message_bytes)"),
-        ("workload.bursts.bytes=300", "unknown field `bytes`"),
+        ("workload.bursts.bytes=300", "there is no workload.bursts.bytes"),
         ("topology.delay_ms=15", "topology.delay_ms"),
     ] {
         let error = apply(set(text)).unwrap_err().to_string();
@@ -227,7 +227,10 @@ fn overrides_are_checked() {
 
     let profiles = |name: &str| Overrides { profiles: vec![name.into()], ..Overrides::default() };
     let error = apply(profiles("warp")).unwrap_err().to_string();
-    assert!(error.contains("unknown profile \"warp\"") && error.contains("rfc9260"), "{error}");
+    assert!(
+        error.contains("unknown profile \"warp\"") && error.contains("lab profiles"),
+        "{error}"
+    );
     let e = apply(profiles("rfc9260+limited-transmit")).unwrap();
     assert!(e.common.profiles.last().unwrap().extra);
     assert!(e.kind.plots.last().unwrap().series.contains(&"rfc9260+limited-transmit".to_owned()));

@@ -13,7 +13,7 @@
 //! assert_eq!(p.fast_retransmit.threshold, 4);
 //! let p = p.with_overrides("[rto]\nmin_ms = 100\n")?;
 //! assert_eq!(p.rto.min().as_millis(), 100);
-//! assert!(Profile::named("reno").unwrap_err().to_string().contains("rfc9260"));
+//! assert!(Profile::named("reno").unwrap_err().to_string().contains("unknown profile"));
 //! # Ok::<(), tresse_core::ProfileError>(())
 //! ```
 //!

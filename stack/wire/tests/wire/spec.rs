@@ -451,7 +451,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number = any::<u8>()
-        .prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 160 | 192));
+        .prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 132 | 160 | 192));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
