@@ -285,7 +285,7 @@ impl Association {
     }
 
     /// The answer to something that was in progress leaves by itself; if it is lost, the peer asks again.
-    fn send_response(&mut self, request: RequestNumber) {
+    pub(super) fn send_response(&mut self, request: RequestNumber) {
         let Some(r) = &mut self.reconfiguration else { return };
         let Some(Answer::Done(done)) = r.responses.look_again(request) else { return };
         let parameters = ParameterWriter::new().reconfiguration_response(&done).finish();
@@ -330,71 +330,6 @@ impl Association {
         } else {
             Answer::Done(response(request, ReconfigurationResult::ALREADY_IN_PROGRESS))
         }
-    }
-
-    /// The peer asks that all streams and the TSNs begin again.
-    fn on_association_reset(&mut self, request: RequestNumber) -> Answer {
-        if !self.config.reconfiguration.reset_association {
-            let result = ReconfigurationResult::DENIED;
-            return Answer::Done(self.association_response(request, result));
-        }
-        let Some(r) = &mut self.reconfiguration else { return Answer::InProgress };
-        // Of two that cross, neither could know which TSNs are the new ones.
-        let busy = !r.requests.is_idle() || r.responses.has_asked() || r.responses.is_deferred();
-        if busy {
-            let result = ReconfigurationResult::ALREADY_IN_PROGRESS;
-            return Answer::Done(self.association_response(request, result));
-        }
-        *r.responses.association() = Some(request);
-        self.sender.park(StreamSet::All);
-        Answer::InProgress
-    }
-
-    //= RFC 6525 5.1.7-3 5.1.7-5
-    /// What a reset of the association is answered that is not done, or not yet: with both TSNs, too (RFC 6525 §5.1.7 D3, D4).
-    /// The peer does not use them: "If the Result field does not indicate successful processing, the processing of this
-    /// response is complete" (§5.2.7 H3).
-    fn association_response(
-        &self,
-        request: RequestNumber,
-        result: ReconfigurationResult,
-    ) -> ReconfigurationResponse {
-        let receiver = self.phase.receiver();
-        let next_tsns = receiver.map(|r| (self.sender.next_tsn(), r.next_after_reset()));
-        ReconfigurationResponse { request, result, next_tsns }
-    }
-
-    /// Resets the association once nothing of ours is outstanding: what the RFC would give up arrives first.
-    pub(super) fn perform_association_reset(&mut self) {
-        if let Some(request) = self.perform_association_reset_quietly() {
-            self.send_response(request);
-        }
-    }
-
-    //= RFC 6525 5.1.7-3 5.2.4-2 5.2.4-3 5.2.4-5 5.2.4-6
-    fn perform_association_reset_quietly(&mut self) -> Option<RequestNumber> {
-        let full = self.tells_too_much();
-        let Association { reconfiguration, phase, sender, .. } = self;
-        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
-        let request = (*r.responses.association()).filter(|_| !full && sender.is_drained())?;
-        *r.responses.association() = None;
-        let was_idle = receiver.ready() == 0;
-        // RFC 6525 §5.2.4 G2: our next TSN follows the highest one sent. With that nothing is left for G3 to acknowledge.
-        let (senders_next, receivers_next) = (sender.next_tsn(), receiver.next_after_reset());
-        receiver.jump(receivers_next);
-        let readable = was_idle && receiver.ready() > 0;
-        // RFC 6525 §5.2.4 G5: "The next expected and outgoing SSNs MUST be reset to 0 for all incoming and outgoing
-        // streams."
-        sender.unpark(true);
-        let result = ReconfigurationResult::PERFORMED;
-        let next_tsns = Some((senders_next, receivers_next));
-        let done = ReconfigurationResponse { request, result, next_tsns };
-        r.responses.note(request, Answer::Done(done));
-        self.after_held(readable, Ok(()));
-        let event = self.association_event(ReconfigurationOutcome::Performed);
-        self.tell_after_reading(event);
-        self.opportunity();
-        Some(request)
     }
 
     //= RFC 6525 5.2.5-1 5.2.5-2 5.2.5-3

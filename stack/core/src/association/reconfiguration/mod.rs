@@ -5,6 +5,7 @@
 
 mod asked;
 mod asking;
+mod association_reset;
 mod requests;
 mod responses;
 
