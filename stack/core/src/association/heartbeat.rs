@@ -260,17 +260,23 @@ impl Association {
             //= RFC 8899 3-24
             self.paths[path].mtu.begin_search(now);
         }
-        //= RFC 9260 8.1-6 8.3-11
-        // §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data
-        // is outstanding, so that a path which drops only large packets is noticed. Of heartbeats it counts
-        // consecutive ones: those before one that is answered are not.
-        self.errors.heartbeats = 0;
-        if self.sender.outstanding() == 0 {
-            self.errors = Errors::default();
-        }
+        self.forgive_errors();
         // One that was sent since is still to be answered within its RTO.
         if !self.paths[path].heartbeat.is_awaited() {
             self.plan_heartbeat(now, path);
+        }
+    }
+
+    //= RFC 9260 8.1-6 8.3-11
+    /// The peer has answered a heartbeat, or a probe of the path MTU.
+    ///
+    /// RFC 9260 §8.3: the association error count SHOULD be cleared too; §8.1 allows not to while data is outstanding, so that
+    /// a path which drops only large packets is noticed. Of heartbeats it counts consecutive ones: those before one
+    /// that is answered are not.
+    pub(super) fn forgive_errors(&mut self) {
+        self.errors.heartbeats = 0;
+        if self.sender.outstanding() == 0 {
+            self.errors = Errors::default();
         }
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::errors::Errors;
 use super::{Association, Control};
 use crate::path::{HeartbeatInfo, PathId, PathState};
 use crate::time::Time;
@@ -60,10 +59,7 @@ impl Association {
         if self.paths[path].clear_errors(info.sent) {
             self.path_changed(path);
         }
-        self.errors.heartbeats = 0;
-        if self.sender.outstanding() == 0 {
-            self.errors = Errors::default();
-        }
+        self.forgive_errors();
     }
 
     //= RFC 8899 4.3-1

@@ -114,8 +114,7 @@ impl Path {
     pub(crate) fn encapsulate(&mut self, port: Option<u16>) -> bool {
         let is_news = self.address.encapsulate(port);
         if is_news {
-            self.mtu.on_headers(self.headers());
-            self.follow_mtu();
+            self.change_mtu(Mtu::on_headers);
         }
         is_news
     }
@@ -123,24 +122,31 @@ impl Path {
     /// A router reports that no more than `mtu` bytes get through, 0 if it does not say how many. Returns the
     /// bytes for chunks in the largest packet that does; `None` if that is no news.
     pub(crate) fn lower_mtu(&mut self, now: Time, mtu: usize) -> Option<usize> {
-        let room = self.mtu.lower(now, mtu, self.headers())?;
-        self.follow_mtu();
-        Some(room)
+        self.change_mtu(|own, headers| own.lower(now, mtu, headers))
+    }
+
+    /// Tries the configured MTU again: it is time.
+    pub(crate) fn raise_mtu(&mut self, mtu: usize) {
+        self.change_mtu(|own, headers| own.raise(mtu, headers));
     }
 
     /// A timer of the search for the path MTU has expired: the size of the IP packet with the probe that leaves, if one
     /// does.
     pub(crate) fn search_mtu(&mut self, now: Time) -> Option<usize> {
-        let probe = self.mtu.search_on(now, self.headers());
-        self.follow_mtu();
-        probe
+        self.change_mtu(|own, headers| own.search_on(now, headers))
     }
 
     /// A probe of the path MTU has arrived.
     pub(crate) fn on_mtu_answer(&mut self, now: Time, info: HeartbeatInfo) {
-        self.mtu.on_answer(now, info, self.rtt.srtt(), self.headers());
-        self.follow_mtu();
+        let srtt = self.rtt.srtt();
+        self.change_mtu(|own, headers| own.on_answer(now, info, srtt, headers));
         self.counters.mtu_probes_acked += 1;
+    }
+
+    /// RFC 8899 §4.3: large packets do not arrive.
+    pub(crate) fn on_black_hole(&mut self, now: Time) {
+        self.change_mtu(|own, headers| own.on_black_hole(now, headers));
+        self.counters.mtu_black_holes += 1;
     }
 
     /// Bytes for chunks in a packet that is small enough everywhere; `None` if packets are no larger today, or nobody
@@ -149,27 +155,19 @@ impl Path {
         self.mtu.base_room(self.headers())
     }
 
-    /// RFC 8899 §4.3: large packets do not arrive.
-    pub(crate) fn on_black_hole(&mut self, now: Time) {
-        self.mtu.on_black_hole(now, self.headers());
-        self.follow_mtu();
-        self.counters.mtu_black_holes += 1;
-    }
-
     /// Bytes of the SCTP packet in an IP packet of this many.
     pub(crate) const fn packet_in(&self, ip: usize) -> usize {
         self.headers().max_packet(ip)
     }
 
-    /// Tries the configured MTU again: it is time.
-    pub(crate) fn raise_mtu(&mut self, mtu: usize) {
-        self.mtu.raise(mtu, self.headers());
-        self.follow_mtu();
-    }
-
-    /// The path MTU has changed, and with it what a packet holds (PMDCS), also for congestion control.
-    fn follow_mtu(&mut self) {
-        self.window.set_pmdcs(self.mtu.pmdcs());
+    /// The path MTU may change, and with it what a packet holds (PMDCS), also for congestion control.
+    fn change_mtu<T>(&mut self, change: impl FnOnce(&mut Mtu, Headers) -> T) -> T {
+        let (before, headers) = (self.mtu.pmdcs(), self.headers());
+        let result = change(&mut self.mtu, headers);
+        if self.mtu.pmdcs() != before {
+            self.window.set_pmdcs(self.mtu.pmdcs());
+        }
+        result
     }
 
     /// Smoothed RTT; or how long the measurement under way has taken, once that is more than RTO.

@@ -6,11 +6,8 @@ use std::time::Duration;
 use tresse_wire::COMMON_HEADER_LEN;
 
 use super::HeartbeatInfo;
-use super::mtu_search::{Search, Verdict};
+use super::mtu_search::{RAISE_AFTER, Search, Verdict};
 use crate::time::Time;
-
-/// A larger path MTU is tried again after this time (RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
-const RAISE_AFTER: Duration = Duration::from_secs(600);
 
 /// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
 /// fragment them where the path MTU is smaller still.
@@ -215,20 +212,24 @@ impl Mtu {
         if mtu >= self.bytes || mtu < least || self.beneath {
             return None;
         }
-        let mut used = mtu.max(SMALLEST);
-        if let Some(search) = &mut self.search {
-            if mtu < search.base() {
-                search.on_narrow(now);
-            } else {
-                //= RFC 8899 4.6.2-2
-                // "The PLPMTU SHOULD be set to BASE_PLPMTU", and what the message says is tried.
-                search.on_black_hole(now, Some(mtu));
-                used = search.base();
+        let used = match &mut self.search {
+            None => {
+                self.raise_at = Some(now + RAISE_AFTER);
+                mtu
             }
-        }
+            Some(search) if mtu < search.base() => {
+                search.on_narrow(now);
+                mtu
+            }
+            //= RFC 8899 4.6.2-2
+            // "The PLPMTU SHOULD be set to BASE_PLPMTU", and what the message says is tried.
+            Some(search) => {
+                search.on_black_hole(now, Some(mtu));
+                search.base()
+            }
+        };
         self.beneath = mtu < SMALLEST;
-        self.set(used, headers);
-        self.raise_at = Some(now + RAISE_AFTER);
+        self.set(used.max(SMALLEST), headers);
         Some(headers.max_packet(mtu) - COMMON_HEADER_LEN)
     }
 

@@ -31,8 +31,8 @@ const MAX_PROBES: u8 = 3;
 /// After so many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;
 
-/// PMTU_RAISE_TIMER (RFC 8899 §5.1.1).
-const RAISE_AFTER: Duration = Duration::from_secs(600);
+/// A larger path MTU is tried again after this time (RFC 8899 §5.1.1: PMTU_RAISE_TIMER; RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
+pub(super) const RAISE_AFTER: Duration = Duration::from_secs(600);
 
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);

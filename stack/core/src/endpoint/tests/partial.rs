@@ -499,16 +499,21 @@ fn a_late_sack_is_compared_with_what_was_acknowledged() {
     assert_ne!(script.stats().peer_rwnd, 77, "this one came late");
 }
 
-//= RFC 3758 3.5-8
-#[test]
-fn it_goes_another_way_when_nobody_answers() {
-    let config = offering();
-    let mut script = Script::connecting_to(&config, &addresses(Side::Z, 2));
+/// An association with a peer that has two addresses and knows FORWARD TSN.
+fn with_two_ways(config: &AssociationConfig) -> Script {
+    let mut script = Script::connecting_to(config, &addresses(Side::Z, 2));
     let mut parameters = ParameterWriter::new();
     parameters.state_cookie(b"cookie").forward_tsn_supported();
     script::write_addresses(&mut parameters, &addresses(Side::Z, 2));
     script.init_ack_with(&peer_fields(), &mut parameters);
     script.cookie_ack();
+    script
+}
+
+//= RFC 3758 3.5-8
+#[test]
+fn it_goes_another_way_when_nobody_answers() {
+    let mut script = with_two_ways(&offering());
     script.send_on(0, 100, ONCE);
     let sent = script.wait(secs(20));
     let ways: Vec<IpAddr> = sent

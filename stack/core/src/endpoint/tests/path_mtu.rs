@@ -64,6 +64,21 @@ fn packets_become_as_large_as_the_path_takes() {
     }
 }
 
+/// As docs/carriers.md has it.
+#[test]
+fn the_likely_size_is_known_after_two_round_trips() {
+    let config = searching(9000);
+    let mut pair = Pair::new(&config, 1);
+    let a = pair.open(Side::A, &config);
+    while pair.end(Side::A).info(a).unwrap().state != crate::AssociationState::Established {
+        pair.run(ms(1));
+    }
+    assert_eq!(path(&mut pair, a).mtu, 1280);
+    let two = 4 * pair.delay + ms(2);
+    pair.run(two);
+    assert!(path(&mut pair, a).mtu >= 1500);
+}
+
 /// RFC 8899 §5.2, BASE: data does not wait for the search, nor is lost by it. RFC 8899 §3, 7: "Loss of a probe packet SHOULD
 /// NOT be treated as an indication of congestion".
 //= RFC 8899 3-13

@@ -219,12 +219,7 @@ fn copies_over_other_paths_are_counted() {
             extensions: Extensions::default(),
             ..profile("rfc9260+schedule-redundant", "")
         };
-        let mut script = Script::connecting_to(&config, &addresses(Side::Z, 2));
-        let mut parameters = ParameterWriter::new();
-        parameters.state_cookie(b"cookie").forward_tsn_supported();
-        script::write_addresses(&mut parameters, &addresses(Side::Z, 2));
-        script.init_ack_with(&peer_fields(), &mut parameters);
-        script.cookie_ack();
+        let mut script = with_two_ways(&config);
         let options = policy(Reliability::Retransmissions(most));
         let sent = script.send_on(0, 100, options);
         assert_eq!(script.numbers(&sent).len(), together);
