@@ -214,7 +214,7 @@ impl Association {
             let Some(r) = &mut self.reconfiguration else { return };
             if r.requests.wait(request, due) {
                 self.answered(path, sent);
-                self.make_room_for_association_reset();
+                self.make_room_for_association_reset(response);
             }
             return;
         }
@@ -317,19 +317,22 @@ impl Association {
     }
 
     /// While it is not known whether the peer has reset the association, what arrives is kept. The peer says that it has
-    /// not, and may wait for room itself: what had come when it was asked for the last time but one is from before.
-    fn make_room_for_association_reset(&mut self) {
+    /// not, and may wait for room itself. What it had sent then is from before, and its answer names the next TSN (RFC
+    /// 6525 §5.1.7 D3), however late that comes: later answers may have been lost. Without a TSN, what had come when it was
+    /// asked for the last time but one is taken for that, where there is little room.
+    fn make_room_for_association_reset(&mut self, response: &ReconfigurationResponse) {
         let Some(r) = self.reconfiguration.as_ref().filter(|r| r.requests.has_asked_for_reset())
         else {
             return;
         };
         let arrived = r.requests.arrived();
-        let Some(receiver) = self.phase.receiver_mut().filter(|receiver| receiver.is_half_full())
-        else {
-            return;
+        let Some(receiver) = self.phase.receiver_mut() else { return };
+        let before = match response.next_tsns {
+            Some((senders_next, _)) => Some(senders_next.wrapping_sub(1)),
+            None => arrived.filter(|_| receiver.is_half_full()),
         };
         let was_idle = receiver.ready() == 0;
-        let result = arrived.map_or(Ok(()), |arrived| receiver.let_through(arrived));
+        let result = before.map_or(Ok(()), |before| receiver.let_through(before));
         let readable = was_idle && receiver.ready() > 0;
         self.after_held(readable, result);
     }

@@ -501,3 +501,36 @@ fn it_is_too_early_or_too_late_outside_of_established() {
     script.id = AssociationId::default();
     assert_eq!(ask(&mut script), ReconfigurationError::NoAssociation);
 }
+
+/// The peer says that it has not reset the association, then that it has, and only the former comes through, late: what came
+/// since then is from after the reset, however little room there is.
+#[test]
+fn what_is_kept_is_let_through_up_to_the_tsn_that_the_peer_names() {
+    let config = AssociationConfig { receive_buffer: 4096, ..config() };
+    let mut script = agreed(&config);
+    let (now, id) = (script.now, script.id);
+    script.end.reset_association(now, id).unwrap();
+    script.poll();
+    data(&mut script, 0, 0, 0);
+    let request = ours(&script, 0);
+    let next_tsns = Some((PEER_TSN.wrapping_add(1), Tsn(77)));
+    let answer = |script: &mut Script, result| {
+        let response = ReconfigurationResponse { request, result, next_tsns };
+        give(script, |p| {
+            p.reconfiguration_response(&response);
+        })
+    };
+    for n in 1..4 {
+        // The peer has nothing outstanding by now, and begins again.
+        script.data_at(PEER_TSN.wrapping_add(n), 1000);
+    }
+    for _ in 0..3 {
+        script.wait(secs(3));
+        answer(&mut script, ReconfigurationResult::IN_PROGRESS);
+    }
+    assert_eq!(script.recv().map(|m| m.tsn), Some(PEER_TSN));
+    assert!(script.recv().is_none(), "it is not known yet");
+    answer(&mut script, ReconfigurationResult::PERFORMED);
+    assert!(told(&mut script).iter().any(|event| matches!(event, Event::AssociationReset { .. })));
+    assert_eq!(script.recv().map(|m| m.tsn), Some(PEER_TSN.wrapping_add(1)));
+}
