@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tresse_core::{AssociationConfig, Extensions, Profile};
+use tresse_core::{AssociationConfig, Extensions, MtuDiscovery, Profile};
 
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
@@ -105,6 +105,9 @@ pub struct Inferred {
 pub struct AssociationSettings {
     /// Largest IP packet, bytes. Default 1500.
     pub mtu: usize,
+    /// Larger packets are looked for by probes, up to so many bytes (RFC 8899, see
+    /// [`tresse_core::MtuDiscovery::Probes`]). Default 0: packets are of `mtu` bytes unless ICMP says otherwise.
+    pub mtu_search: usize,
     /// Several messages may share a packet. Default false: one packet per message, so that
     /// "packet n" and "message n" are the same thing.
     pub bundling: bool,
@@ -125,6 +128,7 @@ impl Default for AssociationSettings {
     fn default() -> Self {
         AssociationSettings {
             mtu: 1500,
+            mtu_search: 0,
             bundling: false,
             no_delay: true,
             send_buffer: 1 << 20,
@@ -143,6 +147,10 @@ impl AssociationSettings {
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,
             mtu: self.mtu,
+            mtu_discovery: match self.mtu_search {
+                0 => MtuDiscovery::Icmp,
+                max => MtuDiscovery::probes(max),
+            },
             no_delay: self.no_delay,
             bundling: self.bundling,
             concurrent_transfer: self.concurrent_transfer,
@@ -153,15 +161,31 @@ impl AssociationSettings {
         }
     }
 
+    /// Checks the sizes of packets; `least` is the smallest MTU that makes sense.
+    pub(crate) fn check_mtu(&self, least: usize) -> Checked {
+        let known = (least..=65_535).contains(&self.mtu);
+        require(known, "association.mtu", format!("must be {least} to 65535"))?;
+        let search = self.mtu_search == 0 || (self.mtu..=65_535).contains(&self.mtu_search);
+        require(
+            search,
+            "association.mtu_search",
+            format!("must be 0, or {} (mtu) to 65535", self.mtu),
+        )
+    }
+
     /// What both hosts are like: terms and what they are.
     pub(crate) fn describe_hosts(&self) -> [(&'static str, String); 2] {
         let least = match self.buffer_bdps {
             0.0 => String::new(),
             times => format!(", at least {times} × the bandwidth–delay products of all paths"),
         };
+        let search = match self.mtu_search {
+            0 => String::new(),
+            max => format!(", larger ones looked for up to {max}"),
+        };
         let (send, receive) = (self.send_buffer, self.receive_buffer);
         [
-            ("MTU", format!("{} bytes", self.mtu)),
+            ("MTU", format!("{} bytes{search}", self.mtu)),
             ("Buffers", format!("send {send} bytes, receive {receive} bytes{least}")),
         ]
     }

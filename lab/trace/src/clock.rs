@@ -45,24 +45,23 @@ pub(crate) fn ahead(
 }
 
 /// Packets from here to there have differences above that of the clocks, those from there to here
-/// below it: it is within the largest gap that divides them.
+/// below it: it is within a gap that divides them, the one around 0 if there is one, else the widest.
 fn between(mut differences: Vec<[i64; 2]>) -> i64 {
     differences.sort_unstable();
     let mut highest = i64::MIN;
     let mut widest: Option<(i64, i64)> = None;
     for [low, high] in differences {
-        if highest != i64::MIN
-            && low >= highest
-            && widest.is_none_or(|(from, to)| low - highest > to - from)
-        {
-            widest = Some((highest, low));
+        if highest != i64::MIN && low >= highest {
+            if highest <= 0 && low >= 0 {
+                return 0;
+            }
+            if widest.is_none_or(|(from, to)| low - highest > to - from) {
+                widest = Some((highest, low));
+            }
         }
         highest = highest.max(high);
     }
-    match widest {
-        Some((from, to)) if from > 0 || to < 0 => from / 2 + to / 2,
-        _ => 0,
-    }
+    widest.map_or(0, |(from, to)| from / 2 + to / 2)
 }
 
 fn times(files: &[&Path], udp_ports: &[u16]) -> Result<Times, CaptureError> {
@@ -89,8 +88,12 @@ fn key(datagram: &Datagram<'_>) -> Option<(Group, u64)> {
     let (mut group, mut packet) = (DefaultHasher::new(), DefaultHasher::new());
     match datagram.protocol {
         Protocol::Sctp => {
-            // Ports and tag; chunks. A log does not know the addresses of its own side.
-            bytes.get(..8)?.hash(&mut group);
+            // The ports tell the direction, and only if they are the same do the tags: of these there
+            // are two and more in one direction (that of INIT is 0), which a long delay of one packet
+            // would hold apart. A log does not know the addresses of its own side.
+            let known = if bytes.get(..2)? == bytes.get(2..4)? { 8 } else { 4 };
+            bytes.get(..known)?.hash(&mut group);
+            bytes.get(4..8)?.hash(&mut packet);
             bytes.get(12..end)?.hash(&mut packet);
         }
         Protocol::Tcp => {
@@ -110,6 +113,8 @@ mod tests {
     #[test]
     fn clocks_agree_unless_packets_arrive_before_they_are_sent() {
         assert_eq!(between(vec![[20, 90], [-70, -10]]), 0);
+        // One packet, of a tag of its own, was late.
+        assert_eq!(between(vec![[20, 90], [5000, 5000], [-70, -10]]), 0);
         // The other clock is 1000 ahead; 20 there, 10 back.
         assert_eq!(between(vec![[1020, 1090], [930, 990]]), 1005);
         assert_eq!(between(vec![[-1070, -1010], [-980, -910]]), -995);

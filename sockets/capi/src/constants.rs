@@ -66,6 +66,7 @@ pub const SCTP_AUTH_SUPPORTED: i32 = 129;
 pub const SCTP_ECN_SUPPORTED: i32 = 130;
 pub const SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: i32 = 131;
 pub const SCTP_REMOTE_UDP_ENCAPS_PORT: i32 = 132;
+pub const SCTP_PLPMTUD_PROBE_INTERVAL: i32 = 133;
 
 /// `msg_flags` of a notification (RFC 6458 §6).
 pub const MSG_NOTIFICATION: i32 = 0x8000;

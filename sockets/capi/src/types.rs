@@ -435,6 +435,15 @@ pub struct sctp_udpencaps {
     pub sue_port: u16,
 }
 
+/// SCTP_PLPMTUD_PROBE_INTERVAL, of Linux: path MTU discovery by probes (RFC 8899); milliseconds from 5000, 0 for none.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_probeinterval {
+    pub spi_assoc_id: sctp_assoc_t,
+    pub spi_address: sockaddr_storage,
+    pub spi_interval: u32,
+}
+
 /// SCTP_GET_ASSOC_STATS, of Linux. What is not counted is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]

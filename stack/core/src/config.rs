@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::error::ConnectError;
 use crate::extensions::Extensions;
+use crate::mtu_discovery::MtuDiscovery;
 use crate::peer_filter::PeerFilter;
 use crate::profile::Profile;
 use crate::reliability::Reliability;
@@ -161,11 +162,8 @@ pub struct AssociationConfig {
     pub max_message_size: usize,
     /// Bytes of the largest IP packet sent on a path, IP header included. Default 1500.
     pub mtu: usize,
-    /// `Some(max)`: looks for the largest IP packets that each path takes, up to so many bytes, by probes that need no ICMP
-    /// (DPLPMTUD, RFC 8899), and notices when large packets do not arrive any more. Packets then begin with 1280 bytes (`mtu` if
-    /// that is less), `mtu` is probed first, and what is larger after it. `None`, the default: packets are of
-    /// `mtu` bytes, unless ICMP says that they are too large.
-    pub mtu_search: Option<usize>,
+    /// How it is found out which packets each path takes; `mtu` is what is likely. Default: by ICMP.
+    pub mtu_discovery: MtuDiscovery,
     /// UDP port of the peer when packets are encapsulated (RFC 6951), `None` on raw IP.
     /// 9899 is the registered one. Default `None`.
     pub encapsulation: Option<u16>,
@@ -257,7 +255,7 @@ impl Default for AssociationConfig {
             receive_buffer: 1 << 20,
             max_message_size: 16 << 20,
             mtu: 1500,
-            mtu_search: None,
+            mtu_discovery: MtuDiscovery::default(),
             encapsulation: None,
             families: Families::Both,
             concurrent_transfer: false,
@@ -298,6 +296,6 @@ impl AssociationConfig {
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
         check("mtu", self.mtu, 512, 65_535)?;
-        self.mtu_search.map_or(Ok(()), |max| check("mtu_search", max, self.mtu, 65_535))
+        self.mtu_discovery.check(self.mtu).map_err(ConnectError::Config)
     }
 }

@@ -18,6 +18,7 @@ mod handshake;
 mod ids;
 mod journal;
 mod memory;
+mod mtu_discovery;
 pub mod path;
 mod peer_filter;
 pub mod profile;
@@ -47,6 +48,7 @@ pub use event::{
 };
 pub use extensions::Extensions;
 pub use ids::{LossCause, PathId, PathState};
+pub use mtu_discovery::MtuDiscovery;
 pub use peer_filter::PeerFilter;
 pub use profile::Profile;
 #[cfg(feature = "toml")]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::config::AssociationConfig;
 use crate::error::AssociationError;
-use crate::profile::Profile;
+use crate::mtu_discovery::MtuDiscovery;
 
-/// Settings of one path. An association begins with those of its profile; see
+/// Settings of one path. An association begins with those of its configuration; see
 /// [`Endpoint::configure_path`](crate::Endpoint::configure_path).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSettings {
@@ -21,22 +22,30 @@ pub struct PathSettings {
     pub max_retrans: u32,
     /// PotentiallyFailed.Max.Retrans (RFC 7829). Default: `limits.pf_max_retrans`.
     pub pf_max_retrans: u32,
+    /// Bytes of the largest IP packet, headers included, from 512 to 65 535. Default:
+    /// [`AssociationConfig::mtu`].
+    pub mtu: usize,
+    /// Whether that is believed. Default: [`AssociationConfig::mtu_discovery`].
+    pub mtu_discovery: MtuDiscovery,
 }
 
 impl PathSettings {
-    /// Those of `profile`.
-    pub(crate) fn of(profile: &Profile) -> PathSettings {
+    /// Those of `config`.
+    pub(crate) fn of(config: &AssociationConfig) -> PathSettings {
+        let profile = &config.profile;
         PathSettings {
             heartbeats: profile.heartbeat.enabled,
             heartbeat_interval: profile.heartbeat.interval(),
             max_retrans: profile.limits.path_max_retrans,
             pf_max_retrans: profile.limits.pf_max_retrans,
+            mtu: config.mtu,
+            mtu_discovery: config.mtu_discovery,
         }
     }
 
-    /// These, with what differs between two profiles taken from the `new` one: who changes one
+    /// These, with what differs between two configurations taken from the `new` one: who changes one
     /// parameter of an association leaves what was set for a path alone otherwise.
-    pub(crate) fn follow(self, old: &Profile, new: &Profile) -> PathSettings {
+    pub(crate) fn follow(self, old: &AssociationConfig, new: &AssociationConfig) -> PathSettings {
         fn follow<T: Copy + PartialEq>(own: T, old: T, new: T) -> T {
             if old == new { own } else { new }
         }
@@ -50,6 +59,8 @@ impl PathSettings {
             ),
             max_retrans: follow(self.max_retrans, old.max_retrans, new.max_retrans),
             pf_max_retrans: follow(self.pf_max_retrans, old.pf_max_retrans, new.pf_max_retrans),
+            mtu: follow(self.mtu, old.mtu, new.mtu),
+            mtu_discovery: follow(self.mtu_discovery, old.mtu_discovery, new.mtu_discovery),
         }
     }
 
@@ -60,19 +71,25 @@ impl PathSettings {
             let what = format!("heartbeat_interval is {interval:?}, not in 0 to {most:?}");
             return Err(AssociationError::Config(what));
         }
-        Ok(())
+        if !(512..=65_535).contains(&self.mtu) {
+            let what = format!("mtu is {}, not in 512 to 65535", self.mtu);
+            return Err(AssociationError::Config(what));
+        }
+        self.mtu_discovery.check(self.mtu).map_err(AssociationError::Config)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn a_path_follows_what_changes_and_keeps_its_own() {
-        let old = Profile::default();
+        let old = AssociationConfig::default();
         let mut new = old.clone();
-        new.heartbeat.interval_ms = 5000.0;
+        Arc::make_mut(&mut new.profile).heartbeat.interval_ms = 5000.0;
         let own = PathSettings { heartbeats: false, max_retrans: 1, ..PathSettings::of(&old) };
         let expected = PathSettings { heartbeat_interval: Duration::from_secs(5), ..own };
         assert_eq!(own.follow(&old, &new), expected);

@@ -102,8 +102,8 @@ pub use tresse_core::ProfileError;
 pub use tresse_core::{
     AbandonPolicy, AbandonedMessages, AssociationConfig, AssociationError, AssociationId,
     AssociationInfo, AssociationState, AssociationStats, CloseReason, EndpointConfig,
-    EndpointStats, Event, Extensions, Families, LossCause, Message, PathCounters, PathId,
-    PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage,
+    EndpointStats, Event, Extensions, Families, LossCause, Message, MtuDiscovery, PathCounters,
+    PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage,
     ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy, Reliability,
     ResetDirection, SendFailure, SendOptions, SpuriousCause, Time, TraceEvent, WindowCause,
 };

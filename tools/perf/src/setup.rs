@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, Carrier, Config, Endpoint, Profile};
+use tresse::{AssociationConfig, Carrier, Config, Endpoint, MtuDiscovery, Profile};
 
 use super::args::{CarrierKind, Common, PathUse};
 use super::outcome::Failure;
@@ -25,6 +25,9 @@ pub(crate) fn association(common: &Common, profile: &Arc<Profile>) -> Associatio
         receive_buffer: common.window,
         max_message_size: MAX_SIZE as usize,
         mtu: usize::from(common.mtu),
+        mtu_discovery: common
+            .mtu_search
+            .map_or(MtuDiscovery::Icmp, |max| MtuDiscovery::probes(usize::from(max))),
         no_delay: !common.nagle,
         concurrent_transfer: common.paths == PathUse::All,
         ..AssociationConfig::default()

@@ -42,7 +42,7 @@ pub use processor::{Processor, Walks};
 use record::FlowRecord;
 use run::FlowRun;
 pub use service::Service;
-pub use topology::{SecondPath, Shared, Topology};
+pub use topology::{PathMtu, SecondPath, Shared, Topology};
 
 /// What an experiment on a whole flow says besides [`Common`](crate::common::Common): `kind = "flow"`.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -10,6 +10,13 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
     let mut row = |term: &str, text: String| rows.push((term.to_owned(), text));
     row("Link to the receiver", describe_link(&e.kind.topology.forward));
     row("Link back", describe_link(&e.kind.topology.backward));
+    if let Some(mtu) = e.kind.topology.mtu {
+        let heard = if mtu.icmp { "the sender hears of it" } else { "without a word" };
+        row(
+            "Largest packet that passes",
+            format!("{} bytes; larger ones are lost, {heard}", mtu.bytes),
+        );
+    }
     if let Some(second) = &e.kind.topology.second {
         row("Second path, to the receiver", describe_link(&second.forward));
         row("Second path, back", describe_link(&second.backward));

@@ -22,6 +22,9 @@ pub struct Topology {
     /// A bottleneck behind the links of some paths, with flows that compete for it. Default: none.
     #[serde(default)]
     pub shared: Option<Shared>,
+    /// The largest packets that pass, on every path. Default: any do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<PathMtu>,
     /// The clocks of both hosts are ahead of those of the links by up to this many milliseconds, each by another
     /// span in each run: where time is counted in ticks, it is not known how those of several hosts lie. Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -31,6 +34,17 @@ pub struct Topology {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
+}
+
+/// A router in the middle of the way whose next link takes no larger packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathMtu {
+    /// Bytes of the largest IP packet that passes, 68 to 65 535. Larger ones do if IP may fragment them.
+    pub bytes: usize,
+    /// Whether their sender hears of it by ICMP. Default false: they vanish.
+    #[serde(default)]
+    pub icmp: bool,
 }
 
 /// The second path.
@@ -92,6 +106,7 @@ impl Topology {
             backward,
             second: None,
             shared: None,
+            mtu: self.mtu,
             clocks_apart_ms: self.clocks_apart_ms,
         })
     }
@@ -131,6 +146,8 @@ impl Topology {
         }
         let apart = (0.0..=1000.0).contains(&self.clocks_apart_ms);
         require(apart, "topology.clocks_apart_ms", "must be 0 to 1000")?;
+        let known = self.mtu.is_none_or(|mtu| (68..=65_535).contains(&mtu.bytes));
+        require(known, "topology.mtu.bytes", "must be 68 to 65535")?;
         let Some(shared) = &self.shared else { return Ok(()) };
         link("shared.forward", &shared.forward)?;
         link("shared.backward", &shared.backward)?;
@@ -160,6 +177,7 @@ mod tests {
             backward,
             second: Some(second),
             shared: None,
+            mtu: None,
             clocks_apart_ms: 0.0,
         };
         let ideal = both.ideal_mbps(1452).unwrap();

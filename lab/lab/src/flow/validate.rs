@@ -78,11 +78,7 @@ fn axes(e: &Experiment<Flow>) -> Checked {
 /// Checks the experiment in one cell.
 fn in_cell(e: &Experiment<Flow>) -> Checked {
     e.kind.topology.validate()?;
-    require(
-        (512..=65_535).contains(&e.common.association.mtu),
-        "association.mtu",
-        "must be 512 to 65535",
-    )?;
+    e.common.association.check_mtu(512)?;
     require(e.common.association.send_buffer > 0, "association.send_buffer", "must be above 0")?;
     let window = e.common.association.receive_buffer;
     require(window >= 4096, "association.receive_buffer", "must be at least 4096")?;

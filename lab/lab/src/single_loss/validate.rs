@@ -13,11 +13,7 @@ const HEADERS: usize = 20 + 12 + 16;
 /// Checks everything that deserialisation has not.
 pub(super) fn validate(e: &Experiment<SingleLoss>) -> Checked {
     topology(e)?;
-    require(
-        (68..=65_535).contains(&e.common.association.mtu),
-        "association.mtu",
-        "must be 68 to 65535",
-    )?;
+    e.common.association.check_mtu(68)?;
     let instant = e.common.profiles.iter().all(|p| p.processor.is_empty());
     require(instant, "profile.processor", "is for flows")?;
     require(e.common.association.buffer_bdps == 0.0, "association.buffer_bdps", "is for flows")?;

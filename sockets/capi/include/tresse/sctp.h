@@ -167,6 +167,8 @@ extern "C" {
 
 #define SCTP_REMOTE_UDP_ENCAPS_PORT 132
 
+#define SCTP_PLPMTUD_PROBE_INTERVAL 133
+
 /**
  * `msg_flags` of a notification (RFC 6458 §6).
  */
@@ -932,6 +934,15 @@ struct sctp_udpencaps {
     sctp_assoc_t sue_assoc_id;
     struct sockaddr_storage sue_address;
     uint16_t sue_port;
+};
+
+/**
+ * SCTP_PLPMTUD_PROBE_INTERVAL, of Linux: path MTU discovery by probes (RFC 8899); milliseconds from 5000, 0 for none.
+ */
+struct sctp_probeinterval {
+    sctp_assoc_t spi_assoc_id;
+    struct sockaddr_storage spi_address;
+    uint32_t spi_interval;
 };
 
 /**

@@ -237,6 +237,10 @@ int main(void)
 	SIZE(struct sctp_assoc_ids);
 	AT(struct sctp_assoc_ids, gaids_number_of_ids);
 	AT(struct sctp_assoc_ids, gaids_assoc_id);
+	SIZE(struct sctp_probeinterval);
+	AT(struct sctp_probeinterval, spi_assoc_id);
+	AT(struct sctp_probeinterval, spi_address);
+	AT(struct sctp_probeinterval, spi_interval);
 	SIZE(struct sctp_udpencaps);
 	AT(struct sctp_udpencaps, sue_assoc_id);
 	AT(struct sctp_udpencaps, sue_address);

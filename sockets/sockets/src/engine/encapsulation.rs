@@ -1,8 +1,6 @@
 //! SCTP_REMOTE_UDP_ENCAPS_PORT (RFC 6951 §6.1): the UDP port of the peer, at one of its addresses, at
 //! all of them, or that of peers to come.
 
-use tresse::{AssociationId, PathStats};
-
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, errno};
 
@@ -18,7 +16,7 @@ impl Engine {
         if port != 0 && !self.encapsulated {
             return Err(errno::EOPNOTSUPP);
         }
-        let Some((core, paths)) = self.encapsulated_paths(id, f)? else {
+        let Some((core, paths)) = self.paths_meant(id, f, ADDRESS)? else {
             self.socket(id)?.options.peer_udp_port = Some(port).filter(|port| *port != 0);
             return Ok(());
         };
@@ -35,7 +33,7 @@ impl Engine {
         if given.len() < PORT + 8 {
             return Err(errno::EINVAL);
         }
-        let port = match self.encapsulated_paths(id, Fields(given))? {
+        let port = match self.paths_meant(id, Fields(given), ADDRESS)? {
             Some((_, paths)) => paths.first().and_then(|path| path.encapsulation),
             None => self.peer_port_of(id)?,
         };
@@ -50,27 +48,5 @@ impl Engine {
         let (encapsulated, default) = (self.encapsulated, self.peer_udp_port);
         let asked = self.socket(id)?.options.peer_udp_port;
         Ok(encapsulated.then(|| asked.unwrap_or(default)))
-    }
-
-    /// The paths that a value means, the primary one first; `None` if it means no association.
-    fn encapsulated_paths(
-        &self,
-        id: u64,
-        f: Fields<'_>,
-    ) -> Fallible<Option<(AssociationId, Vec<PathStats>)>> {
-        let number = f.u32(0);
-        let address = f.storage(ADDRESS).filter(|address| !address.ip().is_unspecified());
-        let (core, only) = match (address, self.association_of(id, number)) {
-            (Some(address), _) => {
-                let (core, path) = self.path_of(id, number, address)?;
-                (core, Some(path))
-            }
-            (None, Some((_, association))) => (association.core, None),
-            (None, None) => return self.check_number(id, number).map(|()| None),
-        };
-        let mut paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
-        paths.retain(|path| only.is_none_or(|only| only == path.id));
-        paths.sort_by_key(|path| !path.primary);
-        Ok(Some((core, paths)))
     }
 }

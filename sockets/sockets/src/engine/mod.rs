@@ -15,6 +15,7 @@ mod folder;
 mod idle;
 mod long;
 mod message_options;
+mod mtu_options;
 mod notification;
 mod option_names;
 mod option_sizes;

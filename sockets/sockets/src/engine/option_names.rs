@@ -72,10 +72,13 @@ pub(super) mod name {
     pub(crate) const ECN_SUPPORTED: i32 = 130;
     pub(crate) const EXPOSE_POTENTIALLY_FAILED: i32 = 131;
     pub(crate) const REMOTE_UDP_ENCAPS_PORT: i32 = 132;
+    pub(crate) const PLPMTUD_PROBE_INTERVAL: i32 = 133;
 }
 
 /// Bits of `spp_flags`.
 pub(super) mod spp {
+    use tresse::MtuDiscovery;
+
     pub(crate) const HB_ENABLE: u32 = 1;
     pub(crate) const HB_DISABLE: u32 = 2;
     pub(crate) const HB_DEMAND: u32 = 4;
@@ -84,4 +87,12 @@ pub(super) mod spp {
     pub(crate) const SACKDELAY_ENABLE: u32 = 32;
     pub(crate) const SACKDELAY_DISABLE: u32 = 64;
     pub(crate) const HB_TIME_IS_ZERO: u32 = 128;
+
+    /// Both of these.
+    pub(crate) const PMTUD: u32 = PMTUD_ENABLE | PMTUD_DISABLE;
+
+    /// The one that holds.
+    pub(crate) fn pmtud(discovery: MtuDiscovery) -> u32 {
+        if discovery == MtuDiscovery::Off { PMTUD_DISABLE } else { PMTUD_ENABLE }
+    }
 }

@@ -54,7 +54,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         name::MAXSEG | name::MAX_BURST => OneOf(&[4, 8]),
         // `sctp_assoc_value`, or `sctp_sack_info`.
         name::DELAYED_ACK => OneOf(&[8, 12]),
-        name::REMOTE_UDP_ENCAPS_PORT => OneOf(&[144]),
+        name::REMOTE_UDP_ENCAPS_PORT | name::PLPMTUD_PROBE_INTERVAL => OneOf(&[144]),
         _ => return None,
     })
 }
@@ -77,7 +77,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
         // As a kernel where net.sctp.auth_enable is 0.
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
-        31 | 37 | 125 | 128..=130 | 133 => errno::EOPNOTSUPP,
+        31 | 37 | 125 | 128..=130 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn cannot_get(option: i32) -> i32 {
         | name::PEER_AUTH_CHUNKS
         | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
-        31 | 37 | 133 => errno::EOPNOTSUPP,
+        31 | 37 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

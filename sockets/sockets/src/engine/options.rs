@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, PathId, Profile, ReconfigurationPolicy};
+use tresse::{AssociationConfig, MtuDiscovery, PathId, Profile, ReconfigurationPolicy};
 
 use super::exposure::Exposure;
 use super::notification::event;
@@ -100,6 +100,10 @@ impl Options {
             // Headers of IPv4, UDP, SCTP and DATA.
             let mtu = self.max_segment as usize + 20 + 8 + 12 + 16;
             config.mtu = mtu.clamp(512, config.mtu);
+            // No packet is to be larger.
+            if let MtuDiscovery::Probes { max, .. } = &mut config.mtu_discovery {
+                *max = config.mtu;
+            }
         }
         config
     }
@@ -253,6 +257,7 @@ impl Engine {
             name::REUSE_PORT if socket.port.is_some() => return Err(errno::EFAULT),
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
+            name::PLPMTUD_PROBE_INTERVAL => return self.set_probe_interval(id, value),
             name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
             name::ENABLE_STREAM_RESET => return self.set_stream_reset(id, value),
             name::RESET_STREAMS => return self.reset_streams(id, value),

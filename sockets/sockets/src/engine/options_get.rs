@@ -83,6 +83,7 @@ impl Engine {
             name::STREAM_SCHEDULER_VALUE => return self.stream_value(id, given),
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
+            name::PLPMTUD_PROBE_INTERVAL => return self.probe_interval(id, given),
             name::EXPOSE_POTENTIALLY_FAILED => return self.exposure(id, given),
             name::EVENTS
             | name::EVENT
@@ -192,7 +193,8 @@ impl Engine {
             name::MAX_BURST => s.0 = int_or_value(given.len(), number, p.limits.max_burst)?,
             _ => {
                 let on = p.heartbeat.enabled;
-                let flags = if on { spp::HB_ENABLE } else { spp::HB_DISABLE } | spp::PMTUD_ENABLE;
+                let flags = if on { spp::HB_ENABLE } else { spp::HB_DISABLE };
+                let flags = flags | spp::pmtud(config.mtu_discovery);
                 let delayed = p.sack.delay_ms > 0.0;
                 let flags =
                     flags | if delayed { spp::SACKDELAY_ENABLE } else { spp::SACKDELAY_DISABLE };

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse::{AssociationConfig, PathSettings};
+use tresse::{AssociationConfig, MtuDiscovery, PathSettings, PathStats};
 
 use super::exposure::Exposure;
 use super::option_names::{name, spp};
@@ -17,9 +17,13 @@ use tresse_socket_protocol::abi::{Fields, Struct, errno};
 const ADDRESS: usize = 4;
 const INTERVAL: usize = 132;
 const MAX_RETRANS: usize = 136;
+const PATH_MTU: usize = 138;
 const SACK_DELAY: usize = 142;
 const FLAGS: usize = 146;
 const SIZE: usize = 152;
+
+/// What an MTU may be; 0 stands for no change. Linux takes larger ones, which no packet can have.
+const PATH_MTUS: std::ops::RangeInclusive<u32> = 512..=65_535;
 
 /// `None` stands for all addresses: "If a wildcard address is provided, it applies to all current and
 /// future paths."
@@ -33,6 +37,7 @@ struct Change {
     flags: u32,
     interval: u32,
     max_retrans: u16,
+    mtu: u32,
     delay: u32,
 }
 
@@ -42,6 +47,7 @@ impl Change {
             flags: f.u32(FLAGS),
             interval: f.u32(INTERVAL),
             max_retrans: f.u16(MAX_RETRANS),
+            mtu: f.u32(PATH_MTU),
             delay: f.u32(SACK_DELAY),
         };
         let both = |a, b| change.has(a) && change.has(b);
@@ -49,6 +55,7 @@ impl Change {
             || both(spp::PMTUD_ENABLE, spp::PMTUD_DISABLE)
             || both(spp::SACKDELAY_ENABLE, spp::SACKDELAY_DISABLE)
             || change.delay > 500
+            || change.mtu > 0 && !PATH_MTUS.contains(&change.mtu)
         {
             return Err(errno::EINVAL);
         }
@@ -75,7 +82,20 @@ impl Change {
         self.has(spp::HB_ENABLE).then_some(true).or(off)
     }
 
-    fn apply_to_path(&self, settings: &mut PathSettings) {
+    /// "When Path MTU discovery is disabled, the value specified here will be the "fixed" path MTU." Once it is enabled
+    /// again it begins with the one of `config`.
+    fn apply_to_mtu(&self, mtu: &mut usize, discovery: &mut MtuDiscovery, config: usize) {
+        if self.has(spp::PMTUD_DISABLE) {
+            *discovery = MtuDiscovery::Off;
+            *mtu = if self.mtu > 0 { self.mtu as usize } else { *mtu };
+        } else if self.has(spp::PMTUD_ENABLE) && *discovery == MtuDiscovery::Off {
+            (*discovery, *mtu) = (MtuDiscovery::Icmp, config);
+        }
+    }
+
+    /// Of an association whose configuration has packets of `mtu` bytes.
+    fn apply_to_path(&self, settings: &mut PathSettings, mtu: usize) {
+        self.apply_to_mtu(&mut settings.mtu, &mut settings.mtu_discovery, mtu);
         settings.heartbeats = self.heartbeats().unwrap_or(settings.heartbeats);
         if let Some(interval) = self.interval() {
             settings.heartbeat_interval = Duration::from_millis(interval.into());
@@ -98,6 +118,8 @@ impl Change {
 
     fn apply_to_all(&self, config: &mut AssociationConfig) {
         self.apply_to_sacks(config);
+        let begun = AssociationConfig::default().mtu;
+        self.apply_to_mtu(&mut config.mtu, &mut config.mtu_discovery, begun);
         let profile = Arc::make_mut(&mut config.profile);
         profile.heartbeat.enabled = self.heartbeats().unwrap_or(profile.heartbeat.enabled);
         if let Some(interval) = self.interval() {
@@ -142,7 +164,8 @@ impl Engine {
         mut settings: PathSettings,
         change: Change,
     ) -> Fallible<()> {
-        change.apply_to_path(&mut settings);
+        let mtu = self.raw.act(|e, _| e.config(core).map(|config| config.mtu));
+        change.apply_to_path(&mut settings, mtu.ok_or(errno::EINVAL)?);
         let result = self.raw.act(|endpoint, now| {
             endpoint.configure_path(now, core, path, settings)?;
             if change.has(spp::HB_DEMAND) {
@@ -161,15 +184,41 @@ impl Engine {
         let Some(peer) = address(Fields(given)) else { return Ok(value) };
         let (core, path) = self.path_of(id, Fields(given).u32(0), peer)?;
         let paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
-        let settings = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?.settings;
+        let path = paths.iter().find(|p| p.id == path).ok_or(errno::EINVAL)?;
+        let settings = path.settings;
         let beats = if settings.heartbeats { spp::HB_ENABLE } else { spp::HB_DISABLE };
-        let flags = Fields(&value).u32(FLAGS) & !(spp::HB_ENABLE | spp::HB_DISABLE) | beats;
+        let others = Fields(&value).u32(FLAGS) & !(spp::HB_ENABLE | spp::HB_DISABLE | spp::PMTUD);
+        let flags = others | beats | spp::pmtud(settings.mtu_discovery);
         let interval = settings.heartbeat_interval.as_millis() as u32;
         let mut put = |at: usize, bytes: &[u8]| value[at..at + bytes.len()].copy_from_slice(bytes);
         put(INTERVAL, &interval.to_ne_bytes());
         put(MAX_RETRANS, &(settings.max_retrans as u16).to_ne_bytes());
+        put(PATH_MTU, &(path.mtu as u32).to_ne_bytes());
         put(FLAGS, &flags.to_ne_bytes());
         Ok(value)
+    }
+
+    /// The paths that a value means, whose address is `at` there, the primary one first; `None` if it means no association.
+    pub(super) fn paths_meant(
+        &self,
+        id: u64,
+        f: Fields<'_>,
+        at: usize,
+    ) -> Fallible<Option<(tresse::AssociationId, Vec<PathStats>)>> {
+        let number = f.u32(0);
+        let address = f.storage(at).filter(|address| !address.ip().is_unspecified());
+        let (core, only) = match (address, self.association_of(id, number)) {
+            (Some(address), _) => {
+                let (core, path) = self.path_of(id, number, address)?;
+                (core, Some(path))
+            }
+            (None, Some((_, association))) => (association.core, None),
+            (None, None) => return self.check_number(id, number).map(|()| None),
+        };
+        let mut paths = self.raw.act(|endpoint, _| endpoint.path_stats(core));
+        paths.retain(|path| only.is_none_or(|only| only == path.id));
+        paths.sort_by_key(|path| !path.primary);
+        Ok(Some((core, paths)))
     }
 
     /// Sets SCTP_EXPOSE_POTENTIALLY_FAILED_STATE of an association, or of those to come.

@@ -136,7 +136,7 @@ impl Association {
             let latest = now + p.rto();
             p.t3.hasten(latest);
             let own = self.paths[path].settings;
-            self.configure_path(now, path, own.follow(self.profile(), &config.profile));
+            self.configure_path(now, path, own.follow(&self.config, &config));
         }
         let rto = |path: PathId| now + self.paths[path].rto();
         let t1 = rto(self.origin.path);

@@ -49,6 +49,10 @@ impl Association {
             self.path_changed(path);
             self.ask_failed(now, path);
         }
+        let sizes = |s: PathSettings| (s.mtu, s.mtu_discovery);
+        if sizes(before) != sizes(settings) {
+            self.configure_mtu(now, path);
+        }
         let p = &self.paths[path];
         let beats = |s: PathSettings| (s.heartbeats, s.heartbeat_interval);
         // The answer to a heartbeat is waited for in any case, and so is a confirmation.

@@ -21,12 +21,22 @@ impl Association {
         self.after_giving_up(now);
     }
 
+    /// What is set for the MTU of the path has changed.
+    pub(super) fn configure_mtu(&mut self, now: Time, path: PathId) {
+        let reached = self.is_monitored() && self.paths[path].is_confirmed();
+        let p = &mut self.paths[path];
+        p.configure_mtu(now);
+        if reached {
+            p.mtu.begin_search(now);
+        }
+    }
+
     /// A larger path MTU is to be tried, or the next probe is due.
     pub(super) fn on_mtu_timer(&mut self, now: Time, path: PathId) {
         let monitored = self.is_monitored();
         let p = &mut self.paths[path];
         if !p.mtu.is_searched() {
-            p.raise_mtu(self.config.mtu);
+            p.raise_mtu();
         } else if !monitored {
             p.mtu.suspend_search(None);
         } else if p.state() != PathState::Active {

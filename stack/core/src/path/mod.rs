@@ -71,7 +71,8 @@ impl Path {
         encapsulation: Option<u16>,
         config: &AssociationConfig,
     ) -> Path {
-        let mtu = Mtu::new(config.mtu, config.mtu_search, Headers::new(remote, encapsulation));
+        let settings = PathSettings::of(config);
+        let mtu = Mtu::new(&settings, Headers::new(remote, encapsulation));
         let pmdcs = mtu.pmdcs();
         let (concurrent, multipath) = (config.concurrent_transfer, &config.profile.multipath);
         //= RFC 9260 7.2-3
@@ -83,7 +84,7 @@ impl Path {
             id,
             address: Address::new(remote, local, encapsulation),
             reachability: Reachability::new(false),
-            settings: PathSettings::of(&config.profile),
+            settings,
             rtt: RttEstimator::new(&config.profile.rto),
             calm: Calm::default(),
             window: Window::new(control, limit),
@@ -103,7 +104,9 @@ impl Path {
         let (remote, local) = (address.remote(), address.local());
         let fresh = Path::new(id, remote, local, address.encapsulation(), config);
         let reachability = Reachability::new(self.is_confirmed());
-        Path { address, reachability, settings, ..fresh }
+        let mut path = Path { address, reachability, settings, ..fresh };
+        path.change_mtu(|own, headers| *own = Mtu::new(&settings, headers));
+        path
     }
 
     const fn headers(&self) -> Headers {
@@ -125,8 +128,15 @@ impl Path {
         self.change_mtu(|own, headers| own.lower(now, mtu, headers))
     }
 
+    /// Other settings of the MTU hold.
+    pub(crate) fn configure_mtu(&mut self, now: Time) {
+        let settings = self.settings;
+        self.change_mtu(|own, headers| own.configure(now, &settings, headers));
+    }
+
     /// Tries the configured MTU again: it is time.
-    pub(crate) fn raise_mtu(&mut self, mtu: usize) {
+    pub(crate) fn raise_mtu(&mut self) {
+        let mtu = self.settings.mtu;
         self.change_mtu(|own, headers| own.raise(mtu, headers));
     }
 

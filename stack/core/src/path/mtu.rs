@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tresse_wire::COMMON_HEADER_LEN;
 
-use super::HeartbeatInfo;
-use super::mtu_search::{RAISE_AFTER, Search, Verdict};
+use super::mtu_search::{Search, Verdict};
+use super::{HeartbeatInfo, PathSettings};
+use crate::mtu_discovery::MtuDiscovery;
 use crate::time::Time;
 
 /// Packets are never made for less: a cookie must fit ([`AssociationConfig::check`]). Over IPv4, routers
@@ -55,17 +56,32 @@ pub(crate) struct Mtu {
     raise_at: Option<Time>,
     /// Bytes of the largest SCTP packet that fits.
     max_packet: usize,
+    /// It is as set, whatever ICMP says.
+    fixed: bool,
     /// What is found out by probes, if that is wanted.
     search: Option<Search>,
 }
 
 impl Mtu {
-    /// `search`: up to which size probes look for more.
-    pub(super) fn new(bytes: usize, search: Option<usize>, headers: Headers) -> Mtu {
-        let search = search.map(|max| Search::new(bytes, max));
-        let bytes = search.as_ref().map_or(bytes, Search::base);
+    pub(super) fn new(settings: &PathSettings, headers: Headers) -> Mtu {
+        let search = Search::of(settings);
+        let bytes = search.as_ref().map_or(settings.mtu, Search::base);
         let max_packet = headers.max_packet(bytes);
-        Mtu { bytes, beneath: false, raise_at: None, max_packet, search }
+        let fixed = settings.mtu_discovery == MtuDiscovery::Off;
+        Mtu { bytes, beneath: false, raise_at: None, max_packet, fixed, search }
+    }
+
+    /// Other settings hold. What is known to be too large is not believed to fit because of that, unless nobody is to find out.
+    pub(super) fn configure(&mut self, now: Time, settings: &PathSettings, headers: Headers) {
+        let is_known = self.search.is_some() || self.raise_at.is_some();
+        let before = self.bytes;
+        *self = Mtu { beneath: self.beneath, ..Mtu::new(settings, headers) };
+        if self.fixed {
+            self.beneath = false;
+        } else if is_known && self.search.is_none() && before < self.bytes {
+            self.raise_at = Some(now + MtuDiscovery::RAISE_AFTER);
+            self.set(before, headers);
+        }
     }
 
     /// Bytes of the largest IP packet.
@@ -92,7 +108,7 @@ impl Mtu {
     /// RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation. RFC 1191
     /// §6.5 allows to clear DF where the path MTU is too small to be used.
     pub(crate) const fn needs_fragments(&self, len: usize) -> bool {
-        len > self.max_packet || self.beneath
+        len > self.max_packet || self.beneath || self.fixed
     }
 
     /// When a larger one may be tried, or the next probe is due.
@@ -209,12 +225,12 @@ impl Mtu {
         }
         //= RFC 8899 3-10
         // RFC 8201 §4: a message MUST NOT raise the path MTU. What routers fragment is told by no message.
-        if mtu >= self.bytes || mtu < least || self.beneath {
+        if mtu >= self.bytes || mtu < least || self.beneath || self.fixed {
             return None;
         }
         let used = match &mut self.search {
             None => {
-                self.raise_at = Some(now + RAISE_AFTER);
+                self.raise_at = Some(now + MtuDiscovery::RAISE_AFTER);
                 mtu
             }
             Some(search) if mtu < search.base() => {

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use super::HeartbeatInfo;
+use super::{HeartbeatInfo, PathSettings};
+use crate::mtu_discovery::MtuDiscovery;
 use crate::time::Time;
 
 //= RFC 8899 5.1.2-1
@@ -30,9 +31,6 @@ const MAX_PROBES: u8 = 3;
 
 /// After so many of them that were not answered, a guess counts as wrong, and the least that may be gained is tried.
 const GUESS_PROBES: u8 = 2;
-
-/// A larger path MTU is tried again after this time (RFC 8899 §5.1.1: PMTU_RAISE_TIMER; RFC 1191 §6.3, RFC 8201 §4: 10 minutes).
-pub(super) const RAISE_AFTER: Duration = Duration::from_secs(600);
 
 /// PROBE_TIMER is no shorter (RFC 8899 §5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -91,15 +89,24 @@ pub(super) struct Search {
     per_byte: Option<f64>,
     /// A probe may take so much longer than the round trip.
     patience: Duration,
-    /// PROBE_TIMER or PMTU_RAISE_TIMER.
+    /// PMTU_RAISE_TIMER.
+    raise_after: Duration,
+    /// PROBE_TIMER or PMTU_RAISE_TIMER, until then.
     due: Option<Time>,
 }
 
 impl Search {
+    /// The one that is set, if one is.
+    pub(super) fn of(settings: &PathSettings) -> Option<Search> {
+        let MtuDiscovery::Probes { max, raise_after } = settings.mtu_discovery else { return None };
+        Some(Search { raise_after, ..Search::new(settings.mtu, max) })
+    }
+
     /// Up to `max`; `configured` is the size that is likely.
-    pub(super) fn new(configured: usize, max: usize) -> Search {
+    fn new(configured: usize, max: usize) -> Search {
         let max = max.max(configured);
         Search {
+            raise_after: MtuDiscovery::RAISE_AFTER,
             phase: Phase::Disabled,
             base: configured.min(BASE),
             max,
@@ -197,7 +204,7 @@ impl Search {
         self.free = now + srtt.unwrap_or(rto);
         self.patience = srtt.unwrap_or(PATIENCE).max(PATIENCE);
         let doubled = rto.max(SHORTEST_WAIT).saturating_mul(1 << self.failures.min(16));
-        self.due = Some(now + doubled.min(RAISE_AFTER));
+        self.due = Some(now + doubled.min(self.raise_after));
     }
 
     /// Whether `info` stands in one of the last probes.
@@ -259,7 +266,7 @@ impl Search {
     /// A router says that even the base is too large.
     pub(super) fn on_narrow(&mut self, now: Time) {
         self.enter(Phase::Error, now);
-        self.due = Some(now + RAISE_AFTER);
+        self.due = Some(now + self.raise_after);
     }
 
     fn enter(&mut self, phase: Phase, now: Time) {
@@ -273,7 +280,7 @@ impl Search {
     fn complete(&mut self, now: Time) {
         self.phase = Phase::Complete;
         self.awaited = false;
-        self.due = Some(now + RAISE_AFTER);
+        self.due = Some(now + self.raise_after);
     }
 
     //= RFC 8899 5.3.2-1
@@ -376,7 +383,7 @@ mod tests {
         }
         let now = search.due().unwrap();
         assert_eq!(search.on_timer(now, size), (None, None));
-        assert_eq!(search.due(), Some(now + RAISE_AFTER));
+        assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
         // The answer to one of them comes late.
         let late = HeartbeatInfo { path: PathId(0), sent: ended, nonce: 100 };
         assert_eq!(search.on_answer(now, late, size, Some(RTT)), Some(Verdict::Fits(2002)));
@@ -401,7 +408,7 @@ mod tests {
             sent.push(info);
         }
         assert_eq!(narrow, 1);
-        assert_eq!(search.due(), Some(now + RAISE_AFTER));
+        assert_eq!(search.due(), Some(now + MtuDiscovery::RAISE_AFTER));
         assert_eq!(search.on_answer(now, sent[19], 512, Some(RTT)), Some(Verdict::Fits(BASE)));
         assert_eq!(search.on_timer(now, BASE).1, Some(1500));
     }

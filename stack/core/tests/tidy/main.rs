@@ -195,7 +195,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 29] = [
+const LAYERS: [&str; 30] = [
     "time",
     "rng",
     "ranges",
@@ -205,12 +205,13 @@ const LAYERS: [&str; 29] = [
     "memory",
     "windowed",
     "extensions",
+    "mtu_discovery",
     "reliability",
     "event",
     "profile",
-    "settings",
     "peer_filter",
     "config",
+    "settings",
     "stats",
     "datagram",
     "streams",

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use tresse_core::{AssociationConfig, EndpointConfig, Profile};
 use tresse_netem::LinkConfig;
 use tresse_sim::apps::{Plan, Router, Sender, Sink};
-use tresse_sim::{HostId, LinkId, Route, Simulation};
+use tresse_sim::{Change, HostId, LinkId, LinkRules, Route, Simulation};
 
 use super::source::{End, Receiver, Source};
 use super::transfer::TransferObserver;
 use super::wire::SharedUnderway;
 use super::{missing_reports, plan};
 use crate::flow::run::FlowRun;
-use crate::flow::{Flow, Observe, Shared, Topology, Workload};
+use crate::flow::{Flow, Observe, PathMtu, Shared, Topology, Workload};
 use crate::schema::Experiment;
 use crate::seed;
 
@@ -37,6 +37,8 @@ pub(super) struct Network {
     pub(super) links: Vec<(LinkId, LinkId)>,
     /// Forward and backward link of the shared bottleneck.
     shared: Option<(LinkId, LinkId)>,
+    /// What passes at present.
+    mtu: Option<PathMtu>,
 }
 
 /// The two routers at the ends of the shared bottleneck.
@@ -88,7 +90,9 @@ impl Network {
             competitors: Vec::new(),
             links,
             shared: None,
+            mtu: None,
         };
+        network.set_mtu(topology.mtu)?;
         if let (Some(shared), Some(routers)) = (shared, routers) {
             for n in 0..shared.competitors {
                 network.add_competitor(&run.setup.experiment, shared, routers, COMPETITOR + n)?;
@@ -162,10 +166,25 @@ impl Network {
         {
             for (id, config) in [(to, forward), (from, backward)] {
                 if self.simulation.link_config(id) != config {
-                    let change = tresse_sim::Change::Link(id, Box::new(config.clone()));
+                    let change = Change::Link(id, Box::new(config.clone()));
                     self.simulation.apply(change).map_err(|e| format!("change: {e}"))?;
                 }
             }
+        }
+        self.set_mtu(topology.mtu)
+    }
+
+    /// Packets of this size pass on each path, and no larger ones.
+    fn set_mtu(&mut self, mtu: Option<PathMtu>) -> Result<(), String> {
+        if self.mtu == mtu {
+            return Ok(());
+        }
+        self.mtu = mtu;
+        for link in self.links.iter().flat_map(|(there, back)| [*there, *back]) {
+            let reports = mtu.is_some_and(|mtu| mtu.icmp);
+            let mtu = mtu.map(|mtu| mtu.bytes);
+            let rules = LinkRules { mtu, reports, ..LinkRules::default() };
+            self.simulation.apply(Change::Rules(link, rules)).map_err(|e| format!("mtu: {e}"))?;
         }
         Ok(())
     }
@@ -207,7 +226,7 @@ fn set_clocks(simulation: &mut Simulation, pair: Pair, run: &FlowRun) -> Result<
     for (host, purpose) in [(pair.sender, "sender's clock"), (pair.receiver, "receiver's clock")] {
         let ahead = apart * seed::share(run.seed, run.replication, purpose);
         if ahead > 0.0 {
-            let jump = tresse_sim::Change::ClockJump(host, ahead as i64);
+            let jump = Change::ClockJump(host, ahead as i64);
             simulation.apply(jump).map_err(|e| format!("clock: {e}"))?;
         }
     }

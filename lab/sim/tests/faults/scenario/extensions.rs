@@ -1,7 +1,7 @@
 //! The same scenarios with extensions of the protocol: which of them each end offers, what it allows, and what its
 //! application asks for.
 
-use tresse_core::{Extensions, ReconfigurationPolicy, ResetDirection, Time};
+use tresse_core::{Extensions, MtuDiscovery, ReconfigurationPolicy, ResetDirection, Time};
 use tresse_sim::Draw;
 
 use super::{Call, HostPlan, Scenario};
@@ -42,7 +42,8 @@ pub(super) fn mixed(seed: u64) -> Scenario {
     note((resets, partial) == (2, 2), "both offer everything");
     for host in &mut scenario.hosts {
         if from.chance(0.5) {
-            host.config.mtu_search = Some(from.pick(&[1500, 9000, 65_535]).max(host.config.mtu));
+            let max = from.pick(&[1500, 9000, 65_535]).max(host.config.mtu);
+            host.config.mtu_discovery = MtuDiscovery::probes(max);
             scenario.features.insert("path MTU searched");
         }
     }

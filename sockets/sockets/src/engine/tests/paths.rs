@@ -68,3 +68,108 @@ fn an_address_has_settings_of_its_own_until_all_are_set() {
         assert_eq!(set(Some("127.0.0.9:7100"), 0, 1, 0), Err(errno::EINVAL));
     });
 }
+
+const PMTUD_ENABLE: u32 = 8;
+const PMTUD_DISABLE: u32 = 16;
+
+/// `spp_pathmtu`, and which of the flags of path MTU discovery holds.
+fn mtu(client: &Client, peer: Option<&str>) -> (u32, u32) {
+    let given = params(peer, 0, 0, 0);
+    let (_, value) = client.call(Op::GetOption, SCTP.into(), PEER_ADDR_PARAMS, &given).unwrap();
+    let f = Fields(&value);
+    (f.u32(138), f.u32(146) & (PMTUD_ENABLE | PMTUD_DISABLE))
+}
+
+fn connected(path: &Path) -> (Client, Client) {
+    let listener = Client::socket(path, SOCK_STREAM);
+    listener.bind("127.0.0.1:7100").unwrap();
+    listener.call(Op::Listen, 10, 0, &[]).unwrap();
+    let client = Client::socket(path, SOCK_STREAM);
+    let to = encode_addresses(&[([127, 0, 0, 1], PORT).into()]);
+    client.call(Op::Connect, 0, 0, &to).unwrap();
+    (listener, client)
+}
+
+#[test]
+fn a_fixed_mtu_holds_until_discovery_is_enabled() {
+    with_engine(|path| {
+        let (_listener, client) = connected(path);
+        let set = |peer, size: u32, flags| {
+            let mut value = params(peer, 0, 0, flags);
+            value[138..142].copy_from_slice(&size.to_ne_bytes());
+            client.call(Op::SetOption, SCTP.into(), PEER_ADDR_PARAMS, &value).map(|_| ())
+        };
+        let peer = Some("127.0.0.1:7100");
+        assert_eq!(mtu(&client, peer), (1500, PMTUD_ENABLE));
+        set(peer, 1000, PMTUD_ENABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (1500, PMTUD_ENABLE), "it goes with SPP_PMTUD_DISABLE");
+        set(peer, 0, PMTUD_DISABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (1500, PMTUD_DISABLE));
+        set(peer, 1000, PMTUD_DISABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (1000, PMTUD_DISABLE));
+        assert_eq!(mtu(&client, None), (1500, PMTUD_ENABLE), "the association's are as before");
+        set(peer, 0, PMTUD_ENABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (1500, PMTUD_ENABLE));
+        set(None, 600, PMTUD_DISABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (600, PMTUD_DISABLE));
+        assert_eq!(mtu(&client, None), (600, PMTUD_DISABLE));
+        set(None, 0, PMTUD_ENABLE).unwrap();
+        assert_eq!(mtu(&client, peer), (1500, PMTUD_ENABLE));
+        assert_eq!(mtu(&client, None), (1500, PMTUD_ENABLE));
+        for (size, flags) in [
+            (511, 0),
+            (511, PMTUD_DISABLE),
+            (65_536, PMTUD_DISABLE),
+            (0, PMTUD_ENABLE | PMTUD_DISABLE),
+        ] {
+            assert_eq!(set(peer, size, flags), Err(errno::EINVAL), "{size} {flags}");
+        }
+    });
+}
+
+#[test]
+fn probing_is_asked_for_by_its_interval() {
+    with_engine(|path| {
+        let (listener, client) = connected(path);
+        let value = |peer: Option<&str>, every: u32| {
+            let mut value = vec![0; 8];
+            let mut s = Struct::default();
+            match peer {
+                Some(peer) => s.storage(peer.parse().unwrap()),
+                None => s.bytes(&[0; 128]),
+            };
+            value.extend_from_slice(&s.0);
+            value.extend_from_slice(&every.to_ne_bytes());
+            value.resize(144, 0);
+            value
+        };
+        let set = |of: &Client, peer, every| {
+            of.call(Op::SetOption, SCTP.into(), 133, &value(peer, every)).map(|_| ())
+        };
+        let get = |of: &Client, peer| {
+            let (_, value) = of.call(Op::GetOption, SCTP.into(), 133, &value(peer, 0)).unwrap();
+            Fields(&value).u32(136)
+        };
+        let peer = Some("127.0.0.1:7100");
+        assert_eq!((get(&client, peer), get(&client, None)), (0, 0));
+        assert_eq!(set(&client, peer, 4999), Err(errno::EINVAL), "Linux' least");
+        set(&client, peer, 5000).unwrap();
+        assert_eq!((get(&client, peer), get(&client, None)), (5000, 0));
+        set(&client, None, 20_000).unwrap();
+        assert_eq!((get(&client, peer), get(&client, None)), (20_000, 20_000));
+        let found = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            mtu(&client, peer).0 == 9000
+        });
+        assert!(found, "loopback takes jumbo frames, not {:?}", mtu(&client, peer));
+        set(&client, peer, 0).unwrap();
+        assert_eq!((get(&client, peer), mtu(&client, peer)), (0, (1500, PMTUD_ENABLE)));
+        // For associations to come.
+        set(&listener, None, 6000).unwrap();
+        assert_eq!(get(&listener, None), 6000);
+        assert_eq!(
+            client.call(Op::SetOption, SCTP.into(), 133, &[0; 8]).map(|_| ()),
+            Err(errno::EINVAL)
+        );
+    });
+}

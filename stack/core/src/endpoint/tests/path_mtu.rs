@@ -4,15 +4,19 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::*;
-use crate::PathState;
 use crate::endpoint::{Icmp, IcmpKind};
 use crate::stats::PathStats;
+use crate::{MtuDiscovery, PathState};
 
 /// IP takes so much of a packet.
 const IP: usize = 20;
 
 fn searching(max: usize) -> AssociationConfig {
-    AssociationConfig { mtu_search: Some(max), no_delay: true, ..profile("rfc9260", "") }
+    AssociationConfig {
+        mtu_discovery: MtuDiscovery::probes(max),
+        no_delay: true,
+        ..profile("rfc9260", "")
+    }
 }
 
 /// Whether a path of `real` bytes loses the packet without a word. What may be fragmented gets through.
@@ -192,9 +196,12 @@ fn a_dead_path_is_not_probed() {
 fn it_is_off_unless_asked_for_and_needs_nothing_of_the_peer() {
     let (pair, ..) = searched(&profile("rfc9260", ""), 9000);
     assert!(probes(&pair).is_empty());
-    let bad = AssociationConfig { mtu_search: Some(1000), ..AssociationConfig::default() };
+    let bad = AssociationConfig {
+        mtu_discovery: MtuDiscovery::probes(1000),
+        ..AssociationConfig::default()
+    };
     let why = bad.check().unwrap_err().to_string();
-    assert!(why.contains("mtu_search is 1000, not in 1500 to 65535"), "{why}");
+    assert!(why.contains("mtu_discovery.max is 1000, not in 1500 to 65535"), "{why}");
     // PAD before another chunk: what follows is read.
     let mut script = Script::connected(&profile("rfc9260", ""));
     let answer = script.give(|w| {
@@ -202,4 +209,88 @@ fn it_is_off_unless_asked_for_and_needs_nothing_of_the_peer() {
         w.heartbeat(&[1, 2, 3, 4]);
     });
     assert_eq!(answer[0].types(), [ChunkType::HEARTBEAT_ACK]);
+}
+
+fn set(pair: &mut Pair, id: AssociationId, change: impl FnOnce(&mut crate::PathSettings)) {
+    let mut settings = path(pair, id).settings;
+    change(&mut settings);
+    let now = pair.now;
+    pair.end(Side::A).configure_path(now, id, PathId(0), settings).unwrap();
+}
+
+/// Bytes of the largest IP packet with data that leaves for a message of 50 000 bytes, and whether it may be fragmented.
+fn largest(pair: &mut Pair, a: AssociationId, z: AssociationId) -> (usize, bool) {
+    let begun = pair.log.len();
+    pair.send(Side::A, a, 0, vec![7; 50_000]);
+    pair.run(secs(5));
+    assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "it arrives");
+    let sizes = pair.log[begun..].iter().map(|sent| (sent.bytes.len() + IP, sent.to.fragment));
+    sizes.max().unwrap()
+}
+
+#[test]
+fn discovery_of_one_path_begins_and_ends_at_run_time() {
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", "") };
+    let (mut pair, a, z) = searched(&config, 9000);
+    assert_eq!(largest(&mut pair, a, z), (1500, false), "nobody has asked");
+    set(&mut pair, a, |path| path.mtu_discovery = MtuDiscovery::probes(9000));
+    assert_eq!(path(&mut pair, a).mtu, 1280, "it begins with the base");
+    pair.run(secs(60));
+    assert_eq!(largest(&mut pair, a, z), (9000, false));
+    // What probes have found to be too large is not believed to fit when they end.
+    set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (65_000, MtuDiscovery::Icmp));
+    assert_eq!(largest(&mut pair, a, z), (9000, false));
+    set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1500, MtuDiscovery::Icmp));
+    assert_eq!(largest(&mut pair, a, z), (1500, false));
+}
+
+#[test]
+fn without_discovery_packets_are_of_one_size_whatever_anybody_says() {
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", "") };
+    let (mut pair, a, z) = searched(&config, 1300);
+    set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1400, MtuDiscovery::Off));
+    assert_eq!(largest(&mut pair, a, z), (1400, true), "routers fragment them");
+    let quoted = pair.log.iter().rfind(|sent| sent.from == Side::A).unwrap().bytes.clone();
+    let kind = IcmpKind::TooBig { mtu: 1300 };
+    let now = pair.now;
+    let icmp = Icmp { destination: addresses(Side::Z, 1)[0], kind, quoted: Some(quoted) };
+    pair.end(Side::A).handle_icmp(now, &icmp);
+    assert_eq!(path(&mut pair, a).mtu, 1400);
+    pair.run(secs(1200));
+    assert_eq!(largest(&mut pair, a, z), (1400, true));
+    set(&mut pair, a, |path| (path.mtu, path.mtu_discovery) = (1200, MtuDiscovery::Icmp));
+    assert_eq!(largest(&mut pair, a, z), (1200, false));
+    for (mtu, discovery, why) in [
+        (511, MtuDiscovery::Off, "mtu is 511, not in 512 to 65535"),
+        (1500, MtuDiscovery::probes(1499), "mtu_discovery.max is 1499, not in 1500 to 65535"),
+        (
+            1500,
+            MtuDiscovery::Probes { max: 9000, raise_after: ms(999) },
+            "mtu_discovery.raise_after is 999ms, not 1 s at least",
+        ),
+    ] {
+        let settings = path(&mut pair, a).settings;
+        let wrong = crate::PathSettings { mtu, mtu_discovery: discovery, ..settings };
+        let now = pair.now;
+        let refused = pair.end(Side::A).configure_path(now, a, PathId(0), wrong);
+        assert!(refused.unwrap_err().to_string().contains(why), "{why}");
+    }
+}
+
+#[test]
+fn what_holds_for_a_path_outlives_a_restart_of_the_peer() {
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", "") };
+    let (mut pair, a, _) = searched(&config, 9000);
+    set(&mut pair, a, |path| path.mtu_discovery = MtuDiscovery::probes(9000));
+    pair.run(secs(60));
+    assert_eq!(path(&mut pair, a).mtu, 9000);
+    let local_addresses = addresses(Side::Z, 1);
+    let another = EndpointConfig { local_addresses, ..EndpointConfig::default() };
+    pair.replace(Side::Z, Endpoint::new(another, [9; 32]));
+    pair.open(Side::Z, &config);
+    pair.run(secs(1));
+    assert!(pair.saw(Side::A, |event| *event == Event::Restarted));
+    assert_eq!(path(&mut pair, a).settings.mtu_discovery, MtuDiscovery::probes(9000));
+    pair.run(secs(60));
+    assert_eq!(path(&mut pair, a).mtu, 9000, "it is found again");
 }
