@@ -12,8 +12,8 @@ pub struct LinkRules {
     /// `None` (default): any.
     pub mtu: Option<usize>,
     /// Whether the sender hears of packets that are too large by ICMP, after the delay of the link,
-    /// if it has the packet's source address (a NAT in between swallows the message). Default
-    /// `false`: a black hole.
+    /// if it has the packet's source address (a NAT in between swallows the message) or has no
+    /// [`IpStack`](crate::IpStack). Default `false`: a black hole.
     pub reports: bool,
     /// Packets from or to these networks vanish. Default: none do.
     pub blocks: Vec<IpNet>,

@@ -224,12 +224,15 @@ impl World {
         self.schedule_wire(index);
     }
 
-    /// ICMP for whoever has the packet's source address.
+    /// ICMP for whoever has the packet's source address: where nobody has interfaces with addresses, the host that the
+    /// link begins at.
     fn report(&mut self, index: usize, packet: &Packet, kind: IcmpKind) {
         let has = |stack: &Option<IpStack>| {
             stack.as_ref().is_some_and(|stack| stack.interface_of(packet.source).is_some())
         };
-        let Some(host) = self.stacks.iter().position(has) else { return };
+        let from = || self.outgoing.iter().position(|links| links.contains(&(index as u32)));
+        let plain = || from().filter(|host| self.stacks[*host].is_none());
+        let Some(host) = self.stacks.iter().position(has).or_else(plain) else { return };
         let delay = self.wires[index].link.config().delay_ms / 1000.0;
         let at = self.now + Duration::from_secs_f64(delay);
         let quoted = Some(packet.payload.clone());
