@@ -6,7 +6,8 @@ use std::path::Path;
 use std::{fs, io};
 
 use tresse_wire::{
-    AddStreams, CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, InitFields,
+    AddStreams, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, HmacIdentifier,
+    InitFields,
     PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
@@ -22,7 +23,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 24] = [
+const SEEDS: [(&str, Write); 26] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -44,6 +45,11 @@ const SEEDS: [(&str, Write); 24] = [
     ("re_config_reset", |w| w.re_config(&resets())),
     ("re_config_add", |w| w.re_config(&adds())),
     ("re_config_response", |w| w.re_config(&responses())),
+    ("auth", |w| {
+        w.auth(&Auth { key: 5, algorithm: HmacIdentifier::SHA_256, hmac: &[7; 32] });
+        data(w, b"authentic");
+    }),
+    ("auth_parameters", |w| w.init(&FIELDS, &authentication())),
     ("unknown", |w| w.raw(&[0x84, 0, 0, 7, 0, 0, 0])),
     ("zero_length", |w| w.raw(&[0, 3, 0, 0, 0, 0, 0, 0])),
     ("bundle", |w| {
@@ -95,6 +101,14 @@ fn parameters() -> Vec<u8> {
         .finish()
 }
 
+fn authentication() -> Vec<u8> {
+    ParameterWriter::new()
+        .random(&[9; 32])
+        .chunk_list(&[0, 0xc1])
+        .hmac_algo(&[HmacIdentifier::SHA_256, HmacIdentifier::SHA_1])
+        .finish()
+}
+
 fn resets() -> Vec<u8> {
     let (request, streams) = (RequestNumber(8), [StreamId(1), StreamId(3)]);
     ParameterWriter::new()
@@ -134,6 +148,7 @@ fn causes() -> Vec<u8> {
         .restart_with_new_addresses(&[0, 5, 0, 8, 192, 0, 2, 1])
         .user_initiated_abort(b"bye")
         .protocol_violation(b"unexpected chunk")
+        .unsupported_hmac_identifier(HmacIdentifier(2))
         .raw(CauseCode(0x7777), &[1])
         .finish()
 }

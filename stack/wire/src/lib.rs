@@ -1,6 +1,6 @@
 //! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
-//! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk, and
-//! the RE-CONFIG chunk of RFC 6525.
+//! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk,
+//! the RE-CONFIG chunk of RFC 6525, and the AUTH chunk of RFC 4895.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -56,6 +56,9 @@ mod writer;
 
 pub use cause::{Cause, CauseCode, CauseWriter, Causes, ParsedCauses, RawCause, RawCauses};
 pub use chunk::abort::Abort;
+pub use chunk::auth::{
+    AUTH_HEADER_LEN, Auth, HmacIdentifier, HmacIdentifiers, auth_chunk_len, authenticate,
+};
 pub use chunk::cookie_echo::CookieEcho;
 pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
 pub use chunk::error::ErrorChunk;

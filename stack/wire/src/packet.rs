@@ -150,6 +150,12 @@ impl<'a> Chunks<'a> {
         Self { rest }
     }
 
+    /// The bytes that were not walked yet, padding included.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     fn step(&mut self) -> Result<RawChunk<'a>, ChunkError> {
         let available = self.rest.len();
         let Some(&[chunk_type, flags, l0, l1]) = self.rest.first_chunk() else {

@@ -3,7 +3,7 @@
 use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
-    COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
+    Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
     InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedStream, Ssn, StreamId,
     Timestamp, Tsn,
 };
@@ -181,6 +181,11 @@ impl<'b> PacketWriter<'b> {
     /// [`ParameterWriter`](crate::ParameterWriter).
     pub fn re_config(&mut self, parameters: &[u8]) {
         chunk::re_config::emit(self.buffer, parameters);
+    }
+
+    /// Appends an AUTH chunk (RFC 4895 §5.1) as it is; [`authenticate`](crate::authenticate) makes one for a packet.
+    pub fn auth(&mut self, auth: &Auth<'_>) {
+        auth.emit(self.buffer);
     }
 
     /// Appends a PAD chunk (RFC 4820 §3) of `len` bytes, its header included: no less than 4, no more than a Chunk Length can

@@ -202,6 +202,7 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
+            Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.extensions().timestamp => {

@@ -32,4 +32,6 @@ code_points! {
     USER_INITIATED_ABORT = 12, "User-Initiated Abort";
     /// RFC 9260 §3.3.10.13.
     PROTOCOL_VIOLATION = 13, "Protocol Violation";
+    /// RFC 4895 §4.1.
+    UNSUPPORTED_HMAC_IDENTIFIER = 0x0105, "Unsupported HMAC Identifier";
 }

@@ -8,7 +8,7 @@ pub use writer::CauseWriter;
 
 use crate::reader::Reader;
 use crate::tlv::tlv_list;
-use crate::{ChunkError, ParameterTypes, Parameters, StreamId, Tsn};
+use crate::{ChunkError, HmacIdentifier, ParameterTypes, Parameters, StreamId, Tsn};
 
 tlv_list! {
     "error cause": Causes, RawCause { code: CauseCode }, Cause, RawCauses, ParsedCauses, PartialCause, CauseLength
@@ -69,6 +69,11 @@ pub enum Cause<'a> {
     /// A protocol violation that no other cause covers (13, RFC 9260 §3.3.10.13): additional
     /// information, unspecified.
     ProtocolViolation(&'a [u8]),
+    /// An AUTH chunk came with an HMAC Identifier that its receiver has not asked for (0x0105, RFC 4895 §4.1).
+    UnsupportedHmacIdentifier {
+        /// HMAC Identifier of that AUTH chunk.
+        algorithm: HmacIdentifier,
+    },
     /// Any other cause.
     Unknown(RawCause<'a>),
 }
@@ -122,6 +127,12 @@ impl<'a> Cause<'a> {
             }
             CauseCode::USER_INITIATED_ABORT => Self::UserInitiatedAbort(value),
             CauseCode::PROTOCOL_VIOLATION => Self::ProtocolViolation(value),
+            CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => {
+                // RFC 4895 §4.1: Cause Length = 6; peers have counted the padding, too.
+                let &[h0, h1] = value.first_chunk().filter(|_| matches!(value.len(), 2 | 4))?;
+                let algorithm = HmacIdentifier(u16::from_be_bytes([h0, h1]));
+                Self::UnsupportedHmacIdentifier { algorithm }
+            }
             CauseCode::OUT_OF_RESOURCE
             | CauseCode::INVALID_MANDATORY_PARAMETER
             | CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => return None,

@@ -14,6 +14,7 @@ fn written(write: fn(&mut CauseWriter) -> &mut CauseWriter) -> Vec<u8> {
     list
 }
 
+//= RFC 4895 4.1-1 4.1-2 4.1-3 4.1-4
 #[test]
 fn every_cause_reads_and_writes_its_bytes() {
     const ADDRESS: [u8; 8] = [0, 5, 0, 8, 192, 0, 2, 1];
@@ -81,6 +82,11 @@ fn every_cause_reads_and_writes_its_bytes() {
             written(|w| w.protocol_violation(b"OK")),
             Cause::ProtocolViolation(b"OK"),
         ),
+        (
+            vec![1, 5, 0, 6, 0, 2, 0, 0],
+            written(|w| w.unsupported_hmac_identifier(HmacIdentifier(2))),
+            Cause::UnsupportedHmacIdentifier { algorithm: HmacIdentifier(2) },
+        ),
     ];
     for (bytes, written, cause) in &cases {
         assert_eq!(written, bytes);
@@ -88,7 +94,18 @@ fn every_cause_reads_and_writes_its_bytes() {
     }
     let all: Vec<u8> = cases.iter().flat_map(|(bytes, ..)| bytes.clone()).collect();
     let parsed: Result<Vec<_>, _> = Causes::new(&all).parsed().collect();
-    assert_eq!(parsed.unwrap().len(), 13);
+    assert_eq!(parsed.unwrap().len(), 14);
+}
+
+#[test]
+fn an_hmac_identifier_has_its_length() {
+    let algorithm = HmacIdentifier::SHA_256;
+    let padded = parse(&[1, 5, 0, 8, 0, 3, 9, 9]);
+    assert_eq!(padded, Ok(Cause::UnsupportedHmacIdentifier { algorithm }));
+    for bad in [&[1, 5, 0, 4][..], &[1, 5, 0, 5, 0], &[1, 5, 0, 7, 0, 3, 0]] {
+        let error = ChunkError::InvalidCause { code: CauseCode(0x105), length: bad.len() };
+        assert_eq!(parse(bad), Err(error));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::CauseCode;
 use crate::tlv::{self, TLV_HEADER_LEN};
-use crate::{CHUNK_HEADER_LEN, MAX_CHUNK_LEN, ParameterType, StreamId, Tsn};
+use crate::{CHUNK_HEADER_LEN, HmacIdentifier, MAX_CHUNK_LEN, ParameterType, StreamId, Tsn};
 
 /// Longest list of causes an ERROR or ABORT chunk can hold, in bytes.
 const MAX_CAUSES_LEN: usize = MAX_CHUNK_LEN - CHUNK_HEADER_LEN;
@@ -110,6 +110,12 @@ impl CauseWriter {
     pub fn protocol_violation(&mut self, information: &[u8]) -> &mut Self {
         let information = self.cut(information);
         self.raw(CauseCode::PROTOCOL_VIOLATION, information)
+    }
+
+    //= RFC 4895 4.1-1 4.1-2 4.1-3 4.1-4
+    /// Adds Unsupported HMAC Identifier (RFC 4895 §4.1).
+    pub fn unsupported_hmac_identifier(&mut self, algorithm: HmacIdentifier) -> &mut Self {
+        self.raw(CauseCode::UNSUPPORTED_HMAC_IDENTIFIER, &algorithm.0.to_be_bytes())
     }
 
     /// Bytes in the list so far, padding included.

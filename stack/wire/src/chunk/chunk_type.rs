@@ -36,7 +36,7 @@ code_points! {
     CWR = 13, "CWR";
     /// Shutdown complete (RFC 9260 §3.3.13).
     SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE";
-    /// Authentication (RFC 4895 §4.1); carried as unknown.
+    /// Authentication (RFC 4895 §5.1), see [`Auth`](crate::Auth).
     AUTH = 15, "AUTH";
     /// Non-renegable selective acknowledgement (draft-natarajan-tsvwg-sctp-nrsack), see
     /// [`NrSack`](crate::NrSack).

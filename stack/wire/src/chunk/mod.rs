@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod abort;
+pub(crate) mod auth;
 pub(crate) mod cookie_ack;
 pub(crate) mod cookie_echo;
 pub(crate) mod data;
@@ -34,8 +35,8 @@ mod chunk_type;
 pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
-    Abort, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck, Init,
-    InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    Abort, Auth, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck,
+    Init, InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -101,6 +102,8 @@ pub enum Chunk<'a> {
     CookieAck,
     /// Ends the graceful close (RFC 9260 §3.3.13).
     ShutdownComplete(ShutdownComplete),
+    /// Authenticates the chunks behind it (RFC 4895 §5.1).
+    Auth(Auth<'a>),
     /// Acknowledges DATA chunks, some for good (draft-natarajan-tsvwg-sctp-nrsack).
     NrSack(NrSack<'a>),
     /// Asks to change streams, or answers that (RFC 6525 §3.1).
@@ -145,6 +148,7 @@ impl<'a> Chunk<'a> {
                 Self::CookieAck
             }
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            ChunkType::AUTH => Self::Auth(Auth::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
@@ -171,6 +175,7 @@ impl<'a> Chunk<'a> {
             Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
             Self::CookieAck => ChunkType::COOKIE_ACK,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
+            Self::Auth(_) => ChunkType::AUTH,
             Self::NrSack(_) => ChunkType::NR_SACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,

@@ -12,8 +12,8 @@ pub use writer::ParameterWriter;
 use crate::list::List;
 use crate::tlv::tlv_list;
 use crate::{
-    AddStreams, ChunkError, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse,
-    RequestNumber,
+    AddStreams, ChunkError, HmacIdentifiers, IncomingSsnReset, OutgoingSsnReset,
+    ReconfigurationResponse, RequestNumber,
 };
 
 tlv_list! {
@@ -86,6 +86,12 @@ pub enum Parameter<'a> {
     EcnCapable,
     /// Forward-TSN-Supported (0xC000), RFC 3758 §3.1. Its value, if any, is ignored.
     ForwardTsnSupported,
+    /// Random (0x8002): a number that keys are made of (RFC 4895 §3.1). Of which length it must be is left to the association.
+    Random(&'a [u8]),
+    /// Chunk List (0x8003): types of chunks that are to be authenticated, one byte each (RFC 4895 §3.2).
+    ChunkList(&'a [u8]),
+    /// Requested HMAC Algorithm (0x8004): the HMAC Identifiers that the peer may use (RFC 4895 §3.3).
+    HmacAlgo(HmacIdentifiers<'a>),
     /// Supported Extensions (0x8008): chunk types, one byte each (RFC 5061 §4.2.7).
     SupportedExtensions(&'a [u8]),
     /// Retransmit Bit Supported (0x8100): the sender knows the R bits of DATA and SACK chunks
@@ -146,6 +152,9 @@ impl<'a> Parameter<'a> {
             }
             ParameterType::ECN_CAPABLE => Some(Self::EcnCapable),
             ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),
+            ParameterType::RANDOM => Some(Self::Random(raw.value)),
+            ParameterType::CHUNK_LIST => Some(Self::ChunkList(raw.value)),
+            ParameterType::HMAC_ALGO => HmacIdentifiers::from_bytes(raw.value).map(Self::HmacAlgo),
             ParameterType::SUPPORTED_EXTENSIONS => Some(Self::SupportedExtensions(raw.value)),
             ParameterType::RETRANSMIT_BIT_SUPPORTED => Some(Self::RetransmitBitSupported),
             ParameterType::ADAPTATION_LAYER_INDICATION => <[u8; 4]>::try_from(raw.value)

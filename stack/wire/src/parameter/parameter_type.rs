@@ -38,6 +38,12 @@ code_points! {
     ADD_INCOMING_STREAMS = 18, "Add Incoming Streams Request";
     /// Reserved for ECN Capable (RFC 9260 §3.3.2).
     ECN_CAPABLE = 0x8000, "ECN Capable";
+    /// Random (RFC 4895 §3.1).
+    RANDOM = 0x8002, "Random";
+    /// Chunk List (RFC 4895 §3.2).
+    CHUNK_LIST = 0x8003, "Chunk List";
+    /// Requested HMAC Algorithm (RFC 4895 §3.3).
+    HMAC_ALGO = 0x8004, "Requested HMAC Algorithm";
     /// Padding (RFC 4820 §4).
     PADDING = 0x8005, "Padding";
     /// Supported Extensions (RFC 5061 §4.2.7).
@@ -73,6 +79,11 @@ mod tests {
         assert_eq!(extensions.unknown_action(), UnknownAction::Skip);
         let retransmit_bit = ParameterType::RETRANSMIT_BIT_SUPPORTED;
         assert_eq!(retransmit_bit.unknown_action(), UnknownAction::Skip);
+        // RFC 4895 §3: "ignore the parameter and continue processing if the parameter is not understood".
+        for of_auth in [ParameterType::RANDOM, ParameterType::CHUNK_LIST, ParameterType::HMAC_ALGO]
+        {
+            assert_eq!(of_auth.unknown_action(), UnknownAction::Skip);
+        }
         let forward = ParameterType::FORWARD_TSN_SUPPORTED;
         assert_eq!(forward.unknown_action(), UnknownAction::SkipAndReport);
     }
@@ -83,7 +94,7 @@ mod tests {
         let named: Vec<_> = (0..=u16::MAX).filter_map(|n| ParameterType(n).name()).collect();
         // As many numbers as names, and 5 is an IPv4 address (RFC 9260 §3.2.1).
         let distinct: std::collections::BTreeSet<_> = named.iter().collect();
-        assert_eq!((named.len(), distinct.len()), (20, 20));
+        assert_eq!((named.len(), distinct.len()), (23, 23));
         assert_eq!(ParameterType(5), ParameterType::IPV4_ADDRESS);
     }
 

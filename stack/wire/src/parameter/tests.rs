@@ -1,7 +1,7 @@
 //! Tests of parameters.
 
 use super::*;
-use crate::ChunkType;
+use crate::{ChunkType, HmacIdentifier};
 
 /// Validates the first parameter of a list.
 fn parse(bytes: &[u8]) -> Result<Parameter<'_>, ChunkError> {
@@ -25,6 +25,30 @@ fn every_parameter_reads_its_bytes() {
     assert_eq!(parse(&[0x80, 8, 0, 6, 1, 2]), Ok(Parameter::SupportedExtensions(&[1, 2])));
     assert_eq!(parse(&[0x81, 0, 0, 4]), Ok(Parameter::RetransmitBitSupported));
     assert_eq!(parse(&[0x81, 0, 0, 6, 1, 2]), Ok(Parameter::RetransmitBitSupported));
+}
+
+//= RFC 4895 3.1-1 3.1-2 3.1-3 3.2-1 3.2-2 3.2-3 3.3-2 3.3-3 3.3-4
+#[test]
+fn parameters_of_authentication_read_and_write_their_bytes() {
+    let algorithms = [HmacIdentifier::SHA_256];
+    let list = ParameterWriter::new()
+        .random(&[1; 5])
+        .chunk_list(&[0, 0xc1])
+        .hmac_algo(&algorithms)
+        .hmac_algo(&[])
+        .finish();
+    let mut bytes = vec![0x80, 2, 0, 9, 1, 1, 1, 1, 1, 0, 0, 0];
+    bytes.extend([0x80, 3, 0, 6, 0, 0xc1, 0, 0, 0x80, 4, 0, 6, 0, 3, 0, 0, 0x80, 4, 0, 4]);
+    assert_eq!(list, bytes);
+    // The padding is ignored.
+    bytes[9..12].fill(7);
+    bytes[18..20].fill(7);
+    let parsed: Vec<_> = Parameters::new(&bytes).parsed().map(Result::unwrap).collect();
+    assert_eq!(parsed[..2], [Parameter::Random(&[1; 5]), Parameter::ChunkList(&[0, 0xc1])]);
+    let Parameter::HmacAlgo(list) = parsed[2] else { panic!("HMAC-ALGO") };
+    assert_eq!(list.iter().collect::<Vec<_>>(), algorithms);
+    assert!(parse(&[0x80, 4, 0, 7, 0, 1, 0]).is_err());
+    assert!(matches!(parsed[3], Parameter::HmacAlgo(none) if none.is_empty()));
 }
 
 #[test]

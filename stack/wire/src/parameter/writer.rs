@@ -4,7 +4,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::ParameterType;
 use crate::tlv;
-use crate::{AddStreams, MAX_CHUNK_LEN, ReconfigurationResponse, RequestNumber, StreamId, Tsn};
+use crate::{
+    AddStreams, HmacIdentifier, MAX_CHUNK_LEN, ReconfigurationResponse, RequestNumber, StreamId,
+    Tsn,
+};
 
 /// Longest list of parameters an INIT or INIT ACK chunk can hold, in bytes: its Chunk Length also
 /// counts 20 bytes of fixed fields.
@@ -157,6 +160,25 @@ impl ParameterWriter {
     /// Adds an Add Incoming Streams Request (RFC 6525 §4.6).
     pub fn add_incoming_streams(&mut self, add: AddStreams) -> &mut Self {
         self.raw(ParameterType::ADD_INCOMING_STREAMS, &add.to_bytes())
+    }
+
+    //= RFC 4895 3.1-1 3.1-2 3.1-3
+    /// Adds Random (RFC 4895 §3.1).
+    pub fn random(&mut self, number: &[u8]) -> &mut Self {
+        self.raw(ParameterType::RANDOM, number)
+    }
+
+    //= RFC 4895 3.2-1 3.2-2 3.2-3
+    /// Adds Chunk List (RFC 4895 §3.2): chunk types, one byte each.
+    pub fn chunk_list(&mut self, chunk_types: &[u8]) -> &mut Self {
+        self.raw(ParameterType::CHUNK_LIST, chunk_types)
+    }
+
+    //= RFC 4895 3.3-2 3.3-3 3.3-4
+    /// Adds Requested HMAC Algorithm (RFC 4895 §3.3), the most preferable one first.
+    pub fn hmac_algo(&mut self, algorithms: &[HmacIdentifier]) -> &mut Self {
+        let value: Vec<u8> = algorithms.iter().flat_map(|one| one.0.to_be_bytes()).collect();
+        self.raw(ParameterType::HMAC_ALGO, &value)
     }
 
     /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).

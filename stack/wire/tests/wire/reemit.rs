@@ -85,6 +85,7 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         }
         Ok(Chunk::Pad(pad)) => writer.pad(pad.len),
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),
+        Ok(Chunk::Auth(auth)) => writer.auth(&auth),
         Ok(Chunk::Unknown(_)) | Err(_) => writer.raw(raw.bytes),
     }
 }
@@ -120,6 +121,11 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::ReconfigurationResponse(r)) => writer.reconfiguration_response(&r),
             Ok(Parameter::AddOutgoingStreams(add)) => writer.add_outgoing_streams(add),
             Ok(Parameter::AddIncomingStreams(add)) => writer.add_incoming_streams(add),
+            Ok(Parameter::Random(number)) => writer.random(number),
+            Ok(Parameter::ChunkList(types)) => writer.chunk_list(types),
+            Ok(Parameter::HmacAlgo(algorithms)) => {
+                writer.hmac_algo(&algorithms.iter().collect::<Vec<_>>())
+            }
             Ok(Parameter::EcnCapable) => writer.ecn_capable(),
             Ok(Parameter::ForwardTsnSupported) => writer.forward_tsn_supported(),
             Ok(Parameter::SupportedExtensions(types)) => writer.supported_extensions(types),
@@ -168,6 +174,9 @@ fn reencode_causes(causes: Causes<'_>) -> Vec<u8> {
             }
             Ok(Cause::UserInitiatedAbort(reason)) => writer.user_initiated_abort(reason),
             Ok(Cause::ProtocolViolation(information)) => writer.protocol_violation(information),
+            Ok(Cause::UnsupportedHmacIdentifier { algorithm }) => {
+                writer.unsupported_hmac_identifier(algorithm)
+            }
             Ok(Cause::Unknown(_)) | Err(_) => writer.raw(raw.code, raw.value),
         };
     }

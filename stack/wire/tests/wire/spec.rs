@@ -5,10 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
-    AddStreams, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, GapAckBlock,
-    InitFields, Packet, PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid,
-    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, SkippedStream, Ssn,
-    StreamId, Tsn, VerificationTag,
+    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags,
+    GapAckBlock, HmacIdentifier, InitFields, Packet, PacketWriter, Parameter, ParameterType,
+    ParameterWriter, Parameters, Ppid, ReconfigurationResponse, ReconfigurationResult,
+    RequestNumber, SackFlags, SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,7 @@ pub(crate) enum ChunkSpec {
     ReConfig(Vec<ParameterSpec>),
     ForwardTsn(Tsn, Vec<SkippedStream>),
     Timestamp(u32, u32),
+    Auth(u16, HmacIdentifier, Vec<u8>),
     Pad(usize),
     Unknown(Vec<u8>),
 }
@@ -50,6 +51,9 @@ pub(crate) enum ParameterSpec {
     ReconfigurationResponse(ReconfigurationResponse),
     AddOutgoingStreams(AddStreams),
     AddIncomingStreams(AddStreams),
+    Random(Vec<u8>),
+    ChunkList(Vec<u8>),
+    HmacAlgo(Vec<HmacIdentifier>),
     EcnCapable,
     ForwardTsnSupported,
     SupportedExtensions(Vec<u8>),
@@ -73,6 +77,7 @@ pub(crate) enum CauseSpec {
     RestartWithNewAddresses(Vec<ParameterSpec>),
     UserInitiatedAbort(Vec<u8>),
     ProtocolViolation(Vec<u8>),
+    UnsupportedHmacIdentifier(HmacIdentifier),
     Unknown(u16, Vec<u8>),
 }
 
@@ -132,6 +137,9 @@ impl ChunkSpec {
             Self::ForwardTsn(tsn, skipped) => writer.forward_tsn(*tsn, skipped.iter().copied()),
             Self::Pad(len) => writer.pad(*len),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
+            Self::Auth(key, algorithm, hmac) => {
+                writer.auth(&Auth { key: *key, algorithm: *algorithm, hmac });
+            }
             Self::Unknown(bytes) => writer.raw(bytes),
         }
     }
@@ -171,6 +179,7 @@ impl ChunkSpec {
             }
             Chunk::Pad(pad) => Self::Pad(pad.len),
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
+            Chunk::Auth(auth) => Self::Auth(auth.key, auth.algorithm, auth.hmac.to_vec()),
             Chunk::Unknown(raw) => Self::Unknown(raw.bytes.to_vec()),
         }
     }
@@ -200,6 +209,9 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             }
             ParameterSpec::AddOutgoingStreams(add) => writer.add_outgoing_streams(*add),
             ParameterSpec::AddIncomingStreams(add) => writer.add_incoming_streams(*add),
+            ParameterSpec::Random(number) => writer.random(number),
+            ParameterSpec::ChunkList(types) => writer.chunk_list(types),
+            ParameterSpec::HmacAlgo(algorithms) => writer.hmac_algo(algorithms),
             ParameterSpec::EcnCapable => writer.ecn_capable(),
             ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
             ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
@@ -240,6 +252,9 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::ReconfigurationResponse(r) => ParameterSpec::ReconfigurationResponse(r),
         Parameter::AddOutgoingStreams(add) => ParameterSpec::AddOutgoingStreams(add),
         Parameter::AddIncomingStreams(add) => ParameterSpec::AddIncomingStreams(add),
+        Parameter::Random(number) => ParameterSpec::Random(number.to_vec()),
+        Parameter::ChunkList(types) => ParameterSpec::ChunkList(types.to_vec()),
+        Parameter::HmacAlgo(algorithms) => ParameterSpec::HmacAlgo(algorithms.iter().collect()),
         Parameter::EcnCapable => ParameterSpec::EcnCapable,
         Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
         Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
@@ -276,6 +291,9 @@ fn encode_causes(causes: &[CauseSpec]) -> Vec<u8> {
             }
             CauseSpec::UserInitiatedAbort(reason) => writer.user_initiated_abort(reason),
             CauseSpec::ProtocolViolation(information) => writer.protocol_violation(information),
+            CauseSpec::UnsupportedHmacIdentifier(algorithm) => {
+                writer.unsupported_hmac_identifier(*algorithm)
+            }
             CauseSpec::Unknown(code, value) => writer.raw(CauseCode(*code), value),
         };
     }
@@ -301,6 +319,9 @@ fn decode_causes(causes: Causes<'_>) -> Vec<CauseSpec> {
         }
         Cause::UserInitiatedAbort(reason) => CauseSpec::UserInitiatedAbort(reason.to_vec()),
         Cause::ProtocolViolation(text) => CauseSpec::ProtocolViolation(text.to_vec()),
+        Cause::UnsupportedHmacIdentifier { algorithm } => {
+            CauseSpec::UnsupportedHmacIdentifier(algorithm)
+        }
         Cause::Unknown(raw) => CauseSpec::Unknown(raw.code.0, raw.value.to_vec()),
     };
     causes.parsed().map(|parsed| spec(parsed.expect("a sound cause"))).collect()
@@ -364,6 +385,17 @@ fn request() -> impl Strategy<Value = ParameterSpec> {
     ]
 }
 
+fn algorithm() -> impl Strategy<Value = HmacIdentifier> {
+    prop_oneof![(1..5u16).prop_map(HmacIdentifier), any::<u16>().prop_map(HmacIdentifier)]
+}
+
+fn auth() -> impl Strategy<Value = ChunkSpec> {
+    (any::<u16>(), algorithm(), vec(any::<u8>(), 40)).prop_map(|(key, algorithm, hmac)| {
+        let len = algorithm.hmac_len().unwrap_or(usize::from(key % 41));
+        ChunkSpec::Auth(key, algorithm, hmac[..len].to_vec())
+    })
+}
+
 fn parameter() -> impl Strategy<Value = ParameterSpec> {
     let known = |number: &u16| ParameterType(*number).name().is_some();
     prop_oneof![
@@ -382,6 +414,9 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         bytes().prop_map(ParameterSpec::HostName),
         vec(any::<u16>(), 0..5).prop_map(ParameterSpec::SupportedAddressTypes),
         request(),
+        bytes().prop_map(ParameterSpec::Random),
+        bytes().prop_map(ParameterSpec::ChunkList),
+        vec(algorithm(), 0..5).prop_map(ParameterSpec::HmacAlgo),
         Just(ParameterSpec::EcnCapable),
         Just(ParameterSpec::ForwardTsnSupported),
         bytes().prop_map(ParameterSpec::SupportedExtensions),
@@ -407,7 +442,10 @@ fn cause() -> impl Strategy<Value = CauseSpec> {
         vec(parameter(), 0..3).prop_map(CauseSpec::RestartWithNewAddresses),
         bytes().prop_map(CauseSpec::UserInitiatedAbort),
         bytes().prop_map(CauseSpec::ProtocolViolation),
-        (14..=u16::MAX, bytes()).prop_map(|(code, value)| CauseSpec::Unknown(code, value)),
+        algorithm().prop_map(CauseSpec::UnsupportedHmacIdentifier),
+        (14..=u16::MAX, bytes())
+            .prop_filter("known", |(code, _)| *code != 0x105)
+            .prop_map(|(code, value)| CauseSpec::Unknown(code, value)),
     ]
 }
 
@@ -451,7 +489,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number = any::<u8>()
-        .prop_filter("known", |number| !matches!(number, 0..=11 | 14 | 16 | 130 | 132 | 160 | 192));
+        .prop_filter("known", |number| !matches!(number, 0..=11 | 14..=16 | 130 | 132 | 160 | 192));
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -479,6 +517,7 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
         vec(request(), 1..4).prop_map(ChunkSpec::ReConfig),
         any::<(u32, u32)>().prop_map(|(tsval, tsecr)| ChunkSpec::Timestamp(tsval, tsecr)),
+        auth(),
         unknown(),
     ]
 }
