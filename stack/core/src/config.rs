@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::auth::Authentication;
 use crate::error::ConnectError;
 use crate::extensions::Extensions;
 use crate::mtu_discovery::MtuDiscovery;
@@ -192,8 +193,10 @@ pub struct AssociationConfig {
     /// Adaptation Layer Indication that the peer is told in INIT or INIT ACK (RFC 5061 §4.2.6), if
     /// any. Default `None`: the parameter is left out.
     pub adaptation: Option<u32>,
-    /// Extensions that the peer is offered. Default: all that there are.
+    /// Extensions that the peer is offered. Default: all but authentication.
     pub extensions: Extensions,
+    /// How chunks are authenticated, if the extension is on (RFC 4895). Default: none needs to be.
+    pub authentication: Arc<Authentication>,
     /// Which changes of streams the peer may ask for (RFC 6525).
     pub reconfiguration: ReconfigurationPolicy,
     /// When messages are given up that do not say so themselves
@@ -265,6 +268,7 @@ impl Default for AssociationConfig {
             init_size: 80,
             adaptation: None,
             extensions: Extensions::default(),
+            authentication: Arc::default(),
             reconfiguration: ReconfigurationPolicy::default(),
             reliability: Reliability::Full,
             report_dry: false,
@@ -296,6 +300,7 @@ impl AssociationConfig {
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
         check("mtu", self.mtu, 512, 65_535)?;
+        self.authentication.check().map_err(ConnectError::Config)?;
         self.mtu_discovery.check(self.mtu).map_err(ConnectError::Config)
     }
 }

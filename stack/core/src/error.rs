@@ -121,3 +121,33 @@ pub enum ReconfigurationError {
     #[error("an association may be reset once in 30 seconds")]
     TooSoon,
 }
+
+/// Why a shared key was not set or changed (RFC 4895, RFC 6458 §8.3).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The association is unknown or gone.
+    #[error("no such association")]
+    NoAssociation,
+    /// This end does not authenticate chunks, or the peer does not.
+    #[error("chunks are not authenticated: switched off here, or not supported by the peer")]
+    NotSupported,
+    /// There is no key with this number.
+    #[error("there is no shared key with number {key}")]
+    Unknown {
+        /// The number.
+        key: u16,
+    },
+    /// Chunks are authenticated with it; activate another one first.
+    #[error("shared key {key} is in use; activate another one first")]
+    Active {
+        /// Its number.
+        key: u16,
+    },
+    /// It was deactivated: it can be deleted, or set again.
+    #[error("shared key {key} was deactivated; set it again first")]
+    Deactivated {
+        /// Its number.
+        key: u16,
+    },
+}

@@ -169,11 +169,42 @@ pub enum Event {
         /// Streams in the peer's direction.
         inbound_streams: u16,
     },
+    /// Of the authentication of chunks (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can cause at will is left out
+    /// while 256 events wait, as [`PeerError`](Self::PeerError) is.
+    Authentication(AuthenticationEvent),
     /// The peer began a graceful shutdown; no further message is accepted for sending.
     PeerShutdown,
     /// COMMUNICATION LOST or SHUTDOWN COMPLETE: the association is gone. The last event of an
     /// association; messages already received can still be read until `forget`.
     Closed(CloseReason),
+}
+
+/// What an application may want to know of authenticated chunks (RFC 4895).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthenticationEvent {
+    /// After `Connected` or `Restarted`: this end offers to authenticate chunks, and the peer does not. They go
+    /// unauthenticated both ways (SCTP_AUTH_NO_AUTH).
+    NotSupported,
+    /// The chunks of the peer are authenticated with another key than those before (SCTP_AUTH_NEW_KEY).
+    NewKey {
+        /// Its number.
+        key: u16,
+        /// The number of the one before; 0 in the beginning.
+        before: u16,
+    },
+    /// This key was deactivated, and nothing is authenticated with it any more, not even what is sent again: it
+    /// may be deleted once the peer does not use it either (SCTP_AUTH_FREE_KEY).
+    FreeKey {
+        /// Its number.
+        key: u16,
+    },
+    /// Chunks came that claim to be authenticated with a key that is not there, and were dropped. It is told again when
+    /// another number has come, or a key was set or deleted.
+    UnknownKey {
+        /// Its number.
+        key: u16,
+    },
 }
 
 /// Which streams are reset (RFC 6525 §6.3.2).

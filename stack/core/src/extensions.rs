@@ -13,12 +13,18 @@ pub struct Extensions {
     /// The RE-CONFIG chunk (RFC 6525): streams are reset and added while the association goes on. What a peer may ask
     /// for is in [`ReconfigurationPolicy`](crate::ReconfigurationPolicy). Default `true`.
     pub stream_reconfiguration: bool,
+    /// Chunks are authenticated (AUTH, RFC 4895): which ones, and with which keys, is in
+    /// [`Authentication`](crate::Authentication). Default `false`.
+    pub authentication: bool,
 }
 
 impl Extensions {
     /// None at all.
-    pub const NONE: Extensions =
-        Extensions { partial_reliability: false, stream_reconfiguration: false };
+    pub const NONE: Extensions = Extensions {
+        partial_reliability: false,
+        stream_reconfiguration: false,
+        authentication: false,
+    };
 
     //= RFC 3758 3.3.2-4
     /// What both ends offer.
@@ -26,12 +32,13 @@ impl Extensions {
         Extensions {
             partial_reliability: self.partial_reliability && other.partial_reliability,
             stream_reconfiguration: self.stream_reconfiguration && other.stream_reconfiguration,
+            authentication: self.authentication && other.authentication,
         }
     }
 }
 
 impl Default for Extensions {
     fn default() -> Self {
-        Extensions { partial_reliability: true, stream_reconfiguration: true }
+        Extensions { partial_reliability: true, stream_reconfiguration: true, ..Extensions::NONE }
     }
 }

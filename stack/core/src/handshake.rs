@@ -7,6 +7,7 @@ use tresse_wire::{
     Parameters, Tsn, UnknownAction, VerificationTag,
 };
 
+use crate::auth::{Offer, OfferReader};
 use crate::config::AssociationConfig;
 use crate::extensions;
 use crate::path::MAX_PATHS;
@@ -35,6 +36,8 @@ pub(crate) struct PeerParameters {
     pub(crate) extensions: Extensions,
     /// Adaptation Layer Indication.
     pub(crate) adaptation: Option<u32>,
+    /// What it says of authenticated chunks, if this end authenticates, too.
+    pub(crate) offer: Option<Box<Offer>>,
 }
 
 /// Extensions of the protocol that an endpoint offers, or that both ends have agreed on.
@@ -89,6 +92,8 @@ impl Extensions {
             (self.timestamp, ChunkType::TIMESTAMP),
             (partial_reliability, ChunkType::FORWARD_TSN),
             (self.chosen.stream_reconfiguration, ChunkType::RE_CONFIG),
+            // Linux looks at nothing else.
+            (self.chosen.authentication, ChunkType::AUTH),
         ];
         let types: Vec<u8> = types.iter().filter(|(on, _)| *on).map(|(_, t)| t.0).collect();
         if !types.is_empty() {
@@ -119,6 +124,8 @@ impl Extensions {
             chosen: extensions::Extensions {
                 partial_reliability: bits & 8 != 0,
                 stream_reconfiguration: bits & 16 != 0,
+                // The cookie has the offer itself.
+                authentication: false,
             },
         }
     }
@@ -164,6 +171,8 @@ pub(crate) struct PeerInit<'a> {
     pub(crate) families: Families,
     /// It has the parameter Forward-TSN-Supported.
     pub(crate) names_forward_tsn: bool,
+    /// What it says of authenticated chunks, before this end's settings are known.
+    offer: OfferReader,
     /// Unrecognised parameters that must be reported, as encoded TLVs.
     pub(crate) report: Vec<u8>,
 }
@@ -209,15 +218,20 @@ pub(crate) fn read_init<'a>(
             omitted: false,
             extensions: Extensions::NONE,
             adaptation: None,
+            offer: None,
         },
         cookie: None,
         preservative_ms: 0,
         families: Families::ALL,
         names_forward_tsn: false,
+        offer: OfferReader::default(),
         report: Vec::new(),
     };
     let mut types = None;
     for raw in parameters.iter() {
+        if raw.is_ok_and(|raw| init.offer.take(raw)) {
+            continue;
+        }
         let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
         let Ok((raw, parameter)) = parsed else {
             let causes = CauseWriter::new().protocol_violation(b"malformed parameter").finish();
@@ -291,17 +305,34 @@ impl PeerInit<'_> {
     }
 
     //= RFC 3758 3.3.2-1 3.3.2-2
-    /// What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
+    /// Settles what depends on our settings. What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
     /// application has switched off is reported to a peer that offers it.
-    pub(crate) fn refuse_unless(&mut self, ours: extensions::Extensions) {
-        if ours.partial_reliability {
-            return;
+    ///
+    /// # Errors
+    /// What this end asks for and the peer does not offer, or offers wrongly.
+    pub(crate) fn settle(&mut self, config: &AssociationConfig) -> Result<(), Refusal> {
+        if !config.extensions.partial_reliability {
+            self.peer.extensions.chosen.partial_reliability = false;
+            if self.names_forward_tsn {
+                let parameter = ParameterWriter::new().forward_tsn_supported().finish();
+                self.add_report(&parameter);
+            }
         }
-        self.peer.extensions.chosen.partial_reliability = false;
-        if self.names_forward_tsn {
-            let parameter = ParameterWriter::new().forward_tsn_supported().finish();
-            self.add_report(&parameter);
+        if !config.extensions.authentication {
+            return Ok(());
         }
+        //= RFC 4895 6.1-3 6.1-4
+        let offer = std::mem::take(&mut self.offer).finish().map_err(|wrong| {
+            Refusal::Abort(CauseWriter::new().protocol_violation(wrong.as_bytes()).finish())
+        })?;
+        if offer.is_none() && config.authentication.required {
+            let types = [ParameterType::RANDOM, ParameterType::HMAC_ALGO];
+            let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
+            return Err(Refusal::Abort(causes));
+        }
+        self.peer.extensions.chosen.authentication = offer.is_some();
+        self.peer.offer = offer.map(Box::new);
+        Ok(())
     }
 
     fn add_report(&mut self, parameter: &[u8]) {
@@ -315,15 +346,19 @@ impl PeerInit<'_> {
 
 impl PeerParameters {
     //= RFC 9260 3.3.2-1
-    /// Writes what INIT and INIT ACK have in common: our addresses, the extensions that we offer,
-    /// our adaptation layer.
+    /// Writes what INIT and INIT ACK have in common: our addresses, the extensions that we offer, `offer` of
+    /// authentication, our adaptation layer.
     pub(crate) fn write_ours(
         addresses: &[IpAddr],
         config: &AssociationConfig,
+        offer: Option<&Offer>,
         writer: &mut ParameterWriter,
     ) {
         Self::write_addresses(addresses, writer);
         Extensions::of(config).write(writer);
+        if let Some(offer) = offer {
+            offer.write(writer);
+        }
         if let Some(code) = config.adaptation {
             writer.adaptation_layer_indication(code);
         }

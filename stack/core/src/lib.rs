@@ -7,6 +7,7 @@
 
 mod ack;
 mod association;
+mod auth;
 pub mod config;
 mod congestion;
 mod datagram;
@@ -37,14 +38,15 @@ pub mod time;
 mod windowed;
 
 pub use association::PeerKey;
+pub use auth::{Authentication, SharedKeys};
 pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
 pub use datagram::{Datagram, Icmp, IcmpKind, Transmit};
-pub use endpoint::{AssociationId, Endpoint, PartKey};
-pub use error::{AssociationError, ConnectError, ReconfigurationError, SendError};
+pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
+pub use error::{AssociationError, ConnectError, KeyError, ReconfigurationError, SendError};
 pub use event::{
-    CloseReason, Event, Message, ReceivedMessage, ReconfigurationOutcome, ResetDirection,
-    SendFailure, SendOptions, SpuriousCause, TraceEvent, WindowCause,
+    AuthenticationEvent, CloseReason, Event, Message, ReceivedMessage, ReconfigurationOutcome,
+    ResetDirection, SendFailure, SendOptions, SpuriousCause, TraceEvent, WindowCause,
 };
 pub use extensions::Extensions;
 pub use ids::{LossCause, PathId, PathState};

@@ -61,6 +61,13 @@ tresse_counters::counters! {
         reconfigurations_seen_again: "Requests to change streams received again";
         /// Denied, out of order, for streams that do not exist, or while another one is in progress.
         reconfigurations_refused: "Requests to change streams refused";
+        /// RFC 4895.
+        auth_chunks_sent: "AUTH chunks sent";
+        auth_chunks_received: "AUTH chunks received that were authentic";
+        auth_chunks_forged: "AUTH chunks received with a wrong HMAC";
+        auth_unknown_keys: "AUTH chunks received with a key that is not there";
+        auth_unknown_algorithms: "AUTH chunks received with an HMAC that was not asked for";
+        unauthenticated_chunks: "Chunks discarded since they were not authenticated";
         wrong_tag: "Packets discarded for a wrong verification tag";
         malformed_chunks: "Chunks discarded as malformed or impossible";
     }
@@ -287,6 +294,8 @@ tresse_counters::counters! {
         inits_answered: "INIT chunks answered";
         /// Their MAC, ports or tag were wrong.
         bad_cookies: "State cookies that were not ours";
+        /// RFC 4895 §6.3.
+        unauthenticated_cookies: "COOKIE ECHO chunks discarded since they were not authenticated";
         stale_cookies: "State cookies that had expired";
         refused: "Associations refused for want of room";
         /// See [`inits_per_source`](crate::profile::LimitParameters::inits_per_source).

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tresse_core::wire::StreamId;
+use tresse_core::wire::{ChunkType, StreamId};
 use tresse_core::{
-    AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, SendOptions, Time,
+    AssociationConfig, AssociationId, Authentication, Bytes, Datagram, Endpoint, EndpointConfig,
+    SendOptions, Time,
 };
 
 const ADDRESSES: [IpAddr; 2] =
@@ -71,7 +72,21 @@ impl Pair {
 
 #[test]
 fn chunks_cost_no_allocation_once_buffers_have_grown() {
-    let association = AssociationConfig { send_buffer: 64 << 10, ..AssociationConfig::default() };
+    measure(AssociationConfig { send_buffer: 64 << 10, ..AssociationConfig::default() });
+}
+
+/// Nor do AUTH chunks.
+#[test]
+fn nor_if_they_are_authenticated() {
+    let mut association =
+        AssociationConfig { send_buffer: 64 << 10, ..AssociationConfig::default() };
+    association.extensions.authentication = true;
+    let chunks = vec![ChunkType::DATA, ChunkType::SACK];
+    association.authentication = Authentication { chunks, ..Authentication::default() }.into();
+    measure(association);
+}
+
+fn measure(association: AssociationConfig) {
     let ends = [0, 1].map(|i: usize| {
         let config = EndpointConfig {
             local_addresses: vec![ADDRESSES[i]],

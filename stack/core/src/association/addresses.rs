@@ -119,6 +119,7 @@ impl Association {
         });
         self.addresses.are_omitted |= addresses.iter().any(|a| paths.find(*a).is_none());
         self.listing.moved |= paths.len() > before;
+        self.reserve_for_authentication();
     }
 
     /// Gives every path a source that the peer knows of, if there is any.

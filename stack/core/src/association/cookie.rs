@@ -114,6 +114,7 @@ impl Association {
         if in_setup {
             self.outbox.clear();
             self.addresses.sources.learn(local);
+            self.take_offer(cookie.offer.as_deref());
             let receiver = self.adopt_peer(&peer);
             self.lose_all(now);
             let to_be_closed = self.is_to_be_closed();

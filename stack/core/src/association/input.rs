@@ -8,6 +8,7 @@ use tresse_wire::{
     UnknownAction,
 };
 
+use super::authentication::{Admission, Seal};
 use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
 use crate::datagram::headers;
@@ -39,6 +40,8 @@ pub(super) struct Incoming<'a> {
     pub(super) retransmission: bool,
     /// Its TIMESTAMP chunk, if timestamps were agreed on.
     pub(super) timestamp: Option<Timestamp>,
+    /// What the endpoint and its AUTH chunk have shown (RFC 4895).
+    seal: Seal,
     /// Where the chunks that answer it go, and how many bytes they have.
     replies: Option<(PathId, usize)>,
 }
@@ -56,7 +59,8 @@ impl Incoming<'_> {
 }
 
 impl Association {
-    /// Takes a packet whose verification tag was checked (RFC 9260 §8.5).
+    /// Takes a packet whose verification tag was checked (RFC 9260 §8.5). Its AUTH chunk may have been found `authentic`, too.
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn handle_packet(
         &mut self,
         now: Time,
@@ -65,6 +69,7 @@ impl Association {
         encapsulation: Option<u16>,
         bytes: &Bytes,
         packet: &Packet<'_>,
+        authentic: bool,
     ) {
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
@@ -101,40 +106,68 @@ impl Association {
             lowest: None,
             retransmission: false,
             timestamp: None,
+            seal: if authentic { Seal::Judged } else { Seal::None },
             replies: None,
         };
         if let Some(receiver) = self.phase.receiver_mut() {
             receiver.begin_packet(bytes.len());
         }
-        //= RFC 9260 6.10-6
-        for (i, raw) in packet.chunks().enumerate() {
+        self.handle_chunks(now, &mut incoming, packet);
+        if !self.is_closed() {
+            self.after_packet(now, &incoming);
+            self.after_giving_up(now);
+        }
+    }
+
+    //= RFC 9260 6.10-6
+    fn handle_chunks(&mut self, now: Time, incoming: &mut Incoming<'_>, packet: &Packet<'_>) {
+        let mut chunks = packet.chunks();
+        // The endpoint has handled a COOKIE ECHO that is the first chunk, AUTH apart.
+        let mut may_be_echo = true;
+        while let Some(raw) = chunks.next() {
             if self.is_closed() {
                 return;
             }
-            let parsed = raw.and_then(|raw| Ok((raw.bytes, Chunk::parse(raw)?)));
-            match parsed {
-                // The endpoint has handled it.
-                Ok((_, Chunk::CookieEcho(_))) if i == 0 => {}
-                Ok((bytes, chunk)) => {
-                    if !self.handle_chunk(now, &mut incoming, bytes, chunk) {
-                        break;
+            if let Ok(raw) = raw {
+                let is_echo = raw.chunk_type == ChunkType::COOKIE_ECHO && may_be_echo;
+                may_be_echo &= raw.chunk_type == ChunkType::AUTH;
+                if is_echo {
+                    continue;
+                }
+                if self.is_guarded() {
+                    match self.admit(&mut incoming.seal, raw, chunks.rest()) {
+                        Admission::Take => {}
+                        Admission::Skip => continue,
+                        Admission::Stop => return,
+                        Admission::Refuse(causes) => {
+                            self.reply(incoming, incoming.path, Control::Error(causes));
+                            return;
+                        }
                     }
                 }
-                Err(ChunkError::NoUserData { tsn }) => {
+            }
+            let parsed = raw.and_then(|raw| Ok((raw.bytes, Chunk::parse(raw)?)));
+            match parsed {
+                Ok((bytes, chunk)) => {
+                    if !self.handle_chunk(now, incoming, bytes, chunk) {
+                        return;
+                    }
+                }
+                Err(error @ ChunkError::NoUserData { tsn })
+                    if self.may_end_it(incoming.seal, &error) =>
+                {
                     //= RFC 9260 6.2-31
                     // §6.2: a DATA chunk with no user data SHOULD be answered with ABORT.
                     let causes = CauseWriter::new().no_user_data(tsn).finish();
                     self.abort_with(causes, CloseReason::ProtocolViolation("empty DATA chunk"));
                     return;
                 }
+                // Who does not authenticate does not know it, well-formed or not.
+                Err(ChunkError::InvalidLength { chunk_type: ChunkType::AUTH, .. }) => return,
                 //= RFC 9260 6.10-7
                 // §6.10: a partial chunk MUST be dropped; the iterator ends after it.
                 Err(_) => self.journal.stats.malformed_chunks += 1,
             }
-        }
-        if !self.is_closed() {
-            self.after_packet(now, &incoming);
-            self.after_giving_up(now);
         }
     }
 
@@ -202,6 +235,7 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
+            // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.

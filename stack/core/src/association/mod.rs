@@ -5,6 +5,7 @@
 
 mod addresses;
 mod api;
+mod authentication;
 mod cookie;
 mod data;
 mod errors;
@@ -44,6 +45,7 @@ use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use addresses::Addresses;
+use authentication::Authenticator;
 use errors::Errors;
 use listing::Listing;
 use outbox::{Abort, Control, Outbox};
@@ -121,6 +123,7 @@ impl Association {
     fn new(blueprint: Blueprint, paths: Paths) -> Association {
         let Blueprint { local_port, remote_port, local_tag, initial_tsn, sources, config, mut rng } =
             blueprint;
+        let auth = Authenticator::new(&config);
         let identity = Identity {
             local_port,
             remote_port,
@@ -135,7 +138,7 @@ impl Association {
             paths,
             addresses: Addresses::new(sources),
             rng,
-            origin: Origin::new(initial_tsn),
+            origin: Origin::new(initial_tsn, auth),
             sender: Sender::new(initial_tsn, &config),
             reading: Reading::default(),
             outbox: Outbox::default(),

@@ -44,8 +44,8 @@ impl Association {
             peer_tie_tag: self.rng.next_nonzero_u32(),
             ..self.identity
         };
-        let accepted = self.origin.accepted;
-        self.origin = Origin::new(cookie.initial_tsn);
+        let (accepted, auth) = (self.origin.accepted, self.origin.auth.take());
+        self.origin = Origin::new(cookie.initial_tsn, auth);
         self.origin.accepted = accepted;
         self.origin.brought = Some(cookie.created);
         self.sender.restart(cookie.initial_tsn, &self.config);
@@ -60,11 +60,14 @@ impl Association {
         self.journal.event(Event::Restarted);
         // It may have called an address that it was not told of in its first life.
         self.addresses.sources.learn(local);
+        // RFC 4895 §6.3: "After this operation, both endpoints have to use the new association shared key."
+        self.take_offer(cookie.offer.as_deref());
         self.phase = Phase::Established(self.adopt_peer(&cookie.peer));
         if let Some(path) = self.confirm_offered(cookie) {
             self.learn_source(path, source, local);
         }
         self.tell_adaptation();
+        self.tell_of_authentication();
         self.start_heartbeats(now);
         let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
         self.send_cookie_ack(now, path, local);

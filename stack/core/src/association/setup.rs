@@ -8,11 +8,13 @@ use bytes::Bytes;
 use tresse_wire::{CauseWriter, InitFields, ParameterType, ParameterWriter, Tsn, VerificationTag};
 
 use super::addresses::source_beside;
+use super::authentication::Authenticator;
 use super::errors::Errors;
 use super::input::Incoming;
 use super::phase::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
 use super::{Abort, Association, Blueprint, Control, Paths, Phase, State};
+use crate::auth::Offer;
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{PATIENCE, Path, PathId};
@@ -34,12 +36,14 @@ pub(super) struct Origin {
     pub(super) accepted: bool,
     /// The peer's Adaptation Layer Indication.
     adaptation: Option<u32>,
+    /// If this end authenticates chunks (RFC 4895).
+    pub(super) auth: Option<Box<Authenticator>>,
 }
 
 impl Origin {
-    pub(super) fn new(initial_tsn: Tsn) -> Origin {
+    pub(super) fn new(initial_tsn: Tsn, auth: Option<Box<Authenticator>>) -> Origin {
         let path = PathId::default();
-        Origin { initial_tsn, path, brought: None, accepted: false, adaptation: None }
+        Origin { initial_tsn, path, brought: None, accepted: false, adaptation: None, auth }
     }
 }
 
@@ -49,6 +53,8 @@ pub(crate) struct AcceptedCookie {
     pub(crate) local_tag: VerificationTag,
     pub(crate) initial_tsn: Tsn,
     pub(crate) peer: PeerParameters,
+    /// What our INIT ACK has said of authenticated chunks.
+    pub(crate) offer: Option<Box<Offer>>,
     pub(crate) created: Time,
 }
 
@@ -73,6 +79,7 @@ impl Association {
         let mut paths = Paths::new(make(PathId(0), remotes[0], &[]));
         paths.become_those_to(&remotes, make);
         let mut association = Association::new(blueprint, paths);
+        association.make_offer();
         association.send_init(now, Opening::default());
         association
     }
@@ -94,6 +101,7 @@ impl Association {
         association.origin.accepted = true;
         association.origin.brought = Some(cookie.created);
         association.learn_source(PathId(0), source, local);
+        association.take_offer(cookie.offer.as_deref());
         let receiver = association.adopt_peer(&cookie.peer);
         association.establish(now, receiver, false);
         let path = association.paths.find(source).unwrap_or_default();
@@ -142,7 +150,8 @@ impl Association {
     pub(super) fn init_chunk(&self) -> (InitFields, Vec<u8>) {
         let mut writer = ParameterWriter::new();
         let told = self.sources().told(self.paths[PathId(0)].address.remote(), None);
-        PeerParameters::write_ours(&told, &self.config, &mut writer);
+        let offer = self.offer();
+        PeerParameters::write_ours(&told, &self.config, offer.as_deref(), &mut writer);
         // RFC 9260 §3.3.2, note 4: without Supported Address Types we can support any address type, and
         // so we do. Some peers refuse an INIT that has this parameter.
         let preservative_ms = self.phase.opening().map_or(0, |opening| opening.preservative_ms);
@@ -239,7 +248,10 @@ impl Association {
                 return;
             }
         };
-        init.refuse_unless(self.config.extensions);
+        if let Err(refusal) = init.settle(&self.config) {
+            self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without authentication");
+            return;
+        }
         let PeerInit { peer, cookie, report, .. } = init;
         let Some(cookie) = cookie else {
             let types = [ParameterType::STATE_COOKIE];
@@ -335,6 +347,7 @@ impl Association {
             .then(|| Box::new(Reconfiguration::new(self.origin.initial_tsn, peer.initial_tsn)));
         self.addresses.are_omitted |= peer.omitted;
         self.adopt_addresses(&peer.addresses);
+        self.agree_on_authentication(peer);
         self.notify_writer(); // What was refused for its stream left room.
         receiver
     }
@@ -350,6 +363,7 @@ impl Association {
             accepted: self.origin.accepted,
         });
         self.tell_adaptation();
+        self.tell_of_authentication();
         self.start_heartbeats(now);
         let (sender, mut cx) = self.sending(now);
         sender.establish(&mut cx);

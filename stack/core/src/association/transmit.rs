@@ -33,6 +33,7 @@ impl Association {
             sender.end_opportunity(&mut cx);
             return None;
         };
+        self.authenticate(buffer);
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
         let counters = &mut self.paths[path].counters;

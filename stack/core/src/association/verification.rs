@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smallvec::SmallVec;
-use tresse_wire::padded;
+use tresse_wire::{ChunkType, padded};
 
 use super::{Association, Control, Phase, State};
 use crate::datagram::headers;
@@ -99,7 +99,8 @@ impl Association {
     /// Bytes of a heartbeat to it, IP and UDP headers included.
     fn verification_len(&self, path: PathId) -> usize {
         let address = &self.paths[path].address;
-        HEARTBEAT_LEN + headers(address.remote(), address.encapsulation())
+        let auth = self.authentication_len(ChunkType::HEARTBEAT);
+        HEARTBEAT_LEN + auth + headers(address.remote(), address.encapsulation())
     }
 
     /// The peer has sent this many bytes, IP and UDP headers included.

@@ -5,7 +5,8 @@
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
 //! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ms 4, extensions that the
 //! peer offers 1, whether it has an adaptation layer (1) and more addresses (2) 1, the indication of
-//! the former, if there is one, 4, number of addresses 1, addresses (family 1, 4 or 16 bytes),
+//! the former, if there is one, 4, number of addresses 1, addresses (family 1, 4 or 16 bytes), whether both ends
+//! authenticate chunks 1 and, if so, what ours and the peer's say of it in INIT and INIT ACK (RFC 4895 §6.3; never a shared key),
 //! HMAC-SHA-256, the first 16 bytes (RFC 2104 §5). It is short, for an INIT ACK must not be much longer
 //! than its INIT.
 
@@ -18,12 +19,13 @@ use sha2::Sha256;
 use tresse_wire::{Tsn, VerificationTag};
 
 use crate::association::AcceptedCookie;
+use crate::auth::Offer;
 use crate::handshake::{Extensions, PeerParameters};
 use crate::path::MAX_PATHS;
 use crate::rng::Rng;
 use crate::time::Time;
 
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 const MAC_LEN: usize = 16;
 //= RFC 9260 5.1.3-5 5.1.5-1
 /// RFC 9260 §5.1.3: the secret key SHOULD be changed reasonably frequently, e.g. hourly.
@@ -41,6 +43,8 @@ pub(crate) struct Cookie {
     pub(crate) peer_tie_tag: u32,
     pub(crate) initial_tsn: Tsn,
     pub(crate) peer: PeerParameters,
+    /// What our INIT ACK says of authenticated chunks, if the peer has offered that, too.
+    pub(crate) offer: Option<Box<Offer>>,
     pub(crate) outbound_streams: u16,
     pub(crate) inbound_streams: u16,
     pub(crate) created: Time,
@@ -66,10 +70,12 @@ impl Cookie {
             local_tag: self.local_tag,
             initial_tsn: self.initial_tsn,
             peer: self.peer.clone(),
+            offer: self.offer.clone(),
             created: self.created,
         }
     }
 
+    //= RFC 4895 6.3-15
     //= RFC 9260 3.3.11-3 5.1.3-7 12.4-5
     fn encode(&self, key: u8) -> Vec<u8> {
         let mut b = Vec::with_capacity(128);
@@ -114,6 +120,12 @@ impl Cookie {
                 }
             }
         }
+        let offers = self.offer.as_ref().zip(p.offer.as_ref());
+        b.push(u8::from(offers.is_some()));
+        if let Some((ours, theirs)) = offers {
+            ours.encode(&mut b);
+            theirs.encode(&mut b);
+        }
         b
     }
 
@@ -140,6 +152,12 @@ impl Cookie {
                 [_] => return None,
             });
         }
+        let (offer, peer_offer) = match r.array()? {
+            [0] => (None, None),
+            _ => (Some(Box::new(r.offer()?)), Some(Box::new(r.offer()?))),
+        };
+        let mut extensions = Extensions::from_bits(extensions);
+        extensions.chosen.authentication = peer_offer.is_some();
         r.0.is_empty().then_some(Cookie {
             local_port,
             remote_port,
@@ -155,9 +173,11 @@ impl Cookie {
                 inbound_streams: peer_mis,
                 addresses,
                 omitted: flags & 2 != 0,
-                extensions: Extensions::from_bits(extensions),
+                extensions,
                 adaptation,
+                offer: peer_offer,
             },
+            offer,
             outbound_streams,
             inbound_streams,
             created,
@@ -179,6 +199,11 @@ impl Reader<'_> {
     }
     fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
+    }
+    fn offer(&mut self) -> Option<Offer> {
+        let (offer, rest) = Offer::decode(self.0)?;
+        self.0 = rest;
+        Some(offer)
     }
 }
 
@@ -250,6 +275,8 @@ fn mac(key: &[u8; 32], content: &[u8]) -> Hmac<Sha256> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Authentication;
+    use tresse_wire::ChunkType;
 
     fn cookie() -> Cookie {
         Cookie {
@@ -269,12 +296,32 @@ mod tests {
                 addresses: vec!["10.0.0.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
                 extensions: Extensions { retransmit_bit: true, nr_sack: true, ..Extensions::NONE },
                 adaptation: Some(9),
+                offer: None,
             },
+            offer: None,
             outbound_streams: 16,
             inbound_streams: 65_535,
             created: Time::from_millis(5),
             life: Duration::from_secs(60),
         }
+    }
+
+    //= RFC 4895 6.1-8 6.3-15
+    #[test]
+    fn it_has_what_both_ends_say_of_authentication_and_no_key() {
+        let mut rng = Rng::from_seed([9; 32]);
+        let mut settings = Authentication::default();
+        settings.keys.set(1, &[0xa5; 24]).unwrap();
+        settings.keys.activate(1).unwrap();
+        settings.chunks = vec![ChunkType::DATA, ChunkType::COOKIE_ECHO];
+        let mut made = || Some(Box::new(Offer::new(&settings, &mut rng)));
+        let mut cookie = Cookie { offer: made(), ..cookie() };
+        cookie.peer.offer = made();
+        cookie.peer.extensions.chosen.authentication = true;
+        let mut keys = CookieKeys::new(&mut rng);
+        let sealed = keys.seal(Time::ZERO, &mut rng, &cookie);
+        assert_eq!(keys.open(&sealed), Ok(cookie));
+        assert!(!sealed.windows(4).any(|bytes| bytes == [0xa5; 4]));
     }
 
     //= RFC 9260 3.3.3.1.1-1 5.1-5 5.1.3-1 5.1.3-2 5.1.3-3 5.1.3-4 14.1-1

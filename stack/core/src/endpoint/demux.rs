@@ -27,6 +27,8 @@ struct Survey<'a> {
     /// The Initiate Tag of an INIT ACK.
     init_ack: Option<VerificationTag>,
     silent: bool,
+    /// There is an AUTH chunk.
+    auth: bool,
 }
 
 fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
@@ -42,8 +44,15 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         loner: false,
         init_ack: None,
         silent: false,
+        auth: false,
     };
     for raw in packet.chunks().map_while(Result::ok) {
+        //= RFC 4895 6.3-11 6.3-12 6.3-13 6.3-14
+        // RFC 4895 §6.3: what is decided here is "based on the packet without taking the AUTH chunk into account".
+        if raw.chunk_type == ChunkType::AUTH {
+            survey.auth = true;
+            continue;
+        }
         survey.first.get_or_insert(raw.chunk_type);
         survey.chunks += 1;
         survey.loner |=
@@ -120,7 +129,7 @@ impl Endpoint {
         if let Some(Chunk::Init(init)) = &survey.init {
             //= RFC 9260 8.5.1-2 8.5.1-3 12.3-2
             // §8.5.1 A: the tag MUST be 0 and the INIT alone; otherwise discarded silently.
-            if survey.chunks == 1 && header.verification_tag.0 == 0 {
+            if survey.chunks == 1 && !survey.auth && header.verification_tag.0 == 0 {
                 self.on_init(now, datagram, header, init.fields(), init.parameters);
             } else {
                 self.stats.invalid_packets += 1;
@@ -136,9 +145,11 @@ impl Endpoint {
         //= RFC 9260 8.4-5
         // §8.4: rule 2 comes before rule 4.
         if let Some(cookie) = survey.cookie.filter(|_| !survey.has_abort) {
-            let Some(id) = self.on_cookie_echo(now, datagram, header, cookie, id) else { return };
+            let echo = (&packet, cookie);
+            let taken = self.on_cookie_echo(now, datagram, header, echo, id);
+            let Some((id, authentic)) = taken else { return };
             // Chunks bundled behind the COOKIE ECHO are processed as usual (§5.1.5 rule 7).
-            self.deliver(now, id, datagram, &packet);
+            self.deliver(now, id, datagram, &packet, authentic);
             return;
         }
         match id {
@@ -154,7 +165,7 @@ impl Endpoint {
                 } else if survey.init_ack.is_some_and(|tag| self.ends_call(id, header, tag)) {
                     self.settle(now, id);
                 } else {
-                    self.deliver(now, id, datagram, &packet);
+                    self.deliver(now, id, datagram, &packet, false);
                 }
             }
             Some(id) => {
@@ -243,7 +254,15 @@ impl Endpoint {
         }
     }
 
-    fn deliver(&mut self, now: Time, id: AssociationId, datagram: &Datagram, packet: &Packet<'_>) {
+    /// Whether what follows an AUTH chunk was found to be `authentic` already.
+    fn deliver(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        datagram: &Datagram,
+        packet: &Packet<'_>,
+        authentic: bool,
+    ) {
         let budget = self.budget();
         if let Some(a) = self.associations.get_mut(id) {
             a.obey(now, budget);
@@ -254,6 +273,7 @@ impl Endpoint {
                 datagram.encapsulation,
                 &datagram.packet,
                 packet,
+                authentic,
             );
         }
         self.settle(now, id);

@@ -3,13 +3,16 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_wire::{CauseWriter, CommonHeader, InitFields, ParameterWriter, Parameters, padded};
+use tresse_wire::{
+    CauseWriter, CommonHeader, InitFields, Packet, ParameterWriter, Parameters, padded,
+};
 
 use super::cookie::Cookie;
 use super::reply::room;
 use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey};
+use crate::auth::Offer;
 use crate::config::{AssociationConfig, Families};
 use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::source::Sources;
@@ -26,6 +29,8 @@ struct Answer {
     to: IpAddr,
     /// Our address that it leaves from.
     from: IpAddr,
+    /// What it says of authenticated chunks.
+    offer: Option<Box<Offer>>,
 }
 
 /// Bytes of a packet with an INIT ACK that has no parameters (RFC 9260 §3.1, §3.3.3).
@@ -38,14 +43,15 @@ fn init_ack_parameters(cookie: &[u8], answer: &Answer, report: &[u8], room: usiz
     let mut parameters = ParameterWriter::new();
     parameters.state_cookie(cookie);
     let mut others = ParameterWriter::new();
-    PeerParameters::write_ours(&[], &answer.config, &mut others);
+    let offer = answer.offer.as_deref();
+    PeerParameters::write_ours(&[], &answer.config, offer, &mut others);
     let mut free = room.saturating_sub(parameters.len() + others.len());
     let told = answer.addresses.iter().take_while(|address| {
         let rest = free.checked_sub(if address.is_ipv4() { 8 } else { 20 });
         rest.map(|rest| free = rest).is_some()
     });
     let told: Vec<IpAddr> = told.copied().collect();
-    PeerParameters::write_ours(&told, &answer.config, &mut parameters);
+    PeerParameters::write_ours(&told, &answer.config, offer, &mut parameters);
     //= RFC 9260 3.2.2-1 3.3.3.1.2-1
     // §3.2.2: unrecognised parameters are reported here.
     for raw in Parameters::new(report).iter().map_while(Result::ok) {
@@ -104,7 +110,12 @@ impl Endpoint {
         };
         if let Some(mut answer) = answer {
             answer.addresses.retain(|a| init.families.include(*a));
-            init.refuse_unless(answer.config.extensions);
+            if let Err(Refusal::Abort(causes)) = init.settle(&answer.config) {
+                self.replies.abort(datagram, header, fields.initiate_tag, false, &causes);
+                return;
+            }
+            // Who has offered nothing needs no answer to it.
+            answer.offer = answer.offer.filter(|_| init.peer.offer.is_some());
             //= RFC 9260 3.3.3-11
             // §3.3.3: OS "MUST NOT be greater than the MIS value sent in the INIT chunk".
             let streams = &mut answer.fields.outbound_streams;
@@ -182,7 +193,8 @@ impl Endpoint {
         };
         let (to, from) = (datagram.source, datagram.destination);
         let addresses = sources.told(to, Some(from));
-        Some(Answer { fields, tie_tags: (0, 0), addresses, config, to, from })
+        let offer = self.fresh_offer(&config);
+        Some(Answer { fields, tie_tags: (0, 0), addresses, config, to, from, offer })
     }
 
     /// Our addresses for a peer at `remotes`, which has sent a packet to `local`.
@@ -230,6 +242,7 @@ impl Endpoint {
             config: a.config.clone(),
             to: datagram.source,
             from: datagram.destination,
+            offer: a.offer(),
         };
         match a.state() {
             //= RFC 9260 5.2.1-1 5.2.1-2 5.2.1-3 5.2.1-4 5.2.1-5 5.2.1-6 5.2.1-10 5.2.1-11 5.2.1-12
@@ -281,7 +294,9 @@ impl Endpoint {
         //= RFC 9260 5.2.2-1 5.2.2-5 5.2.2-6 5.2.2-7 5.2.2-8 5.2.2-9
         // §5.2.2: a new tag, the other parameters from the existing association.
         let (initiate_tag, initial_tsn) = (self.fresh_tag(), self.fresh_tsn());
-        Some(Answer { fields: InitFields { initiate_tag, initial_tsn, ..answer.fields }, ..answer })
+        let offer = self.fresh_offer(&answer.config);
+        let fields = InitFields { initiate_tag, initial_tsn, ..answer.fields };
+        Some(Answer { fields, offer, ..answer })
     }
 
     fn send_init_ack(
@@ -306,6 +321,7 @@ impl Endpoint {
             peer_tie_tag: answer.tie_tags.1,
             initial_tsn: answer.fields.initial_tsn,
             peer: init.peer,
+            offer: answer.offer.clone(),
             outbound_streams: answer.fields.outbound_streams,
             inbound_streams: answer.fields.inbound_streams,
             created: now,
@@ -321,15 +337,16 @@ impl Endpoint {
         self.replies.init_ack(&to, room, header, peer_tag, &answer.fields, &parameters);
     }
 
-    /// COOKIE ECHO (§5.1.5, §5.2.4). Returns the association that the rest of the packet is for.
+    /// COOKIE ECHO (§5.1.5, §5.2.4) of a packet. Returns the association that the rest of it is for, and whether that was
+    /// found to be authentic already.
     pub(super) fn on_cookie_echo(
         &mut self,
         now: Time,
         datagram: &Datagram,
         header: CommonHeader,
-        sealed: &[u8],
+        (packet, sealed): (&Packet<'_>, &[u8]),
         known: Option<AssociationId>,
-    ) -> Option<AssociationId> {
+    ) -> Option<(AssociationId, bool)> {
         //= RFC 9260 4-1 5.1.5-2 5.1.5-3
         // Rules 1 to 3: authentic, and for these ports, this tag and this host.
         let cookie = self.keys.open(sealed).ok().filter(|c| {
@@ -349,6 +366,7 @@ impl Endpoint {
         let tags = known.and_then(|id| self.associations.get(id)).map(|a| {
             (a.identity.local_tag == cookie.local_tag, a.identity.peer_tag == cookie.peer.tag)
         });
+        let authentic = self.admits_echo(packet, &cookie, known)?;
         //= RFC 9260 4-2 5.1.5-4 5.2.4-1 5.2.4-2
         // Rule 4, §5.2.4 rule 3: stale, unless both tags match.
         if let Some(staleness) = cookie.staleness(now).filter(|_| tags != Some((true, true))) {
@@ -360,7 +378,7 @@ impl Endpoint {
             self.replies.error(datagram, header, cookie.peer.tag, &causes);
             return None;
         }
-        match (known, tags) {
+        let id = match (known, tags) {
             // C: the peer has left this tag behind, by a restart, since the cookie was made.
             (Some(_), Some((_, false))) if self.past.include(now, &cookie) => None,
             (Some(id), Some(tags)) => self.cookie_for_known(now, datagram, &cookie, id, tags),
@@ -376,7 +394,8 @@ impl Endpoint {
             // It was made by an association that another host has joined since.
             _ if self.tagged(header).is_some() => None,
             _ => self.open_association(now, datagram, header, &cookie),
-        }
+        };
+        id.map(|id| (id, authentic))
     }
 
     //= RFC 9260 5.1.5-8 5.2.4-3 5.2.4-7 5.2.4-8 5.2.4-9 5.2.4-10

@@ -2,6 +2,7 @@
 
 mod account;
 mod addresses;
+mod authentication;
 mod claims;
 mod cookie;
 mod crossing;
@@ -40,6 +41,7 @@ use crate::rng::Rng;
 use crate::stats::{AssociationStats, EndpointStats, PathStats};
 use crate::time::Time;
 use account::{Account, growth};
+pub use authentication::AuthenticationInfo;
 use claims::Claims;
 use cookie::CookieKeys;
 use index::Index;

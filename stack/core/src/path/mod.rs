@@ -122,6 +122,11 @@ impl Path {
         is_news
     }
 
+    /// Keeps so many bytes of each packet free.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.change_mtu(|own, headers| own.reserve(bytes, headers));
+    }
+
     /// A router reports that no more than `mtu` bytes get through, 0 if it does not say how many. Returns the
     /// bytes for chunks in the largest packet that does; `None` if that is no news.
     pub(crate) fn lower_mtu(&mut self, now: Time, mtu: usize) -> Option<usize> {

@@ -54,10 +54,12 @@ pub(crate) struct Mtu {
     beneath: bool,
     /// When a larger one may be tried, after ICMP has lowered it.
     raise_at: Option<Time>,
-    /// Bytes of the largest SCTP packet that fits.
+    /// Bytes of the largest SCTP packet that is made: one that fits, less what is kept free.
     max_packet: usize,
     /// It is as set, whatever ICMP says.
     fixed: bool,
+    /// Bytes that are kept free in each packet, for an AUTH chunk (RFC 4895).
+    reserve: usize,
     /// What is found out by probes, if that is wanted.
     search: Option<Search>,
 }
@@ -68,14 +70,16 @@ impl Mtu {
         let bytes = search.as_ref().map_or(settings.mtu, Search::base);
         let max_packet = headers.max_packet(bytes);
         let fixed = settings.mtu_discovery == MtuDiscovery::Off;
-        Mtu { bytes, beneath: false, raise_at: None, max_packet, fixed, search }
+        Mtu { bytes, beneath: false, raise_at: None, max_packet, reserve: 0, fixed, search }
     }
 
     /// Other settings hold. What is known to be too large is not believed to fit because of that, unless nobody is to find out.
     pub(super) fn configure(&mut self, now: Time, settings: &PathSettings, headers: Headers) {
         let is_known = self.search.is_some() || self.raise_at.is_some();
         let before = self.bytes;
-        *self = Mtu { beneath: self.beneath, ..Mtu::new(settings, headers) };
+        let (beneath, reserve) = (self.beneath, self.reserve);
+        *self = Mtu { beneath, ..Mtu::new(settings, headers) };
+        self.reserve(reserve, headers);
         if self.fixed {
             self.beneath = false;
         } else if is_known && self.search.is_none() && before < self.bytes {
@@ -89,7 +93,7 @@ impl Mtu {
         self.bytes
     }
 
-    /// Bytes of the largest SCTP packet that fits.
+    /// Bytes of the largest SCTP packet that is made; one that fits, less what is kept free.
     #[inline]
     pub(crate) const fn max_packet(&self) -> usize {
         self.max_packet
@@ -108,7 +112,7 @@ impl Mtu {
     /// RFC 9260 §6.9: what was fragmented for a larger PMTU MUST be left to IP fragmentation. RFC 1191
     /// §6.5 allows to clear DF where the path MTU is too small to be used.
     pub(crate) const fn needs_fragments(&self, len: usize) -> bool {
-        len > self.max_packet || self.beneath || self.fixed
+        len > self.max_packet + self.reserve || self.beneath || self.fixed
     }
 
     /// When a larger one may be tried, or the next probe is due.
@@ -180,7 +184,7 @@ impl Mtu {
     /// searches.
     pub(super) fn base_room(&self, headers: Headers) -> Option<usize> {
         let base = self.search.as_ref()?.base();
-        (self.bytes > base).then(|| headers.max_packet(base) - COMMON_HEADER_LEN)
+        (self.bytes > base).then(|| self.made(headers, base) - COMMON_HEADER_LEN)
     }
 
     /// RFC 8899 §4.3: packets larger than the base do not arrive.
@@ -206,7 +210,18 @@ impl Mtu {
 
     /// Packets have other headers from now on.
     pub(super) fn on_headers(&mut self, headers: Headers) {
-        self.max_packet = headers.max_packet(self.bytes);
+        self.max_packet = self.made(headers, self.bytes);
+    }
+
+    /// So many bytes are kept free in each packet.
+    pub(super) fn reserve(&mut self, reserve: usize, headers: Headers) {
+        self.reserve = reserve;
+        self.on_headers(headers);
+    }
+
+    /// Bytes of the largest SCTP packet that is made for IP packets of `mtu` bytes.
+    const fn made(&self, headers: Headers, mtu: usize) -> usize {
+        headers.max_packet(mtu) - self.reserve
     }
 
     //= RFC 9260 7.3-1 7.3-2
@@ -246,7 +261,7 @@ impl Mtu {
         };
         self.beneath = mtu < SMALLEST;
         self.set(used.max(SMALLEST), headers);
-        Some(headers.max_packet(mtu) - COMMON_HEADER_LEN)
+        Some(headers.max_packet(mtu).saturating_sub(COMMON_HEADER_LEN + self.reserve))
     }
 
     /// A larger one is tried again.
@@ -258,6 +273,6 @@ impl Mtu {
 
     fn set(&mut self, bytes: usize, headers: Headers) {
         self.bytes = bytes;
-        self.max_packet = headers.max_packet(bytes);
+        self.max_packet = self.made(headers, bytes);
     }
 }

@@ -195,7 +195,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 30] = [
+const LAYERS: [&str; 31] = [
     "time",
     "rng",
     "ranges",
@@ -207,6 +207,7 @@ const LAYERS: [&str; 30] = [
     "extensions",
     "mtu_discovery",
     "reliability",
+    "auth",
     "event",
     "profile",
     "peer_filter",

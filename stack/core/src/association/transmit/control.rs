@@ -1,6 +1,6 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
-use tresse_wire::{PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag};
+use tresse_wire::{ChunkType, PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag};
 
 use super::super::{Association, Control, State};
 use crate::path::PathId;
@@ -40,7 +40,9 @@ impl Association {
             self.outbox.leave_whole();
             let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
             writer.heartbeat(info);
-            writer.pad(len.saturating_sub(writer.len()));
+            // Of the size that it shall have in the end.
+            let later = self.authentication_len(ChunkType::HEARTBEAT);
+            writer.pad(len.saturating_sub(writer.len() + later));
             writer.finish();
             return Some(path);
         }
