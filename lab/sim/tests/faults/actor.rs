@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tresse_core::wire::{Ppid, StreamId};
 use tresse_core::{
-    AssociationError, AssociationId, CloseReason, ConnectError, Endpoint, Event, Extensions,
-    Message, Reliability, SendError, SendFailure, SendOptions, Time, TraceEvent,
+    AssociationError, AssociationId, AuthenticationEvent, CloseReason, ConnectError, Endpoint,
+    Event, Extensions, Message, Reliability, SendError, SendFailure, SendOptions, Time, TraceEvent,
 };
 use tresse_sim::apps::content;
 use tresse_sim::{Application, Context};
 
 use crate::ledger::{Kind, Ledger, Mortality};
 use crate::limits;
-use crate::scenario::{Call, Ending, HostPlan, PORT, Reading};
+use crate::scenario::{Call, Ending, HostPlan, PORT, Reading, secret};
 
 /// Timers.
 const CONNECT: u64 = 0;
@@ -466,6 +466,22 @@ impl Actor {
             Call::AddStreams(outgoing, incoming) => {
                 format!("{:?}", cx.endpoint().add_streams(now, id, outgoing, incoming))
             }
+            Call::SetKey(key) => {
+                format!("{:?}", cx.endpoint().set_shared_key(now, id, key, &secret(key)))
+            }
+            Call::ActivateKey(key) => {
+                let result = cx.endpoint().activate_shared_key(now, id, key);
+                if result.is_ok() {
+                    self.ledger.borrow_mut().seen.insert("key activated");
+                }
+                format!("{result:?}")
+            }
+            Call::DeactivateKey(key) => {
+                format!("{:?}", cx.endpoint().deactivate_shared_key(now, id, key))
+            }
+            Call::DeleteKey(key) => {
+                format!("{:?}", cx.endpoint().delete_shared_key(now, id, key))
+            }
         };
         self.note(cx, || format!("{call:?}: {result}"));
         self.ledger.borrow_mut().seen.insert("called");
@@ -591,6 +607,11 @@ impl Application for Actor {
             }
             Event::PeerError { .. } => {
                 self.ledger.borrow_mut().seen.insert("peer error");
+            }
+            Event::Authentication(event) => {
+                let new = matches!(event, AuthenticationEvent::NewKey { .. });
+                let seen = if new { "peer uses another key" } else { "told of authentication" };
+                self.ledger.borrow_mut().seen.insert(seen);
             }
             event => self.ledger.borrow_mut().reconfigured(end, &event),
         }

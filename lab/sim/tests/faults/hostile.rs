@@ -6,6 +6,7 @@
 
 mod attacker;
 mod extended;
+mod forged;
 mod honest;
 
 use std::net::IpAddr;
@@ -25,6 +26,10 @@ const SEEDS: std::ops::Range<u64> = 0..30;
 const EXTENDED: u64 = 1 << 20;
 /// So many with them.
 const WITH_EXTENSIONS: u64 = 20;
+/// From here on the victim authenticates chunks with who wants that.
+const AUTHENTICATED: u64 = 1 << 21;
+/// So many of these.
+const WITH_AUTHENTICATION: u64 = 10;
 /// Seeds beyond them that have failed.
 const FAILED: [u64; 1] = [199];
 /// For so long.
@@ -60,7 +65,11 @@ struct Plan {
 
 impl Plan {
     const fn extended(&self) -> bool {
-        self.seed >= EXTENDED
+        self.seed >= EXTENDED && !self.authenticated()
+    }
+
+    const fn authenticated(&self) -> bool {
+        self.seed >= AUTHENTICATED
     }
 
     fn draw(seed: u64) -> Plan {
@@ -92,7 +101,10 @@ impl Victim {
             receive_buffer: plan.receive_buffer,
             send_buffer: plan.send_buffer,
             no_delay: true,
-            extensions: if plan.extended() { Extensions::default() } else { Extensions::NONE },
+            extensions: match plan.extended() {
+                true => Extensions::default(),
+                false => Extensions { authentication: plan.authenticated(), ..Extensions::NONE },
+            },
             reconfiguration: ReconfigurationPolicy {
                 reset_association: true,
                 ..ReconfigurationPolicy::default()
@@ -149,8 +161,9 @@ struct Outcome {
     too_little: f64,
     too_much: f64,
     stats: EndpointStats,
-    /// Requests to change streams, and FORWARD TSN chunks, of associations that still were there at the end.
-    extensions: [u64; 2],
+    /// Requests to change streams, FORWARD TSN chunks, and AUTH chunks that were none, of associations that still were there
+    /// at the end.
+    extensions: [u64; 3],
 }
 
 struct World {
@@ -175,7 +188,8 @@ impl World {
             victim: Victim::new(plan),
             served: Vec::new(),
             honest,
-            attacker: attacked.then(|| Attacker::new(plan.seed, plan.extended())),
+            attacker: attacked
+                .then(|| Attacker::new(plan.seed, plan.extended(), plan.authenticated())),
             outcome: Outcome::default(),
             buffer: Vec::with_capacity(1 << 16),
         }
@@ -194,6 +208,8 @@ impl World {
         for stats in self.served.iter().filter_map(|s| self.victim.end.stats(s.id)) {
             self.outcome.extensions[0] += stats.reconfigurations_received;
             self.outcome.extensions[1] += stats.forward_tsns_received;
+            self.outcome.extensions[2] +=
+                stats.auth_chunks_forged + stats.auth_unknown_keys + stats.auth_unknown_algorithms;
         }
         self.outcome
     }
@@ -336,13 +352,23 @@ fn nor_beside_one_that_uses_extensions() {
     if only().is_none() {
         let seeds: Vec<u64> = (EXTENDED..EXTENDED + WITH_EXTENSIONS).collect();
         let (.., seen) = play(&seeds);
-        assert!(seen.iter().all(|seen| *seen > 1000), "requests and FORWARD TSN: {seen:?}");
+        assert!(seen[..2].iter().all(|seen| *seen > 1000), "requests and FORWARD TSN: {seen:?}");
+    }
+}
+
+/// Nor where it forges AUTH chunks, floods with keys that are not there, and has everything authenticated.
+#[test]
+fn nor_beside_one_that_forges() {
+    if only().is_none() {
+        let seeds: Vec<u64> = (AUTHENTICATED..AUTHENTICATED + WITH_AUTHENTICATION).collect();
+        let (.., seen) = play(&seeds);
+        assert!(seen[2] > 1000, "forged AUTH chunks: {seen:?}");
     }
 }
 
 /// In how many runs associations were aborted for memory, and refused, and what came of extensions.
-fn play(seeds: &[u64]) -> (usize, usize, [u64; 2]) {
-    let mut seen = [0; 2];
+fn play(seeds: &[u64]) -> (usize, usize, [u64; 3]) {
+    let mut seen = [0; 3];
     let (mut little, mut much, mut aborted, mut refused) = (0f64, 0f64, 0, 0);
     for &seed in seeds {
         let plan = Plan::draw(seed);
@@ -367,10 +393,10 @@ fn play(seeds: &[u64]) -> (usize, usize, [u64; 2]) {
         much = much.max(beside.too_much);
         aborted += usize::from(beside.stats.aborted_for_memory > 0);
         refused += usize::from(beside.stats.refused > 0);
-        (0..2).for_each(|n| seen[n] += beside.extensions[n]);
+        (0..3).for_each(|n| seen[n] += beside.extensions[n]);
     }
     println!("allocated / account at most {little:.2}, account / allocated at most {much:.2}");
     println!("aborted for memory in {aborted} runs, refused in {refused}");
-    println!("requests to change streams, and FORWARD TSN chunks: {seen:?}");
+    println!("requests to change streams, FORWARD TSN chunks, forged AUTH chunks: {seen:?}");
     (aborted, refused, seen)
 }

@@ -19,8 +19,8 @@ pub(crate) const TOO_LONG: &str = "message longer than max_message_size";
 /// Memory never exceeds this many times the receive buffer, whatever the peer was promised.
 const RECEIVE_BUFFER_FACTOR: usize = 4;
 
-/// The most that the headers of a packet with one DATA chunk take: IPv6, UDP, SCTP and DATA.
-pub(crate) const HEADERS: usize = 40 + 8 + 12 + 16;
+/// The most that the headers of a packet with one DATA chunk take: IPv6, UDP, SCTP, AUTH and DATA.
+pub(crate) const HEADERS: usize = 40 + 8 + 12 + 40 + 16;
 
 /// What holds for the memory of an association at any moment.
 pub(crate) fn check_memory(
@@ -108,6 +108,7 @@ pub(crate) fn check_counters(ledger: &mut Ledger, end: usize, stats: &Associatio
             seen.insert(name);
         }
     };
+    note(stats.auth_chunks_received > 0, "AUTH");
     note(stats.zero_window_probes > 0, "zero window probes");
     note(stats.timeouts > 0, "T3-rtx");
     note(stats.fast_recoveries > 0, "fast recovery");

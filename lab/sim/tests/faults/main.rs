@@ -92,6 +92,11 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "message given up after a part was sent",
         "FORWARD TSN",
         "path MTU searched",
+        "both authenticate",
+        "one end offers authentication",
+        "key activated",
+        "peer uses another key",
+        "AUTH",
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);

@@ -10,6 +10,7 @@ use tresse_core::wire::{
 
 use super::PORT;
 use super::extended::{Course, offer};
+use super::forged;
 use tresse_sim::Draw;
 
 /// What an association of the attacker does.
@@ -35,6 +36,8 @@ enum Way {
     Reconfiguring,
     /// Pieces of messages, and leave to pass over them.
     Forwarding,
+    /// AUTH chunks that are none, and what they claim to authenticate.
+    Forging,
 }
 
 const WAYS: [Way; 8] = [
@@ -73,6 +76,8 @@ pub(super) struct Attacker {
     draw: Draw,
     /// It offers extensions, and what it sends of them comes in any state.
     extended: bool,
+    /// It wants chunks authenticated, and authenticates none.
+    forges: bool,
     ways: Vec<Way>,
     addresses: Vec<IpAddr>,
     /// Associations at most.
@@ -86,13 +91,17 @@ pub(super) struct Attacker {
 }
 
 impl Attacker {
-    pub(super) fn new(seed: u64, extended: bool) -> Attacker {
+    pub(super) fn new(seed: u64, extended: bool, forges: bool) -> Attacker {
         let mut draw = Draw::new(seed ^ 0xbad);
         let mut ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
         if extended {
             // Others beside them now and then.
             ways.retain(|_| draw.chance(0.5));
             ways.extend(MORE_WAYS.into_iter().filter(|_| draw.chance(0.8)));
+        }
+        if forges {
+            ways.retain(|_| draw.chance(0.3));
+            ways.extend([Way::Forging; 3]);
         }
         let ways = if ways.is_empty() { vec![WAYS[draw.index(WAYS.len())]] } else { ways };
         // The first one is behind the same address as an honest host.
@@ -101,6 +110,7 @@ impl Attacker {
         addresses.extend((0..count).map(|n| IpAddr::from([10, 2, 0, n])));
         Attacker {
             extended,
+            forges,
             ways,
             addresses,
             most: draw.log(2.0, 600.0) as usize,
@@ -156,7 +166,12 @@ impl Attacker {
         (peer.tag, peer.first, peer.theirs, peer.established) = (tag, first, None, false);
         peer.moves = 0;
         peer.course = Course::new(first);
-        let (fields, offer) = (init(tag, first), if self.extended { offer() } else { Vec::new() });
+        let offer = match (self.extended, self.forges) {
+            (true, _) => offer(),
+            (_, true) => forged::offer(&mut self.draw),
+            _ => Vec::new(),
+        };
+        let fields = init(tag, first);
         self.outbox.push((peer.address, packet(peer.port, 0, |w| w.init(&fields, &offer))));
     }
 
@@ -283,6 +298,15 @@ impl Attacker {
                 if moves % 4 == 0 {
                     peer.course.forward(draw, w);
                 }
+            }),
+            Way::Forging if moves > 500 => return self.call(n),
+            Way::Forging => packet(port, tag, |w| {
+                if draw.chance(0.3) {
+                    w.heartbeat(&[1; 500]);
+                }
+                forged::auth(draw, w);
+                forged::auth(draw, w);
+                data(w, first.wrapping_add(moves - 1), 0, DataFlags::UNFRAGMENTED, 900);
             }),
             Way::Leaving if moves > 20 => packet(port, tag, |w| w.abort(false, &[])),
             Way::Leaving => packet(port, tag, |w| {

@@ -1,5 +1,6 @@
 //! Scenarios: two hosts, the network between them, what they do and what goes wrong.
 
+mod authentication;
 mod extensions;
 mod faults;
 mod nasty;
@@ -18,6 +19,7 @@ use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use tresse_sim::Draw;
 
+pub(crate) use authentication::secret;
 pub(crate) use extensions::{EXTENDED, MIXED};
 pub(crate) use nasty::NASTY;
 pub(crate) use partial::OFTEN;
@@ -104,6 +106,11 @@ pub(crate) enum Call {
     ResetAssociation,
     /// So many outgoing ones, and incoming ones.
     AddStreams(u16, u16),
+    /// To what it is already.
+    SetKey(u16),
+    ActivateKey(u16),
+    DeactivateKey(u16),
+    DeleteKey(u16),
 }
 
 /// One direction of a link that carries what host `from` sends.
@@ -171,10 +178,10 @@ impl Scenario {
 
     pub(crate) fn draw(seed: u64) -> Scenario {
         if seed >= NASTY {
-            return nasty::nasty(seed);
+            return nasty::nasty(seed).authenticate();
         }
         if seed >= MIXED {
-            return extensions::mixed(seed);
+            return extensions::mixed(seed).authenticate();
         }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };

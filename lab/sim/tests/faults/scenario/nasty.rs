@@ -53,6 +53,7 @@ fn settings(draw: &mut Draw, host: &mut HostPlan) {
     config.extensions = Extensions {
         stream_reconfiguration: draw.chance(0.97),
         partial_reliability: draw.chance(0.95),
+        ..config.extensions
     };
     config.reconfiguration = ReconfigurationPolicy {
         reset_streams: true,
