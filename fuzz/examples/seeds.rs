@@ -6,10 +6,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use tresse_wire::{
-    AddStreams, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, GapAckBlock, HmacIdentifier,
-    InitFields,
-    PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
-    ReconfigurationResult, RequestNumber, SackFlags, SkippedStream, Ssn, StreamId, Tsn,
+    AddStreams, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, Fsn, GapAckBlock,
+    HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
+    ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
 };
 
@@ -23,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 26] = [
+const SEEDS: [(&str, Write); 29] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -33,6 +32,11 @@ const SEEDS: [(&str, Write); 26] = [
     ("sack", |w| sack(w)),
     ("nr_sack", |w| nr_sack(w)),
     ("forward_tsn", |w| forward_tsn(w)),
+    ("i_data", |w| i_data(w)),
+    ("i_data_without_user_data", |w| {
+        w.raw(&[64, 3, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }),
+    ("i_forward_tsn", |w| i_forward_tsn(w)),
     ("heartbeat", |w| w.heartbeat(b"nonce")),
     ("heartbeat_ack", |w| w.heartbeat_ack(&[0, 1, 0, 7, 1, 2, 3])),
     ("abort_causes", |w| w.abort(true, &causes())),
@@ -64,6 +68,35 @@ const SEEDS: [(&str, Write); 26] = [
 fn data(writer: &mut PacketWriter<'_>, payload: &[u8]) {
     let flags = DataFlags { immediate: true, ..DataFlags::UNFRAGMENTED };
     writer.data(Tsn(1), StreamId(2), Ssn(3), Ppid(51), flags, payload);
+}
+
+/// Two messages, one between the fragments of the other.
+fn i_data(writer: &mut PacketWriter<'_>) {
+    let first = DataFlags { beginning: true, ..DataFlags::default() };
+    let last = DataFlags { ending: true, ..DataFlags::default() };
+    let whole = DataFlags { unordered: true, ..DataFlags::UNFRAGMENTED };
+    let parts = [(1, 2, 3, 0, first), (2, 7, u32::MAX, 0, whole), (3, 2, 3, 1, last)];
+    for (tsn, stream, mid, fsn, flags) in parts {
+        writer.i_data(&IData {
+            tsn: Tsn(tsn),
+            stream: StreamId(stream),
+            mid: Mid(mid),
+            ppid: Ppid(51),
+            fsn: Fsn(fsn),
+            flags,
+            payload: b"part",
+        });
+    }
+}
+
+fn i_forward_tsn(writer: &mut PacketWriter<'_>) {
+    let skipped = [(1, false, 7), (9, true, u32::MAX)];
+    let skipped = skipped.map(|(stream, unordered, mid)| SkippedMessages {
+        stream: StreamId(stream),
+        unordered,
+        mid: Mid(mid),
+    });
+    writer.i_forward_tsn(Tsn(104), skipped.into_iter());
 }
 
 fn sack(writer: &mut PacketWriter<'_>) {

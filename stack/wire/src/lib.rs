@@ -65,6 +65,8 @@ pub use chunk::error::ErrorChunk;
 pub use chunk::forward_tsn::{FORWARD_TSN_HEADER_LEN, ForwardTsn, SkippedStream};
 pub use chunk::heartbeat::Heartbeat;
 pub use chunk::heartbeat_ack::HeartbeatAck;
+pub use chunk::i_data::{I_DATA_HEADER_LEN, IData};
+pub use chunk::i_forward_tsn::{IForwardTsn, SKIPPED_MESSAGES_LEN, SkippedMessages};
 pub use chunk::init::{Init, InitFields};
 pub use chunk::init_ack::InitAck;
 pub use chunk::nr_sack::NrSack;
@@ -90,5 +92,5 @@ pub use parameter::{
 };
 pub use text::{printable, printable_lines};
 pub use tlv::padded;
-pub use types::{Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};
+pub use types::{Fsn, Mid, Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};
 pub use writer::PacketWriter;

@@ -74,6 +74,17 @@ serial_number! {
 }
 
 serial_number! {
+    /// Message Identifier: numbers the ordered user messages of a stream, and the unordered ones for themselves, where they
+    /// may be interleaved (RFC 8260 §2.1).
+    Mid, u32, i32
+}
+
+serial_number! {
+    /// Fragment Sequence Number: numbers the fragments of a user message (RFC 8260 §2.1).
+    Fsn, u32, i32
+}
+
+serial_number! {
     /// Re-configuration Request Sequence Number: numbers the requests that one end makes to change
     /// streams (RFC 6525 §4.1).
     RequestNumber, u32, i32

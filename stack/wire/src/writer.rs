@@ -4,8 +4,8 @@ use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
     Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
-    InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedStream, Ssn, StreamId,
-    Timestamp, Tsn,
+    IData, InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedMessages,
+    SkippedStream, Ssn, StreamId, Timestamp, Tsn,
 };
 
 /// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
@@ -53,6 +53,11 @@ impl<'b> PacketWriter<'b> {
         payload: &[u8],
     ) {
         Data { tsn, stream, ssn, ppid, flags, payload }.emit(self.buffer);
+    }
+
+    /// Appends an I-DATA chunk (RFC 8260 §2.1) of 20 bytes, its user data, which must not be empty, and padding.
+    pub fn i_data(&mut self, data: &IData<'_>) {
+        data.emit(self.buffer);
     }
 
     /// Appends an INIT chunk (RFC 9260 §3.3.2) with a list of encoded parameters, see
@@ -127,6 +132,17 @@ impl<'b> PacketWriter<'b> {
         skipped: impl Iterator<Item = SkippedStream>,
     ) {
         chunk::forward_tsn::emit(self.buffer, new_cumulative_tsn, skipped);
+    }
+
+    /// Appends an I-FORWARD-TSN chunk (RFC 8260 §2.3.1) of `8 + 8 * skipped` bytes.
+    ///
+    /// A chunk holds 8190 entries; what is beyond that is left out.
+    pub fn i_forward_tsn(
+        &mut self,
+        new_cumulative_tsn: Tsn,
+        skipped: impl Iterator<Item = SkippedMessages>,
+    ) {
+        chunk::i_forward_tsn::emit(self.buffer, new_cumulative_tsn, skipped);
     }
 
     /// Appends a HEARTBEAT chunk (RFC 9260 §3.3.5) with this Heartbeat Info.

@@ -208,6 +208,18 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
             let bit = |key: &str, bit: u8| chunk[key].as_bool().map(|set| u8::from(set) * bit);
             flags = bit("unordered", 4)? | bit("beginning", 2)? | bit("ending", 1)?;
         }
+        ChunkType::I_DATA => {
+            value.extend(word("tsn")?.to_be_bytes());
+            value.extend(half("stream_id")?.to_be_bytes());
+            value.extend([0, 0]);
+            value.extend(word("message_identifier")?.to_be_bytes());
+            let beginning = chunk["beginning"].as_bool()?;
+            let number = if beginning { "ppid" } else { "fragment_sequence_number" };
+            value.extend(word(number)?.to_be_bytes());
+            value.resize(16 + chunk["user_data_length"].as_u64()?.min(65_515) as usize, 0);
+            let bit = |key: &str, bit: u8| chunk[key].as_bool().map(|set| u8::from(set) * bit);
+            flags = bit("unordered", 4)? | bit("beginning", 2)? | bit("ending", 1)?;
+        }
         ChunkType::INIT | ChunkType::INIT_ACK => {
             value.extend(word("initiate_tag")?.to_be_bytes());
             value.extend(word("a_rwnd")?.to_be_bytes());
@@ -238,11 +250,19 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
                 value.extend(u16::try_from(number.as_u64()?).ok()?.to_be_bytes());
             }
         }
+        ChunkType::I_FORWARD_TSN => {
+            value.extend(word("new_cumulative_tsn")?.to_be_bytes());
+            for skipped in chunk["skipped_messages"].as_array()? {
+                value.extend(u16::try_from(skipped[0].as_u64()?).ok()?.to_be_bytes());
+                value.extend([0, u8::from(skipped[1].as_bool()?)]);
+                value.extend(u32::try_from(skipped[2].as_u64()?).ok()?.to_be_bytes());
+            }
+        }
         ChunkType::SHUTDOWN => value.extend(word("cumulative_tsn_ack")?.to_be_bytes()),
         // The log has nothing more of them than that they are there.
         ChunkType::COOKIE_ECHO => value.resize(length.clamp(8, 65_535) - 4, 0),
         ChunkType::HEARTBEAT | ChunkType::HEARTBEAT_ACK => value.extend([0, 1, 0, 4]),
-        ChunkType::TIMESTAMP | ChunkType::RE_CONFIG => return Some(()),
+        ChunkType::AUTH | ChunkType::TIMESTAMP | ChunkType::RE_CONFIG => return Some(()),
         _ => {}
     }
     out.extend([kind.0, flags]);
@@ -283,6 +303,7 @@ mod tests {
                 "outbound_streams": 1, "inbound_streams": 1, "initial_tsn": 9,
                 "cumulative_tsn_ack": 5, "gap_ack_blocks": [[2, 3], [5, 5]], "duplicate_tsns": [4],
                 "new_cumulative_tsn": 8, "skipped_streams": [[1, 7], [2, 0]],
+                "message_identifier": 70_000, "skipped_messages": [[1, true, 70_000]],
             })
         };
         let mut packet = vec![0; 12];
@@ -299,12 +320,19 @@ mod tests {
             if let Ok(tresse_wire::Chunk::ForwardTsn(forward)) = parsed {
                 assert_eq!((forward.new_cumulative_tsn.0, forward.skipped().len()), (8, 2));
             }
+            if let Ok(tresse_wire::Chunk::IForwardTsn(forward)) = parsed {
+                let skipped = forward.skipped().map(|s| (s.stream.0, s.unordered, s.mid.0));
+                assert_eq!(skipped.collect::<Vec<_>>(), [(1, true, 70_000)]);
+            }
+            if let Ok(tresse_wire::Chunk::IData(data)) = parsed {
+                assert_eq!((data.tsn.0, data.mid.0, data.payload.len()), (7, 70_000, 3));
+            }
             if let Ok(tresse_wire::Chunk::Sack(sack)) = parsed {
                 assert_eq!((sack.gap_blocks().count(), sack.duplicates().count()), (2, 1));
             }
             found += 1;
         }
-        // All but TIMESTAMP and RE-CONFIG.
-        assert_eq!(found, names.len() - 2);
+        // All but AUTH, TIMESTAMP and RE-CONFIG.
+        assert_eq!(found, names.len() - 3);
     }
 }

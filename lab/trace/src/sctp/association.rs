@@ -192,7 +192,7 @@ impl Association {
             let cut = offset.min(captured.length) > captured.kept;
             let data = match &chunk {
                 Ok((_, Chunk::Data(data))) => Some(UserData::from(data)),
-                Ok((ChunkType::I_DATA, Chunk::Unknown(raw))) => UserData::interleaved(raw),
+                Ok((_, Chunk::IData(data))) => Some(UserData::from(data)),
                 _ => None,
             };
             match (data, chunk) {
@@ -363,7 +363,7 @@ impl Association {
         }
         self.reset(head, role, chunk, out);
         if role != Role::Departure {
-            self.forward(head, role, kind, chunk, out);
+            self.forward(head, role, chunk, out);
         }
         match chunk {
             Chunk::Init(init) => {

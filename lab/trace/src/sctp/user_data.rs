@@ -1,10 +1,7 @@
 //! What DATA (RFC 9260 §3.3.1) and I-DATA chunks (RFC 8260 §2.1) have in common, and what abandons
 //! them: FORWARD TSN (RFC 3758 §3.2) and I-FORWARD-TSN (RFC 8260 §2.3.1).
 
-use tresse_wire::{Data, DataFlags, ForwardTsn, RawChunk, SkippedStream, Tsn};
-
-/// Length of an I-DATA chunk in front of its user data.
-const I_DATA_HEADER: usize = 20;
+use tresse_wire::{Data, ForwardTsn, IData, IForwardTsn, SkippedMessages, SkippedStream, Tsn};
 
 /// Where a chunk stands in a message, and the message in its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,26 +45,21 @@ impl From<&Data<'_>> for UserData {
     }
 }
 
-impl UserData {
-    /// Reads an I-DATA chunk; `None` if it is too short.
-    pub(super) fn interleaved(raw: &RawChunk<'_>) -> Option<UserData> {
-        let flags = DataFlags::from_bits(raw.flags);
-        let bytes = raw.bytes.len().checked_sub(I_DATA_HEADER)?;
-        // RFC 8260 §2.1: in the first fragment, this field is the PPID and the FSN is 0.
-        let fsn = if flags.beginning { 0 } else { word(raw.value, 12)? };
-        Some(UserData {
-            tsn: Tsn(word(raw.value, 0)?),
-            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
-            retransmission: false,
+impl From<&IData<'_>> for UserData {
+    fn from(data: &IData<'_>) -> UserData {
+        UserData {
+            tsn: data.tsn,
+            bytes: u32::try_from(data.payload.len()).unwrap_or(u32::MAX),
+            retransmission: data.flags.retransmission,
             fragment: Fragment {
-                stream: half(raw.value, 4)?,
-                sequence: word(raw.value, 8)?,
-                unordered: flags.unordered,
-                beginning: flags.beginning,
-                ending: flags.ending,
-                index: Some(fsn),
+                stream: data.stream.0,
+                sequence: data.mid.0,
+                unordered: data.flags.unordered,
+                beginning: data.flags.beginning,
+                ending: data.flags.ending,
+                index: Some(data.fsn.0),
             },
-        })
+        }
     }
 }
 
@@ -88,25 +80,14 @@ impl Forward {
         Forward { streams: chunk.skipped().map(skipped).collect() }
     }
 
-    /// Reads an I-FORWARD-TSN; `None` if it is too short.
-    pub(super) fn parse(value: &[u8]) -> Option<Forward> {
-        // Behind the new cumulative TSN.
-        let rest = value.get(4..)?;
-        let skipped = |entry: &[u8]| {
-            // RFC 8260 §2.3.1: stream, reserved bits and U, MID.
-            let (sequence, unordered) = (word(entry, 4)?, half(entry, 2)? & 1 != 0);
-            let (stream, index) = (half(entry, 0)?, Some(0));
-            Some(Fragment { stream, sequence, unordered, index, ..Fragment::default() })
+    /// What an I-FORWARD-TSN says.
+    pub(super) fn interleaved(chunk: &IForwardTsn<'_>) -> Forward {
+        let skipped = |skipped: SkippedMessages| {
+            let SkippedMessages { stream, unordered, mid } = skipped;
+            let (stream, sequence, index) = (stream.0, mid.0, Some(0));
+            Fragment { stream, sequence, unordered, index, ..Fragment::default() }
         };
-        let entries = rest.chunks_exact(8);
-        Some(Forward { streams: entries.filter_map(skipped).filter(|f| !f.unordered).collect() })
+        let ordered = chunk.skipped().filter(|skipped| !skipped.unordered);
+        Forward { streams: ordered.map(skipped).collect() }
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }

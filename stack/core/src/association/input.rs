@@ -235,6 +235,10 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
+            Chunk::IData(_) => return self.on_unknown_chunk(ChunkType::I_DATA, bytes, incoming),
+            Chunk::IForwardTsn(_) => {
+                return self.on_unknown_chunk(ChunkType::I_FORWARD_TSN, bytes, incoming);
+            }
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).

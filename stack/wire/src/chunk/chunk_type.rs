@@ -41,7 +41,7 @@ code_points! {
     /// Non-renegable selective acknowledgement (draft-natarajan-tsvwg-sctp-nrsack), see
     /// [`NrSack`](crate::NrSack).
     NR_SACK = 16, "NR-SACK";
-    /// Payload data with message identifiers (RFC 8260 §2.1); carried as unknown.
+    /// Payload data with message identifiers (RFC 8260 §2.1), see [`IData`](crate::IData).
     I_DATA = 64, "I-DATA";
     /// Address configuration acknowledgement (RFC 5061 §4.1.2); carried as unknown.
     ASCONF_ACK = 128, "ASCONF-ACK";
@@ -56,7 +56,7 @@ code_points! {
     FORWARD_TSN = 192, "FORWARD TSN";
     /// Address configuration change (RFC 5061 §4.1.1); carried as unknown.
     ASCONF = 193, "ASCONF";
-    /// Forward cumulative TSN for I-DATA (RFC 8260 §2.3.1); carried as unknown.
+    /// Forward cumulative TSN for I-DATA (RFC 8260 §2.3.1), see [`IForwardTsn`](crate::IForwardTsn).
     I_FORWARD_TSN = 194, "I-FORWARD-TSN";
 }
 

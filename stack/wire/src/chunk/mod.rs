@@ -19,6 +19,8 @@ pub(crate) mod error;
 pub(crate) mod forward_tsn;
 pub(crate) mod heartbeat;
 pub(crate) mod heartbeat_ack;
+pub(crate) mod i_data;
+pub(crate) mod i_forward_tsn;
 pub(crate) mod init;
 pub(crate) mod init_ack;
 pub(crate) mod nr_sack;
@@ -36,7 +38,8 @@ pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
     Abort, Auth, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck,
-    Init, InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete, Timestamp, padded,
+    IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete,
+    Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -106,10 +109,14 @@ pub enum Chunk<'a> {
     Auth(Auth<'a>),
     /// Acknowledges DATA chunks, some for good (draft-natarajan-tsvwg-sctp-nrsack).
     NrSack(NrSack<'a>),
+    /// User data that may be interleaved (RFC 8260 §2.1).
+    IData(IData<'a>),
     /// Asks to change streams, or answers that (RFC 6525 §3.1).
     ReConfig(ReConfig<'a>),
     /// Passes over DATA chunks that are not sent any more (RFC 3758 §3.2).
     ForwardTsn(ForwardTsn<'a>),
+    /// Passes over I-DATA chunks that are not sent any more (RFC 8260 §2.3.1).
+    IForwardTsn(IForwardTsn<'a>),
     /// Makes the packet longer (RFC 4820 §3).
     Pad(Pad),
     /// When the packet was sent and what it answers (Ladha et al., for the Eifel algorithm).
@@ -150,8 +157,10 @@ impl<'a> Chunk<'a> {
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
+            ChunkType::I_DATA => Self::IData(IData::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
+            ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::parse(raw)?),
             ChunkType::PAD => Self::Pad(Pad::parse(raw)),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
             _ => Self::Unknown(raw),
@@ -177,8 +186,10 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
             Self::NrSack(_) => ChunkType::NR_SACK,
+            Self::IData(_) => ChunkType::I_DATA,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
+            Self::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
             Self::Pad(_) => ChunkType::PAD,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,
             Self::Unknown(raw) => raw.chunk_type,

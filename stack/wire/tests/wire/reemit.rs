@@ -51,6 +51,7 @@ pub(crate) fn check_packet(bytes: &[u8]) {
 fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<'_>, ChunkError>) {
     match chunk {
         Ok(Chunk::Data(d)) => writer.data(d.tsn, d.stream, d.ssn, d.ppid, d.flags, d.payload),
+        Ok(Chunk::IData(data)) => writer.i_data(&data),
         Ok(Chunk::Init(init)) => {
             writer.init(&init.fields(), &reencode_parameters(init.parameters));
         }
@@ -82,6 +83,9 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::ReConfig(chunk)) => writer.re_config(&reencode_parameters(chunk.parameters)),
         Ok(Chunk::ForwardTsn(chunk)) => {
             writer.forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
+        }
+        Ok(Chunk::IForwardTsn(chunk)) => {
+            writer.i_forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
         }
         Ok(Chunk::Pad(pad)) => writer.pad(pad.len),
         Ok(Chunk::Timestamp(timestamp)) => writer.timestamp(timestamp.tsval, timestamp.tsecr),

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
-    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags,
-    GapAckBlock, HmacIdentifier, InitFields, Packet, PacketWriter, Parameter, ParameterType,
-    ParameterWriter, Parameters, Ppid, ReconfigurationResponse, ReconfigurationResult,
-    RequestNumber, SackFlags, SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
+    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, Fsn,
+    GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter,
+    ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
+    ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId,
+    Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +29,9 @@ pub(crate) enum ChunkSpec {
     CookieAck,
     ShutdownComplete(bool),
     ReConfig(Vec<ParameterSpec>),
+    IData(Tsn, StreamId, Mid, u32, DataFlags, Vec<u8>),
     ForwardTsn(Tsn, Vec<SkippedStream>),
+    IForwardTsn(Tsn, Vec<SkippedMessages>),
     Timestamp(u32, u32),
     Auth(u16, HmacIdentifier, Vec<u8>),
     Pad(usize),
@@ -135,6 +138,10 @@ impl ChunkSpec {
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
             Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
             Self::ForwardTsn(tsn, skipped) => writer.forward_tsn(*tsn, skipped.iter().copied()),
+            Self::IData(tsn, stream, mid, number, flags, payload) => {
+                writer.i_data(&i_data_of(*tsn, *stream, *mid, *number, *flags, payload));
+            }
+            Self::IForwardTsn(tsn, skipped) => writer.i_forward_tsn(*tsn, skipped.iter().copied()),
             Self::Pad(len) => writer.pad(*len),
             Self::Timestamp(tsval, tsecr) => writer.timestamp(*tsval, *tsecr),
             Self::Auth(key, algorithm, hmac) => {
@@ -176,6 +183,14 @@ impl ChunkSpec {
             Chunk::ReConfig(chunk) => Self::ReConfig(decode_parameters(chunk.parameters)),
             Chunk::ForwardTsn(chunk) => {
                 Self::ForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
+            }
+            Chunk::IData(d) => {
+                let number = if d.flags.beginning { d.ppid.0 } else { d.fsn.0 };
+                assert_eq!(d, i_data_of(d.tsn, d.stream, d.mid, number, d.flags, d.payload));
+                Self::IData(d.tsn, d.stream, d.mid, number, d.flags, d.payload.to_vec())
+            }
+            Chunk::IForwardTsn(chunk) => {
+                Self::IForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
             }
             Chunk::Pad(pad) => Self::Pad(pad.len),
             Chunk::Timestamp(timestamp) => Self::Timestamp(timestamp.tsval, timestamp.tsecr),
@@ -458,6 +473,37 @@ fn data() -> impl Strategy<Value = ChunkSpec> {
     )
 }
 
+/// `number` is the PPID of a first fragment, the FSN of another one.
+fn i_data_of(
+    tsn: Tsn,
+    stream: StreamId,
+    mid: Mid,
+    number: u32,
+    flags: DataFlags,
+    payload: &[u8],
+) -> IData<'_> {
+    let (ppid, fsn) = if flags.beginning { (number, 0) } else { (0, number) };
+    IData { tsn, stream, mid, ppid: Ppid(ppid), fsn: Fsn(fsn), flags, payload }
+}
+
+fn i_data() -> impl Strategy<Value = ChunkSpec> {
+    (tsn(), any::<(u16, u32, u32, u8)>(), vec(any::<u8>(), 1..1400)).prop_map(
+        |(tsn, (stream, mid, number, flags), payload)| {
+            let (stream, mid) = (StreamId(stream), Mid(mid));
+            ChunkSpec::IData(tsn, stream, mid, number, DataFlags::from_bits(flags), payload)
+        },
+    )
+}
+
+fn i_forward_tsn() -> impl Strategy<Value = ChunkSpec> {
+    let skipped = any::<(u16, bool, u32)>().prop_map(|(stream, unordered, mid)| SkippedMessages {
+        stream: StreamId(stream),
+        unordered,
+        mid: Mid(mid),
+    });
+    (tsn(), vec(skipped, 0..150)).prop_map(|(tsn, skipped)| ChunkSpec::IForwardTsn(tsn, skipped))
+}
+
 fn block() -> impl Strategy<Value = GapAckBlock> {
     any::<(u16, u16)>().prop_map(|(start, end)| GapAckBlock { start, end })
 }
@@ -488,8 +534,10 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 }
 
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
-    let number = any::<u8>()
-        .prop_filter("known", |number| !matches!(number, 0..=11 | 14..=16 | 130 | 132 | 160 | 192));
+    let number = any::<u8>().prop_filter(
+        "known",
+        |number| !matches!(number, 0..=11 | 14..=16 | 64 | 130 | 132 | 160 | 192 | 194),
+    );
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
         ChunkSpec::Unknown([&[number, flags, 0, length], &value[..]].concat())
@@ -505,6 +553,8 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         sack(),
         nr_sack(),
         forward_tsn(),
+        i_data(),
+        i_forward_tsn(),
         bytes().prop_map(ChunkSpec::Heartbeat),
         bytes().prop_map(ChunkSpec::HeartbeatAck),
         (any::<bool>(), vec(cause(), 0..6)).prop_map(|(t, causes)| ChunkSpec::Abort(t, causes)),

@@ -64,6 +64,21 @@ enum Fields {
         ending: bool,
         user_data_length: usize,
     },
+    IData {
+        tsn: u32,
+        stream_id: u16,
+        message_identifier: u32,
+        /// Of a first fragment.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ppid: Option<u32>,
+        /// Of another one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fragment_sequence_number: Option<u32>,
+        unordered: bool,
+        beginning: bool,
+        ending: bool,
+        user_data_length: usize,
+    },
     Init {
         initiate_tag: u32,
         a_rwnd: u32,
@@ -85,6 +100,11 @@ enum Fields {
         new_cumulative_tsn: u32,
         /// Streams, and the last Stream Sequence Number that is passed over in each.
         skipped_streams: Vec<(u16, u16)>,
+    },
+    IForwardTsn {
+        new_cumulative_tsn: u32,
+        /// Streams, whether it is about their unordered messages, and the last Message Identifier that is passed over.
+        skipped_messages: Vec<(u16, bool, u32)>,
     },
     ReConfig {
         parameters: Vec<Change>,
@@ -174,6 +194,17 @@ impl Fields {
                 ending: data.flags.ending,
                 user_data_length: data.payload.len(),
             },
+            Chunk::IData(data) => Fields::IData {
+                tsn: data.tsn.0,
+                stream_id: data.stream.0,
+                message_identifier: data.mid.0,
+                ppid: data.flags.beginning.then_some(data.ppid.0),
+                fragment_sequence_number: (!data.flags.beginning).then_some(data.fsn.0),
+                unordered: data.flags.unordered,
+                beginning: data.flags.beginning,
+                ending: data.flags.ending,
+                user_data_length: data.payload.len(),
+            },
             Chunk::Init(init) => Fields::init(&init.fields()),
             Chunk::InitAck(init) => Fields::init(&init.fields()),
             Chunk::Sack(sack) => Fields::sack(sack),
@@ -185,6 +216,13 @@ impl Fields {
                 new_cumulative_tsn: chunk.new_cumulative_tsn.0,
                 skipped_streams: chunk.skipped().map(|s| (s.stream.0, s.ssn.0)).collect(),
             },
+            Chunk::IForwardTsn(chunk) => {
+                let skipped = chunk.skipped().map(|s| (s.stream.0, s.unordered, s.mid.0));
+                Fields::IForwardTsn {
+                    new_cumulative_tsn: chunk.new_cumulative_tsn.0,
+                    skipped_messages: skipped.collect(),
+                }
+            }
             Chunk::ReConfig(chunk) => Fields::changes(&chunk.parameters),
             _ => Fields::Plain {},
         }

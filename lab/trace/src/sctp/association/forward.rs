@@ -1,6 +1,6 @@
 //! What a sender gives up (RFC 3758, RFC 8260 §2.3).
 
-use tresse_wire::{Chunk, ChunkType};
+use tresse_wire::Chunk;
 
 use super::super::user_data::Forward;
 use super::{Association, Delivered, Head, Observer, Role};
@@ -11,13 +11,12 @@ impl Association {
         &mut self,
         head: &Head,
         role: Role,
-        kind: ChunkType,
         chunk: &Chunk<'_>,
         out: &mut dyn Observer,
     ) {
-        let forward = match (kind, chunk) {
-            (_, Chunk::ForwardTsn(chunk)) => Some(Forward::of(chunk)),
-            (ChunkType::I_FORWARD_TSN, Chunk::Unknown(raw)) => Forward::parse(raw.value),
+        let forward = match chunk {
+            Chunk::ForwardTsn(chunk) => Some(Forward::of(chunk)),
+            Chunk::IForwardTsn(chunk) => Some(Forward::interleaved(chunk)),
             _ => None,
         };
         if let Some(forward) = forward {
