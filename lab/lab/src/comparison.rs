@@ -5,8 +5,11 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use tresse_report::{Estimate, Unit};
 
+pub use judge::Rule;
+
 use crate::mistake::{Checked, require};
-use crate::poisson;
+
+mod judge;
 
 /// How a published number relates to ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +57,9 @@ impl Kind {
     }
 }
 
+/// What `repeats` says of a number that stands in the same experiment already.
+pub const ABOVE: &str = "above";
+
 /// A published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
@@ -76,6 +82,24 @@ pub struct Claim {
     /// The outcome of one run of the paper, as long as one of ours.
     #[serde(default)]
     pub one_run: bool,
+    /// The mean of so many runs of the paper.
+    #[serde(default)]
+    pub of_runs: Option<u32>,
+    /// Half of the 95 % confidence interval of that mean, where it is printed.
+    #[serde(default)]
+    pub interval: Option<f64>,
+    /// How exactly the published number is known, in the unit; `None`: by its last digit.
+    #[serde(default)]
+    pub resolution: Option<f64>,
+    /// Why that is so.
+    #[serde(default)]
+    pub resolution_why: Option<String>,
+    /// The paper says it in words, or as a bound in its prose: the number is our reading of them.
+    #[serde(default)]
+    pub in_words: bool,
+    /// It is not the paper's number, but that of ns-2 for its scenario.
+    #[serde(default)]
+    pub of_ns2: bool,
     /// How the number bounds ours.
     pub relation: Relation,
     /// Why ours is thought to differ, if it does: a physical reason.
@@ -96,6 +120,7 @@ impl Claim {
     /// The number as a table shows it, with the sign of its relation.
     pub fn text(&self) -> String {
         let sign = match self.relation {
+            Relation::Equal if self.in_words => "≈ ",
             Relation::Equal => "",
             Relation::Below => "< ",
             Relation::Above => "> ",
@@ -109,53 +134,9 @@ impl Claim {
     pub fn kind(&self, id: &str) -> Kind {
         match self.relation {
             _ if id.starts_with("tresse/") => Kind::Aim,
-            _ if id.contains("/ns2") => Kind::Validation,
-            Relation::Equal => Kind::Printed,
+            _ if self.of_ns2 || id.contains("/ns2") => Kind::Validation,
+            Relation::Equal if !self.in_words => Kind::Printed,
             _ => Kind::Effect,
-        }
-    }
-
-    /// The tolerance and where it comes from, in words.
-    pub fn tolerance_text(&self) -> String {
-        let size = self.unit.format_difference(self.tolerance);
-        let size = size.trim_start_matches('+');
-        match (self.relation, &self.tolerance_why) {
-            (Relation::Below | Relation::Above, _) => "all of the interval".into(),
-            (Relation::Equal, _) if self.counted => "95 % of counts".into(),
-            (Relation::Equal, _) if self.one_run => {
-                format!("{size}: 10 %, or where our runs are")
-            }
-            (_, Some(why)) => format!("{size}: {why}"),
-            (_, None) if self.tolerance == 0.0 => "none".into(),
-            (_, None) if self.unit == Unit::Percent && self.tolerance == 5.0 => {
-                "5 points: default of percentages".into()
-            }
-            (_, None)
-                if (self.tolerance - 0.1 * self.value.abs()).abs() <= 0.01 * self.tolerance =>
-            {
-                "10 %: default".into()
-            }
-            (_, None) => size.to_owned(),
-        }
-    }
-
-    /// The value is where our single runs are.
-    fn is_as_our_runs(&self, ours: Estimate) -> bool {
-        // Delays are printed to a tenth of a millisecond.
-        let rounding = if self.unit == Unit::Milliseconds { 0.05 } else { 0.0 };
-        ours.run_limits()
-            .is_some_and(|[low, high]| (low - rounding..=high + rounding).contains(&self.value))
-    }
-
-    /// About equal.
-    fn is_about(&self, ours: Estimate) -> bool {
-        let near = (ours.value - self.value).abs() <= self.tolerance;
-        match (self.counted, self.one_run) {
-            // What one run counts is spread as a Poisson distribution with our mean is, or more: chunks that
-            // travel in one packet come in clumps, which our own runs show.
-            (true, _) => poisson::is_usual(self.value, ours.value) || self.is_as_our_runs(ours),
-            (false, true) => near || self.is_as_our_runs(ours),
-            (false, false) => near,
         }
     }
 
@@ -178,17 +159,7 @@ impl Claim {
 
     /// Whether ours agrees.
     pub(crate) fn agrees(&self, ours: Estimate) -> bool {
-        let difference = ours.value - self.value;
-        let [low, high] = ours.interval();
-        match self.relation {
-            // Something that never happens is not about as much as something that does.
-            Relation::Equal if self.value != 0.0 && low == 0.0 && high == 0.0 => false,
-            Relation::Equal => self.is_about(ours),
-            Relation::Below => high < self.value,
-            Relation::Above => low > self.value,
-            Relation::AtMost => difference <= self.tolerance,
-            Relation::AtLeast => difference >= -self.tolerance,
-        }
+        self.judge(ours).within
     }
 }
 
@@ -206,20 +177,42 @@ pub struct Published<M> {
     /// Its unit.
     pub unit: Unit,
     /// Largest difference that counts as agreement, in the unit (percentage points for `%`).
-    /// Default: 5 points of a percentage, 10 % of anything else. Effects (`below`, `above`) have none.
+    /// Default: 10 % of the number, of a percentage 5 points at most. Effects (`below`, `above`) have none.
     #[serde(default)]
     pub tolerance: Option<f64>,
     /// Where the tolerance comes from, if it is not the default.
     #[serde(default)]
     pub tolerance_why: Option<String>,
-    /// `true`: a number of events, of which the paper has counted one run. It agrees if it is
-    /// where 95 % of the counts of single runs are, by ours, or where single runs of ours are. Default `false`.
+    /// `true`: a number of events, of which the paper has counted one run. It agrees if one run of ours may count as
+    /// many: by the exact test of one count against those of all of ours. Default `false`.
     #[serde(default)]
     pub counted: bool,
     /// `true`: the outcome of one run of the paper, as long as one of ours, such as the largest delay in
-    /// it. It agrees also if it is where our runs are (see [`Estimate::run_limits`]). Default `false`.
+    /// it. It agrees if it is where 95 % of our runs are (see [`Estimate::prediction`]). Default `false`.
     #[serde(default)]
     pub one_run: bool,
+    /// The mean of so many runs of the paper. It agrees if the difference of both means is less than 1.96 of its
+    /// standard deviations. Their spread is taken to be that of our runs unless `interval` is given.
+    #[serde(default)]
+    pub of_runs: Option<u32>,
+    /// Half of the 95 % confidence interval of the mean of `of_runs`, where it is printed.
+    #[serde(default)]
+    pub interval: Option<f64>,
+    /// How exactly the number is known, in the unit: a difference counts from there on where it is judged by a spread.
+    /// Default: half of its last digit, which is 0.1 of times and 1 of percentages and pure numbers.
+    #[serde(default)]
+    pub resolution: Option<f64>,
+    /// Why it is known no better.
+    #[serde(default)]
+    pub resolution_why: Option<String>,
+    /// `true`: the paper says it in words, such as "nearly the same", or as a bound in its prose, and the number is our
+    /// reading of them. It counts among orderings and effects, and all of the interval of ours must be within the
+    /// tolerance, which must be given. Default `false`.
+    #[serde(default)]
+    pub in_words: bool,
+    /// `true`: the number is that of ns-2 for the scenario of the paper, which prints none. Default `false`.
+    #[serde(default)]
+    pub of_ns2: bool,
     /// How the number bounds ours. Default `equal`.
     #[serde(default)]
     pub relation: Relation,
@@ -234,7 +227,7 @@ pub struct Published<M> {
     /// words agree (`measure.over = "nearest"`). Not together with `tested`.
     #[serde(default)]
     pub not_reproducible: Option<String>,
-    /// The experiment that counts the same number already: it is not counted twice.
+    /// The experiment that counts the same number already, or `above` if this one does: it is not counted twice.
     #[serde(default)]
     pub repeats: Option<String>,
     /// What we compare it with.
@@ -253,6 +246,12 @@ impl<M> Published<M> {
             tolerance_why: self.tolerance_why.clone(),
             counted: self.counted,
             one_run: self.one_run,
+            of_runs: self.of_runs,
+            interval: self.interval,
+            resolution: self.resolution,
+            resolution_why: self.resolution_why.clone(),
+            in_words: self.in_words,
+            of_ns2: self.of_ns2,
             relation: self.relation,
             why: self.why.clone(),
             tested: self.tested.clone(),
@@ -265,14 +264,20 @@ impl<M> Published<M> {
     pub(crate) fn check(&self, key: &str) -> Checked {
         require(self.tolerance.unwrap_or(0.0) >= 0.0, key, "must not be negative")?;
         let both = self.tested.is_some() && self.not_reproducible.is_some();
-        require(!both, key, "either tested or not reproducible")
+        require(!both, key, "either tested or not reproducible")?;
+        let chosen = self.relation != Relation::Equal || self.tolerance.is_some();
+        require(chosen || !self.in_words, key, "what is said in words has a tolerance of its own")?;
+        let runs = [self.counted, self.one_run, self.of_runs.is_some(), self.in_words];
+        let one = runs.iter().filter(|given| **given).count() <= 1;
+        require(one, key, "is of one kind: counted, one_run, of_runs or in_words")
     }
 }
 
-/// The largest difference that counts as agreement where an experiment names none: 5 points for
-/// percentages, 10 % of any other number.
+/// The largest difference that counts as agreement where an experiment names none: 10 % of the number, of a
+/// percentage 5 points at most.
 fn default_tolerance(value: f64, unit: Unit) -> f64 {
-    if unit == Unit::Percent { 5.0 } else { 0.1 * value.abs() }
+    let most = if unit == Unit::Percent { 5.0 } else { f64::INFINITY };
+    (0.1 * value.abs()).min(most)
 }
 
 /// A published number and ours.
@@ -286,54 +291,86 @@ pub struct Comparison {
     pub difference: Option<f64>,
     /// Whether they agree.
     pub verdict: Verdict,
-    /// Of how many settings ours is the nearest. 1: there was no choice.
-    #[serde(default = "one")]
-    pub settings: usize,
-    /// What the nearest of several settings had in the runs by which it was chosen. Ours is what it has in others.
+    /// What decided.
     #[serde(default)]
-    pub chosen: Option<Estimate>,
-    /// How many of several settings agree both in the runs that choose and in those that judge. `None`: there was
-    /// no choice.
+    pub rule: Option<Rule>,
+    /// Ours less the published number, in standard deviations of the difference, where both spreads are known.
     #[serde(default)]
-    pub holding: Option<usize>,
+    pub z: Option<f64>,
+    /// The settings of a scan, of which ours is the nearest; `None`: there was no choice.
+    #[serde(default)]
+    pub scan: Option<Scan>,
 }
 
-fn one() -> usize {
-    1
+/// What a scan of settings found for one published number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scan {
+    /// How many settings have a number.
+    pub settings: usize,
+    /// How many of them agree both in the runs that choose the nearest and in those that judge it.
+    pub holding: usize,
+    /// How many are not excluded: by all of their runs, with 95 %, they may agree.
+    pub possible: usize,
+    /// What the nearest had in the runs by which it was chosen. Ours is what it has in others.
+    pub chosen: Option<Estimate>,
+}
+
+/// One setting of a scan, by its runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// Those that choose.
+    pub(crate) choosing: Estimate,
+    /// Those that judge.
+    pub(crate) judging: Option<Estimate>,
+    /// All of them.
+    pub(crate) all: Estimate,
 }
 
 impl Comparison {
-    /// Compares with the nearest of several settings: chosen by the runs of the first estimate, judged by those of
-    /// the second, which had other seeds. So what agrees by chance in one of many is not taken for an agreement.
-    pub fn nearest(claim: Claim, settings: &[(Estimate, Option<Estimate>)]) -> Comparison {
-        let nearest = settings.iter().min_by(|a, b| claim.nearer(a.0, b.0)).copied();
-        let (chosen, ours) = (nearest.map(|n| n.0), nearest.and_then(|n| n.1));
+    /// Compares with the nearest of several settings: chosen by some of the runs, judged by the others, which had
+    /// other seeds. So what agrees by chance in one of many is not taken for an agreement.
+    pub(crate) fn nearest(claim: Claim, settings: &[Setting]) -> Comparison {
+        let nearest = settings.iter().min_by(|a, b| claim.nearer(a.choosing, b.choosing)).copied();
         let agrees = |ours: Estimate| claim.agrees(ours);
-        let holds = |s: &&(Estimate, Option<Estimate>)| agrees(s.0) && s.1.is_some_and(agrees);
-        let holding = Some(settings.iter().filter(holds).count());
-        Comparison { settings: settings.len(), chosen, holding, ..Comparison::new(claim, ours) }
+        let holds = |s: &&Setting| agrees(s.choosing) && s.judging.is_some_and(agrees);
+        let scan = Scan {
+            settings: settings.len(),
+            holding: settings.iter().filter(holds).count(),
+            possible: settings.iter().filter(|s| !claim.judge(s.all).excluded).count(),
+            chosen: nearest.map(|n| n.choosing),
+        };
+        let ours = nearest.and_then(|n| n.judging);
+        Comparison { scan: Some(scan), ..Comparison::new(claim, ours) }
     }
 
-    /// Whether no setting agrees in both halves of the runs: what agrees in one half only does so by chance.
-    pub fn agrees_nowhere(&self) -> bool {
-        self.settings > 1 && self.holding == Some(0)
-    }
-
-    /// The same numbers by today's rules; what was chosen stays.
+    /// The same numbers by today's rules; what was scanned stays.
     pub fn judged_again(self) -> Comparison {
-        let Comparison { claim, ours, difference: _, verdict: _, settings, chosen, holding } = self;
-        Comparison { settings, chosen, holding, ..Comparison::new(claim, ours) }
+        Comparison { scan: self.scan, ..Comparison::new(self.claim, self.ours) }
     }
 
     /// Compares.
     pub fn new(claim: Claim, ours: Option<Estimate>) -> Comparison {
         let difference = ours.map(|o| o.value - claim.value);
-        let verdict = match ours {
+        let judgement = ours.map(|ours| claim.judge(ours));
+        let verdict = match judgement {
             None => Verdict::Missing,
-            Some(ours) if claim.agrees(ours) => Verdict::Agrees,
+            Some(judgement) if judgement.within => Verdict::Agrees,
             Some(_) => Verdict::Differs,
         };
-        Comparison { claim, ours, difference, verdict, settings: 1, chosen: None, holding: None }
+        let (rule, z) = (judgement.map(|j| j.rule), judgement.and_then(|j| j.z));
+        Comparison { claim, ours, difference, verdict, rule, z, scan: None }
+    }
+
+    /// Half of the interval that a single run is judged by, in percent of the published number.
+    pub(crate) fn half_width(&self) -> Option<f64> {
+        let ours = self.ours.filter(|_| self.rule == Some(Rule::OneRun) && self.claim.value != 0.0);
+        let [low, high] = ours?.prediction()?;
+        Some(50.0 * (high - low) / self.claim.value.abs())
+    }
+
+    /// What decided, in words.
+    pub(crate) fn decided_by(&self) -> String {
+        self.claim.decided_by(self.ours)
     }
 }
 

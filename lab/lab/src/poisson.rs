@@ -1,27 +1,32 @@
-//! How far counts of independent events are spread.
+//! Whether the count of one run and the counts of several others are of the same thing.
 
-/// Probability that a Poisson variable of this mean is at most `n`.
-fn at_most(n: u64, mean: f64) -> f64 {
-    if mean <= 0.0 {
-        return 1.0;
-    }
-    // In logarithms: exp(-mean) is 0 from a mean of 746 on.
-    let mut term = -mean;
+use tresse_report::statistics::t_quantile;
+
+/// Probability that a binomial variable, of `n` trials that succeed with `p` each, is at most `k`.
+fn at_most(k: u64, n: u64, p: f64) -> f64 {
+    // In logarithms: (1 - p)^n is 0 for many trials.
+    let mut term = n as f64 * (-p).ln_1p();
     let mut sum = term.exp();
-    for k in 1..=n {
-        term += (mean / k as f64).ln();
+    for i in 0..k.min(n) {
+        term += ((n - i) as f64 / (i + 1) as f64 * p / (1.0 - p)).ln();
         sum += term.exp();
     }
     sum.min(1.0)
 }
 
-/// Whether `n` is where 95 % of the counts with this mean are: neither so few nor so many have a
-/// probability of less than 2.5 %.
-pub(crate) fn is_usual(n: f64, mean: f64) -> bool {
-    const TAIL: f64 = 0.025;
-    let n = n.max(0.0).round() as u64; // Saturates.
-    let fewer = n.checked_sub(1).map_or(0.0, |fewer| at_most(fewer, mean));
-    at_most(n, mean) >= TAIL && 1.0 - fewer >= TAIL
+/// By how many standard deviations of a normal distribution the mean `ours` of so many runs is above the count
+/// `theirs` of one run, if events are independent: the test is the exact one. If one run is like the others, its share
+/// of all events is binomial, of all events that there were, each with a probability of one run among all.
+pub(crate) fn score(theirs: f64, ours: f64, runs: usize) -> f64 {
+    let runs = runs.max(1) as f64;
+    let count = theirs.max(0.0).round() as u64; // Saturates.
+    let all = count.saturating_add((ours.max(0.0) * runs).round() as u64);
+    let one = 1.0 / (runs + 1.0);
+    let fewer = at_most(count, all, one);
+    let more = 1.0 - count.checked_sub(1).map_or(0.0, |below| at_most(below, all, one));
+    let tail = fewer.min(more).clamp(1e-12, 0.5);
+    let z = t_quantile(1.0 - tail, 1e9);
+    if fewer < more { z } else { -z }
 }
 
 #[cfg(test)]
@@ -30,23 +35,26 @@ mod tests {
 
     #[test]
     fn small_counts_have_their_own_limits() {
-        // Nothing is usual up to a mean of -ln 0.025 = 3.69, one event from 1 - exp(-m) = 0.025 on.
-        assert!(is_usual(0.0, 3.68) && !is_usual(0.0, 3.70));
-        assert!(is_usual(1.0, 0.026) && !is_usual(1.0, 0.025));
-        assert!(is_usual(0.0, 0.0) && !is_usual(1.0, 0.0));
+        let usual = |theirs: f64, ours: f64, runs| score(theirs, ours, runs).abs() <= 1.96;
+        // 1 of 41 runs has an event: 1/41 is less than 2.5 %. If another has one as well, it is 2/41.
+        assert!(!usual(1.0, 0.0, 40) && usual(1.0, 0.025, 40));
+        // Of very many runs the mean is known: nothing is usual up to a mean of -ln 0.025 = 3.69.
+        assert!(usual(0.0, 3.66, 100_000) && !usual(0.0, 3.72, 100_000));
+        assert!(usual(0.0, 0.0, 40));
         // Tables of the 95 % limits of a mean of 10 begin at 4 and end at 17.
-        let usual: Vec<f64> = (0..40).map(f64::from).filter(|n| is_usual(*n, 10.0)).collect();
-        assert_eq!((usual[0], usual[usual.len() - 1]), (4.0, 17.0));
+        let counts: Vec<f64> =
+            (0..40).map(f64::from).filter(|n| usual(*n, 10.0, 1_000_000)).collect();
+        assert_eq!((counts[0], counts[counts.len() - 1]), (4.0, 17.0));
     }
 
     #[test]
-    fn large_counts_are_within_two_deviations() {
-        for mean in [100.0_f64, 10_000.0] {
-            let deviation = mean.sqrt();
-            assert!(is_usual(mean - 1.9 * deviation, mean));
-            assert!(is_usual(mean + 1.9 * deviation, mean));
-            assert!(!is_usual(mean - 2.1 * deviation, mean));
-            assert!(!is_usual(mean + 2.1 * deviation, mean));
-        }
+    fn large_counts_are_about_normal_and_few_runs_say_less() {
+        // 100 and the mean of 40 runs of 121: 21 over the square root of 100 to 121, less half an event.
+        let z = score(100.0, 121.0, 40);
+        assert!((1.8..2.0).contains(&z), "{z}");
+        assert!(score(142.0, 121.0, 40) < -1.7);
+        // One run of ours has a spread of its own.
+        assert!(score(100.0, 121.0, 1) < 0.75 * z);
+        assert!(score(500.0, 1000.0, 40) > 6.0);
     }
 }

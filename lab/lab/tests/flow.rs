@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tresse_lab::comparison::{Comparison, Relation, Verdict};
+use tresse_lab::comparison::{Comparison, Relation, Scan, Verdict};
 use tresse_lab::experiment;
 use tresse_lab::report::{Report, campaign};
 use tresse_lab::runner::{Execution, ProgressMode};
@@ -181,8 +181,10 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let papers = campaign::papers(&[stored]);
     let [(name, rows)] = papers.as_slice() else { panic!("{papers:?}") };
     assert_eq!(name, "reproduction/test.md");
-    assert!(rows.contains("## `test/flow`: A small flow") && rows.contains("| within |"), "{rows}");
-    assert!(rows.contains("| 10 %: default |") && rows.contains("| all of the interval |"));
+    assert!(rows.contains("## `test/flow`: A small flow"), "{rows}");
+    assert!(rows.contains("<details><summary>2 within</summary>"), "{rows}");
+    assert!(rows.contains("| 5.0 ms: 10 %, the default |"), "{rows}");
+    assert!(rows.contains("| – | all of the interval | **outside** |"), "{rows}");
     assert!(profile.contains("being slow: tresse/x.") && !short.contains("being slow"));
     assert!(
         profile.contains("On 2 workloads") && profile.contains("| `test/flow` | "),
@@ -192,8 +194,8 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     assert!(all.contains("being slow: tresse/x.") && all.contains("loss 10"), "{all}");
 }
 
-#[test]
-fn a_reason_counts_if_its_experiment_removes_the_difference() {
+/// A result whose rows are all outside, and one of an experiment that has the same rows within.
+fn outside_and_reason() -> (Report, Report) {
     let temp = tempfile::tempdir().unwrap();
     let report = session(temp.path(), SMALL, &Overrides::default())
         .run(temp.path(), quiet())
@@ -205,19 +207,28 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     reason.about.id = "test/reason".into();
     for c in &mut outside.comparisons {
         c.verdict = Verdict::Differs;
+        c.difference = Some(1e3);
         c.claim.why = Some("Slow hosts.".into());
     }
     // Of all its rows none is outside, and it counts nowhere.
     reason.comparisons.iter_mut().for_each(|c| c.claim.repeats = Some("test/flow".into()));
+    (outside, reason)
+}
+
+/// The short page and that of the paper.
+fn pages(outside: &Report, reason: &Report) -> (String, String) {
+    let reports = [outside.clone(), reason.clone()];
+    let rows = campaign::papers(&reports).remove(0).1;
+    (campaign::reproduction(&reports, &[]), rows)
+}
+
+#[test]
+fn a_reason_counts_if_its_experiment_removes_the_difference() {
+    let (mut outside, mut reason) = outside_and_reason();
     let n = outside.comparisons.len();
-    let pages = |outside: &Report, reason: &Report| {
-        let reports = [outside.clone(), reason.clone()];
-        let rows = campaign::papers(&reports).remove(0).1;
-        (campaign::reproduction(&reports, &[]), rows)
-    };
     let guessed = pages(&outside, &reason);
     assert!(guessed.0.contains(&format!("| 0 | 0 | {n} |")), "{}", guessed.0);
-    assert!(guessed.1.contains("| unexplained |"), "{}", guessed.1);
+    assert!(guessed.1.contains("| unexplained; thought, not shown: (1) |"), "{}", guessed.1);
     outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
     let tested = pages(&outside, &reason);
     assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
@@ -228,42 +239,76 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
         "{}",
         tested.1
     );
+    assert!(tested.1.contains(" (2 runs) |"), "{}", tested.1);
+    // A difference that is smaller than the interval of the test is not explained by it.
+    let mut small = outside.clone();
+    small.comparisons.iter_mut().for_each(|c| c.difference = Some(0.0));
+    let blind = pages(&small, &reason);
+    assert!(blind.0.contains(&format!("| 0 | 0 | {n} |")), "{}", blind.0);
+    assert!(blind.1.contains("(2 runs) cannot tell; thought, not shown: (1) |"), "{}", blind.1);
+    let not_run = [outside.clone()];
+    let not_run = campaign::papers(&not_run).remove(0).1;
+    assert!(not_run.contains("unexplained: `test/reason` was not run"), "{not_run}");
     reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Differs);
     let refuted = pages(&outside, &reason);
     assert!(refuted.0.contains(&format!("| 0 | 0 | {n} |")), "{}", refuted.0);
-    assert!(refuted.1.contains("unexplained: `test/reason` does not remove it"), "{}", refuted.1);
-    // The same experiment as a scan: of one setting it says nothing, of several that none agrees.
+    assert!(refuted.1.contains("unexplained: `test/reason`, which has "), "{}", refuted.1);
+    assert!(refuted.1.contains(" (2 runs) does not remove it"), "{}", refuted.1);
+}
+
+#[test]
+fn a_scan_rules_out_what_all_of_its_settings_exclude() {
+    let (mut outside, mut reason) = outside_and_reason();
+    let n = outside.comparisons.len();
+    outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
+    reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Differs);
+    // Of one setting it says nothing, of several that none agrees.
     for c in &mut outside.comparisons {
         c.claim.not_reproducible = c.claim.tested.take();
     }
     assert!(pages(&outside, &reason).0.contains(&format!("| 0 | 0 | {n} |")));
-    // In three runs that chose the nearest it is far away, and in three others, too.
-    let far = Estimate { value: -1e9, ci95: Some(0.0), range: [-1e9; 2], runs: 3 };
+    // In three runs that chose the nearest it is far away, and in three others, too, so all six are excluded.
+    let far = Estimate {
+        value: -1e9,
+        ci95: Some(0.0),
+        range: [-1e9; 2],
+        runs: 3,
+        deviation: Some(0.0),
+        limits: None,
+    };
+    let scan = Scan { settings: 6, holding: 0, possible: 0, chosen: Some(far) };
     for c in &mut reason.comparisons {
-        (c.settings, c.holding, c.chosen, c.ours) = (6, Some(0), Some(far), Some(far));
+        (c.scan, c.ours) = (Some(scan), Some(far));
         c.claim.relation = Relation::Equal;
     }
     let scanned = pages(&outside, &reason);
     assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
-    assert!(
-        scanned
-            .1
-            .contains("| (1) not reproducible: not even the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has -1000000000")
-            && scanned.1.contains(" in 3 others |")
-    );
-    reason.comparisons.iter_mut().for_each(|c| (c.verdict, c.holding) = (Verdict::Agrees, Some(1)));
-    let found = pages(&outside, &reason);
-    assert!(found.0.contains(&format!("| 0 | 0 | {n} |")), "{}", found.0);
-    assert!(found.1.contains("unexplained: `test/reason` does not rule it out"), "{}", found.1);
+    let text = "| (1) not reproducible: each of 6 settings in `test/reason` is excluded (95 %); the nearest, chosen by 3 runs, has -1000000000";
+    assert!(scanned.1.contains(text) && scanned.1.contains(" in 3 others |"), "{}", scanned.1);
+    // One that is not excluded, but does not hold either: more runs would be needed to tell.
+    let with = |reason: &mut Report, scan| {
+        reason.comparisons.iter_mut().for_each(|c| c.scan = Some(scan));
+    };
+    with(&mut reason, Scan { possible: 2, ..scan });
+    let open = pages(&outside, &reason);
+    assert!(open.0.contains(&format!("| 0 | 0 | {n} |")), "{}", open.0);
+    let text =
+        "unexplained: 2 of 6 settings in `test/reason` are not excluded; the nearest, chosen by";
+    assert!(open.1.contains(text), "{}", open.1);
     // As a reason: the nearest of six holds in other runs, or it does not.
     for c in &mut outside.comparisons {
         c.claim.tested = c.claim.not_reproducible.take();
     }
     let at = |c: &Comparison| Some(Estimate { value: c.claim.value, ..far });
-    reason.comparisons.iter_mut().for_each(|c| (c.chosen, c.ours) = (at(c), at(c)));
+    for c in &mut reason.comparisons {
+        let chosen = at(c);
+        c.scan = Some(Scan { holding: 1, possible: 1, chosen, ..scan });
+        (c.verdict, c.ours) = (Verdict::Agrees, chosen);
+    }
     let held = pages(&outside, &reason);
     assert!(held.0.contains(&format!("| {n} | 0 | 0 |")), "{}", held.0);
-    let text = "| (1) tested by the nearest of 6 settings in `test/reason`, chosen by 3 runs of each, which has ";
+    let text =
+        "| (1) tested by one of 6 settings in `test/reason`: the nearest, chosen by 3 runs, has ";
     assert!(held.1.contains(text), "{}", held.1);
     // It does not, but another one does: that was not chosen, so it is no reason, and nothing is ruled out.
     for c in &mut reason.comparisons {
@@ -273,15 +318,11 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     assert!(other.0.contains(&format!("| 0 | 0 | {n} |")), "{}", other.0);
     let text = "unexplained: a setting of `test/reason` is within that was not the nearest";
     assert!(other.1.contains(text), "{}", other.1);
-    // Neither does another: what was within in the runs that chose was chance.
-    reason.comparisons.iter_mut().for_each(|c| c.holding = Some(0));
+    // Neither does another, and by all of their runs all are excluded: what chose the nearest was chance.
+    with(&mut reason, scan);
     let lucky = pages(&outside, &reason);
     assert!(lucky.0.contains(&format!("| 0 | {n} | 0 |")), "{}", lucky.0);
-    assert!(lucky.1.contains("not reproducible: not even the nearest"), "{}", lucky.1);
-    for c in &mut outside.comparisons {
-        c.claim.not_reproducible = c.claim.tested.take();
-    }
-    assert!(pages(&outside, &reason).0.contains(&format!("| 0 | {n} | 0 |")));
+    assert!(lucky.1.contains("not reproducible: each of 6 settings"), "{}", lucky.1);
 }
 
 #[test]

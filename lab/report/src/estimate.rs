@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Summary;
+use crate::statistics::{Summary, t_quantile};
 
 /// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Unit {
     /// An estimate without the name of the unit.
     pub fn digits_of(self, estimate: Estimate) -> String {
         let value = self.digits(estimate.value);
-        let [low, high] = estimate.range.map(|end| self.digits(end));
+        let [low, high] = estimate.interval().map(|end| self.digits(end));
         match estimate.ci95 {
             Some(ci) => format!("{value} ± {}", self.digits(ci)),
             None if low != high => format!("{value} [{low} to {high}]"),
@@ -120,11 +120,12 @@ impl Statistic {
     /// The estimate from one value for each replication; `None` of nothing.
     pub fn estimate(self, values: &[f64]) -> Option<Estimate> {
         let s = Summary::of(values)?;
-        let (value, ci95) = match self {
-            Statistic::Mean => (s.mean, s.ci95),
-            Statistic::Median => (s.median, None),
+        let (value, ci95, limits) = match self {
+            Statistic::Mean => (s.mean, s.ci95, None),
+            Statistic::Median => (s.median, None, median_limits(values)),
         };
-        Some(Estimate { value, ci95, range: [s.min, s.max], runs: s.n })
+        let range = [s.min, s.max];
+        Some(Estimate { value, ci95, range, runs: s.n, deviation: s.sd, limits })
     }
 }
 
@@ -140,6 +141,12 @@ pub struct Estimate {
     /// Replications that it is made of; 0 if that is not known.
     #[serde(default)]
     pub runs: usize,
+    /// Standard deviation of single replications; `None` for one, and where it is not known.
+    #[serde(default)]
+    pub deviation: Option<f64>,
+    /// The 95 % confidence interval of a median; `None` of less than six replications, and of a mean.
+    #[serde(default)]
+    pub limits: Option<[f64; 2]>,
 }
 
 impl Estimate {
@@ -148,23 +155,48 @@ impl Estimate {
         Statistic::Mean.estimate(values)
     }
 
-    /// Where it is: the 95 % confidence interval of a mean, the extremes of a median. A single
-    /// replication has neither, and both ends are its value.
+    /// Where it is: the 95 % confidence interval of a mean or of a median, the extremes of a median of less than
+    /// six replications. A single one has neither, and both ends are its value.
     #[must_use]
     pub fn interval(&self) -> [f64; 2] {
-        match self.ci95 {
-            Some(ci) => [self.value - ci, self.value + ci],
-            None => self.range,
+        match (self.ci95, self.limits) {
+            (Some(ci), _) => [self.value - ci, self.value + ci],
+            (None, Some(limits)) => limits,
+            (None, None) => self.range,
         }
     }
 
-    /// Where single replications are: between the smallest and the largest. One more is there with a probability
-    /// of (n - 1) / (n + 1), whatever their distribution: 95 % of 40, less of fewer, so that few do not make
-    /// it wide. `None` of less than three, and of more than 60, whose extremes are too far out (97 %).
+    /// Where one more replication is with a probability of 95 % at most: the prediction interval by Student's t,
+    /// no wider than what there was. `None` of less than three, and where their deviation is not known.
     #[must_use]
-    pub fn run_limits(&self) -> Option<[f64; 2]> {
-        (3..=60).contains(&self.runs).then_some(self.range)
+    pub fn prediction(&self) -> Option<[f64; 2]> {
+        let deviation = self.deviation.filter(|_| self.runs >= 3)?;
+        let n = self.runs as f64;
+        let half = t_quantile(0.975, n - 1.0) * deviation * (1.0 + 1.0 / n).sqrt();
+        let [low, high] = self.range;
+        Some([low.max(self.value - half), high.min(self.value + half)])
     }
+}
+
+/// The 95 % confidence interval of the median, whatever the distribution: the values whose ranks are as far in from
+/// both ends as a binomial distribution of one half allows. `None` of less than six, of which even the extremes
+/// do not hold it with 95 %.
+fn median_limits(values: &[f64]) -> Option<[f64; 2]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    // Probability of at most `rank` values below the median, added up from the outside.
+    let mut term = 0.5_f64.powi(i32::try_from(n).ok()?);
+    let (mut sum, mut inside) = (term, None);
+    for rank in 0..n / 2 {
+        if sum > 0.025 {
+            break;
+        }
+        inside = Some([sorted[rank], sorted[n - 1 - rank]]);
+        term *= (n - rank) as f64 / (rank + 1) as f64;
+        sum += term;
+    }
+    inside
 }
 
 #[cfg(test)]
@@ -172,10 +204,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_runs_are_between_the_extremes_of_a_fit_number_of_them() {
-        let of = |runs| Estimate { value: 2.0, ci95: Some(9.0), range: [1.0, 4.0], runs };
-        assert_eq!(of(40).run_limits(), Some([1.0, 4.0]));
-        assert_eq!((of(2).run_limits(), of(61).run_limits()), (None, None));
+    fn one_more_run_is_predicted_from_those_that_were() {
+        let of = |values: &[f64]| Estimate::of(values).unwrap();
+        // 1 to 5: mean 3, deviation 1.581, t 2.776, so 3 ± 4.81; but none of them was below 1.
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).prediction(), Some([1.0, 5.0]));
+        assert_eq!(of(&[1.0, 2.0]).prediction(), None);
+        // Of many the extremes are too far out: mean 0, deviation 1.005, t 1.9842.
+        let many: Vec<f64> = (0..100).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let wide = [&many[..], &[9.0, -9.0]].concat();
+        let [low, high] = of(&wide).prediction().unwrap();
+        assert!((3.0..4.0).contains(&high) && (low + high).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn a_median_has_an_interval_of_ranks() {
+        let of = |n: u32| {
+            let values: Vec<f64> = (1..=n).map(f64::from).collect();
+            Statistic::Median.estimate(&values).unwrap().interval()
+        };
+        // Tables of the sign test: the 1st and the 6th of six, the 2nd and the 9th of ten, the 14th and the
+        // 27th of forty.
+        assert_eq!((of(6), of(10), of(40)), ([1.0, 6.0], [2.0, 9.0], [14.0, 27.0]));
+        // Less have no such interval, so the extremes stand for it.
+        assert_eq!(of(5), [1.0, 5.0]);
+        assert_eq!(Statistic::Median.estimate(&[1.0, 2.0, 3.0]).unwrap().limits, None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tresse_report::{Estimate, Statistic};
 use super::effect::{self, Shown};
 use super::measurements::Measurements;
 use super::{Cell, Flow, Measure, Over, Published};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Setting};
 use crate::schema::Experiment;
 
 /// Every number of an experiment's comparisons and tables, as data.
@@ -87,8 +87,14 @@ fn compared(
         Over::Smallest => Comparison::new(claim, whole().and_then(|v| v.into_iter().min_by(order))),
         Over::Largest => Comparison::new(claim, whole().and_then(|v| v.into_iter().max_by(order))),
         Over::Nearest => {
-            let both = |cell| Some((value(cell, Runs::Odd)?, value(cell, Runs::Even)));
-            Comparison::nearest(claim, &cells.iter().filter_map(both).collect::<Vec<_>>())
+            let setting = |cell| {
+                Some(Setting {
+                    choosing: value(cell, Runs::Odd)?,
+                    judging: value(cell, Runs::Even),
+                    all: value(cell, Runs::All)?,
+                })
+            };
+            Comparison::nearest(claim, &cells.iter().filter_map(setting).collect::<Vec<_>>())
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tresse_report::Unit;
 
 use super::{Measure, Over, Published};
-use crate::comparison::Relation;
+use crate::comparison::{self, Relation};
 
 /// Such a table, or a part of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +25,12 @@ pub struct Printed {
     /// Which of the cells that `at` leaves open. Default: `at` leaves none open.
     #[serde(default)]
     pub over: Option<Over>,
+    /// How exactly the delays are known, ms. Default: by their last digit, 0.05 ms.
+    #[serde(default)]
+    pub resolution_ms: Option<f64>,
+    /// Why they are known no better.
+    #[serde(default)]
+    pub resolution_why: Option<String>,
     /// The lines.
     pub rows: Vec<Line>,
 }
@@ -66,9 +72,33 @@ pub struct Line {
 }
 
 impl Printed {
-    /// Its cells, each the outcome of one run.
+    /// Its cells, each the outcome of one run. A number that stands in several cells by itself counts once: the only
+    /// delay is the smallest, the largest and the average, and the extremes of timeouts and fast retransmits together
+    /// are those of either.
     pub(super) fn published(&self) -> Vec<Published> {
-        self.rows.iter().flat_map(|line| self.cells(line)).collect()
+        let cells = self
+            .rows
+            .iter()
+            .flat_map(|line| self.cells(line).into_iter().map(move |cell| (line, cell)));
+        let mut cells: Vec<(&Line, Published)> = cells.collect();
+        for i in 1..cells.len() {
+            let (line, cell) = &cells[i];
+            let again = cells[..i].iter().any(|(other, before)| {
+                let only = std::ptr::eq(*other, *line) && line.number == Some(1.0);
+                let part = line.kind == "timeout-or-fast"
+                    && other.retransmission == line.retransmission
+                    && ["timeout", "fast"].contains(&other.kind.as_str())
+                    && what(cell) == what(before)
+                    && what(cell) != "average";
+                (only || part)
+                    && cell.unit == Unit::Milliseconds
+                    && (cell.value, cell.unit) == (before.value, before.unit)
+            });
+            if again && cell.repeats.is_none() {
+                cells[i].1.repeats = Some(comparison::ABOVE.into());
+            }
+        }
+        cells.into_iter().map(|(_, cell)| cell).collect()
     }
 
     fn cells(&self, line: &Line) -> Vec<Published> {
@@ -90,6 +120,12 @@ impl Printed {
                 tolerance_why: None,
                 counted: unit == Unit::Number,
                 one_run: unit != Unit::Number,
+                of_runs: None,
+                interval: None,
+                resolution: self.resolution_ms.filter(|_| unit == Unit::Milliseconds),
+                resolution_why: self.resolution_why.clone().filter(|_| unit == Unit::Milliseconds),
+                in_words: false,
+                of_ns2: false,
                 relation: Relation::Equal,
                 why: line.why.clone(),
                 tested: line.tested.clone(),
@@ -119,6 +155,11 @@ impl Printed {
     }
 }
 
+/// What a cell is of its line: its number, or which delay.
+fn what(cell: &Published) -> &str {
+    cell.what.rsplit(": ").next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +180,18 @@ mod tests {
             (cells[4].value, what[4]),
             (0.0, "a: 2. retransmission, bundled, in flight: number")
         );
+    }
+
+    #[test]
+    fn what_a_table_says_twice_counts_once() {
+        let text = "where = 'Table 1'\nseries = 'a'\nrows = [\n\
+                    { type = 'timeout', number = 1, min_ms = 7, max_ms = 7, avg_ms = 7 },\n\
+                    { type = 'fast', number = 9, min_ms = 5, max_ms = 8, avg_ms = 7 },\n\
+                    { type = 'timeout-or-fast', number = 10, min_ms = 5, max_ms = 8.1, avg_ms = 7 },\n]";
+        let cells = toml::from_str::<Printed>(text).unwrap().published();
+        let twice: Vec<bool> = cells.iter().map(|c| c.repeats.is_some()).collect();
+        assert_eq!(twice[..4], [false, false, true, true]);
+        assert_eq!(twice[4..8], [false; 4]);
+        assert_eq!(twice[8..], [false, true, false, false]);
     }
 }

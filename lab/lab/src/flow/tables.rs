@@ -71,8 +71,11 @@ fn values(
             (n, Statistic::Mean) => {
                 format!("Mean over {n} replications and its 95 % confidence interval.")
             }
-            (n, Statistic::Median) => {
+            (n, Statistic::Median) if n < 6 => {
                 format!("Median over {n} replications, in brackets the smallest and the largest.")
+            }
+            (n, Statistic::Median) => {
+                format!("Median over {n} replications, in brackets its 95 % confidence interval.")
             }
         },
         columns: columns(&heads.iter().map(String::as_str).collect::<Vec<_>>()),

@@ -2,7 +2,17 @@
 
 use tresse_report::{Table, columns};
 
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::{ABOVE, Comparison, Verdict};
+
+/// The verdict, and what a row repeats.
+fn word(c: &Comparison) -> String {
+    let word = c.verdict.word();
+    match c.claim.repeats.as_deref() {
+        None => word.to_owned(),
+        Some(ABOVE) => format!("{word} (repeats a row)"),
+        Some(id) => format!("{word} (repeats {id})"),
+    }
+}
 
 /// Ours beside the published numbers; `None` if there are none.
 pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
@@ -16,8 +26,9 @@ pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
                 c.claim.text(),
                 or_dash(c.ours.map(|o| unit.format_estimate(o))),
                 or_dash(c.difference.map(|d| unit.format_difference(d))),
-                c.claim.tolerance_text(),
-                c.verdict.word().to_owned(),
+                c.z.map_or_else(|| "–".into(), |z| format!("{z:+.1}")),
+                c.decided_by(),
+                word(c),
                 c.claim.place.clone(),
             ]
         })
@@ -34,7 +45,8 @@ pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
             ">Paper",
             ">Ours",
             ">Difference",
-            "Tolerance",
+            ">z",
+            "Decided by",
             "Verdict",
             "Where",
         ]),

@@ -314,6 +314,8 @@ pub(super) fn matrix(
                 ci95: t.mtt_ms.ci95,
                 range: [t.mtt_ms.min, t.mtt_ms.max],
                 runs: t.mtt_ms.n,
+                deviation: t.mtt_ms.sd,
+                limits: None,
             },
             values: losses(m, t),
             goodput_kbps: BTreeMap::new(),

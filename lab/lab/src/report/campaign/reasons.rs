@@ -1,8 +1,8 @@
-//! Why a number of ours differs from the published one: only what a run has tested is a reason.
+//! Why a number of ours differs from the published one: only what a run has tested, and could have told, is a reason.
 
 use tresse_report::Estimate;
 
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::{Comparison, Scan, Verdict};
 use crate::report::Report;
 
 /// All results, among which the evidence is looked for.
@@ -13,11 +13,14 @@ pub(super) struct Evidence<'a>(pub(super) &'a [Report]);
 pub(super) enum Standing {
     /// An experiment that changes what is thought to make the difference agrees.
     Tested,
-    /// An experiment that tries what the paper leaves open has no setting that agrees in both halves of its runs.
+    /// An experiment that tries what the paper leaves open excludes each of its settings.
     NotReproducible,
     /// Nothing.
     Unexplained,
 }
+
+/// The row that tests a reason, and by how many settings it was chosen; 1: there was no choice.
+type Test<'a> = (usize, &'a Comparison);
 
 impl<'a> Evidence<'a> {
     /// The rows of the same words in the experiment `id`.
@@ -27,40 +30,41 @@ impl<'a> Evidence<'a> {
             .collect()
     }
 
-    /// The row of the experiment that tests the reason, and among how many settings it was chosen, if it agrees.
-    /// Of several rows, as of two variants, the one counts that was nearest before it was judged.
-    fn test(&self, c: &Comparison) -> Option<(usize, &'a Comparison)> {
+    /// The row of the experiment that tests the reason, if it agrees. Of several rows, as of two variants, the one
+    /// counts that was nearest before it was judged.
+    fn agreeing(&self, c: &Comparison) -> Option<Test<'a>> {
         let (Some(_), Some(tested)) = (&c.claim.why, &c.claim.tested) else { return None };
         let (scanned, fixed): (Vec<_>, Vec<_>) =
-            self.rows(tested, c).into_iter().partition(|row| row.settings > 1);
+            self.rows(tested, c).into_iter().partition(|row| row.scan.is_some());
         let agrees = |row: &&Comparison| row.verdict == Verdict::Agrees;
-        let settings = scanned.iter().map(|row| row.settings).sum();
+        let settings = scanned.iter().filter_map(|row| row.scan).map(|scan| scan.settings).sum();
         let of_scan = nearest(&scanned).filter(agrees).map(|row| (settings, row));
         of_scan.or_else(|| fixed.into_iter().find(agrees).map(|row| (1, row)))
     }
 
-    /// In how many settings the experiment that tries them has a number, and the nearest; none if one agrees in both
-    /// halves of the runs, if it tried only one, or if runs of it failed. The same scan may find a reason or rule
-    /// all out: a row may have named it for either.
-    fn scan(&self, c: &Comparison) -> Option<(usize, &'a Comparison)> {
+    /// The same if it could have told: all of its interval is nearer to what it agrees with than the difference that it
+    /// is to explain is large.
+    fn test(&self, c: &Comparison) -> Option<Test<'a>> {
+        self.agreeing(c).filter(|(_, row)| can_tell(row, c))
+    }
+
+    /// The scan in which no setting can agree, if it tried several and none of its runs failed, and the nearest. The
+    /// same scan may find a reason or rule all out: a row may have named it for either.
+    fn exclusion(&self, c: &Comparison) -> Option<Test<'a>> {
         let (Some(_), Some(id)) = (&c.claim.why, named(c)) else { return None };
         let failed = self.0.iter().any(|r| r.about.id == id && !r.failures.is_empty());
         let rows = self.rows(id, c);
-        let nowhere = !failed && rows.iter().all(|row| row.agrees_nowhere());
-        let settings = rows.iter().map(|row| row.settings).sum();
-        nearest(&rows).filter(|_| nowhere).map(|row| (settings, row))
-    }
-
-    /// Whether a setting of the experiment `id` agrees in both halves of the runs, though it was not the nearest.
-    fn has_another(&self, id: &str, c: &Comparison) -> bool {
-        self.rows(id, c).iter().any(|row| row.holding.is_some_and(|n| n > 0))
+        let scans: Vec<Scan> = rows.iter().filter_map(|row| row.scan).collect();
+        let settings = scans.iter().map(|scan| scan.settings).sum();
+        let none = !failed && settings > 1 && scans.iter().all(|scan| scan.possible == 0);
+        nearest(&rows).filter(|_| none).map(|row| (settings, row))
     }
 
     /// What is known of the difference.
     pub(super) fn standing(&self, c: &Comparison) -> Standing {
         match () {
             () if self.test(c).is_some() => Standing::Tested,
-            () if self.scan(c).is_some() => Standing::NotReproducible,
+            () if self.exclusion(c).is_some() => Standing::NotReproducible,
             () => Standing::Unexplained,
         }
     }
@@ -71,26 +75,48 @@ impl<'a> Evidence<'a> {
         if c.verdict == Verdict::Agrees {
             return String::new();
         }
-        let tested = c.claim.tested.as_deref();
-        match (self.test(c), self.scan(c), tested, named(c)) {
-            (Some((1, row)), _, Some(id), _) => {
-                format!("({}) tested by `{id}`, which has {}", number(c, reasons), ours(row))
-            }
-            (Some((settings, row)), _, Some(id), _) => {
-                let which = which(id, settings, row);
-                format!("({}) tested by {which}", number(c, reasons))
-            }
-            (_, Some((settings, row)), _, Some(id)) => {
-                let which = which(id, settings, row);
-                format!("({}) not reproducible: not even {which}", number(c, reasons))
-            }
-            (_, _, Some(id), _) if self.has_another(id, c) => {
+        let id = named(c).unwrap_or_default();
+        if let Some((settings, row)) = self.test(c) {
+            let which = which(id, settings, row);
+            return format!("({}) tested by {which}", number(c, reasons));
+        }
+        if let Some((settings, row)) = self.exclusion(c) {
+            return format!(
+                "({}) not reproducible: each of {settings} settings in `{id}` is excluded (95 %); {}",
+                number(c, reasons),
+                nearest_of(row)
+            );
+        }
+        let unexplained = self.unexplained(c);
+        match c.claim.why {
+            Some(_) => format!("{unexplained}; thought, not shown: ({})", number(c, reasons)),
+            None => unexplained,
+        }
+    }
+
+    /// What there is instead of a reason.
+    fn unexplained(&self, c: &Comparison) -> String {
+        let Some(id) = named(c) else {
+            let missing = c.verdict == Verdict::Missing;
+            return format!("unexplained{}", if missing { ": no run of ours has it" } else { "" });
+        };
+        let rows = self.rows(id, c);
+        let scans = || rows.iter().filter_map(|row| row.scan);
+        let sum = |of: fn(Scan) -> usize| -> usize { scans().map(of).sum() };
+        let (settings, possible) = (sum(|scan| scan.settings), sum(|scan| scan.possible));
+        if let Some((_, row)) = self.agreeing(c) {
+            return format!("unexplained: {} cannot tell", which(id, settings.max(1), row));
+        }
+        match nearest(&rows) {
+            _ if rows.is_empty() => format!("unexplained: `{id}` was not run"),
+            _ if sum(|scan| scan.holding) > 0 => {
                 format!("unexplained: a setting of `{id}` is within that was not the nearest")
             }
-            (_, _, Some(id), _) => format!("unexplained: `{id}` does not remove it"),
-            (_, _, _, Some(id)) => format!("unexplained: `{id}` does not rule it out"),
-            _ if c.verdict == Verdict::Missing => "unexplained: no run of ours has it".into(),
-            _ => "unexplained".into(),
+            Some(row) => format!(
+                "unexplained: {possible} of {settings} settings in `{id}` are not excluded; {}",
+                nearest_of(row)
+            ),
+            None => format!("unexplained: {} does not remove it", which(id, 1, rows[0])),
         }
     }
 }
@@ -100,21 +126,48 @@ fn named(c: &Comparison) -> Option<&str> {
     c.claim.tested.as_deref().or(c.claim.not_reproducible.as_deref())
 }
 
+/// Whether the row that tests a reason could have told: its interval is not as wide as the difference.
+fn can_tell(row: &Comparison, c: &Comparison) -> bool {
+    let Some(test) = row.ours else { return false };
+    let [low, high] = test.interval();
+    let reach = (high - test.value).max(test.value - low);
+    match c.difference {
+        Some(difference) => reach < difference.abs(),
+        // Ours has no number at all: that there is one is something.
+        None => true,
+    }
+}
+
 /// The row whose setting was the nearest in the runs that chose it.
 fn nearest<'a>(rows: &[&'a Comparison]) -> Option<&'a Comparison> {
-    let chosen = rows.iter().filter_map(|row| Some((row.chosen?, *row)));
+    let chosen = rows.iter().filter_map(|row| Some((row.scan?.chosen?, *row)));
     chosen.min_by(|a, b| a.1.claim.nearer(a.0, b.0)).map(|(_, row)| row)
 }
 
-/// The nearest setting in words: among how many, and by how many runs, it was chosen, and what it has in others.
+/// What tests a reason, in words: how many runs it has, and what came out.
 fn which(id: &str, settings: usize, row: &Comparison) -> String {
-    let runs = |estimate: Option<Estimate>| estimate.map_or(0, |e| e.runs);
+    match settings {
+        1 => format!("`{id}`, which has {} ({})", ours(row), runs(row.ours)),
+        n => format!("one of {n} settings in `{id}`: {}", nearest_of(row)),
+    }
+}
+
+/// The nearest setting in words: by how many runs it was chosen, and what it has in others.
+fn nearest_of(row: &Comparison) -> String {
+    let chosen = row.scan.and_then(|scan| scan.chosen);
     format!(
-        "the nearest of {settings} settings in `{id}`, chosen by {} runs of each, which has {} in {} others",
-        runs(row.chosen),
+        "the nearest, chosen by {}, has {} in {} others",
+        runs(chosen),
         ours(row),
-        runs(row.ours)
+        row.ours.map_or(0, |o| o.runs)
     )
+}
+
+fn runs(estimate: Option<Estimate>) -> String {
+    match estimate.map_or(0, |e| e.runs) {
+        1 => "1 run".into(),
+        n => format!("{n} runs"),
+    }
 }
 
 /// Our number of a row.
