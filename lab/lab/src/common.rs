@@ -24,7 +24,7 @@ pub struct Common {
     /// Readings chosen where the paper is silent, and physical reasons for differences.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What the paper does not print and was fitted on some of its results. Default: nothing.
+    /// What the paper does not print, and was fitted on some of its results or chosen. Default: nothing.
     #[serde(default)]
     pub inferred: Vec<Inferred>,
     /// Settings of both endpoints that are not part of a profile.
@@ -86,8 +86,8 @@ pub struct Paper {
     pub section: String,
 }
 
-/// What the paper does not print, and was found by fitting it on some of its results. What other
-/// experiments then say is predicted.
+/// What the paper does not print: found by fitting it on some of its results, so that what other experiments then
+/// say is predicted; or chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inferred {
@@ -95,7 +95,7 @@ pub struct Inferred {
     pub key: String,
     /// What it is and how it was found, in words.
     pub how: String,
-    /// Ids of the experiments that it was fitted on.
+    /// Ids of the experiments that it was fitted on; none: it was chosen, and fitted on nothing.
     pub from: Vec<String>,
 }
 

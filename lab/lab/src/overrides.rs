@@ -28,9 +28,7 @@ impl Overrides {
     /// [`LabError::Profile`] for an unknown profile or a wrong parameter, [`LabError::Option`] for
     /// text that is not `key=value`, for a key that there is not, and for one that an axis decides.
     pub fn apply(&self, experiment: &mut AnyExperiment) -> Result<(), LabError> {
-        for text in &self.parameters {
-            set(experiment, text)?;
-        }
+        set(experiment, &self.parameters)?;
         for name in &self.profiles {
             add_profile(experiment, name)?;
         }
@@ -83,24 +81,72 @@ fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabErro
     Ok(())
 }
 
-fn set(experiment: &mut AnyExperiment, text: &str) -> Result<(), LabError> {
-    let table = parse_parameter(text)?;
-    let context = format!("--set {text}");
-    if let Some(chosen) = table.get(settable::AXIS) {
-        *experiment = settable::with_axes(experiment, chosen, &context)?;
-        return Ok(());
+/// What `--set` says, by what it is about: each kind is applied at once, so that the order of options does not
+/// matter. The later of two that set the same key counts.
+#[derive(Default)]
+struct Settings {
+    axes: Given,
+    own: Given,
+    profile: Given,
+}
+
+/// Some options and what they say together.
+#[derive(Default)]
+struct Given {
+    texts: Vec<String>,
+    table: toml::Table,
+}
+
+impl Given {
+    fn add(&mut self, text: &str, table: toml::Table) {
+        self.texts.push(format!("--set {text}"));
+        merge(&mut self.table, table);
     }
-    settable::refuse_decided(experiment, &table, &context)?;
-    if settable::is_own(&table) {
-        let changed = with_changes(experiment, table.clone(), &context);
+
+    fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// What names them in errors.
+    fn context(&self) -> String {
+        self.texts.join(" ")
+    }
+}
+
+fn set(experiment: &mut AnyExperiment, texts: &[String]) -> Result<(), LabError> {
+    let mut given = Settings::default();
+    for text in texts {
+        let table = parse_parameter(text)?;
+        if table.contains_key(settable::AXIS) {
+            given.axes.add(text, table);
+            continue;
+        }
+        settable::refuse_decided(experiment, &table, &format!("--set {text}"))?;
+        if settable::is_own(&table) {
+            given.own.add(text, table);
+        } else {
+            given.profile.add(text, table);
+        }
+    }
+    let Settings { axes, own, profile } = given;
+    if !(axes.is_empty() && own.is_empty()) {
+        // Values may fit together only: all of them are written before any is checked.
+        let mut changes = own.table.clone();
+        if let Some(chosen) = axes.table.get(settable::AXIS) {
+            let axes = settable::axes(experiment, chosen, &axes.context())?;
+            changes.insert(settable::AXIS.to_owned(), axes);
+        }
+        let all = [axes.texts, own.texts].concat().join(" ");
+        let changed = with_changes(experiment, changes, &all);
         *experiment =
-            changed.map_err(|error| settable::explain(experiment, &table, &context, error))?;
-        return Ok(());
+            changed.map_err(|error| settable::explain(experiment, &own.table, &all, error))?;
     }
-    Profile::standard()
-        .with_override_table(table.clone())
-        .map_err(|source| settable::unknown(experiment, context, source))?;
-    merge(&mut experiment.common.parameters, table);
+    if !profile.is_empty() {
+        Profile::standard()
+            .with_override_table(profile.table.clone())
+            .map_err(|source| settable::unknown(experiment, profile.context(), source))?;
+        merge(&mut experiment.common.parameters, profile.table);
+    }
     Ok(())
 }
 
@@ -123,6 +169,31 @@ fn parse_parameter(text: &str) -> Result<toml::Table, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_of_settings_does_not_matter() {
+        let set = |texts: &[&str]| {
+            let mut experiment = crate::experiment::find("tresse/harm-8").unwrap();
+            let parameters = texts.iter().map(|text| (*text).to_owned()).collect();
+            let overrides = Overrides { parameters, ..Overrides::default() };
+            overrides.apply(&mut experiment).map(|()| toml::to_string(&experiment).unwrap())
+        };
+        // Each of these is wrong alone: a minimum above the maximum of 60 s, a maximum below the minimum of 1 s.
+        let both = ["rto.min_ms=70000", "rto.max_ms=80000", "rto.initial_ms=75000"];
+        let mut other = both;
+        other.reverse();
+        let one = set(&both).unwrap();
+        assert_eq!(one, set(&other).unwrap());
+        assert!(set(&both[..1]).is_err());
+        let own = ["axis.loss=[0]", "workload.periodic.duration_s=9", "replications.count=2"];
+        let mut other = own;
+        other.reverse();
+        assert_eq!(set(&own).unwrap(), set(&other).unwrap());
+        // The later of two for the same key counts.
+        let count = |texts: &[&str]| set(texts).unwrap().contains("count = 3");
+        assert!(count(&["replications.count=2", "replications.count=3"]));
+        assert!(!count(&["replications.count=3", "replications.count=2"]));
+    }
 
     #[test]
     fn parameters_are_toml_or_words() {

@@ -3,7 +3,7 @@
 use tresse_core::{Profile, ProfileError};
 
 use crate::error::LabError;
-use crate::experiment::{AnyExperiment, Kind, with_changes};
+use crate::experiment::{AnyExperiment, Kind};
 use crate::flow::{Axis, Flow};
 use crate::shell::shell_word;
 
@@ -49,15 +49,15 @@ fn value_text(axis: &Axis, index: usize) -> String {
     }
 }
 
-/// The experiment with the values in `chosen`, axis by axis, instead of those that its axes have.
+/// The axes with the values in `chosen`, axis by axis, instead of those that they have.
 ///
 /// # Errors
-/// [`LabError::Option`] for an axis or a value that there is not, [`LabError::Experiment`] for one that is out of range.
-pub(crate) fn with_axes(
+/// [`LabError::Option`] for an axis or a value that there is not.
+pub(crate) fn axes(
     experiment: &AnyExperiment,
     chosen: &toml::Value,
     context: &str,
-) -> Result<AnyExperiment, LabError> {
+) -> Result<toml::Value, LabError> {
     let wrong = |what: String| LabError::Option(format!("{context}: {what}"));
     let Kind::Flow(flow) = &experiment.kind else {
         let what =
@@ -81,8 +81,7 @@ pub(crate) fn with_axes(
             wrong(format!("{value} is not a value of the axis {name}: {}", texts.join(", ")))
         })?;
     }
-    let axes = toml::Value::try_from(axes).map_err(|error| wrong(error.to_string()))?;
-    with_changes(experiment, toml::Table::from_iter([(AXIS.to_owned(), axes)]), context)
+    toml::Value::try_from(axes).map_err(|error| wrong(error.to_string()))
 }
 
 fn axes_text(flow: &Flow) -> String {
@@ -171,7 +170,7 @@ fn keys_of(table: &toml::Table, above: &str) -> Vec<String> {
 }
 
 /// The key that is nearest to a wrong one, as a whole or in its last part, if no more than a third of it differs.
-fn nearest<'a>(wrong: &str, known: &'a [String]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, known: &'a [String]) -> Option<&'a str> {
     // Nobody has such a key, and the distance takes time.
     if wrong.len() > 100 {
         return None;

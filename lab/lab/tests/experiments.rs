@@ -99,7 +99,7 @@ fn mistakes_name_the_file_the_line_and_the_key() {
 
     let unknown = mistake("gap_ms = 200", "gap = 200");
     assert!(unknown.starts_with(&format!("my.toml:{}: ", line("gap_ms"))), "{unknown}");
-    assert!(unknown.contains("unknown field `gap`"), "{unknown}");
+    assert!(unknown.contains("there is no key gap here; allowed: count"), "{unknown}");
     assert!(unknown.contains("workload.bursts.gap"), "{unknown}");
 
     let wrong_type = mistake("count = 12", "count = 'twelve'");
@@ -110,22 +110,25 @@ fn mistakes_name_the_file_the_line_and_the_key() {
     assert!(not_toml.starts_with("my.toml:"), "{not_toml}");
 
     let missing = mistake("title = ", "# title = ");
-    assert!(missing.contains("missing field `title`"), "{missing}");
+    assert!(missing.contains("the key title is missing"), "{missing}");
 
     // What every experiment has and what its kind has are read apart, and reported alike.
     let unknown = mistake("title = ", "titel = ");
     assert!(unknown.starts_with(&format!("my.toml:{}: ", line("title"))), "{unknown}");
-    assert!(unknown.contains("unknown field `titel`, expected one of `kind`, `id`"), "{unknown}");
-    assert!(unknown.contains("`workload`") && unknown.ends_with("(key titel)"), "{unknown}");
+    assert!(
+        unknown.contains("there is no key titel here; did you mean title?; allowed: kind, id"),
+        "{unknown}"
+    );
+    assert!(unknown.contains(" workload,") && unknown.ends_with("(key titel)"), "{unknown}");
     let deep = mistake("authors = ", "author = ");
     assert!(deep.starts_with(&format!("my.toml:{}: ", line("authors"))), "{deep}");
-    assert!(deep.contains("unknown field `author`, expected"), "{deep}");
+    assert!(deep.contains("there is no key author here; did you mean authors?"), "{deep}");
     let of_a_flow = mistake("title = ", "observe = {}\ntitle = ");
     assert!(of_a_flow.starts_with(&format!("my.toml:{}: ", line("title"))), "{of_a_flow}");
     assert!(of_a_flow.ends_with("(key observe)"), "{of_a_flow}");
     let kind = mistake("title = ", "kind = 'flwo'\ntitle = ");
     assert!(kind.starts_with(&format!("my.toml:{}: ", line("title"))), "{kind}");
-    assert!(kind.contains("`flwo`, expected `single-loss` or `flow`"), "{kind}");
+    assert!(kind.contains("\"flwo\" is not allowed; allowed: single-loss, flow"), "{kind}");
     assert!(kind.ends_with("(key kind)"), "{kind}");
 }
 
@@ -305,14 +308,11 @@ fn what_was_inferred_names_its_key_and_what_it_was_fitted_on() {
     for e in experiment::built_in().unwrap() {
         for inferred in &e.common.inferred {
             let ids = &inferred.from;
-            assert!(
-                !ids.is_empty() && ids.iter().all(|id| experiment::find(id).is_ok()),
-                "{ids:?}"
-            );
+            assert!(ids.iter().all(|id| experiment::find(id).is_ok()), "{}: {ids:?}", e.id());
             let whole = serde_json::to_value(&e).unwrap();
             let held = whole.pointer(&format!("/{}", inferred.key.replace('.', "/")));
             assert!(held.is_some_and(|v| !v.is_null()), "{}: {}", e.id(), inferred.key);
-            fitted += 1;
+            fitted += usize::from(!ids.is_empty());
         }
     }
     assert!(fitted >= 10, "{fitted}");

@@ -350,7 +350,10 @@ fn wrong_requests_are_refused_in_one_line() {
         (vec!["run", "hurtig/fig2", "nothing"], vec!["unknown experiment \"nothing\""]),
         (vec!["show", "nothing"], vec!["unknown experiment \"nothing\""]),
         (vec!["run", "./missing.toml"], vec!["cannot read ./missing.toml"]),
-        (vec!["run", "bad.toml"], vec!["bad.toml:2: ", "unknown field `titel`", "(key titel)"]),
+        (
+            vec!["run", "bad.toml"],
+            vec!["bad.toml:2: ", "there is no key titel here; did you mean title?", "(key titel)"],
+        ),
         (
             vec!["run", "hurtig/fig2", "--profile", "warp"],
             vec!["unknown profile \"warp\"", "`tresse lab profiles`"],

@@ -13,7 +13,7 @@ use crate::common::{Common, merge};
 use crate::error::LabError;
 use crate::flow::Flow;
 use crate::keys;
-use crate::mistake::{Mistake, mistake};
+use crate::mistake::{Mistake, mistake, plain};
 use crate::schema::{Schema, check_keys, drop_unfit_publications, from_table, validate};
 use crate::single_loss::SingleLoss;
 
@@ -101,6 +101,7 @@ impl Source<'_> {
     }
 
     fn at(&self, span: Option<Range<usize>>, mistake: Mistake) -> LabError {
+        let mistake = Mistake { message: plain(&mistake.message), ..mistake };
         at(self.origin, span.map(|span| line_of(self.text, span.start)), mistake)
     }
 }

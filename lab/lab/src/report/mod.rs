@@ -88,7 +88,7 @@ pub struct ResolvedProfile {
     pub parameters: String,
 }
 
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 impl Report {
     /// How many published numbers agree, and how many there are, without those that other
