@@ -35,6 +35,27 @@ pub(crate) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> St
     format!("unknown field `{key}`, expected one of {}", known.join(", "))
 }
 
+/// The key that is nearest to a wrong one, as a whole or in its last part, if no more than a third of it differs.
+pub(crate) fn nearest<'a>(wrong: &str, known: &'a [String]) -> Option<&'a str> {
+    // Nobody has such a key, and the distance takes time.
+    if wrong.len() > 100 {
+        return None;
+    }
+    fn last(key: &str) -> &str {
+        key.rsplit('.').next().unwrap_or(key)
+    }
+    let edits = |wrong: &str, key: &str| {
+        let edits = strsim::levenshtein(wrong, key);
+        (edits <= key.len().div_ceil(3)).then_some(edits)
+    };
+    let rank = |key: &'a String| {
+        let whole = edits(wrong, key).map(|edits| (0, edits));
+        let rank = whole.or_else(|| edits(last(wrong), last(key)).map(|edits| (1, edits)));
+        rank.map(|rank| (rank, key.as_str()))
+    };
+    known.iter().filter_map(rank).min().map(|(_, key)| key)
+}
+
 /// Has nothing but asks which fields a struct wants.
 struct Ask<'a>(&'a mut &'static [&'static str]);
 
@@ -87,5 +108,23 @@ mod tests {
         );
         let message = unknown("three", ["one", "two"].into_iter());
         assert_eq!(message, "unknown field `three`, expected one of `one`, `two`");
+    }
+
+    #[test]
+    fn the_nearest_key_is_found_and_no_stranger() {
+        let known =
+            ["topology.forward.loss", "topology.forward.delay_ms", "workload.bulk.total_bytes"];
+        let known = known.map(String::from);
+        for (wrong, meant) in [
+            ("topology.forwards.loss", Some("topology.forward.loss")),
+            ("loss", Some("topology.forward.loss")),
+            ("topology.delay", Some("topology.forward.delay_ms")),
+            ("total_byte", Some("workload.bulk.total_bytes")),
+            ("nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(wrong, &known), meant, "{wrong}");
+        }
+        assert_eq!(nearest(&"x".repeat(1 << 20), &known), None);
     }
 }

@@ -1,6 +1,6 @@
 //! A mistake in an experiment file that the types of its schema cannot catch.
 
-use crate::settable::nearest;
+use crate::keys::nearest;
 
 /// A mistake and the key it stands at.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use tresse_core::{Profile, ProfileError};
 use crate::error::LabError;
 use crate::experiment::{AnyExperiment, Kind};
 use crate::flow::{Axis, Flow};
+use crate::keys::nearest;
 use crate::shell::shell_word;
 
 /// Tables of an experiment that can be changed; all other keys are those of a profile.
@@ -167,48 +168,4 @@ fn keys_of(table: &toml::Table, above: &str) -> Vec<String> {
         }
     }
     keys
-}
-
-/// The key that is nearest to a wrong one, as a whole or in its last part, if no more than a third of it differs.
-pub(crate) fn nearest<'a>(wrong: &str, known: &'a [String]) -> Option<&'a str> {
-    // Nobody has such a key, and the distance takes time.
-    if wrong.len() > 100 {
-        return None;
-    }
-    fn last(key: &str) -> &str {
-        key.rsplit('.').next().unwrap_or(key)
-    }
-    let edits = |wrong: &str, key: &str| {
-        let edits = strsim::levenshtein(wrong, key);
-        (edits <= key.len().div_ceil(3)).then_some(edits)
-    };
-    let rank = |key: &'a String| {
-        let whole = edits(wrong, key).map(|edits| (0, edits));
-        let rank = whole.or_else(|| edits(last(wrong), last(key)).map(|edits| (1, edits)));
-        rank.map(|rank| (rank, key.as_str()))
-    };
-    known.iter().filter_map(rank).min().map(|(_, key)| key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_key_is_found_and_no_stranger() {
-        let known =
-            ["topology.forward.loss", "topology.forward.delay_ms", "workload.bulk.total_bytes"];
-        let known = known.map(String::from);
-        for (wrong, meant) in [
-            ("topology.forwards.loss", Some("topology.forward.loss")),
-            ("loss", Some("topology.forward.loss")),
-            ("topology.delay", Some("topology.forward.delay_ms")),
-            ("total_byte", Some("workload.bulk.total_bytes")),
-            ("nonsense", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(wrong, &known), meant, "{wrong}");
-        }
-        assert_eq!(nearest(&"x".repeat(1 << 20), &known), None);
-    }
 }
