@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tresse_lab::comparison::{Comparison, Relation, Scan, Verdict};
 use tresse_lab::experiment;
-use tresse_lab::report::{Report, campaign};
+use tresse_lab::report::{Report, agreement, campaign};
 use tresse_lab::runner::{Execution, ProgressMode};
 use tresse_lab::{LabError, Overrides, Session};
 use tresse_report::Estimate;
@@ -187,7 +187,8 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     assert!(rows.contains("| – | all of the interval | **outside** |"), "{rows}");
     assert!(profile.contains("being slow: tresse/x.") && !short.contains("being slow"));
     assert!(
-        profile.contains("On 2 workloads") && profile.contains("| `test/flow` | "),
+        profile.contains("Of 2 workloads compared `tresse` is as good")
+            && profile.contains("| `test/flow` | "),
         "{profile}"
     );
     assert!(profile.contains("| test | old | "), "{profile}");
@@ -323,6 +324,25 @@ fn a_scan_rules_out_what_all_of_its_settings_exclude() {
     let lucky = pages(&outside, &reason);
     assert!(lucky.0.contains(&format!("| 0 | {n} | 0 |")), "{}", lucky.0);
     assert!(lucky.1.contains("not reproducible: each of 6 settings"), "{}", lucky.1);
+}
+
+#[test]
+fn results_are_compared_also_if_nothing_is_ranked_or_published() {
+    let temp = tempfile::tempdir().unwrap();
+    let end = SMALL.find("[[published]]").unwrap();
+    let text = SMALL[..end].replace("[matrix]\nmetric = \"transfer_ms.mean\"\n", "");
+    let run = |seed| {
+        let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+        let folder = temp.path().join(seed.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        session(&folder, &text, &overrides).run(&folder, quiet()).unwrap().report
+    };
+    let (first, second) = (run(1), run(2));
+    assert!(first.matrix.is_empty() && first.comparisons.is_empty());
+    let pairs = agreement::pairs(&first, &second);
+    // Two senders, two cells and the two metrics of the table of values.
+    assert_eq!(pairs.len(), 8, "{pairs:?}");
+    assert!(pairs.iter().any(|p| p.what.starts_with("RFC 9260, ") && p.what.ends_with("loss 10")));
 }
 
 #[test]

@@ -254,6 +254,13 @@ fn compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
     let (first, second) = (load(&args.first)?, load(&args.second)?);
     let pairs = agreement::pairs(&first, &second);
     let names = [&args.first, &args.second].map(|path| path.display().to_string());
+    if pairs.is_empty() {
+        return Err(LabError::Option(format!(
+            "nothing of {} is in both {} and {}: no profile and no cell, or runs that failed; `tresse lab show` has what \
+             either holds",
+            args.experiment, names[0], names[1]
+        )));
+    }
     let table = agreement::table(&pairs, [&names[0], &names[1]]);
     print(format_args!(
         "{}\n{}\n\n{}",

@@ -145,7 +145,7 @@ fn in_cell(
 
 /// By how much `own` is above `base`, in percent of the mean of `base` if `relative`. Values of
 /// the same replication are paired: they had the same traffic and the same seed.
-fn difference(
+pub(super) fn difference(
     statistic: Statistic,
     own: &BTreeMap<u32, f64>,
     base: &BTreeMap<u32, f64>,

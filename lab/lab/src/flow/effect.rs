@@ -1,8 +1,9 @@
 //! What a mechanism is for: a metric that one profile makes less or more than another does.
 
 use serde::{Deserialize, Serialize};
-use tresse_report::{Table, Unit, columns};
+use tresse_report::{Estimate, Table, Unit, columns};
 
+use super::analysis::difference;
 use super::measurements::Measurements;
 use super::{Cell, Flow, metric};
 use crate::comparison::Verdict;
@@ -42,10 +43,12 @@ pub struct Shown {
     /// Unit of the metric.
     pub unit: Unit,
     /// The metric of the profile that it is compared with.
-    pub without: Option<f64>,
+    pub without: Option<Estimate>,
     /// The metric of the profile that makes the difference.
-    pub with: Option<f64>,
-    /// Whether the difference is the one that is claimed.
+    pub with: Option<Estimate>,
+    /// The second less the first, by runs with the same seed.
+    pub difference: Option<Estimate>,
+    /// Whether all of the interval of the difference is on the side that is claimed.
     pub verdict: Verdict,
 }
 
@@ -62,13 +65,16 @@ fn measure(
     effect: &Effect,
     cell: &Cell,
 ) -> Shown {
-    let of = |label: &str| m.estimate(&effect.metric, label, cell).map(|e| e.value);
+    let of = |label: &str| m.estimate(&effect.metric, label, cell);
+    let values = |label: &str| m.values(&effect.metric, label, cell);
     let (without, with) = (of(&effect.against), of(&effect.series));
-    let verdict = match (without, with, effect.becomes) {
-        (Some(without), Some(with), Sense::Less) if with < without => Verdict::Agrees,
-        (Some(without), Some(with), Sense::More) if with > without => Verdict::Agrees,
-        (Some(_), Some(_), _) => Verdict::Differs,
-        _ => Verdict::Missing,
+    let difference =
+        difference(m.statistic, &values(&effect.series), &values(&effect.against), false);
+    let verdict = match (difference.map(|d| d.interval()), effect.becomes) {
+        (Some([_, high]), Sense::Less) if high < 0.0 => Verdict::Agrees,
+        (Some([low, _]), Sense::More) if low > 0.0 => Verdict::Agrees,
+        (Some(_), _) => Verdict::Differs,
+        (None, _) => Verdict::Missing,
     };
     let place: Vec<String> =
         experiment.kind.describe(cell).iter().map(|(name, v)| format!(", {name} {v}")).collect();
@@ -77,6 +83,7 @@ fn measure(
         unit: metric::describe(&effect.metric).map_or(Unit::Number, |(_, unit)| unit),
         without,
         with,
+        difference,
         verdict,
     }
 }
@@ -84,20 +91,22 @@ fn measure(
 /// The effects as a table; `None` if the experiment claims none.
 pub(super) fn table(shown: &[Shown]) -> Option<Table> {
     let row = |s: &Shown| {
-        let text = |value: Option<f64>| value.map_or("–".into(), |v| s.unit.format(v));
-        let difference = s.with.zip(s.without).map(|(with, without)| with - without);
+        let text =
+            |value: Option<Estimate>| value.map_or("–".into(), |v| s.unit.format_estimate(v));
         vec![
             s.what.clone(),
             text(s.without),
             text(s.with),
-            difference.map_or("–".into(), |d| s.unit.format_difference(d)),
+            text(s.difference),
             s.verdict.word().to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table {
         title: "What it changes".into(),
-        caption: String::new(),
+        caption: "Each with its interval; differences are those of runs with the same seed, and all of their interval \
+                  must be on the side that is claimed."
+            .into(),
         columns: columns(&["What", ">Without", ">With", ">Difference", "As claimed"]),
         rows,
         detail: false,

@@ -3,6 +3,8 @@
 use tresse_report::{Estimate, Table, Unit, columns};
 
 use super::Report;
+use crate::flow::analysis::Row;
+use crate::flow::metric;
 
 /// Relative differences up to this many percent are agreement; so are differences of percentages up
 /// to this many points.
@@ -85,6 +87,37 @@ pub fn pairs(first: &Report, second: &Report) -> Vec<Pair> {
         let values = comparison.ours.zip(same.and_then(|c| c.ours));
         if let Some((a, b)) = values {
             pairs.push(Pair { what: what.clone(), unit: comparison.claim.unit, values: [a, b] });
+        }
+    }
+    if pairs.is_empty() { measured(first, second) } else { pairs }
+}
+
+/// What both have measured of the metrics in the tables of the experiment, for one that ranks nothing and has nothing
+/// to compare with.
+fn measured(first: &Report, second: &Report) -> Vec<Pair> {
+    let rows = |report: &Report| -> Vec<Row> {
+        let rows = report.analysis.get("estimates").cloned().unwrap_or_default();
+        serde_json::from_value(rows).unwrap_or_default()
+    };
+    let tables = first.experiment.get("table").and_then(|t| t.as_array()).into_iter().flatten();
+    let named = tables.filter_map(|table| table.get("metrics")?.as_array()).flatten();
+    let mut names: Vec<&str> = named.filter_map(|name| name.as_str()).collect();
+    if names.is_empty() {
+        names.extend(["goodput_kbps", "timeouts", "fast_retransmits", "duplicates"]);
+    }
+    let others = rows(second);
+    let mut pairs = Vec::new();
+    for row in rows(first) {
+        let same = |other: &&Row| (&other.series, &other.cell) == (&row.series, &row.cell);
+        let Some(other) = others.iter().find(same) else { continue };
+        let place: Vec<String> = row.cell.iter().map(|(name, v)| format!("{name} {v}")).collect();
+        for name in &names {
+            let both = row.metrics.get(*name).zip(other.metrics.get(*name));
+            let (Some((text, unit)), Some((a, b))) = (metric::describe(name), both) else {
+                continue;
+            };
+            let words = [&[row.series.clone(), text], &place[..]].concat();
+            pairs.push(Pair { what: words.join(", "), unit, values: [*a, *b] });
         }
     }
     pairs
