@@ -234,27 +234,27 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let tested = pages(&outside, &reason);
     assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
     assert!(
-        tested.1.contains("| (1) tested by `test/reason`, which has ")
+        tested.1.contains("| (1) tested by `test/reason` (it has ")
             && tested.1.matches("Slow hosts.").count() == 1
             && tested.1.contains("\n1. Slow hosts.\n"),
         "{}",
         tested.1
     );
-    assert!(tested.1.contains(" (2 runs) |"), "{}", tested.1);
+    assert!(tested.1.contains(", 2 runs) |"), "{}", tested.1);
     // A difference that is smaller than the interval of the test is not explained by it.
     let mut small = outside.clone();
     small.comparisons.iter_mut().for_each(|c| c.difference = Some(0.0));
     let blind = pages(&small, &reason);
     assert!(blind.0.contains(&format!("| 0 | 0 | {n} |")), "{}", blind.0);
-    assert!(blind.1.contains("(2 runs) cannot tell; thought, not shown: (1) |"), "{}", blind.1);
+    assert!(blind.1.contains(", 2 runs) cannot tell; thought, not shown: (1) |"), "{}", blind.1);
     let not_run = [outside.clone()];
     let not_run = campaign::papers(&not_run).remove(0).1;
     assert!(not_run.contains("unexplained: `test/reason` was not run"), "{not_run}");
     reason.comparisons.iter_mut().for_each(|c| c.verdict = Verdict::Differs);
     let refuted = pages(&outside, &reason);
     assert!(refuted.0.contains(&format!("| 0 | 0 | {n} |")), "{}", refuted.0);
-    assert!(refuted.1.contains("unexplained: `test/reason`, which has "), "{}", refuted.1);
-    assert!(refuted.1.contains(" (2 runs) does not remove it"), "{}", refuted.1);
+    assert!(refuted.1.contains("unexplained: `test/reason` (it has "), "{}", refuted.1);
+    assert!(refuted.1.contains(", 2 runs) does not remove it"), "{}", refuted.1);
 }
 
 #[test]

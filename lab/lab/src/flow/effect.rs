@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tresse_report::{Estimate, Table, Unit, columns};
 
-use super::analysis::difference;
-use super::measurements::Measurements;
+use super::measurements::{Measurements, difference};
 use super::{Cell, Flow, metric};
 use crate::comparison::Verdict;
 use crate::schema::Experiment;

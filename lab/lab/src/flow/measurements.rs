@@ -62,3 +62,34 @@ impl<'a> Measurements<'a> {
         self.of(series, cell).flat_map(|r| r.values.keys().filter_map(number)).max().unwrap_or(0)
     }
 }
+
+/// By how much `own` is above `base`, in percent of the mean of `base` if `relative`. Values of
+/// the same replication are paired: they had the same traffic and the same seed.
+pub(super) fn difference(
+    statistic: Statistic,
+    own: &BTreeMap<u32, f64>,
+    base: &BTreeMap<u32, f64>,
+    relative: bool,
+) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> =
+        own.iter().filter_map(|(n, value)| Some((*value, *base.get(n)?))).collect();
+    let mean_base = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len().max(1) as f64;
+    let scale = if relative { 100.0 / mean_base } else { 1.0 };
+    let differences: Vec<f64> = pairs.iter().map(|(own, base)| (own - base) * scale).collect();
+    statistic.estimate(&differences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_paired_and_relative_to_the_mean() {
+        let own = BTreeMap::from([(1, 110.0), (2, 220.0), (3, 5.0)]);
+        let base = BTreeMap::from([(1, 100.0), (2, 200.0)]);
+        let percent = difference(Statistic::Mean, &own, &base, true).unwrap();
+        assert!((percent.value - 10.0).abs() < 1e-9, "{percent:?}");
+        assert_eq!(difference(Statistic::Mean, &own, &base, false).unwrap().value, 15.0);
+        assert_eq!(difference(Statistic::Mean, &own, &BTreeMap::new(), true), None);
+    }
+}

@@ -147,7 +147,7 @@ fn nearest<'a>(rows: &[&'a Comparison]) -> Option<&'a Comparison> {
 /// What tests a reason, in words: how many runs it has, and what came out.
 fn which(id: &str, settings: usize, row: &Comparison) -> String {
     match settings {
-        1 => format!("`{id}`, which has {} ({})", ours(row), runs(row.ours)),
+        1 => format!("`{id}` (it has {}, {})", ours(row), runs(row.ours)),
         n => format!("one of {n} settings in `{id}`: {}", nearest_of(row)),
     }
 }
