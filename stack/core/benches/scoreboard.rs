@@ -10,7 +10,7 @@ use tresse_core::event::LossCause;
 use tresse_core::path::PathId;
 use tresse_core::scoreboard::{AckOutcome, Eligibility, NewChunk, Scoreboard};
 use tresse_core::{Bytes, Time};
-use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
 const OUTSTANDING: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// SACKs measured per batch, so that setting up a large board is not measured.
@@ -23,7 +23,8 @@ fn send(board: &mut Scoreboard, now: u64) {
         PathId(0),
         NewChunk {
             stream: StreamId(0),
-            ssn: Ssn(0),
+            mid: Mid(0),
+            fsn: Fsn(0),
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
             context: 0,

@@ -16,6 +16,13 @@ pub struct Extensions {
     /// Chunks are authenticated (AUTH, RFC 4895): which ones, and with which keys, is in
     /// [`Authentication`](crate::Authentication). Default `false`.
     pub authentication: bool,
+    /// User messages are interleaved (I-DATA, RFC 8260): a large one no longer holds up those of other streams, if the
+    /// profile has a stream scheduler that lets them come in between
+    /// ([`StreamParameters::scheduler`](crate::profile::StreamParameters::scheduler)). Default `false`. Each chunk has 4 bytes
+    /// more then, and the receiver holds a message of each stream at a time: all that are incomplete together may hold four
+    /// times [`max_message_size`](crate::AssociationConfig::max_message_size), and a peer that sends more ends the association
+    /// (out of resource).
+    pub interleaving: bool,
 }
 
 impl Extensions {
@@ -24,6 +31,7 @@ impl Extensions {
         partial_reliability: false,
         stream_reconfiguration: false,
         authentication: false,
+        interleaving: false,
     };
 
     //= RFC 3758 3.3.2-4
@@ -33,6 +41,7 @@ impl Extensions {
             partial_reliability: self.partial_reliability && other.partial_reliability,
             stream_reconfiguration: self.stream_reconfiguration && other.stream_reconfiguration,
             authentication: self.authentication && other.authentication,
+            interleaving: self.interleaving && other.interleaving,
         }
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Extensions {
     pub(crate) retransmit_bit: bool,
     /// NR-SACK chunks (draft-natarajan-tsvwg-sctp-nrsack).
     pub(crate) nr_sack: bool,
+    /// I-FORWARD-TSN chunks, which partial reliability needs where messages are interleaved (RFC 8260 §2.3.1).
+    pub(crate) i_forward_tsn: bool,
     /// What is the application's choice.
     pub(crate) chosen: extensions::Extensions,
 }
@@ -59,6 +61,7 @@ impl Extensions {
         timestamp: false,
         retransmit_bit: false,
         nr_sack: false,
+        i_forward_tsn: false,
         chosen: extensions::Extensions::NONE,
     };
 
@@ -69,21 +72,31 @@ impl Extensions {
             timestamp: profile.offers_timestamps(),
             retransmit_bit: profile.offers_retransmit_bit(),
             nr_sack: profile.sack.nr_sack != NrSackMode::Off,
+            i_forward_tsn: config.extensions.interleaving && config.extensions.partial_reliability,
             chosen: config.extensions,
         }
     }
 
     /// What both ends offer; the rest is silently off.
     pub(crate) fn and(self, other: Extensions) -> Extensions {
+        let i_forward_tsn = self.i_forward_tsn && other.i_forward_tsn;
+        let mut chosen = self.chosen.and(other.chosen);
+        // RFC 8260 §2.3.1: "The partial reliability extension [...] can be used in combination with user message interleaving
+        // only if both endpoints indicated their support of user message interleaving and the I-FORWARD-TSN chunk."
+        if chosen.interleaving {
+            chosen.partial_reliability = i_forward_tsn;
+        }
         Extensions {
             timestamp: self.timestamp && other.timestamp,
             retransmit_bit: self.retransmit_bit && other.retransmit_bit,
             nr_sack: self.nr_sack && other.nr_sack,
-            chosen: self.chosen.and(other.chosen),
+            i_forward_tsn,
+            chosen,
         }
     }
 
     //= RFC 6525 5.1.1-1
+    //= RFC 8260 2.2.1-5 2.2.1-6 2.2.1-7
     /// Writes the offer into INIT or INIT ACK.
     fn write(self, writer: &mut ParameterWriter) {
         let partial_reliability = self.chosen.partial_reliability;
@@ -92,6 +105,8 @@ impl Extensions {
             (self.timestamp, ChunkType::TIMESTAMP),
             (partial_reliability, ChunkType::FORWARD_TSN),
             (self.chosen.stream_reconfiguration, ChunkType::RE_CONFIG),
+            (self.chosen.interleaving, ChunkType::I_DATA),
+            (self.i_forward_tsn, ChunkType::I_FORWARD_TSN),
             // Linux looks at nothing else.
             (self.chosen.authentication, ChunkType::AUTH),
         ];
@@ -111,7 +126,9 @@ impl Extensions {
     pub(crate) fn to_bits(self) -> u8 {
         let recovery = u8::from(self.timestamp) | u8::from(self.retransmit_bit) << 1;
         let chosen = u8::from(self.chosen.partial_reliability) << 3
-            | u8::from(self.chosen.stream_reconfiguration) << 4;
+            | u8::from(self.chosen.stream_reconfiguration) << 4
+            | u8::from(self.chosen.interleaving) << 5
+            | u8::from(self.i_forward_tsn) << 6;
         recovery | u8::from(self.nr_sack) << 2 | chosen
     }
 
@@ -121,11 +138,13 @@ impl Extensions {
             timestamp: bits & 1 != 0,
             retransmit_bit: bits & 2 != 0,
             nr_sack: bits & 4 != 0,
+            i_forward_tsn: bits & 64 != 0,
             chosen: extensions::Extensions {
                 partial_reliability: bits & 8 != 0,
                 stream_reconfiguration: bits & 16 != 0,
                 // The cookie has the offer itself.
                 authentication: false,
+                interleaving: bits & 32 != 0,
             },
         }
     }
@@ -252,6 +271,8 @@ pub(crate) fn read_init<'a>(
                 let extensions = &mut init.peer.extensions;
                 extensions.timestamp |= types.contains(&ChunkType::TIMESTAMP.0);
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
+                extensions.chosen.interleaving |= types.contains(&ChunkType::I_DATA.0);
+                extensions.i_forward_tsn |= types.contains(&ChunkType::I_FORWARD_TSN.0);
                 extensions.chosen.stream_reconfiguration |= types.contains(&ChunkType::RE_CONFIG.0);
                 // RFC 5061 §4.2.7: "The sender MUST support both the sending and the receiving of any chunk types listed
                 // within". Stacks for WebRTC offer FORWARD TSN in this way alone.

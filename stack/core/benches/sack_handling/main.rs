@@ -18,7 +18,7 @@ use links::{FIRST, Watcher};
 use tresse_core::path::PathId;
 use tresse_core::scoreboard::{AckOutcome, NewChunk, Scoreboard};
 use tresse_core::{Bytes, Time};
-use tresse_wire::{Chunk, DataFlags, Packet, Ppid, Sack, Ssn, StreamId, Tsn, data_chunk_len};
+use tresse_wire::{Chunk, DataFlags, Fsn, Mid, Packet, Ppid, Sack, StreamId, Tsn, data_chunk_len};
 use walk::Walk;
 
 const MESSAGE: usize = 1452;
@@ -47,7 +47,8 @@ impl Board {
     fn send(&mut self, now: Time, path: u8) {
         let chunk = NewChunk {
             stream: StreamId(0),
-            ssn: Ssn(0),
+            mid: Mid(0),
+            fsn: Fsn(0),
             ppid: Ppid(0),
             flags: DataFlags::UNFRAGMENTED,
             context: 0,

@@ -1,7 +1,7 @@
 //! What the application asks for (RFC 9260 §11.1).
 
 use bytes::Bytes;
-use tresse_wire::{CauseWriter, DATA_HEADER_LEN, StreamId};
+use tresse_wire::{CauseWriter, StreamId};
 
 use super::{Association, Phase, State};
 use crate::config::AssociationConfig;
@@ -46,7 +46,7 @@ impl Association {
         let limit = if self.config.fragmentation {
             self.config.max_message_size
         } else {
-            self.paths.amdcs() - DATA_HEADER_LEN
+            self.paths.amdcs() - self.sender.header_len()
         };
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
@@ -119,7 +119,7 @@ impl Association {
             unacknowledged_chunks: self.sender.outstanding(),
             unread_messages: self.readable(),
             //= RFC 8899 3-20 4.4-1
-            fragmentation_point: self.paths.amdcs() - DATA_HEADER_LEN,
+            fragmentation_point: self.paths.amdcs() - self.sender.header_len(),
         }
     }
 

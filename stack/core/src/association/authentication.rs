@@ -220,7 +220,9 @@ impl Association {
     /// association". Nor may a chunk that is not taken.
     pub(super) fn may_end_it(&self, seal: Seal, error: &ChunkError) -> bool {
         let required = matches!(error, ChunkError::NoUserData { .. })
-            && (self.requires(ChunkType::DATA) || self.requires(ChunkType::ABORT));
+            && [ChunkType::DATA, ChunkType::I_DATA, ChunkType::ABORT]
+                .map(|t| self.requires(t))
+                .contains(&true);
         seal == Seal::Authentic || !required
     }
 

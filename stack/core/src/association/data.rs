@@ -1,6 +1,6 @@
 //! DATA chunks received (RFC 9260 §6.2, §6.5, §6.7), and messages handed over.
 
-use tresse_wire::{CauseWriter, Data, ForwardTsn, Tsn};
+use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 
 use super::input::Incoming;
 use super::{Association, Control};
@@ -11,7 +11,32 @@ use crate::streams::chunk::InboundError;
 use crate::time::Time;
 
 impl Association {
-    pub(super) fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &Data<'_>) {
+    //= RFC 8260 2.2.3-3 2-1
+    /// A DATA chunk, or an I-DATA chunk if it is `interleaved`.
+    ///
+    /// RFC 8260 §2.2.3: "If I-DATA support has been negotiated for an association, the reception of a DATA chunk is a violation
+    /// [...]. The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received."
+    pub(super) fn on_user_data(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        data: &IData<'_>,
+        interleaved: bool,
+    ) {
+        if interleaved == self.sender.extensions().chosen.interleaving {
+            self.on_data(now, incoming, data);
+        } else if self.phase.receiving().is_some() {
+            self.abort_violation(if interleaved {
+                "an I-DATA chunk that was not agreed on"
+            } else {
+                "a DATA chunk where I-DATA was agreed on"
+            });
+        } else {
+            self.journal.stats.data_chunks_dropped += 1;
+        }
+    }
+
+    fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &IData<'_>) {
         //= RFC 9260 6-2 6-4
         let Some(receiver) = self.phase.receiving() else {
             self.journal.stats.data_chunks_dropped += 1;
@@ -20,6 +45,7 @@ impl Association {
         incoming.has_data = true;
         incoming.ends_in_duplicate = false;
         //= RFC 9260 6.2-19
+        //= RFC 8260 2.1-3
         incoming.facts.immediate |= data.flags.immediate;
         incoming.retransmission |= data.flags.retransmission;
         match receiver.on_data(now, data, incoming.bytes) {
@@ -61,13 +87,38 @@ impl Association {
         incoming: &mut Incoming<'_>,
         chunk: &ForwardTsn<'_>,
     ) {
+        self.on_forward(incoming, |receiver| receiver.on_forward_tsn(now, chunk));
+    }
+
+    /// An I-FORWARD-TSN chunk (RFC 8260 §2.3.1).
+    pub(super) fn on_i_forward_tsn(
+        &mut self,
+        incoming: &mut Incoming<'_>,
+        chunk: &IForwardTsn<'_>,
+    ) {
+        self.on_forward(incoming, |receiver| receiver.on_i_forward_tsn(chunk));
+    }
+
+    //= RFC 8260 2.3.1-8
+    /// A FORWARD TSN chunk where I-DATA was agreed on, or an I-FORWARD-TSN chunk that was not.
+    pub(super) fn refuse_forward(&mut self, what: &'static str) {
+        if self.phase.receiving().is_some() {
+            self.abort_violation(what);
+        }
+    }
+
+    fn on_forward(
+        &mut self,
+        incoming: &mut Incoming<'_>,
+        forward: impl FnOnce(&mut Receiver) -> Forwarded,
+    ) {
         let Some(receiver) = self.phase.receiving() else { return };
         //= RFC 3758 3.6-6
         // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk
         // had been received".
         incoming.has_data = true;
         self.journal.stats.forward_tsns_received += 1;
-        match receiver.on_forward_tsn(now, chunk) {
+        match forward(receiver) {
             //= RFC 3758 3.6-4 3.6-5
             Forwarded::Stale => incoming.facts.duplicates = true,
             Forwarded::OutOfRange => {

@@ -15,6 +15,7 @@ use crate::datagram::headers;
 use crate::event::{CloseReason, Event};
 use crate::path::PathId;
 use crate::receive::{ReceivedPacket, Receiver};
+use crate::streams::chunk::widened;
 use crate::time::Time;
 
 /// The packet being processed.
@@ -180,7 +181,8 @@ impl Association {
         chunk: Chunk<'_>,
     ) -> bool {
         match chunk {
-            Chunk::Data(data) => self.on_data(now, incoming, &data),
+            Chunk::Data(data) => self.on_user_data(now, incoming, &widened(&data), false),
+            Chunk::IData(data) => self.on_user_data(now, incoming, &data, true),
             Chunk::Sack(sack) => {
                 incoming.has_sack = true;
                 let none = GapAckBlocks::default();
@@ -193,6 +195,17 @@ impl Association {
             }
             // Not agreed on: as if we did not know the type.
             Chunk::NrSack(_) => return self.on_unknown_chunk(ChunkType::NR_SACK, &[], incoming),
+            Chunk::ForwardTsn(_) if self.sender.extensions().chosen.interleaving => {
+                self.refuse_forward("a FORWARD TSN chunk where I-DATA was agreed on");
+            }
+            Chunk::IForwardTsn(forward) => {
+                let chosen = self.sender.extensions().chosen;
+                if chosen.interleaving && chosen.partial_reliability {
+                    self.on_i_forward_tsn(incoming, &forward);
+                } else {
+                    self.refuse_forward("an I-FORWARD-TSN chunk that was not agreed on");
+                }
+            }
             Chunk::ForwardTsn(forward) if self.sender.extensions().chosen.partial_reliability => {
                 self.on_forward_tsn(now, incoming, &forward);
             }
@@ -235,10 +248,6 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
-            Chunk::IData(_) => return self.on_unknown_chunk(ChunkType::I_DATA, bytes, incoming),
-            Chunk::IForwardTsn(_) => {
-                return self.on_unknown_chunk(ChunkType::I_FORWARD_TSN, bytes, incoming);
-            }
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).

@@ -373,6 +373,13 @@ impl Association {
         }
     }
 
+    /// Goes through the agreement on extensions once more, as after calls that cross.
+    #[cfg(test)]
+    pub(crate) fn agree_again(&mut self) {
+        let extensions = self.sender.extensions();
+        self.sender.agree(extensions, &self.config);
+    }
+
     /// What left with a COOKIE ECHO is lost with it.
     pub(super) fn lose_all(&mut self, now: Time) {
         let (sender, mut cx) = self.sending(now);

@@ -58,7 +58,10 @@ fn survey<'a>(packet: &Packet<'a>) -> Survey<'a> {
         survey.loner |=
             matches!(raw.chunk_type, ChunkType::INIT_ACK | ChunkType::SHUTDOWN_COMPLETE);
         // Data and unknown chunks say nothing here; their contents are parsed later, once.
-        if matches!(raw.chunk_type, ChunkType::DATA | ChunkType::SACK | ChunkType::NR_SACK) {
+        if matches!(
+            raw.chunk_type,
+            ChunkType::DATA | ChunkType::I_DATA | ChunkType::SACK | ChunkType::NR_SACK
+        ) {
             continue;
         }
         match Chunk::parse(raw) {

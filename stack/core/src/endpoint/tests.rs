@@ -27,6 +27,7 @@ mod hostile;
 mod icmp;
 mod identity;
 mod init;
+mod interleaving;
 mod lifetime;
 mod limits;
 mod memory;

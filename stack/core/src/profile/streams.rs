@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::parameters;
 
-/// Which stream sends its next message (RFC 8260 §3). It is chosen between messages only: without I-DATA chunks the
+/// Which stream sends its next message (RFC 8260 §3). It is chosen between messages only: in DATA chunks the
 /// fragments of one are not interleaved with others (RFC 9260 §6.9), so a message waits for what is left of the one
-/// that is leaving.
+/// that is leaving. Where user message interleaving was agreed on
+/// ([`Extensions::interleaving`](crate::Extensions::interleaving)) it is chosen for each chunk, and what is said of messages
+/// here holds for chunks, but for the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StreamScheduler {

@@ -1,7 +1,7 @@
-//! DATA chunks that arrive (RFC 9260 §6.2): which are taken, and which dropped.
+//! DATA and I-DATA chunks that arrive (RFC 9260 §6.2): which are taken, and which dropped.
 
 use bytes::Bytes;
-use tresse_wire::Data;
+use tresse_wire::IData;
 
 use super::Receiver;
 use crate::ack::received::Arrival;
@@ -31,8 +31,8 @@ pub(crate) enum Taken {
 }
 
 impl Receiver {
-    /// A DATA chunk of the packet `bytes`.
-    pub(crate) fn on_data(&mut self, now: Time, data: &Data<'_>, bytes: &Bytes) -> Taken {
+    /// A DATA or I-DATA chunk of the packet `bytes`.
+    pub(crate) fn on_data(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
         let seq = match self.received.classify(data.tsn) {
             Arrival::New { seq } => seq,
             Arrival::Duplicate => {
@@ -53,11 +53,13 @@ impl Receiver {
             seq,
             tsn: data.tsn,
             stream: data.stream,
-            ssn: data.ssn,
+            mid: data.mid,
+            fsn: data.fsn,
             ppid: data.ppid,
             flags: data.flags,
             payload: bytes.slice_ref(data.payload),
         };
+        self.inbound.advance_to(self.received.cumulative_seq());
         let result = self.inbound.receive(now, chunk);
         Taken::New { seq, readable: was_idle && self.inbound.ready() > 0, result }
     }

@@ -1,10 +1,11 @@
-//! FORWARD TSN chunks that arrive (RFC 3758 §3.6).
+//! FORWARD TSN chunks that arrive (RFC 3758 §3.6), and I-FORWARD-TSN (RFC 8260 §2.3.1).
 
-use tresse_wire::ForwardTsn;
+use tresse_wire::{ForwardTsn, IForwardTsn, Tsn};
 
 use super::Receiver;
 use crate::ack::received::Advance;
 use crate::streams::chunk::InboundError;
+use crate::streams::inbound::Inbound;
 use crate::time::Time;
 
 /// What became of a FORWARD TSN chunk.
@@ -29,13 +30,32 @@ impl Receiver {
     //= RFC 3758 3.6-1
     /// A FORWARD TSN chunk.
     pub(crate) fn on_forward_tsn(&mut self, now: Time, chunk: &ForwardTsn<'_>) -> Forwarded {
-        let seq = match self.received.advance(chunk.new_cumulative_tsn) {
+        self.pass_over(chunk.new_cumulative_tsn, |inbound, seq| {
+            inbound.pass_over(now, seq, chunk.skipped())
+        })
+    }
+
+    /// An I-FORWARD-TSN chunk: "the principle applied to ordered messages when using FORWARD-TSN chunks is applied to ordered
+    /// and unordered messages" (RFC 8260 §2.3.1).
+    pub(crate) fn on_i_forward_tsn(&mut self, chunk: &IForwardTsn<'_>) -> Forwarded {
+        self.pass_over(chunk.new_cumulative_tsn, |inbound, seq| {
+            (inbound.pass_over_messages(seq, chunk.skipped()), Ok(()))
+        })
+    }
+
+    fn pass_over(
+        &mut self,
+        tsn: Tsn,
+        pass: impl FnOnce(&mut Inbound, u64) -> (usize, Result<(), InboundError>),
+    ) -> Forwarded {
+        let seq = match self.received.advance(tsn) {
             Advance::To(seq) => seq,
             Advance::Stale => return Forwarded::Stale,
             Advance::OutOfRange => return Forwarded::OutOfRange,
         };
         let was_idle = self.inbound.ready() == 0;
-        let (dropped, result) = self.inbound.pass_over(now, seq, chunk.skipped());
+        self.inbound.advance_to(self.received.cumulative_seq());
+        let (dropped, result) = pass(&mut self.inbound, seq);
         Forwarded::Advanced { readable: was_idle && self.inbound.ready() > 0, dropped, result }
     }
 }

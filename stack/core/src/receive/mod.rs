@@ -87,6 +87,10 @@ impl Receiver {
         let nr_sack =
             if extensions.nr_sack { config.profile.sack.nr_sack } else { NrSackMode::Off };
         let mut inbound = Inbound::new(streams, config.max_message_size, first);
+        if extensions.chosen.interleaving {
+            let may_skip = extensions.chosen.partial_reliability;
+            inbound.interleave(config.max_message_size, first, may_skip);
+        }
         if nr_sack == NrSackMode::Delivered {
             inbound.track_delivered();
         }

@@ -83,7 +83,7 @@ impl Rescheduling {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
+    use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
     use super::*;
     use crate::scoreboard::{AckOutcome, NewChunk};
@@ -98,7 +98,8 @@ mod tests {
             board.begin_packet();
             let chunk = NewChunk {
                 stream: StreamId(0),
-                ssn: Ssn(0),
+                mid: Mid(0),
+                fsn: Fsn(0),
                 ppid: Ppid(0),
                 flags: DataFlags::UNFRAGMENTED,
                 context: 0,

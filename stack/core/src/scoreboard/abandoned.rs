@@ -60,6 +60,7 @@ impl Scoreboard {
     /// Adds a chunk that was given up before it was sent, the end of a message: its number.
     pub fn record_abandoned(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
+        let header = self.header_len() as u8;
         self.facts(path);
         self.ring.push_back(Outstanding {
             chunk,
@@ -79,6 +80,7 @@ impl Scoreboard {
             taken_back: false,
             packet: u64::MAX, // In none.
             counted: 0,
+            header,
         });
         seq
     }
@@ -130,7 +132,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
+    use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
     use super::*;
     use crate::event::LossCause;
@@ -160,9 +162,9 @@ mod tests {
     }
 
     fn chunk(len: usize) -> NewChunk {
-        let (stream, ssn, ppid) = (StreamId(0), Ssn(0), Ppid(0));
+        let (stream, mid, fsn, ppid) = (StreamId(0), Mid(0), Fsn(0), Ppid(0));
         let payload = bytes::Bytes::from(vec![0; len]);
-        NewChunk { stream, ssn, ppid, flags: DataFlags::UNFRAGMENTED, context: 0, payload }
+        NewChunk { stream, mid, fsn, ppid, flags: DataFlags::UNFRAGMENTED, context: 0, payload }
     }
 
     /// What is counted, found by looking at every chunk.

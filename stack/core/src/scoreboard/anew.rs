@@ -13,6 +13,7 @@ impl Scoreboard {
             base: next,
             highest_acked: next - 1,
             counts_headers: self.counts_headers,
+            interleaved: self.interleaved,
             holes_to: next - 1,
             window: self.window,
             ..Scoreboard::new(Tsn(0))

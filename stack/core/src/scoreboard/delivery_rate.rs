@@ -262,7 +262,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use tresse_wire::{DataFlags, GapAckBlock, GapAckBlocks, Ppid, Ssn, StreamId, Tsn};
+    use tresse_wire::{DataFlags, Fsn, GapAckBlock, GapAckBlocks, Mid, Ppid, StreamId, Tsn};
 
     use super::*;
     use crate::event::LossCause;
@@ -286,9 +286,9 @@ mod tests {
             let first = self.0.flight(PATH) == 0;
             self.0.begin_packet();
             let payload = Bytes::from(vec![0; SIZE - 16]);
-            let (stream, ssn, ppid) = (StreamId(0), Ssn(0), Ppid(0));
+            let (stream, mid, fsn, ppid) = (StreamId(0), Mid(0), Fsn(0), Ppid(0));
             let flags = DataFlags::default();
-            let chunk = NewChunk { stream, ssn, ppid, flags, context: 0, payload };
+            let chunk = NewChunk { stream, mid, fsn, ppid, flags, context: 0, payload };
             let seq = self.0.record_new(Time::from_millis(ms), PATH, chunk);
             self.0.note_departure(Time::from_millis(ms), PATH, seq, first);
             seq

@@ -9,6 +9,7 @@
 mod abandoned;
 mod anew;
 mod changed;
+mod chunk_size;
 mod delivery_rate;
 mod kept;
 mod loss;
@@ -23,7 +24,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use smallvec::SmallVec;
-use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn, data_chunk_len};
+use tresse_wire::{DataFlags, Fsn, Mid, Ppid, StreamId, Tsn};
 
 pub use changed::SackFault;
 pub use delivery_rate::{LossSample, RateSample};
@@ -56,13 +57,15 @@ pub enum ChunkState {
     Abandoned,
 }
 
-/// A DATA chunk to be sent for the first time.
+/// A DATA or I-DATA chunk to be sent for the first time.
 #[derive(Clone, Debug)]
 pub struct NewChunk {
     /// Stream identifier.
     pub stream: StreamId,
-    /// Stream sequence number.
-    pub ssn: Ssn,
+    /// Message identifier: in its low bits the stream sequence number of a DATA chunk.
+    pub mid: Mid,
+    /// Fragment sequence number; a DATA chunk does not carry it.
+    pub fsn: Fsn,
     /// Payload protocol identifier.
     pub ppid: Ppid,
     /// U, B, E and I bits.
@@ -73,7 +76,7 @@ pub struct NewChunk {
     pub payload: Bytes,
 }
 
-/// A DATA chunk that is not yet cumulatively acknowledged.
+/// A DATA or I-DATA chunk that is not yet cumulatively acknowledged.
 #[derive(Clone, Debug)]
 pub struct Outstanding {
     /// What it carries.
@@ -110,15 +113,11 @@ pub struct Outstanding {
     packet: u64,
     /// Bytes in flight that it counts for.
     counted: u32,
+    /// Bytes of its header.
+    header: u8,
 }
 
 impl Outstanding {
-    //= RFC 9260 7.2-4
-    /// Bytes it takes in a packet: header, data and padding (RFC 9260 §7.2.1).
-    pub fn size(&self) -> usize {
-        data_chunk_len(self.chunk.payload.len())
-    }
-
     /// Bytes in flight that it counts for: its size, or the user data alone.
     fn counted(&self) -> usize {
         self.counted as usize
@@ -197,6 +196,8 @@ pub struct Scoreboard {
     rates: Option<Box<delivery_rate::DeliveryRates>>,
     /// What is in flight counts with headers and padding.
     counts_headers: bool,
+    /// Chunks are I-DATA.
+    interleaved: bool,
 }
 
 impl Scoreboard {
@@ -228,13 +229,8 @@ impl Scoreboard {
             window: SackWindow::default(),
             rates: None,
             counts_headers: true,
+            interleaved: false,
         }
-    }
-
-    /// Whether what is in flight counts with chunk headers and padding, as at first, or user data alone. For
-    /// a board on which nothing is outstanding.
-    pub fn set_counts_headers(&mut self, counts_headers: bool) {
-        self.counts_headers = counts_headers;
     }
 
     /// Sequence number of the next new chunk.
@@ -418,13 +414,15 @@ impl Scoreboard {
         }
     }
 
+    //= RFC 8260 2.2.2-6
     //= RFC 9260 3.3.1-12 3.3.1-13 6.9-11
     /// Records the first transmission of a chunk in the packet begun last; returns its number.
     pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
         let packet = self.packet_base + self.packets.len() as u64 - 1;
         let user_bytes = chunk.payload.len();
-        let counted = if self.counts_headers { data_chunk_len(user_bytes) } else { user_bytes };
+        let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
+        let header = self.header_len() as u8;
         self.flight_user_bytes += user_bytes;
         self.buffered_user_bytes += user_bytes;
         let facts = self.facts(path);
@@ -454,6 +452,7 @@ impl Scoreboard {
             taken_back: false,
             packet,
             counted: counted as u32, // No chunk is longer than 65 535 bytes.
+            header,
         });
         seq
     }

@@ -88,7 +88,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn chunk(len: usize) -> NewChunk {
     NewChunk {
         stream: StreamId(0),
-        ssn: Ssn(0),
+        mid: Mid(0),
+        fsn: Fsn(0),
         ppid: Ppid(0),
         flags: DataFlags::UNFRAGMENTED,
         context: 0,
@@ -200,7 +201,7 @@ impl Harness {
                     self.model.chunks.push(ModelChunk {
                         path: *path,
                         len: *len,
-                        size: data_chunk_len(*len),
+                        size: tresse_wire::data_chunk_len(*len),
                         state: ChunkState::InFlight,
                         cumulative: false,
                         kept: false,
@@ -447,7 +448,7 @@ fn it_begins_one_before_the_initial_tsn() {
 
 #[test]
 fn in_flight_a_chunk_counts_with_its_header_or_its_data_alone() {
-    for (counts_headers, each) in [(true, data_chunk_len(50)), (false, 50)] {
+    for (counts_headers, each) in [(true, tresse_wire::data_chunk_len(50)), (false, 50)] {
         let mut board = Scoreboard::new(Tsn(1));
         board.set_counts_headers(counts_headers);
         for _ in 0..3 {

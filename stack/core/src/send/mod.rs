@@ -5,6 +5,7 @@ mod api;
 mod concurrent;
 mod context;
 mod coupling;
+mod drain;
 mod loss;
 mod patience;
 mod permission;
@@ -27,13 +28,12 @@ use tresse_wire::Tsn;
 
 use crate::config::AssociationConfig;
 use crate::congestion::Controller;
-use crate::event::{Message, SendFailure};
 use crate::handshake::Extensions;
 use crate::journal::Journal;
 use crate::path::{PathId, Paths};
 use crate::profile::Profile;
 use crate::recovery::{Asking, Decisions, Recovery};
-use crate::scoreboard::{AckOutcome, NewChunk, Scoreboard};
+use crate::scoreboard::{AckOutcome, Scoreboard};
 use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
@@ -47,8 +47,10 @@ use ways::Ways;
 pub(crate) use write::{DataPacket, Plan};
 use zero_window::ZeroWindow;
 
+//= RFC 8260 2.1-6 2.1-7 2.1-9
 //= RFC 9260 1.6-3 6.1-22
-/// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4).
+/// TSNs outstanding at most: the reach of a Gap Ack Block (RFC 9260 §3.3.4). It is far from what MIDs and FSNs would allow
+/// (RFC 8260 §2.1).
 const MAX_TSNS: usize = 65_535;
 
 /// What the sending half works with that is not its own.
@@ -109,6 +111,8 @@ impl Sender {
         let mut board = Scoreboard::new(initial_tsn);
         board.set_sack_window(multipath.sack_window, multipath.sack_window_pieces);
         board.set_counts_headers(config.profile.congestion.counts_headers);
+        // Until it is known what is agreed on, what will fit a chunk is what surely does.
+        board.set_interleaved(config.extensions.interleaving);
         if Controller::samples_rate(&config.profile.congestion) {
             board.sample_delivery_rates();
         }
@@ -131,6 +135,8 @@ impl Sender {
     /// The handshake has agreed on these extensions.
     pub(crate) fn agree(&mut self, extensions: Extensions, config: &AssociationConfig) {
         self.extensions = extensions;
+        self.board.set_interleaved(extensions.chosen.interleaving);
+        self.queue.set_interleaving(extensions.chosen.interleaving);
         self.recovery =
             Recovery::new(&config.profile, extensions.timestamp, extensions.retransmit_bit);
     }
@@ -178,45 +184,4 @@ impl Sender {
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.board.is_empty()
     }
-
-    /// Takes out all messages that are not acknowledged in full, oldest first.
-    pub(crate) fn drain(&mut self) -> Vec<SendFailure> {
-        let mut messages: Vec<SendFailure> = Vec::new();
-        let mut parts: Vec<NewChunk> = Vec::new();
-        let mut all_kept = true;
-        for (chunk, kept) in self.board.drain() {
-            if chunk.flags.beginning {
-                // A message that the receiver keeps as a whole is as good as acknowledged.
-                messages.extend(join(&mut parts).filter(|_| !all_kept));
-                all_kept = true;
-            }
-            all_kept &= kept;
-            parts.push(chunk);
-        }
-        // The queue returns a message of which it still holds a part whole.
-        if !self.queue.mid_message() {
-            messages.extend(join(&mut parts).filter(|_| !all_kept));
-        }
-        messages.extend(self.queue.drain_unsent());
-        if let Some(partial) = &mut self.partial {
-            partial.clear();
-        }
-        messages
-    }
-}
-
-/// Joins the fragments of one message; those acknowledged before are gone from it.
-fn join(parts: &mut Vec<NewChunk>) -> Option<SendFailure> {
-    let first = parts.first()?;
-    let (stream, ppid, unordered) = (first.stream, first.ppid, first.flags.unordered);
-    let context = first.context;
-    let payload = if parts.len() == 1 {
-        first.payload.clone()
-    } else {
-        let slices: Vec<&[u8]> = parts.iter().map(|p| &p.payload[..]).collect();
-        slices.concat().into()
-    };
-    parts.clear();
-    let message = Message { stream, ppid, unordered, payload };
-    Some(SendFailure { message, context, sent: true })
 }

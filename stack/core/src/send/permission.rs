@@ -1,6 +1,6 @@
 //! What may be sent now, and where (RFC 9260 §6.1, §6.4): windows, bursts, Nagle, room in a packet.
 
-use tresse_wire::{DATA_HEADER_LEN, TIMESTAMP_CHUNK_LEN, data_chunk_len};
+use tresse_wire::TIMESTAMP_CHUNK_LEN;
 
 use super::{Context, Sender};
 use crate::path::{Path, PathId, Paths};
@@ -44,7 +44,13 @@ impl Sender {
     //= RFC 9260 6.9-7
     /// The largest user data that fits a chunk on every path (AMDCS, §6.9).
     pub(super) fn max_payload(&self, paths: &Paths) -> usize {
-        paths.amdcs() - DATA_HEADER_LEN - self.timestamp_len()
+        paths.amdcs() - self.header_len() - self.timestamp_len()
+    }
+
+    /// Bytes of a chunk in front of its user data: of I-DATA if it was agreed on or still may be, else of DATA.
+    #[inline]
+    pub(crate) fn header_len(&self) -> usize {
+        self.board.header_len()
     }
 
     /// Bytes for chunks in one packet on `path`.
@@ -73,11 +79,12 @@ impl Sender {
 
     /// Whether a chunk with `len` bytes of user data still has room there.
     pub(super) fn fits_lone_packet(&self, cx: &Context<'_>, path: PathId, len: usize) -> bool {
-        let flight = self.board.flight(path) + data_chunk_len(len);
+        let flight = self.board.flight(path) + self.board.chunk_len(len);
         flight <= cx.ways.window(&cx.paths[path]).min(cx.paths[path].pmdcs())
             && !cx.ways.is_held_back(&cx.paths[path])
     }
 
+    //= RFC 8260 2.2.2-4
     //= RFC 9260 6.1-17
     /// Whether a packet may begin with a new chunk on `path`.
     pub(super) fn may_send_new(&self, cx: &Context<'_>, path: PathId) -> bool {
@@ -129,6 +136,6 @@ impl Sender {
         if queue.mid_message() {
             return false;
         }
-        queue.bytes() + queue.messages() * DATA_HEADER_LEN < self.max_payload(cx.paths)
+        queue.bytes() + queue.messages() * self.header_len() < self.max_payload(cx.paths)
     }
 }

@@ -284,7 +284,7 @@ impl Sender {
     pub(super) fn watch_window(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         let rto = cx.paths[cx.paths.data_path()].rto();
-        let max_payload = cx.paths.amdcs() - tresse_wire::DATA_HEADER_LEN;
+        let max_payload = cx.paths.amdcs() - self.header_len();
         let closed = self.queue.next_len(max_payload).is_some_and(|len| len > self.peer_window());
         //= RFC 9260 6.1-4
         let idle = self.board.total_flight() == 0 && self.board.first_lost().is_none();

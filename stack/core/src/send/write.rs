@@ -4,7 +4,7 @@ mod bundle;
 
 use std::ops::Range;
 
-use tresse_wire::{DataFlags, PacketWriter, data_chunk_len, padded};
+use tresse_wire::{DataFlags, IData, PacketWriter, Ssn, Tsn, padded};
 
 use super::{Context, Sender};
 use crate::event::{LossCause, TraceEvent, WindowCause};
@@ -133,7 +133,7 @@ impl Sender {
             let first = self.board.first_lost();
             first.and_then(|seq| self.board.get(seq)).map(Outstanding::size)
         } else {
-            self.queue.next_len(self.max_payload(paths)).map(data_chunk_len)
+            self.queue.next_len(self.max_payload(paths)).map(|len| self.board.chunk_len(len))
         }
     }
 
@@ -254,7 +254,7 @@ impl Sender {
             ..data.flags
         };
         let tsn = Scoreboard::tsn(seq);
-        writer.data(tsn, data.stream, data.ssn, data.ppid, flags, &data.payload);
+        write_chunk(writer, self.board.is_interleaved(), tsn, data, flags);
         carried.bytes += chunk.size();
         carried.highest = carried.highest.max(seq);
         carried.cause = carried.cause.or(cause);
@@ -291,7 +291,7 @@ impl Sender {
                 self.may_send_new(cx, path)
             };
             let window = len <= self.peer_window() || carried.new == 0;
-            if !allowed || !window || writer.len() + data_chunk_len(len) > max {
+            if !allowed || !window || writer.len() + self.board.chunk_len(len) > max {
                 break;
             }
             if carried.is_empty() {
@@ -302,7 +302,7 @@ impl Sender {
             }
             let probe = len > self.peer_window();
             let Some(chunk) = self.queue.next(max_payload) else { break };
-            let OutChunk { stream, ssn, ppid, flags, context, payload } = chunk;
+            let OutChunk { stream, mid, fsn, ppid, flags, context, payload } = chunk;
             let last = self.queue.rests();
             // §6.1: the I bit MAY be set in SHUTDOWN-PENDING, to be done sooner.
             let hurry = cx.state == State::ShutdownPending;
@@ -310,11 +310,12 @@ impl Sender {
             let seq = self.board.next_seq();
             let asking = DataFlags { immediate: flags.immediate || asks, ..flags };
             carried.asks_for_sack = asking.immediate;
-            writer.data(Scoreboard::tsn(seq), stream, ssn, ppid, asking, &payload);
             let flags = DataFlags { immediate: false, ..flags };
             let policy = self.queue.latest_policy();
             let ends = (flags.beginning, flags.ending);
-            let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
+            let chunk = NewChunk { stream, mid, fsn, ppid, flags, context, payload };
+            let interleaved = self.board.is_interleaved();
+            write_chunk(writer, interleaved, Scoreboard::tsn(seq), &chunk, asking);
             self.board.record_new(now, path, chunk);
             if policy.0 != Policy::Full {
                 self.note_policy(seq, stream, policy, ends);
@@ -356,12 +357,12 @@ impl Sender {
             cx.journal.stats.zero_window_probes += 1;
         }
         let p = &mut cx.paths[path];
-        p.bursts.spend(data_chunk_len(bytes));
+        p.bursts.spend(self.board.chunk_len(bytes));
         p.counters.data_chunks_sent += 1;
         carried.new += 1;
-        carried.bytes += data_chunk_len(bytes);
+        carried.bytes += self.board.chunk_len(bytes);
         carried.highest = carried.highest.max(seq);
-        let (size, end, calm) = (data_chunk_len(bytes), seq + 1, self.is_calm(cx, path));
+        let (size, end, calm) = (self.board.chunk_len(bytes), seq + 1, self.is_calm(cx, path));
         let asks = carried.asks_for_sack;
         let sent = Sent { now, path, seq, again: None, bytes: size, end, calm, asks };
         self.recovery.on_sent(&sent);
@@ -425,5 +426,25 @@ impl Sender {
         if carried.restart_t3 && cx.may_send_data() {
             self.arm_t3(cx, path);
         }
+    }
+}
+
+//= RFC 8260 2.2.1-1 2.2.1-2 2.2.1-3 2.2.1-4
+/// Writes a chunk as what was agreed on: I-DATA or DATA.
+#[inline]
+fn write_chunk(
+    writer: &mut PacketWriter<'_>,
+    interleaved: bool,
+    tsn: Tsn,
+    chunk: &NewChunk,
+    flags: DataFlags,
+) {
+    let NewChunk { stream, mid, fsn, ppid, payload, .. } = chunk;
+    let (stream, mid, fsn, ppid) = (*stream, *mid, *fsn, *ppid);
+    if interleaved {
+        writer.i_data(&IData { tsn, stream, mid, ppid, fsn, flags, payload });
+    } else {
+        let ssn = Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
+        writer.data(tsn, stream, ssn, ppid, flags, payload);
     }
 }

@@ -11,6 +11,7 @@ pub(super) struct Cut {
     pub(super) ending: bool,
 }
 
+//= RFC 8260 2.1-8 2.2.2-1 2.2.2-2 2.2.2-3
 //= RFC 9260 3.3.1-11 6-8 6.9-2 6.9-9 6.9-13
 /// The next fragment of a message of `total` bytes of which `taken` have left already, when a
 /// chunk has room for `max_payload` bytes. `None` when no byte fits or none is left.

@@ -2,21 +2,19 @@
 
 mod reset;
 
-use tresse_wire::{SkippedStream, StreamId, Tsn};
+use tresse_wire::{SkippedMessages, SkippedStream, StreamId, Tsn};
 
 use reset::Barrier;
 
+use super::BACKLOG;
 use super::chunk::{InChunk, InboundError};
 use super::delivery::{Delivery, Turn};
+use super::interleaved::Interleaved;
 use super::reassembly::{Completed, Reassembly};
 use super::ring::Stored;
 use crate::event::ReceivedMessage;
 use crate::ranges::RangeSet;
 use crate::time::Time;
-
-/// With this many messages waiting for the application, small ones are copied out of their packets:
-/// a slow reader must not keep much more memory alive than the window counts.
-const BACKLOG: usize = 256;
 
 /// Reassembly, ordering and the queue of messages for the application.
 #[derive(Debug)]
@@ -26,6 +24,8 @@ pub(crate) struct Inbound {
     delivery: Delivery,
     /// While it is not known whether streams begin again (RFC 6525).
     barrier: Option<Box<Barrier>>,
+    /// Instead of these, if I-DATA chunks were agreed on.
+    interleaved: Option<Box<Interleaved>>,
 }
 
 impl Inbound {
@@ -36,23 +36,47 @@ impl Inbound {
             reassembly: Reassembly::new(max_message_size, first_seq),
             delivery: Delivery::new(),
             barrier: None,
+            interleaved: None,
         }
+    }
+
+    /// I-DATA chunks come, and no DATA; the peer may pass over messages if it `may_skip`. The first chunk will be `first_seq`.
+    pub(crate) fn interleave(&mut self, max_message_size: usize, first_seq: u64, may_skip: bool) {
+        self.interleaved = Some(Box::new(Interleaved::new(max_message_size, first_seq, may_skip)));
     }
 
     /// Keeps a list of the chunks beyond the first missing one that are delivered.
     pub(crate) fn track_delivered(&mut self) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.track_done();
+            return;
+        }
         self.reassembly.ring().track_done();
     }
 
     /// That list: [`discard`](Self::discard) never drops any of them.
     pub(crate) fn delivered(&self) -> Option<&RangeSet> {
-        self.reassembly.done()
+        match &self.interleaved {
+            Some(interleaved) => interleaved.done(),
+            None => self.reassembly.done(),
+        }
     }
 
     /// Tells the length of the packet that the following chunks are slices of, so that a small
     /// slice that must be kept is copied instead of keeping all the packet alive. 1500 until told.
     pub(crate) fn begin_packet(&mut self, len: usize) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.set_packet_len(len);
+        }
         self.reassembly.set_packet_len(len);
+    }
+
+    /// Everything up to `cumulative` has arrived, the chunk that comes next included.
+    #[inline]
+    pub(crate) fn advance_to(&mut self, cumulative: u64) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.advance(cumulative);
+        }
     }
 
     /// Takes a chunk that was recorded as new. Every recorded chunk must come here.
@@ -64,6 +88,13 @@ impl Inbound {
     /// After an error the association must be aborted; this object then stays safe to use, but
     /// the chunk is lost.
     pub(crate) fn receive(&mut self, now: Time, chunk: InChunk) -> Result<(), InboundError> {
+        if let Some(interleaved) = &mut self.interleaved {
+            if chunk.stream.0 < self.streams {
+                return interleaved.receive(now, chunk, &mut self.delivery);
+            }
+            interleaved.note_done(chunk.seq);
+            return Ok(());
+        }
         if chunk.stream.0 >= self.streams {
             self.reassembly.skip(chunk.seq)?;
         } else if let Some(completed) = self.reassembly.insert(now, chunk)? {
@@ -101,6 +132,21 @@ impl Inbound {
             }
         }
         (dropped, result)
+    }
+
+    /// The same with I-DATA chunks, after [`advance_to`](Self::advance_to).
+    pub(crate) fn pass_over_messages(
+        &mut self,
+        seq: u64,
+        skipped: impl Iterator<Item = SkippedMessages>,
+    ) -> usize {
+        let Some(interleaved) = &mut self.interleaved else { return 0 };
+        let before = interleaved.passed_over();
+        let tsn = Tsn(seq as u32); // Truncation is the wrap-around.
+        for skipped in skipped.filter(|skipped| skipped.stream.0 < self.streams) {
+            interleaved.pass_over(tsn, skipped, &mut self.delivery);
+        }
+        interleaved.passed_over() - before
     }
 
     /// Ordered messages of a stream will not come up to some SSN.
@@ -143,13 +189,18 @@ impl Inbound {
     /// application. Each chunk or message counts 64 bytes at least, so that memory stays bounded
     /// by the receive window (three times of it, and 256 KiB) however small the chunks are.
     pub(crate) fn buffered(&self) -> usize {
-        self.reassembly.charge() + self.delivery.charge()
+        let held = match &self.interleaved {
+            Some(interleaved) => interleaved.charge(),
+            None => self.reassembly.charge(),
+        };
+        held + self.delivery.charge()
     }
 
     /// Bytes of memory, whatever they are for.
     pub(crate) fn memory(&self) -> usize {
         let barrier = self.barrier.as_ref().map_or(0, |barrier| barrier.memory());
-        self.reassembly.memory() + self.delivery.memory() + barrier
+        let interleaved = self.interleaved.as_ref().map_or(0, |i| i.memory());
+        self.reassembly.memory() + self.delivery.memory() + barrier + interleaved
     }
 
     /// Bytes to count against a receive buffer of `buffer` bytes: [`buffered`](Self::buffered),
@@ -165,13 +216,20 @@ impl Inbound {
         if self.delivery.ready() > 0 {
             return buffered;
         }
-        let others = buffered - self.reassembly.assembly_charge();
+        let assembly = match &self.interleaved {
+            Some(interleaved) => interleaved.assembly_charge(),
+            None => self.reassembly.assembly_charge(),
+        };
+        let others = buffered - assembly;
         buffered.min(others.max(buffer / 2))
     }
 
     /// Drops the chunk `seq` if it is still held for reassembly or ordering and lies beyond a
     /// missing chunk. False if it is not held: delivered already, or never received.
     pub(crate) fn discard(&mut self, seq: u64) -> bool {
+        if let Some(interleaved) = &mut self.interleaved {
+            return interleaved.discard(seq);
+        }
         let (dropped, incomplete) = self.reassembly.ring().discard(seq);
         if let Some(head) = incomplete {
             let kept = self.barrier.as_mut().is_some_and(|barrier| barrier.forget(head.tsn));
@@ -188,7 +246,11 @@ impl Inbound {
     /// RFC 9260 §6.2: out of window, a receiver should drop the largest TSN held for reordering to
     /// accept a smaller one. Chunks delivered already are not held: their TSNs stay acknowledged.
     pub(crate) fn discard_highest(&mut self, seq: u64) -> Option<u64> {
-        let highest = self.reassembly.ring().highest_held().filter(|highest| *highest > seq)?;
+        let highest = match &self.interleaved {
+            Some(interleaved) => interleaved.highest_held(),
+            None => self.reassembly.ring().highest_held(),
+        };
+        let highest = highest.filter(|highest| *highest > seq)?;
         self.discard(highest).then_some(highest)
     }
 
@@ -256,6 +318,13 @@ impl Inbound {
             message.payload = self.reassembly.detach(payload);
         }
         self.delivery.deliver(message);
+    }
+}
+
+#[cfg(test)]
+impl Inbound {
+    pub(super) fn interleaved_mut(&mut self) -> &mut Interleaved {
+        self.interleaved.as_mut().expect("I-DATA was agreed on")
     }
 }
 

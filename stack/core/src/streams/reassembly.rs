@@ -5,9 +5,9 @@
 
 use bytes::Bytes;
 
-use super::charge;
 use super::chunk::{InChunk, InboundError};
 use super::ring::{EntryId, Front, Head, Neighbour, Ring, Stored};
+use super::{charge, detach};
 use crate::event::ReceivedMessage;
 use crate::ranges::RangeSet;
 use crate::time::Time;
@@ -86,7 +86,7 @@ impl Reassembly {
     /// The payload, a slice of the packet, copied if keeping it would keep alive more than twice
     /// its length.
     pub(super) fn detach(&self, payload: Bytes) -> Bytes {
-        if payload.len() * 2 < self.packet_len { Bytes::copy_from_slice(&payload) } else { payload }
+        detach(payload, self.packet_len)
     }
 
     /// Takes a chunk. The message it completes, if any, comes back; then

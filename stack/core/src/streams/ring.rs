@@ -74,7 +74,7 @@ impl Head {
         Head {
             tsn: chunk.tsn,
             stream: chunk.stream,
-            ssn: chunk.ssn,
+            ssn: Ssn(chunk.mid.0 as u16), // Of a DATA chunk, which has no more bits.
             ppid: chunk.ppid,
             unordered: chunk.flags.unordered,
         }

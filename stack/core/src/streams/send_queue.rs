@@ -1,13 +1,15 @@
 //! Messages accepted from the application that have not left yet.
 
+mod open;
 mod parked;
 mod policy;
 
 use std::collections::BTreeSet;
 
 use bytes::{Buf as _, Bytes};
+use open::Open;
 use parked::Parked;
-use tresse_wire::{DataFlags, Ppid, Ssn, StreamId};
+use tresse_wire::{DataFlags, Fsn, Mid, Ppid, StreamId};
 
 use super::PIECE;
 use super::fragmentation::{Cut, cut};
@@ -23,13 +25,15 @@ use policy::Priorities;
 /// The most ordered messages of one stream that may be in the send window.
 ///
 /// RFC 9260 §6.1: a sender must not have more than 2^16 - 1 of them. Receivers commonly compare
-/// SSNs in serial number arithmetic, which is ambiguous from 2^15 on, so we stop short of that.
+/// SSNs in serial number arithmetic, which is ambiguous from 2^15 on, so we stop short of that. With I-DATA chunks it
+/// could be more (RFC 8260 §2.1); the reach of Gap Ack Blocks stops soon behind it anyway, unordered messages and
+/// fragments, too.
 const MAX_ORDERED_IN_FLIGHT: u16 = 32_767;
 
 /// Messages to send; a stream scheduler says which goes next.
 ///
 /// A message leaves as one or more consecutive chunks; nothing comes between its fragments,
-/// because RFC 9260 §3.3.1 wants their TSNs strictly sequential.
+/// because RFC 9260 §3.3.1 wants their TSNs strictly sequential, unless I-DATA chunks were agreed on (`open.rs`).
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     streams: u16,
@@ -44,8 +48,10 @@ pub(crate) struct SendQueue {
     priorities: Priorities,
     /// Policy of the message that began to leave last, and the end of its lifetime.
     latest: (Policy, Time),
-    /// The message of which a part has left.
+    /// The message of which a part has left, and which goes on at once.
     begun: Option<Begun>,
+    /// Those that wait for their turn again, if messages are interleaved.
+    open: Option<Box<Open>>,
     /// User bytes that have not left.
     bytes: usize,
     table: StreamTable<OutStream>,
@@ -71,15 +77,20 @@ struct Queued {
 #[derive(Debug)]
 struct Begun {
     message: Queued,
-    ssn: Ssn,
+    /// Its number in the order of arrival.
+    number: u64,
+    /// 0 and without meaning in an unordered DATA chunk.
+    mid: Mid,
+    /// Which fragment is next.
+    fsn: Fsn,
     /// Bytes that have left.
     taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct OutStream {
-    /// SSN of the next ordered message. RFC 9260 §6.5: it starts from 0.
-    next: Ssn,
+    /// MID of the next ordered message, whose low bits are its SSN. RFC 9260 §6.5: it starts from 0.
+    next: Mid,
     /// Ordered messages begun and not yet cumulatively acknowledged to their end.
     in_flight: u16,
     /// What the application set for the stream scheduler.
@@ -90,12 +101,14 @@ struct OutStream {
     pieces: u32,
 }
 
-/// What a DATA chunk will carry, but for its TSN.
+/// What a DATA or I-DATA chunk will carry, but for its TSN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutChunk {
     pub(crate) stream: StreamId,
-    /// 0 and without meaning when unordered.
-    pub(crate) ssn: Ssn,
+    /// Which message of the stream: the low bits are the SSN of a DATA chunk, 0 and without meaning when unordered.
+    pub(crate) mid: Mid,
+    /// Which fragment of the message.
+    pub(crate) fsn: Fsn,
     pub(crate) ppid: Ppid,
     /// `immediate` only on the last fragment of a message sent with `sack_immediately`.
     pub(crate) flags: DataFlags,
@@ -116,6 +129,7 @@ impl SendQueue {
             priorities: Priorities::default(),
             latest: (Policy::Full, Time::FAR_FUTURE),
             begun: None,
+            open: None,
             bytes: 0,
             table: StreamTable::new(),
             parked: None,
@@ -146,11 +160,13 @@ impl SendQueue {
         }
         self.which = scheduler;
         self.turns = Turns::new(scheduler);
+        let going_on = self.reopen();
         let (turns, lifetimes) = (&self.turns, &mut self.lifetimes);
         let priorities = &mut self.priorities;
         lifetimes.clear();
         priorities.clear();
-        let mut lines = Vec::new();
+        let mut lines: Vec<StreamId> =
+            going_on.into_iter().map(|stream| turns.line_of(stream)).collect();
         self.lines.rearrange(
             |queued| turns.line_of(queued.stream),
             |number, line, place, queued| {
@@ -228,7 +244,11 @@ impl SendQueue {
         let first = self.lines.first(line).filter(|_| !self.begun.as_ref().is_some_and(leaving));
         let state = |queued: &Queued| self.table.get(queued.stream);
         let blocked = |q: &Queued| !q.unordered && state(q).in_flight >= MAX_ORDERED_IN_FLIGHT;
-        match first.filter(|queued| !blocked(queued)) {
+        let next = match self.goes_on(line) {
+            Some(begun) if self.begun.is_none() => Some(&begun.message),
+            _ => first.filter(|queued| !blocked(queued)),
+        };
+        match next {
             Some(_) if self.turns.waits(line) => {}
             Some(queued) => self.turns.enter(line, state(queued).value),
             None => self.turns.leave(line),
@@ -304,7 +324,8 @@ impl SendQueue {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         self.bytes
-            + (self.lines.len() + usize::from(self.mid_message())) * PIECE
+            + (self.lines.len() + self.count_leaving()) * PIECE
+            + self.open.as_ref().map_or(0, |open| open.memory())
             + self.lines.memory()
             + self.turns.memory()
             + (self.lifetimes.len() + self.priorities.len()) * PIECE
@@ -320,19 +341,25 @@ impl SendQueue {
     /// Messages that have not left entirely.
     pub(crate) fn messages(&self) -> usize {
         let parked = self.parked.as_ref().map_or(0, |parked| parked.messages());
-        self.lines.len() + usize::from(self.mid_message()) + parked
+        self.lines.len() + self.count_leaving() + parked
     }
 
     /// Whether a part of a message has left, and not all.
     pub(crate) fn mid_message(&self) -> bool {
-        self.begun.is_some()
+        self.count_leaving() > 0
     }
 
     /// Payload length of the chunk that [`next`](Self::next) would return.
     pub(crate) fn next_len(&self, max_payload: usize) -> Option<usize> {
         let (total, taken) = match &self.begun {
             Some(begun) => (begun.message.payload.len(), begun.taken),
-            None => (self.lines.first(self.turns.first()?)?.payload.len(), 0),
+            None => {
+                let line = self.turns.first()?;
+                match self.goes_on(line) {
+                    Some(begun) => (begun.message.payload.len(), begun.taken),
+                    None => (self.lines.first(line)?.payload.len(), 0),
+                }
+            }
         };
         cut(total, taken, max_payload).map(|cut| cut.len)
     }
@@ -347,10 +374,16 @@ impl SendQueue {
         }
         let begun = match self.begun.take() {
             Some(begun) => begun,
-            None => self.begin()?,
+            None => {
+                let line = self.turns.first()?;
+                match self.go_on(line, max_payload) {
+                    Some(begun) => begun,
+                    None => self.begin(line, max_payload)?,
+                }
+            }
         };
         self.turns.on_chunk();
-        let Begun { message, ssn, taken } = begun;
+        let Begun { message, number, mid, fsn, taken } = begun;
         let Queued { stream, unordered, sack_immediately, ppid, context, .. } = message;
         let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
         // The last chunk takes the place of its message.
@@ -362,7 +395,8 @@ impl SendQueue {
             whole
         } else {
             let part = message.payload.slice(taken..taken + len);
-            self.begun = Some(Begun { message, ssn, taken: taken + len });
+            let (taken, fsn) = (taken + len, fsn.wrapping_add(1));
+            self.put_back(Begun { message, number, mid, fsn, taken });
             part
         };
         self.bytes -= len;
@@ -374,29 +408,37 @@ impl SendQueue {
             ending,
             ..DataFlags::default()
         };
-        Some(OutChunk { stream, ssn, ppid, flags, context, payload })
+        Some(OutChunk { stream, mid, fsn, ppid, flags, context, payload })
     }
 
     //= RFC 3758 4.1-7
-    /// The message whose turn it is begins to leave.
+    /// The first message of a line, whose turn it is, begins to leave.
     #[inline]
-    fn begin(&mut self) -> Option<Begun> {
-        let (number, place, message) = self.lines.take_first(self.turns.first()?)?;
+    fn begin(&mut self, line: StreamId, max_payload: usize) -> Option<Begun> {
+        let (number, place, message) = self.lines.take_first(line)?;
         if message.until != Time::FAR_FUTURE {
             self.lifetimes.remove(&(message.until, number, place));
         }
         self.priorities.remove(message.policy, number);
         self.latest = (message.policy, message.until);
         let state = self.table.get_mut(message.stream);
-        let mut ssn = Ssn(0);
+        let mut mid = Mid(0);
         // RFC 9260 §6.5: for unordered user messages, the SSN MUST NOT be changed.
         if !message.unordered {
-            ssn = state.next;
+            mid = state.next;
             state.next = state.next.wrapping_add(1);
             state.in_flight += 1;
         }
-        self.turns.begin(state.value, message.payload.len());
-        Some(Begun { message, ssn, taken: 0 })
+        let (value, mut cost) = (state.value, message.payload.len());
+        if let Some(open) = &mut self.open {
+            // Where others may come in between, it is its first chunk that leaves.
+            cost = cost.min(max_payload);
+            if message.unordered {
+                mid = open.next_unordered(message.stream);
+            }
+        }
+        self.turns.begin(value, cost);
+        Some(Begun { message, number, mid, fsn: Fsn(0), taken: 0 })
     }
 
     /// No new chunk is added to the packet.
@@ -420,12 +462,13 @@ impl SendQueue {
         }
     }
 
-    /// Empties the queue for SEND FAILURE. A message of which a part has left comes whole, and first.
+    /// Empties the queue for SEND FAILURE. Messages of which a part has left come whole, and first.
     pub(crate) fn drain_unsent(&mut self) -> Vec<SendFailure> {
-        let begun = self.begun.take().map(|begun| {
-            self.bytes -= begun.message.payload.len() - begun.taken;
-            begun.message.failure(true)
-        });
+        let mut begun = Vec::new();
+        for Begun { message, taken, .. } in self.take_all_leaving() {
+            self.bytes -= message.payload.len() - taken;
+            begun.push(message.failure(true));
+        }
         let places = self.lines.find(|_| true);
         let rest: Vec<SendFailure> =
             places.into_iter().filter_map(|place| self.take_out(place)).map(|(_, f)| f).collect();

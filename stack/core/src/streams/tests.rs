@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use tresse_wire::{DataFlags, Ppid, SkippedStream, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, Fsn, Mid, Ppid, SkippedStream, Ssn, StreamId, Tsn};
 
 use super::MIN_CHARGE;
 use super::chunk::InChunk;
@@ -43,7 +43,8 @@ fn chunks_of(messages: &[Sent], first: u64) -> Vec<(InChunk, usize)> {
                 seq,
                 tsn: Tsn(seq as u32),
                 stream: out.stream,
-                ssn: out.ssn,
+                mid: out.mid,
+                fsn: Fsn(0),
                 ppid: out.ppid,
                 flags: out.flags,
                 payload: out.payload,
@@ -286,7 +287,8 @@ proptest! {
                     seq: seq_of(seq) + half,
                     tsn: Tsn((seq_of(seq) + half) as u32),
                     stream: StreamId(0),
-                    ssn: Ssn(order[seq as usize]),
+                    mid: Mid(order[seq as usize].into()),
+                    fsn: Fsn(0),
                     ppid: Ppid(0),
                     flags,
                     payload: Bytes::from(vec![half as u8; 10]),
@@ -317,7 +319,8 @@ proptest! {
                 seq,
                 tsn: Tsn(seq as u32),
                 stream: StreamId(stream),
-                ssn: Ssn(ssn),
+                mid: Mid(ssn.into()),
+                fsn: Fsn(0),
                 ppid: Ppid(0),
                 flags,
                 payload: Bytes::from(vec![0; len]),
@@ -362,7 +365,8 @@ fn ssns_wrap_on_their_way() {
                 seq,
                 tsn: Tsn(seq as u32),
                 stream: out.stream,
-                ssn: out.ssn,
+                mid: out.mid,
+                fsn: Fsn(0),
                 ppid: out.ppid,
                 flags: out.flags,
                 payload: out.payload,
@@ -444,7 +448,7 @@ proptest! {
                             given_up[message] = true;
                             let chunk = &of(message).next().unwrap().0;
                             if !chunk.flags.unordered {
-                                skipped.insert(chunk.stream.0, chunk.ssn);
+                                skipped.insert(chunk.stream.0, Ssn(chunk.mid.0 as u16));
                             }
                         }
                     }

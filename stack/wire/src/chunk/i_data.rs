@@ -53,6 +53,7 @@ impl<'a> IData<'a> {
         Ok(data)
     }
 
+    //= RFC 8260 2.1-2 2.1-5
     fn fields(raw: RawChunk<'a>) -> Option<Self> {
         let mut reader = Reader::new(raw.value);
         let flags = DataFlags::from_bits(raw.flags);
@@ -64,6 +65,7 @@ impl<'a> IData<'a> {
         Some(Self { tsn, stream, mid, ppid, fsn, flags, payload: reader.rest() })
     }
 
+    //= RFC 8260 2.1-1 2.1-4
     pub(crate) fn emit(&self, buffer: &mut Vec<u8>) {
         let number = if self.flags.beginning { self.ppid.0 } else { self.fsn.0 };
         let mut fixed = [0; I_DATA_HEADER_LEN - crate::CHUNK_HEADER_LEN];
@@ -103,6 +105,7 @@ mod tests {
         payload: b"hello",
     };
 
+    //= RFC 8260 2.1-1 2.1-4
     #[test]
     fn reads_and_writes_its_bytes() {
         assert_eq!(parse(&BYTES), Ok(Chunk::IData(DATA)));
@@ -121,6 +124,7 @@ mod tests {
         assert_eq!(emitted(|writer| writer.i_data(&IData { ppid: Ppid(9), ..DATA })), BYTES);
     }
 
+    //= RFC 8260 2.1-2 2.1-5
     #[test]
     fn what_is_reserved_and_padding_are_ignored() {
         let mut bytes = BYTES;

@@ -60,6 +60,7 @@ impl<'a> IForwardTsn<'a> {
         }
     }
 
+    //= RFC 8260 2.3.1-3 2.3.1-5
     /// Messages that are passed over, in the order of the chunk, unjudged.
     pub fn skipped(&self) -> impl ExactSizeIterator<Item = SkippedMessages> + Clone + use<'a> {
         self.skipped.iter().map(|[s0, s1, _, u, m0, m1, m2, m3]| SkippedMessages {
@@ -70,6 +71,7 @@ impl<'a> IForwardTsn<'a> {
     }
 }
 
+//= RFC 8260 2.3.1-2 2.3.1-4
 /// Writes an I-FORWARD-TSN chunk; a list that is too long is shortened from the end.
 pub(crate) fn emit(
     buffer: &mut Vec<u8>,
@@ -108,12 +110,14 @@ mod tests {
         (chunk.new_cumulative_tsn, chunk.skipped().collect())
     }
 
+    //= RFC 8260 2.3.1-2 2.3.1-4
     #[test]
     fn reads_and_writes_its_bytes() {
         assert_eq!(read(&BYTES), (Tsn(104), SKIPPED.to_vec()));
         assert_eq!(emitted(|w| w.i_forward_tsn(Tsn(104), SKIPPED.into_iter())), BYTES);
     }
 
+    //= RFC 8260 2.3.1-3 2.3.1-5
     #[test]
     fn what_is_reserved_is_ignored() {
         let mut bytes = BYTES;

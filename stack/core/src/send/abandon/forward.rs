@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tresse_wire::{FORWARD_TSN_HEADER_LEN, SkippedStream, Ssn, StreamId};
+use tresse_wire::{FORWARD_TSN_HEADER_LEN, Mid, SKIPPED_MESSAGES_LEN, SkippedMessages, StreamId};
 
 use crate::ids::PathId;
 use crate::scoreboard::Scoreboard;
@@ -37,8 +37,11 @@ struct Sent {
 pub(super) struct Forward {
     /// Advanced.Peer.Ack.Point; what is less than the Cumulative TSN Ack Point says nothing.
     point: u64,
-    /// Streams of the ordered messages that are passed over: the last of them in each, and the last of its chunks.
-    skipped: BTreeMap<u16, (Ssn, u64)>,
+    /// Streams of the ordered messages that are passed over, and with I-DATA of the unordered ones: the last of them in each,
+    /// and the last of its chunks.
+    skipped: BTreeMap<(u16, bool), (Mid, u64)>,
+    /// It is told with an I-FORWARD-TSN chunk.
+    interleaved: bool,
     /// A chunk is to leave.
     due: bool,
     sent: Option<Sent>,
@@ -55,17 +58,19 @@ impl Forward {
         // C1
         self.point = self.point.max(cumulative);
         self.skipped.retain(|_, (_, last)| *last > cumulative);
-        let most = room.saturating_sub(FORWARD_TSN_HEADER_LEN) / STREAM_LEN;
+        self.interleaved = board.is_interleaved();
+        let most = room.saturating_sub(FORWARD_TSN_HEADER_LEN) / self.entry_len();
         let before = self.point;
         // C2
         while let Some(chunk) = board.get(self.point + 1).filter(|chunk| chunk.is_abandoned()) {
-            let (flags, stream, ssn) = (chunk.chunk.flags, chunk.chunk.stream.0, chunk.chunk.ssn);
-            if !flags.unordered {
+            let (flags, mid) = (chunk.chunk.flags, chunk.chunk.mid);
+            let key = (chunk.chunk.stream.0, flags.unordered);
+            if !flags.unordered || self.interleaved {
                 // C4: what does not fit one packet has to wait.
-                if self.skipped.len() >= most && !self.skipped.contains_key(&stream) {
+                if self.skipped.len() >= most && !self.skipped.contains_key(&key) {
                     break;
                 }
-                self.skipped.insert(stream, (ssn, self.point + 1));
+                self.skipped.insert(key, (mid, self.point + 1));
             }
             self.point += 1;
         }
@@ -108,17 +113,23 @@ impl Forward {
         self.elsewhere
     }
 
-    /// Bytes of the chunk.
-    pub(super) fn len(&self) -> usize {
-        FORWARD_TSN_HEADER_LEN + self.skipped.len() * STREAM_LEN
+    const fn entry_len(&self) -> usize {
+        if self.interleaved { SKIPPED_MESSAGES_LEN } else { STREAM_LEN }
     }
 
-    /// The point, and the streams that the chunk lists.
-    pub(super) fn chunk(&self) -> (u64, impl ExactSizeIterator<Item = SkippedStream> + '_) {
-        let streams = self.skipped.iter();
-        let streams = streams
-            .map(|(stream, (ssn, _))| SkippedStream { stream: StreamId(*stream), ssn: *ssn });
-        (self.point, streams)
+    /// Bytes of the chunk.
+    pub(super) fn len(&self) -> usize {
+        FORWARD_TSN_HEADER_LEN + self.skipped.len() * self.entry_len()
+    }
+
+    /// The point, and the messages that the chunk lists.
+    pub(super) fn chunk(&self) -> (u64, impl ExactSizeIterator<Item = SkippedMessages> + '_) {
+        let messages = self.skipped.iter().map(|((stream, unordered), (mid, _))| SkippedMessages {
+            stream: StreamId(*stream),
+            unordered: *unordered,
+            mid: *mid,
+        });
+        (self.point, messages)
     }
 
     /// The chunk left on `path`.
@@ -146,6 +157,6 @@ impl Forward {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        self.skipped.len() * 2 * size_of::<(u16, Ssn, u64)>()
+        self.skipped.len() * 2 * size_of::<(u16, bool, Mid, u64)>()
     }
 }

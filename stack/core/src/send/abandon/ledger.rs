@@ -1,23 +1,25 @@
 //! Messages that may be given up, and of which a part was sent and is not acknowledged cumulatively.
 //!
-//! A message is a run of TSNs here. With I-DATA chunks (RFC 8260), whose messages are interleaved, it will be
-//! several; nobody outside of this file knows.
+//! A message is a run of TSNs, and with I-DATA chunks (RFC 8260), which let others come in between, several; it goes
+//! by its first one. Nobody outside of this file knows.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, VecDeque};
-use std::ops::RangeInclusive;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use smallvec::SmallVec;
 use tresse_wire::StreamId;
 
 use crate::streams::send_queue::Policy;
 use crate::time::Time;
 
+/// The first and the last of consecutive chunks of a message.
+type Run = (u64, u64);
+
 /// One message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
-    first: u64,
-    /// The last chunk that was sent.
-    last: u64,
+    /// What is not acknowledged cumulatively of what was sent, in order.
+    runs: SmallVec<[Run; 1]>,
     /// No more are to be sent.
     whole: bool,
     stream: StreamId,
@@ -30,9 +32,10 @@ struct Entry {
 /// A message of the ledger, as others see it.
 #[derive(Clone, Debug)]
 pub(super) struct Partly {
+    first: u64,
     stream: StreamId,
     policy: Policy,
-    seqs: RangeInclusive<u64>,
+    runs: SmallVec<[Run; 1]>,
     is_leaving: bool,
 }
 
@@ -45,9 +48,23 @@ impl Partly {
         self.policy
     }
 
-    /// Its chunks; the first ones may be acknowledged cumulatively.
-    pub(super) fn seqs(&self) -> RangeInclusive<u64> {
-        self.seqs.clone()
+    /// Its first chunk.
+    pub(super) const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The last one that was sent.
+    pub(super) fn last(&self) -> u64 {
+        self.runs.last().map_or(self.first, |(_, last)| *last)
+    }
+
+    /// Its chunks; the first ones may be acknowledged cumulatively, or left out.
+    pub(super) fn seqs(&self) -> impl Iterator<Item = u64> + '_ {
+        self.runs.iter().flat_map(|(first, last)| *first..=*last)
+    }
+
+    pub(super) fn contains(&self, seq: u64) -> bool {
+        self.runs.iter().any(|(first, last)| (*first..=*last).contains(&seq))
     }
 
     /// A part of it has not left yet.
@@ -59,8 +76,12 @@ impl Partly {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// In the order of their TSNs.
-    entries: VecDeque<Entry>,
+    /// By their first chunk.
+    entries: BTreeMap<u64, Entry>,
+    /// Runs of all of them, in the order of their TSNs, with the first chunk of the message.
+    runs: VecDeque<(Run, u64)>,
+    /// Messages of which a part has not left, by stream.
+    leaving: BTreeMap<u16, u64>,
     /// Ends of lifetimes that are to come, with the first TSN.
     deadlines: BTreeSet<(Time, u64)>,
     /// Those with a priority: the least important first, of equal ones the oldest.
@@ -68,7 +89,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The chunk `seq` has left: of the message that is leaving, or the first one of another.
+    /// The chunk `seq` has left: of the message of its stream that is leaving, or the first one of another.
     pub(super) fn on_sent(
         &mut self,
         seq: u64,
@@ -76,35 +97,52 @@ impl Ledger {
         (policy, until): (Policy, Time),
         (beginning, ending): (bool, bool),
     ) {
-        if !beginning {
-            if let Some(entry) = self.entries.back_mut().filter(|entry| !entry.whole) {
-                entry.last = seq;
-                entry.whole = ending;
+        let first = if beginning {
+            let runs = SmallVec::new();
+            let entry = Entry { runs, whole: ending, stream, policy, until, given_up: false };
+            self.entries.insert(seq, entry);
+            self.leaving.insert(stream.0, seq);
+            match policy {
+                Policy::Timed => {
+                    self.deadlines.insert((until, seq));
+                }
+                Policy::Priority(value) => {
+                    self.priorities.insert((Reverse(value), seq));
+                }
+                Policy::Full | Policy::Retransmissions(_) => {}
             }
-            return;
-        }
-        let (first, last, whole) = (seq, seq, ending);
-        let given_up = false;
-        self.entries.push_back(Entry { first, last, whole, stream, policy, until, given_up });
-        match policy {
-            Policy::Timed => {
-                self.deadlines.insert((until, seq));
+            seq
+        } else {
+            match self.leaving.get(&stream.0) {
+                Some(first) => *first,
+                None => return,
             }
-            Policy::Priority(value) => {
-                self.priorities.insert((Reverse(value), seq));
+        };
+        self.extend(first, seq);
+        if ending {
+            self.leaving.remove(&stream.0);
+            if let Some(entry) = self.entries.get_mut(&first) {
+                entry.whole = true;
             }
-            Policy::Full | Policy::Retransmissions(_) => {}
         }
     }
 
-    fn find(&self, seq: u64) -> Option<usize> {
-        let i = self.entries.partition_point(|entry| entry.last < seq);
-        self.entries.get(i).is_some_and(|entry| entry.first <= seq).then_some(i)
+    /// The first chunk of the message of the chunk `seq`.
+    fn find(&self, seq: u64) -> Option<u64> {
+        if self.entries.contains_key(&seq) {
+            return Some(seq);
+        }
+        let i = self.runs.partition_point(|((_, last), _)| *last < seq);
+        self.runs.get(i).filter(|((first, _), _)| *first <= seq).map(|(_, first)| *first)
+    }
+
+    fn entry(&self, seq: u64) -> Option<&Entry> {
+        self.entries.get(&self.find(seq)?)
     }
 
     /// Whether the chunk `seq`, which was sent so often and would have to be sent again, has its message given up.
     pub(super) fn is_over(&self, now: Time, seq: u64, transmissions: u32) -> bool {
-        let entry = self.find(seq).map(|i| self.entries[i]).filter(|entry| !entry.given_up);
+        let entry = self.entry(seq).filter(|entry| !entry.given_up);
         entry.is_some_and(|entry| match entry.policy {
             //= RFC 3758 4.1-2 4.1-5 4.1-6
             Policy::Timed => entry.until <= now,
@@ -116,47 +154,58 @@ impl Ledger {
 
     /// Whether the chunk `seq`, which was sent so often, may not be sent again.
     pub(super) fn is_last_try(&self, seq: u64, transmissions: u32) -> bool {
-        let entry = self.find(seq).map(|i| self.entries[i]);
-        entry.is_some_and(
+        self.entry(seq).is_some_and(
             |entry| matches!(entry.policy, Policy::Retransmissions(most) if transmissions > most),
         )
     }
 
     /// The message of the chunk `seq`.
     pub(super) fn get(&self, seq: u64) -> Option<Partly> {
-        let Entry { first, last, whole, stream, policy, .. } = self.entries[self.find(seq)?];
-        Some(Partly { stream, policy, seqs: first..=last, is_leaving: !whole })
+        let first = self.find(seq)?;
+        let Entry { runs, whole, stream, policy, .. } = self.entries.get(&first)?.clone();
+        Some(Partly { first, stream, policy, runs, is_leaving: !whole })
     }
 
     /// The message of the chunk `seq` is given up from now on, and none of it leaves any more. `None` if it was
     /// before.
     pub(super) fn give_up(&mut self, seq: u64) -> Option<Partly> {
-        let i = self.find(seq)?;
-        let partly = self.get(seq);
-        let entry = &mut self.entries[i];
+        let partly = self.get(seq)?;
+        let entry = self.entries.get_mut(&partly.first)?;
         if std::mem::replace(&mut entry.given_up, true) {
             return None;
         }
-        entry.whole = true;
-        let entry = *entry;
-        self.forget(&entry);
-        partly
+        if !std::mem::replace(&mut entry.whole, true) {
+            self.leaving.remove(&partly.stream.0);
+        }
+        let entry = entry.clone();
+        self.forget(partly.first, &entry);
+        Some(partly)
     }
 
-    /// A chunk was added to the end of the message that was given up last, for its peer to know where it ends.
-    pub(super) fn extend(&mut self, last: u64) {
-        if let Some(entry) = self.entries.back_mut() {
-            entry.last = last;
+    /// A chunk was added to the end of the message that begins with `first`: one that has left, or that tells the peer
+    /// where it ends.
+    pub(super) fn extend(&mut self, first: u64, seq: u64) {
+        let Some(entry) = self.entries.get_mut(&first) else { return };
+        match (self.runs.back_mut(), entry.runs.last_mut()) {
+            (Some(((_, end), message)), Some((_, last)))
+                if *message == first && *end + 1 == seq =>
+            {
+                (*end, *last) = (seq, seq);
+            }
+            _ => {
+                self.runs.push_back(((seq, seq), first));
+                entry.runs.push((seq, seq));
+            }
         }
     }
 
-    fn forget(&mut self, entry: &Entry) {
+    fn forget(&mut self, first: u64, entry: &Entry) {
         match entry.policy {
             Policy::Timed => {
-                self.deadlines.remove(&(entry.until, entry.first));
+                self.deadlines.remove(&(entry.until, first));
             }
             Policy::Priority(value) => {
-                self.priorities.remove(&(Reverse(value), entry.first));
+                self.priorities.remove(&(Reverse(value), first));
             }
             Policy::Full | Policy::Retransmissions(_) => {}
         }
@@ -164,9 +213,16 @@ impl Ledger {
 
     /// Everything up to `cumulative` is acknowledged.
     pub(super) fn release(&mut self, cumulative: u64) {
-        let is_over = |entry: &mut Entry| entry.whole && entry.last <= cumulative;
-        while let Some(entry) = self.entries.pop_front_if(is_over) {
-            self.forget(&entry);
+        let is_over = |run: &mut (Run, u64)| run.0.1 <= cumulative;
+        while let Some((_, first)) = self.runs.pop_front_if(is_over) {
+            let Some(entry) = self.entries.get_mut(&first) else { continue };
+            entry.runs.retain(|(_, last)| *last > cumulative);
+            if entry.whole
+                && entry.runs.is_empty()
+                && let Some(entry) = self.entries.remove(&first)
+            {
+                self.forget(first, &entry);
+            }
         }
     }
 
@@ -188,7 +244,9 @@ impl Ledger {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        let sets = self.deadlines.len() + self.priorities.len();
-        self.entries.capacity() * size_of::<Entry>() + sets * 2 * size_of::<(Time, u64)>()
+        let sets = self.deadlines.len() + self.priorities.len() + self.leaving.len();
+        self.entries.len() * 2 * size_of::<(u64, Entry)>()
+            + self.runs.capacity() * (size_of::<(Run, u64)>() + size_of::<Run>())
+            + sets * 2 * size_of::<(Time, u64)>()
     }
 }

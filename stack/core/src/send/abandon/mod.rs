@@ -20,9 +20,10 @@ mod forward;
 mod ledger;
 mod tally;
 
-use tresse_wire::{DATA_HEADER_LEN, PacketWriter, StreamId};
+use tresse_wire::{Mid, PacketWriter, SkippedStream, Ssn, StreamId};
 
-use super::{Context, DataPacket, Sender, join};
+use super::drain::join;
+use super::{Context, DataPacket, Sender};
 use crate::event::{Event, SendFailure, TraceEvent};
 use crate::path::{PathId, Paths};
 use crate::reliability::{AbandonPolicy, AbandonedMessages, Reliability};
@@ -241,7 +242,7 @@ impl Sender {
         let sent = chunks.fold((message.is_leaving(), 0), |(open, bytes), chunk| {
             (open || is_open(chunk), bytes + chunk.chunk.payload.len())
         });
-        let rest = if message.is_leaving() { self.queue.begun_bytes() } else { 0 };
+        let rest = if message.is_leaving() { self.queue.begun_bytes(message.stream()) } else { 0 };
         sent.0.then_some(sent.1 + rest)
     }
 
@@ -251,33 +252,33 @@ impl Sender {
         let now = cx.now;
         let message = self.partial.as_mut().and_then(|partial| partial.ledger.give_up(seq));
         let Some(message) = message else { return };
-        let (stream, policy, seqs) = (message.stream(), message.policy(), message.seqs());
+        let (stream, policy) = (message.stream(), message.policy());
         for path in cx.paths.iter_mut() {
-            path.timed.spoil(|timed| seqs.contains(&timed));
+            path.timed.spoil(|timed| message.contains(timed));
         }
         let mut parts: Vec<NewChunk> = Vec::new();
-        for seq in seqs.clone() {
+        for seq in message.seqs() {
             if let Some(part) = self.board.abandon(seq) {
                 self.queue.on_abandoned(stream, part.payload.len());
                 parts.push(part);
             }
         }
-        let path = self.board.get(*seqs.end()).map_or(PathId::default(), |chunk| chunk.path);
-        let rest = if message.is_leaving() { self.queue.give_up_begun() } else { None };
+        let path = self.board.get(message.last()).map_or(PathId::default(), |chunk| chunk.path);
+        let rest = if message.is_leaving() { self.queue.give_up_begun(stream) } else { None };
         let chunks = parts.len();
         let failure = match rest {
             Some((failure, end)) => {
-                let OutChunk { stream, ssn, ppid, flags, context, payload } = end;
-                let chunk = NewChunk { stream, ssn, ppid, flags, context, payload };
+                let OutChunk { stream, mid, fsn, ppid, flags, context, payload } = end;
+                let chunk = NewChunk { stream, mid, fsn, ppid, flags, context, payload };
                 let last = self.board.record_abandoned(now, path, chunk);
                 if let Some(partial) = &mut self.partial {
-                    partial.ledger.extend(last);
+                    partial.ledger.extend(message.first(), last);
                 }
                 Some(failure)
             }
             None => join(&mut parts),
         };
-        let tsn = Scoreboard::tsn(*seqs.start());
+        let tsn = Scoreboard::tsn(message.first());
         cx.journal.trace(now, || TraceEvent::Abandoned { tsn, chunks });
         cx.journal.stats.chunks_abandoned += chunks as u64;
         if let Some(failure) = failure {
@@ -323,7 +324,7 @@ impl Sender {
 
     /// Bytes of a FORWARD TSN chunk at most: what fits any packet, a TIMESTAMP beside it.
     fn forward_room(&self, paths: &Paths) -> usize {
-        self.max_payload(paths) + DATA_HEADER_LEN
+        self.max_payload(paths) + self.header_len()
     }
 
     /// Moves the Advanced.Peer.Ack.Point; `true` if the peer is to be told of it.
@@ -418,15 +419,22 @@ impl Sender {
         partial.map_or(0, |partial| partial.forward.len())
     }
 
+    //= RFC 8260 2.3.1-1 2.3.1-6 2.3.1-7
     //= RFC 3758 3.2-1 3.5-8 3.5-13 3.5-15 3.5-17 3.5-18
     /// Writes a FORWARD TSN chunk, which is due, into a packet on `path`.
     pub(crate) fn write_forward(&mut self, cx: &mut Context<'_>, packet: &mut DataPacket<'_>) {
         let (now, path) = (cx.now, packet.path());
         let Some(partial) = &mut self.partial else { return };
-        let (point, streams) = partial.forward.chunk();
-        let (tsn, listed) = (Scoreboard::tsn(point), streams.len());
+        let (point, messages) = partial.forward.chunk();
+        let (tsn, listed) = (Scoreboard::tsn(point), messages.len());
         let writer: &mut PacketWriter<'_> = packet.writer();
-        writer.forward_tsn(tsn, streams);
+        if self.board.is_interleaved() {
+            writer.i_forward_tsn(tsn, messages);
+        } else {
+            let ssn = |mid: Mid| Ssn(mid.0 as u16); // They are the same but for the bits that it lacks.
+            let streams = messages.map(|m| SkippedStream { stream: m.stream, ssn: ssn(m.mid) });
+            writer.forward_tsn(tsn, streams);
+        }
         partial.forward.on_sent(now, path);
         cx.journal.stats.forward_tsns_sent += 1;
         cx.journal.trace(now, || TraceEvent::Forwarded { tsn, path, streams: listed });

@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-use tresse_wire::DATA_HEADER_LEN;
-
 use super::super::{Context, Sender};
 use super::{DataPacket, Plan, What};
 use crate::event::LossCause;
@@ -46,7 +44,7 @@ impl Sender {
         let thin = self.is_thin();
         let queue = &self.queue;
         // An upper bound: headers and padding of every message.
-        let new = queue.bytes() + queue.messages() * (DATA_HEADER_LEN + 3);
+        let new = queue.bytes() + queue.messages() * (self.header_len() + 3);
         let left = cx.paths[packet.path].mtu.max_packet().saturating_sub(packet.writer.len());
         let (room, worth) = Recovery::beside_new(cx.profile(), thin, left, new);
         if room > 0 && !self.board.is_empty() {

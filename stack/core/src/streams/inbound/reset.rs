@@ -58,6 +58,10 @@ impl Inbound {
     /// RFC 6525 §5.2.2 E2: "any data arriving with a TSN larger than the Sender's Last Assigned TSN for the
     /// affected stream(s) MUST be queued locally and held".
     pub(crate) fn keep_behind(&mut self, streams: StreamSet, last: Tsn) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.keep_behind(streams, last);
+            return;
+        }
         self.barrier =
             Some(Box::new(Barrier { streams, last, kept: Vec::new(), skipped: BTreeMap::new() }));
     }
@@ -67,6 +71,9 @@ impl Inbound {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub(crate) fn let_through(&mut self, last: Tsn) -> Result<(), InboundError> {
+        if let Some(interleaved) = &mut self.interleaved {
+            return interleaved.let_through(last, &mut self.delivery);
+        }
         let Some(barrier) = &mut self.barrier else { return Ok(()) };
         if !last.follows(barrier.last) {
             return Ok(());
@@ -102,6 +109,10 @@ impl Inbound {
 
     /// What waited for an SSN that will never come is there to be read.
     pub(crate) fn flush(&mut self, streams: &StreamSet) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.begin_again(streams, &mut self.delivery);
+            return;
+        }
         for entry in self.delivery.begin_again(streams) {
             let message = self.reassembly.take(entry);
             self.delivery.queue(message);
@@ -113,6 +124,9 @@ impl Inbound {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub(crate) fn end_barrier(&mut self) -> Result<(), InboundError> {
+        if let Some(interleaved) = &mut self.interleaved {
+            return interleaved.end_barrier(&mut self.delivery);
+        }
         let Some(barrier) = self.barrier.take() else { return Ok(()) };
         let mut kept = barrier.kept;
         sort(&mut kept);
@@ -124,6 +138,10 @@ impl Inbound {
     /// The end: it will never be known whether streams begin again. What was kept, up to a
     /// TSN before which nothing is missing, leaves in the order in which it was sent.
     pub(crate) fn release(&mut self, cumulative: Tsn) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.release(cumulative, &mut self.delivery);
+            return;
+        }
         let Some(barrier) = self.barrier.take() else { return };
         // What waited for its turn before may have waited for one of these.
         let held = self.delivery.begin_again(&StreamSet::All);
@@ -145,6 +163,10 @@ impl Inbound {
     /// RFC 6525 §5.2.4 G4: "The same processing as though a FWD-TSN chunk [...] with all streams affected [...] were
     /// received MUST be performed."
     pub(crate) fn jump(&mut self, next_seq: u64) {
+        if let Some(interleaved) = &mut self.interleaved {
+            interleaved.jump(next_seq, &mut self.delivery);
+            return;
+        }
         self.flush(&StreamSet::All);
         self.barrier = None;
         self.reassembly.jump(next_seq);

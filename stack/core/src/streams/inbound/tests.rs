@@ -1,7 +1,7 @@
 //! RFC 9260 §6.5, §6.6 and §6.9 for the receiver, and what a faulty or hostile peer may send.
 
 use bytes::Bytes;
-use tresse_wire::{DataFlags, Ppid, Ssn, StreamId, Tsn};
+use tresse_wire::{DataFlags, Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
 
 use super::*;
 
@@ -26,7 +26,8 @@ fn chunk(n: u64, stream: u16, ssn: u16, letters: &str, text: &'static str) -> In
         seq,
         tsn: Tsn(seq as u32),
         stream: StreamId(stream),
-        ssn: Ssn(ssn),
+        mid: Mid(ssn.into()),
+        fsn: Fsn(0),
         ppid: Ppid(u32::from(stream) + 100),
         flags: flags(letters),
         payload: Bytes::from_static(text.as_bytes()),

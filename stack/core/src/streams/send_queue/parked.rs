@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tresse_wire::{Ssn, StreamId};
+use tresse_wire::{Mid, StreamId};
 
 use super::{OutStream, Policy, Queued, SendQueue};
 use crate::event::SendFailure;
@@ -126,10 +126,11 @@ impl SendQueue {
     /// Whether nothing of the streams that are being reset waits or is outstanding, but for what is parked.
     /// `board_is_empty`: nothing at all is outstanding.
     pub(crate) fn is_drained(&mut self, board_is_empty: bool) -> bool {
-        let SendQueue { parked, lines, begun, table, .. } = self;
+        let leaves = self.mid_message();
+        let SendQueue { parked, lines, table, .. } = self;
         let Some(parked) = parked else { return true };
         if parked.streams == StreamSet::All {
-            return board_is_empty && begun.is_none() && lines.len() == 0;
+            return board_is_empty && !leaves && lines.len() == 0;
         }
         // What was drained once stays so.
         while parked.busy.pop_if(|stream| table.get(*stream).pieces == 0).is_some() {}
@@ -137,19 +138,23 @@ impl SendQueue {
     }
 
     //= RFC 6525 5.2.7-4
-    /// The reset is over. Its streams begin again with SSN 0 if they `begin_again`; what was parked waits for its turn.
+    /// The reset is over. Its streams begin again with SSN or MID 0 if they `begin_again`; what was parked waits for its turn.
     ///
     /// RFC 6525 §5.2.7 H4: "the affected streams MUST now be reset and all queued data should now be processed."
     pub(crate) fn unpark(&mut self, begin_again: bool) {
         let Some(mut parked) = self.parked.take() else { return };
         if begin_again {
             match &parked.streams {
-                StreamSet::All => self.table.change_all(|state| state.next = Ssn(0)),
+                StreamSet::All => self.table.change_all(|state| state.next = Mid(0)),
                 StreamSet::These(list) => {
-                    let used = list.iter().filter(|s| self.table.get(**s).next != Ssn(0));
+                    let used = list.iter().filter(|s| self.table.get(**s).next != Mid(0));
                     let used: Vec<StreamId> = used.copied().collect();
-                    used.into_iter().for_each(|s| self.table.get_mut(s).next = Ssn(0));
+                    used.into_iter().for_each(|s| self.table.get_mut(s).next = Mid(0));
                 }
+            }
+            if let Some(open) = &mut self.open {
+                let listed = parked.streams.listed();
+                open.begin_again(Some(listed).filter(|listed| !listed.is_empty()));
             }
         }
         for message in parked.take_where(|_| true) {
@@ -157,18 +162,25 @@ impl SendQueue {
         }
     }
 
-    /// Whether these streams stand at their beginning: no ordered message was sent, and nothing waits.
+    /// Whether these streams stand at their beginning: no message that counts was sent, and nothing waits.
     pub(crate) fn is_fresh(&self, streams: &StreamSet) -> bool {
-        let fresh = |state: OutStream| state.next == Ssn(0) && state.pieces == 0;
+        let fresh = |state: OutStream| state.next == Mid(0) && state.pieces == 0;
+        let open = self.open.as_ref();
         match streams {
-            StreamSet::All => self.lines.len() == 0 && self.table.all(fresh),
-            StreamSet::These(list) => list.iter().all(|stream| fresh(self.table.get(*stream))),
+            StreamSet::All => {
+                let unordered = open.is_none_or(|open| open.is_all_fresh());
+                self.lines.len() == 0 && unordered && self.table.all(fresh)
+            }
+            StreamSet::These(list) => list.iter().all(|stream| {
+                let unordered = open.is_none_or(|open| open.is_fresh(*stream));
+                unordered && fresh(self.table.get(*stream))
+            }),
         }
     }
 
     /// All that waits is parked.
     pub(crate) fn rests(&self) -> bool {
-        self.lines.len() == 0 && self.begun.is_none()
+        self.lines.len() == 0 && !self.mid_message()
     }
 
     //= RFC 6525 5.1.5-2 5.1.6-1

@@ -88,15 +88,15 @@ impl SendQueue {
         self.take_out(*place)
     }
 
-    /// Bytes that have not left of the message of which a part has.
-    pub(crate) fn begun_bytes(&self) -> usize {
-        self.begun.as_ref().map_or(0, |begun| begun.message.payload.len() - begun.taken)
+    /// Bytes that have not left of the message of a stream of which a part has.
+    pub(crate) fn begun_bytes(&self, stream: StreamId) -> usize {
+        self.leaving(stream).map_or(0, |begun| begun.message.payload.len() - begun.taken)
     }
 
-    /// The rest of the message of which a part has left leaves no more. Returns the whole of it, and what stands for its last
+    /// The rest of the message of a stream of which a part has left leaves no more. Returns the whole of it, and what stands for its last
     /// chunk.
-    pub(crate) fn give_up_begun(&mut self) -> Option<(SendFailure, OutChunk)> {
-        let Begun { message, ssn, taken } = self.begun.take()?;
+    pub(crate) fn give_up_begun(&mut self, stream: StreamId) -> Option<(SendFailure, OutChunk)> {
+        let Begun { message, mid, fsn, taken, .. } = self.take_leaving(stream)?;
         let rest = message.payload.len() - taken;
         self.bytes -= rest;
         self.on_abandoned(message.stream, rest);
@@ -104,7 +104,8 @@ impl SendQueue {
         let unordered = message.unordered;
         let end = OutChunk {
             stream: message.stream,
-            ssn,
+            mid,
+            fsn,
             ppid: message.ppid,
             flags: DataFlags { unordered, beginning: false, ending: true, ..DataFlags::default() },
             context: message.context,

@@ -27,7 +27,7 @@ fn next(queue: &mut SendQueue, max: usize) -> Option<(u16, u16, String, Bytes)> 
     let DataFlags { immediate, unordered, beginning, ending, .. } = chunk.flags;
     let flags = [(immediate, 'I'), (unordered, 'U'), (beginning, 'B'), (ending, 'E')];
     let flags = flags.iter().filter(|(set, _)| *set).map(|(_, letter)| letter).collect();
-    Some((chunk.stream.0, chunk.ssn.0, flags, chunk.payload))
+    Some((chunk.stream.0, chunk.mid.0 as u16, flags, chunk.payload))
 }
 
 fn expect(
@@ -122,7 +122,7 @@ fn a_stream_stops_at_32767_ordered_messages_in_flight() {
         queue.push(Time::ZERO, StreamId(0), bytes("ab"), ORDERED);
     }
     for ssn in 0..32_767 {
-        assert_eq!(queue.next(2).unwrap().ssn, Ssn(ssn));
+        assert_eq!(queue.next(2).unwrap().mid, Mid(ssn));
     }
     assert_eq!(next(&mut queue, 2), None);
     // Neither unordered messages nor first fragments make room, nor do other streams.
@@ -146,7 +146,7 @@ fn ssns_wrap_to_0() {
     for n in 0..140_000u32 {
         queue.push(Time::ZERO, StreamId(0), bytes("a"), ORDERED);
         let chunk = queue.next(100).unwrap();
-        assert_eq!(u32::from(chunk.ssn.0), n % 65_536);
+        assert_eq!(u32::from(chunk.mid.0 as u16), n % 65_536);
         queue.on_acked(chunk.stream, chunk.flags, 1);
     }
 }

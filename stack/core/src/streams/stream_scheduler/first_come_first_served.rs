@@ -1,6 +1,6 @@
 //! First come, first served (RFC 8260 §3.1, SCTP_SS_FCFS): messages leave in the order in which they came.
 //!
-//! All of them wait in one line. One that may not leave keeps those of other streams behind it.
+//! Interleaving changes nothing: one that has begun to leave leaves entirely. All of them wait in one line. One that may not leave keeps those of other streams behind it.
 
 use tresse_wire::StreamId;
 

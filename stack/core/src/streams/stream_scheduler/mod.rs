@@ -2,8 +2,9 @@
 //! (`path/scheduler/`).
 //!
 //! A scheduler gives a place to a stream with messages that wait; the least place goes first. One file each. It is asked
-//! between messages only: without I-DATA chunks the fragments of a message have consecutive TSNs
-//! (RFC 9260 §3.3.1), so that one that has begun to leave leaves entirely.
+//! between messages only: with DATA chunks the fragments of a message have consecutive TSNs
+//! (RFC 9260 §3.3.1), so that one that has begun to leave leaves entirely. With I-DATA chunks (RFC 8260) it is asked
+//! after each chunk, and a chunk is to it what a message is otherwise, but for first come, first served.
 
 mod fair_capacity;
 mod first_come_first_served;
@@ -33,7 +34,8 @@ trait StreamScheduler: std::fmt::Debug + Send + Sync {
     /// (RFC 8260 §4.3.3), 0 if nothing.
     fn place(&mut self, stream: StreamId, value: u16) -> u64;
 
-    /// A message of the stream, which had this place, begins to leave: bytes of user data in all.
+    /// A message of the stream, which had this place, begins to leave, or a chunk of one leaves between others: bytes of
+    /// user data in all.
     fn on_begun(&mut self, _stream: StreamId, _value: u16, _place: u64, _bytes: usize) {}
 
     /// No stream waits for its turn.
@@ -126,7 +128,13 @@ impl Turns {
         self.order.remove(line);
     }
 
-    /// The first message, of so many bytes, of the first line begins to leave; the line waits no more.
+    /// Whether all messages wait in one line.
+    #[inline]
+    pub(super) fn has_one_line(&self) -> bool {
+        self.scheduler.has_one_line()
+    }
+
+    /// The first message of the first line, or its next chunk, of so many bytes, begins to leave; the line waits no more.
     #[inline]
     pub(super) fn begin(&mut self, value: u16, bytes: usize) {
         let Some((line, place)) = self.order.first() else { return };

@@ -1,6 +1,6 @@
 //! Strict priority (RFC 8260 §3.4, SCTP_SS_PRIO): streams of the least value first, those of one value in turn.
 //!
-//! A stream starves while those before it have messages. Without values it is round robin, which RFC 8260 leaves open.
+//! Interleaved, a message that has begun to leave does not hold up those that matter more. A stream starves while those before it have messages. Without values it is round robin, which RFC 8260 leaves open.
 
 use tresse_wire::StreamId;
 

@@ -1,6 +1,7 @@
 //! Round robin (RFC 8260 §3.2, SCTP_SS_RR): a message of each stream that has some, in turn.
 //!
-//! Fair in messages, however long they are. A stream waits for one message of each other one at most.
+//! Fair in messages, however long they are. A stream waits for one message of each other one at most. Interleaved, all
+//! that holds for chunks.
 
 use tresse_wire::StreamId;
 

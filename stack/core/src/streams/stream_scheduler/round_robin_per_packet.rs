@@ -1,7 +1,7 @@
 //! Round robin per packet (RFC 8260 §3.3, SCTP_SS_RR_PKT): a packet with new messages of one stream, in turn.
 //!
 //! A lost packet holds one stream up only; short messages of several streams do not share packets. A message of
-//! several packets still leaves entirely before the turn ends.
+//! several packets still leaves entirely before the turn ends, unless messages are interleaved.
 
 use tresse_wire::StreamId;
 

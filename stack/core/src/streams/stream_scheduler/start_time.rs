@@ -1,6 +1,7 @@
 //! Start-time fair queueing, for the schedulers that share bytes.
 //!
-//! Source: P. Goyal, H. Vin, H. Cheng, "Start-time Fair Queueing", ACM SIGCOMM 1996, with messages as packets. Each message
+//! Source: P. Goyal, H. Vin, H. Cheng, "Start-time Fair Queueing", ACM SIGCOMM 1996, with messages as packets, or chunks, if messages are
+//! interleaved. Each message
 //! begins, in virtual time, when the stream's one before ends, but not before the message that is leaving:
 //!
 //! ```text

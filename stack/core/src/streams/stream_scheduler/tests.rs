@@ -253,7 +253,7 @@ proptest! {
                     let whole = begun.unwrap_or_else(|| (stream, waiting[&stream][0]));
                     prop_assert_eq!(whole.0, stream, "interleaved");
                     prop_assert_eq!(chunk.flags.beginning, begun.is_none());
-                    prop_assert_eq!(chunk.ssn.0, *ssns.entry(stream).or_default());
+                    prop_assert_eq!(chunk.mid.0 as u16, *ssns.entry(stream).or_default());
                     let left = whole.1 - chunk.payload.len();
                     bytes -= chunk.payload.len();
                     prop_assert_eq!(chunk.flags.ending, left == 0);
@@ -355,5 +355,199 @@ fn a_value_that_stays_costs_no_turn() {
             order.extend(leave(&mut queue, 1));
         }
         assert_eq!(order.iter().rposition(|stream| *stream == 0), Some(3), "{which:?}: {order:?}");
+    }
+}
+
+/// The same with I-DATA.
+fn interleaved(which: StreamScheduler, messages: &[(u16, usize)]) -> SendQueue {
+    let mut queue = queue(which, &[]);
+    queue.set_interleaving(true);
+    messages.iter().for_each(|(stream, size)| push(&mut queue, *stream, *size));
+    queue
+}
+
+#[test]
+fn fragments_of_messages_are_interleaved() {
+    // RFC 8260 Figure 2.
+    let messages = [(0, 3000), (1, 1000), (1, 1000), (1, 1000), (2, 3000)];
+    for which in [RoundRobin, RoundRobinPerPacket, Priority, FairCapacity, WeightedFairQueueing] {
+        let mut queue = interleaved(which, &messages);
+        let mut chunks = Vec::new();
+        while let Some(chunk) = queue.next(1000) {
+            queue.end_packet();
+            chunks.push((chunk.stream.0, chunk.mid.0, chunk.fsn.0));
+        }
+        let figure = [
+            (0, 0, 0),
+            (1, 0, 0),
+            (2, 0, 0),
+            (0, 0, 1),
+            (1, 1, 0),
+            (2, 0, 1),
+            (0, 0, 2),
+            (1, 2, 0),
+            (2, 0, 2),
+        ];
+        assert_eq!(chunks, figure, "{which:?}");
+    }
+    // RFC 8260 §3.1: "No modification of the order is done at all."
+    let mut queue = interleaved(FirstComeFirstServed, &messages);
+    assert_eq!(leave(&mut queue, 20), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+}
+
+#[test]
+fn what_matters_more_does_not_wait_for_the_end_of_a_message() {
+    let mut queue = interleaved(Priority, &[(0, 100_000)]);
+    queue.set_value(StreamId(0), 5);
+    for _ in 0..10 {
+        assert_eq!(leave(&mut queue, 2), [0, 0]);
+        push(&mut queue, 1, 9);
+        push(&mut queue, 1, 2000);
+        assert_eq!(leave(&mut queue, 4), [1, 1, 1, 0]);
+    }
+}
+
+//= RFC 8260 3-1
+#[test]
+fn a_thin_stream_waits_for_one_chunk() {
+    for which in [RoundRobin, RoundRobinPerPacket, FairCapacity, WeightedFairQueueing] {
+        let mut queue = interleaved(which, &[(0, 900_000)]);
+        leave(&mut queue, 50);
+        for _ in 0..10 {
+            push(&mut queue, 1, 9);
+            let left = leave(&mut queue, 2);
+            assert!(left.contains(&1), "{which:?}: {left:?}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_carries_one_stream_of_interleaved_ones() {
+    let mut queue = interleaved(RoundRobinPerPacket, &[(0, 2500), (1, 10), (0, 9), (1, 2000)]);
+    let mut packet = || {
+        let chunks: Vec<u16> =
+            std::iter::from_fn(|| Some(queue.next(1000)?.stream.0)).take(2).collect();
+        queue.end_packet();
+        chunks
+    };
+    assert_eq!([packet(), packet()], [[0, 0], [1, 1]]);
+    assert_eq!([packet(), packet()], [vec![0, 0], vec![1]]);
+}
+
+//= RFC 8260 2.2.2-5
+#[test]
+fn one_message_of_a_stream_leaves_at_a_time() {
+    let mut queue = interleaved(RoundRobin, &[]);
+    let unordered = SendOptions { unordered: true, ..SendOptions::default() };
+    for (stream, options) in
+        [(0, unordered), (0, SendOptions::default()), (0, unordered), (1, unordered)]
+    {
+        queue.push(Time::ZERO, StreamId(stream), Bytes::from(vec![0; 2000]), options);
+    }
+    let mut chunks = Vec::new();
+    while let Some(chunk) = queue.next(1000) {
+        queue.end_packet();
+        chunks.push((chunk.stream.0, chunk.flags.unordered, chunk.mid.0, chunk.fsn.0));
+    }
+    // Ordered and unordered messages count for themselves.
+    let of_0: Vec<_> = chunks.iter().filter(|c| c.0 == 0).map(|c| (c.1, c.2, c.3)).collect();
+    assert_eq!(
+        of_0,
+        [(true, 0, 0), (true, 0, 1), (false, 0, 0), (false, 0, 1), (true, 1, 0), (true, 1, 1)]
+    );
+    assert_eq!(chunks.iter().position(|c| c.0 == 1), Some(1));
+}
+
+#[test]
+fn another_scheduler_takes_over_what_has_begun_to_leave() {
+    let mut queue = interleaved(RoundRobin, &[(2, 3000), (1, 3000), (0, 9)]);
+    assert_eq!(leave(&mut queue, 2), [2, 1]);
+    // What came first goes first, and entirely.
+    queue.set_scheduler(FirstComeFirstServed);
+    assert_eq!(leave(&mut queue, 3), [2, 2, 1]);
+    queue.set_scheduler(RoundRobin);
+    assert_eq!(leave(&mut queue, 9), [1, 0]);
+    assert!(queue.is_empty() && !queue.mid_message());
+}
+
+proptest! {
+    /// Whatever happens, each message leaves once and whole, those of a stream in their order, numbered as RFC 8260 §2.1 has it.
+    #[test]
+    fn nothing_is_lost_between_others(
+        first in schedulers(),
+        steps in proptest::collection::vec((0u8..10, 0u16..5, 1usize..2500, schedulers()), 1..200),
+    ) {
+        let mut queue = SendQueue::new(5, first);
+        queue.set_interleaving(true);
+        let mut waiting: BTreeMap<u16, VecDeque<(usize, bool)>> = BTreeMap::new();
+        // Of each stream: the next FSN and what is left of the message that is leaving; the next MIDs.
+        let mut open: BTreeMap<u16, (u32, usize)> = BTreeMap::new();
+        let mut mids = BTreeMap::<(u16, bool), u32>::new();
+        let mut bytes = 0;
+        let drained = [(3u8, 0u16, 1usize, first); 1200];
+        for (step, stream, size, which) in steps.into_iter().chain(drained) {
+            match step {
+                0..3 => {
+                    let options = SendOptions { unordered: size % 3 == 0, ..SendOptions::default() };
+                    let payload = Bytes::from(vec![stream as u8; size]);
+                    queue.push(Time::ZERO, StreamId(stream), payload, options);
+                    waiting.entry(stream).or_default().push_back((size, options.unordered));
+                    bytes += size;
+                }
+                3..8 => {
+                    let announced = queue.next_len(1000);
+                    let chunk = queue.next(1000);
+                    prop_assert_eq!(announced, chunk.as_ref().map(|c| c.payload.len()));
+                    let Some(chunk) = chunk else {
+                        queue.end_packet();
+                        prop_assert_eq!(queue.next_len(1).is_none(), bytes == 0);
+                        continue;
+                    };
+                    let stream = chunk.stream.0;
+                    let (whole, unordered) = waiting[&stream][0];
+                    let (fsn, left) = open.get(&stream).copied().unwrap_or((0, whole));
+                    prop_assert_eq!(chunk.flags.beginning, fsn == 0);
+                    prop_assert_eq!((chunk.fsn.0, chunk.flags.unordered), (fsn, unordered));
+                    let mid = mids.entry((stream, unordered)).or_default();
+                    prop_assert_eq!(chunk.mid.0, *mid);
+                    let left = left - chunk.payload.len();
+                    bytes -= chunk.payload.len();
+                    prop_assert_eq!(chunk.flags.ending, left == 0);
+                    open.insert(stream, (fsn + 1, left));
+                    if left == 0 {
+                        open.remove(&stream);
+                        waiting.get_mut(&stream).and_then(VecDeque::pop_front);
+                        *mid += 1;
+                    }
+                }
+                8 => queue.set_value(StreamId(stream), size as u16),
+                _ if size % 2 == 0 => queue.end_packet(),
+                _ => queue.set_scheduler(which),
+            }
+            prop_assert_eq!(queue.bytes(), bytes);
+            prop_assert_eq!(queue.mid_message(), !open.is_empty());
+            prop_assert_eq!(queue.messages(), waiting.values().map(VecDeque::len).sum::<usize>());
+        }
+        prop_assert!(queue.is_empty());
+    }
+
+    /// What is shared is the same however large the messages are: chunks, or bytes.
+    #[test]
+    fn chunks_are_shared_fairly(sizes in [1000usize..90_000, 1000usize..90_000], chunks in 2usize..300) {
+        for which in [RoundRobin, RoundRobinPerPacket, Priority, FairCapacity, WeightedFairQueueing] {
+            let messages = [0u16, 1].map(|stream| {
+                let size = sizes[usize::from(stream)];
+                vec![(stream, size); 400_000 / size]
+            });
+            let mut queue = interleaved(which, &messages.concat());
+            if matches!(which, FairCapacity | WeightedFairQueueing) {
+                let [a, b] = shares(&mut queue, chunks);
+                prop_assert!(a.abs_diff(b) <= 2000, "{which:?}: {a} {b}");
+                continue;
+            }
+            let left = leave(&mut queue, chunks);
+            let of_0 = left.iter().filter(|stream| **stream == 0).count();
+            prop_assert!(of_0.abs_diff(left.len() - of_0) <= 1, "{which:?}");
+        }
     }
 }

@@ -14,6 +14,7 @@ const SCALE: u64 = 4096;
 #[derive(Debug, Default)]
 pub(super) struct WeightedFairQueueing(StartTimes);
 
+//= RFC 8260 3-1
 impl StreamScheduler for WeightedFairQueueing {
     fn place(&mut self, stream: StreamId, _: u16) -> u64 {
         self.0.start(stream)

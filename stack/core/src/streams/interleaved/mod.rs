@@ -1,0 +1,465 @@
+//! From I-DATA chunks to messages (RFC 8260 §2.2.3), of many streams at a time.
+//!
+//! A message is named by its stream, its U bit and its MID; FSNs say where its fragments belong. TSNs say nothing of
+//! that: RFC 8260 §2.2.3 has "The receiver MUST NOT make any assumption about the TSN assignments of the sender". They
+//! only say what may still be dropped: a fragment beyond the *edge*, the first chunk that is missing.
+//!
+//! Fragments before the edge are appended to one buffer for each message, as far as they follow each other; others
+//! wait, one by one. Messages are handed over whole. All that are incomplete may hold some times what one message may
+//! have; whoever opens more ends the association.
+
+mod barrier;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
+
+use super::chunk::{InChunk, InboundError};
+use super::delivery::Delivery;
+use super::table::StreamTable;
+use super::{BACKLOG, PIECE, detach};
+use crate::event::ReceivedMessage;
+use crate::ranges::RangeSet;
+use crate::time::Time;
+use barrier::Barrier;
+use order::Numbers;
+
+/// What all messages that are open may hold, in largest messages.
+const MOST_OPEN: usize = 4;
+
+/// What an open message counts beside its fragments, in bytes.
+const OPEN_CHARGE: usize = 128;
+
+/// What a fragment that waits counts at least, in bytes: it stands in two lists.
+const PIECE_CHARGE: usize = 128;
+
+/// The largest distance of two serial numbers of 32 bits of which one is the later one.
+const HALF: u32 = 1 << 31;
+
+/// Names a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    stream: u16,
+    unordered: bool,
+    mid: u32,
+}
+
+impl Key {
+    fn of(chunk: &InChunk) -> Key {
+        Key { stream: chunk.stream.0, unordered: chunk.flags.unordered, mid: chunk.mid.0 }
+    }
+}
+
+/// A message that was not handed over yet.
+#[derive(Debug, Default)]
+struct Open {
+    /// What its first fragment says.
+    tsn: Tsn,
+    ppid: Ppid,
+    /// The first fragments, so many.
+    buffer: Vec<u8>,
+    next: u64,
+    /// Fragments that are there.
+    count: u64,
+    /// The number of the last one.
+    last: Option<u64>,
+    /// User bytes that are there.
+    bytes: usize,
+    /// Since when it is complete.
+    completed_at: Option<Time>,
+}
+
+/// A fragment that waits.
+#[derive(Debug)]
+struct Piece {
+    seq: u64,
+    payload: Bytes,
+}
+
+/// Reassembly and order of an association with I-DATA chunks.
+#[derive(Debug)]
+pub(super) struct Interleaved {
+    /// Everything before it has arrived.
+    edge: u64,
+    max_message_size: usize,
+    /// The peer may pass over messages, so that fragments of them may come late.
+    may_skip: bool,
+    packet_len: usize,
+    open: BTreeMap<Key, Open>,
+    pieces: BTreeMap<(Key, u64), Piece>,
+    /// Fragments beyond the edge, which may still be dropped: which one each TSN is.
+    beyond: BTreeMap<u64, (Key, u64)>,
+    numbers: StreamTable<Numbers>,
+    /// While it is not known whether streams begin again (RFC 6525).
+    barrier: Option<Box<Barrier>>,
+    /// What is held, and what of it is beyond the edge, as it counts.
+    charge: usize,
+    beyond_charge: usize,
+    /// User bytes, and bytes of memory for those that are in buffers.
+    bytes: usize,
+    buffers: usize,
+    extra: Extra,
+}
+
+/// What is asked for rarely.
+#[derive(Debug, Default)]
+struct Extra {
+    /// Chunks beyond the edge that will never be dropped, if somebody asks.
+    done: Option<RangeSet>,
+    /// Chunks dropped because their message was passed over, ever.
+    passed_over: usize,
+}
+
+fn inconsistent<T>(reason: &'static str) -> Result<T, InboundError> {
+    Err(InboundError::Inconsistent(reason))
+}
+
+fn piece_charge(len: usize) -> usize {
+    len.max(PIECE_CHARGE)
+}
+
+impl Interleaved {
+    pub(super) fn new(max_message_size: usize, first_seq: u64, may_skip: bool) -> Self {
+        Interleaved {
+            edge: first_seq,
+            max_message_size,
+            may_skip,
+            packet_len: 1500,
+            open: BTreeMap::new(),
+            pieces: BTreeMap::new(),
+            beyond: BTreeMap::new(),
+            numbers: StreamTable::new(),
+            barrier: None,
+            charge: 0,
+            beyond_charge: 0,
+            bytes: 0,
+            buffers: 0,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Keeps a list of the chunks beyond the edge that are handed over.
+    pub(super) fn track_done(&mut self) {
+        self.extra.done = Some(RangeSet::default());
+    }
+
+    /// That list.
+    pub(super) fn done(&self) -> Option<&RangeSet> {
+        self.extra.done.as_ref()
+    }
+
+    /// The length of the packet that the next chunks come from.
+    pub(super) fn set_packet_len(&mut self, len: usize) {
+        self.packet_len = len;
+    }
+
+    /// What is held counts this many bytes.
+    pub(super) fn charge(&self) -> usize {
+        self.charge + self.barrier.as_ref().map_or(0, |barrier| barrier.charge())
+    }
+
+    /// How much of it are messages that lack something, before the edge: what is there of them can only grow.
+    pub(super) fn assembly_charge(&self) -> usize {
+        self.charge - self.beyond_charge
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        // A node of these maps is half full at least.
+        let maps = self.open.len() * size_of::<(Key, Open)>()
+            + self.pieces.len() * size_of::<((Key, u64), Piece)>()
+            + self.beyond.len() * size_of::<(u64, Key, u64)>();
+        self.charge
+            + self.buffers
+            + 2 * maps
+            + self.pieces.len() * PIECE
+            + self.numbers.memory()
+            + self.barrier.as_ref().map_or(0, |barrier| barrier.memory())
+            + self.extra.done.as_ref().map_or(0, RangeSet::memory)
+    }
+
+    /// Everything up to `cumulative` has arrived, the chunk that comes next included.
+    pub(super) fn advance(&mut self, cumulative: u64) {
+        self.edge = self.edge.max(cumulative + 1);
+        while let Some((&seq, &(key, fsn))) = self.beyond.first_key_value() {
+            if seq >= self.edge {
+                break;
+            }
+            self.beyond.remove(&seq);
+            if let Some(piece) = self.pieces.get(&(key, fsn)) {
+                self.beyond_charge -= piece_charge(piece.payload.len());
+            }
+            self.absorb(key);
+        }
+        if let Some(done) = &mut self.extra.done {
+            done.remove_through(self.edge - 1);
+        }
+    }
+
+    /// Takes a chunk of a stream that there is.
+    pub(super) fn receive(
+        &mut self,
+        now: Time,
+        chunk: InChunk,
+        out: &mut Delivery,
+    ) -> Result<(), InboundError> {
+        let packet_len = self.packet_len;
+        // What goes on with a message that began before the barrier is not behind it.
+        let goes_on = self.barrier.is_some() && self.lacks_something(Key::of(&chunk));
+        let barrier = self.barrier.as_mut().filter(|b| b.holds(chunk.stream, chunk.tsn));
+        let Some(barrier) = barrier.filter(|_| !goes_on) else {
+            return self.take(now, chunk, out);
+        };
+        if chunk.payload.len() > self.max_message_size {
+            return Err(InboundError::MessageTooLarge);
+        }
+        let payload = detach(chunk.payload, packet_len);
+        barrier.keep(now, InChunk { payload, ..chunk });
+        Ok(())
+    }
+
+    //= RFC 8260 2.2.3-1 2.2.3-2
+    fn take(&mut self, now: Time, chunk: InChunk, out: &mut Delivery) -> Result<(), InboundError> {
+        if chunk.payload.len() > self.max_message_size {
+            return Err(InboundError::MessageTooLarge);
+        }
+        let key = Key::of(&chunk);
+        if self.is_behind(key) {
+            if !self.may_skip {
+                return inconsistent("a MID that was delivered already");
+            }
+            // It was passed over, and came late.
+            self.extra.passed_over += 1;
+            self.note_done(chunk.seq);
+            return Ok(());
+        }
+        let InChunk { seq, tsn, ppid, flags, .. } = chunk;
+        // RFC 8260 §2.2.3: "a non-fragmented message is indicated by the fact that both the E and B bits are set."
+        if flags.beginning && flags.ending && self.is_turn(key) && !self.open.contains_key(&key) {
+            self.note_done(seq);
+            self.hand_over(key, tsn, ppid, chunk.payload, now, out);
+            self.deliver_held(key, out);
+            return Ok(());
+        }
+        let fsn = self.place(key, &chunk)?;
+        self.add(now, key, fsn, chunk)?;
+        if self.is_complete(key) && self.is_turn(key) {
+            self.deliver(key, out);
+            self.deliver_held(key, out);
+        }
+        Ok(())
+    }
+
+    /// The number of a fragment, unwrapped; what it contradicts is none of its message.
+    fn place(&self, key: Key, chunk: &InChunk) -> Result<u64, InboundError> {
+        let open = self.open.get(&key);
+        let next = open.map_or(0, |open| open.next);
+        let fsn = match chunk.flags.beginning {
+            true => 0,
+            false => {
+                let ahead = chunk.fsn.0.wrapping_sub(next as u32); // The low 32 bits are the FSN.
+                if ahead >= HALF {
+                    return inconsistent("an FSN that came before");
+                }
+                next + u64::from(ahead)
+            }
+        };
+        if fsn == 0 && !chunk.flags.beginning {
+            return inconsistent("a message does not begin with a first fragment");
+        }
+        if fsn < next || self.pieces.contains_key(&(key, fsn)) {
+            return inconsistent("two fragments with one FSN");
+        }
+        let ending = chunk.flags.ending;
+        let ended = open.and_then(|open| open.last).is_some_and(|last| ending || fsn > last);
+        let behind = (key, fsn)..=(key, u64::MAX);
+        if ended || (ending && self.pieces.range(behind).next().is_some()) {
+            return inconsistent("a fragment behind the last one of its message");
+        }
+        Ok(fsn)
+    }
+
+    fn add(&mut self, now: Time, key: Key, fsn: u64, chunk: InChunk) -> Result<(), InboundError> {
+        let InChunk { seq, tsn, ppid, flags, payload, .. } = chunk;
+        let (len, limit) = (payload.len(), self.max_message_size);
+        let held = self.open.get(&key).map_or(0, |open| open.bytes);
+        if held + len > limit || self.bytes + len > MOST_OPEN.saturating_mul(limit) {
+            return Err(InboundError::MessageTooLarge);
+        }
+        let charge = &mut self.charge;
+        let open = self.open.entry(key).or_insert_with(|| {
+            *charge += OPEN_CHARGE;
+            Open::default()
+        });
+        if flags.beginning {
+            (open.tsn, open.ppid) = (tsn, ppid);
+        }
+        if flags.ending {
+            open.last = Some(fsn);
+        }
+        open.count += 1;
+        open.bytes += len;
+        self.bytes += len;
+        if open.last.is_some_and(|last| open.count == last + 1) {
+            open.completed_at = Some(now);
+        }
+        if seq < self.edge && fsn == open.next {
+            let before = open.buffer.capacity();
+            open.buffer.extend_from_slice(&payload);
+            open.next += 1;
+            self.buffers += open.buffer.capacity() - before;
+            self.charge += len;
+            self.absorb(key);
+            return Ok(());
+        }
+        let payload = detach(payload, self.packet_len);
+        self.charge += piece_charge(len);
+        if seq >= self.edge {
+            self.beyond.insert(seq, (key, fsn));
+            self.beyond_charge += piece_charge(len);
+        }
+        self.pieces.insert((key, fsn), Piece { seq, payload });
+        Ok(())
+    }
+
+    /// Moves what follows the buffer of a message into it, as far as nothing of it may be dropped any more.
+    fn absorb(&mut self, key: Key) {
+        let Some(open) = self.open.get_mut(&key) else { return };
+        while let Some(piece) = self.pieces.get(&(key, open.next)) {
+            let (seq, len) = (piece.seq, piece.payload.len());
+            if seq >= self.edge {
+                break;
+            }
+            if self.beyond.remove(&seq).is_some() {
+                self.beyond_charge -= piece_charge(len);
+            }
+            let before = open.buffer.capacity();
+            open.buffer.extend_from_slice(&piece.payload);
+            self.buffers += open.buffer.capacity() - before;
+            self.charge = self.charge - piece_charge(len) + len;
+            self.pieces.remove(&(key, open.next));
+            open.next += 1;
+        }
+    }
+
+    fn lacks_something(&self, key: Key) -> bool {
+        self.open.get(&key).is_some_and(|open| open.completed_at.is_none())
+    }
+
+    fn is_complete(&self, key: Key) -> bool {
+        self.open.get(&key).is_some_and(|open| open.completed_at.is_some())
+    }
+
+    /// Takes a message out: its fragments are done with.
+    fn remove(&mut self, key: Key) -> Option<(Open, Vec<Piece>)> {
+        let open = self.open.remove(&key)?;
+        self.charge -= OPEN_CHARGE + open.buffer.len();
+        self.bytes -= open.bytes;
+        self.buffers -= open.buffer.capacity();
+        let mut pieces = Vec::new();
+        while let Some((&at, _)) = self.pieces.range((key, 0)..=(key, u64::MAX)).next() {
+            let Some(piece) = self.pieces.remove(&at) else { break };
+            let charge = piece_charge(piece.payload.len());
+            self.charge -= charge;
+            if self.beyond.remove(&piece.seq).is_some() {
+                self.beyond_charge -= charge;
+            }
+            self.note_done(piece.seq);
+            pieces.push(piece);
+        }
+        Some((open, pieces))
+    }
+
+    //= RFC 9260 6-11 6.9-1 6.9-14
+    /// A complete message is handed over.
+    fn deliver(&mut self, key: Key, out: &mut Delivery) {
+        let Some((open, mut pieces)) = self.remove(key) else { return };
+        let Open { tsn, ppid, mut buffer, completed_at, .. } = open;
+        let payload = match pieces.pop_if(|_| buffer.is_empty() && open.count == 1) {
+            Some(piece) => piece.payload,
+            None => {
+                buffer.reserve_exact(open.bytes - buffer.len());
+                pieces.iter().for_each(|piece| buffer.extend_from_slice(&piece.payload));
+                if buffer.capacity() - buffer.len() > buffer.len() / 4 {
+                    buffer.shrink_to_fit();
+                }
+                buffer.into()
+            }
+        };
+        self.hand_over(key, tsn, ppid, payload, completed_at.unwrap_or_default(), out);
+    }
+
+    fn hand_over(
+        &mut self,
+        key: Key,
+        tsn: Tsn,
+        ppid: Ppid,
+        payload: Bytes,
+        completed_at: Time,
+        out: &mut Delivery,
+    ) {
+        let Key { stream, unordered, mid } = key;
+        if !unordered {
+            self.pass(key);
+        }
+        let busy = out.ready() >= BACKLOG;
+        out.queue(ReceivedMessage {
+            stream: StreamId(stream),
+            ppid,
+            unordered,
+            payload: if busy { detach(payload, self.packet_len) } else { payload },
+            // RFC 8260 §4.1: "the lower-order 16 bits of the MID are used as the SSN".
+            ssn: Ssn(mid as u16),
+            tsn,
+            completed_at,
+        });
+    }
+
+    /// A chunk will never be dropped.
+    pub(super) fn note_done(&mut self, seq: u64) {
+        if let Some(done) = self.extra.done.as_mut().filter(|_| seq >= self.edge) {
+            done.insert(seq);
+        }
+    }
+
+    /// Drops the chunk `seq` if it is held beyond the edge. False if it is not.
+    pub(super) fn discard(&mut self, seq: u64) -> bool {
+        if seq < self.edge {
+            return false;
+        }
+        if self.barrier.as_mut().is_some_and(|barrier| barrier.discard(seq)) {
+            return true;
+        }
+        let Some((key, fsn)) = self.beyond.remove(&seq) else { return false };
+        let Some(piece) = self.pieces.remove(&(key, fsn)) else { return false };
+        let len = piece.payload.len();
+        self.charge -= piece_charge(len);
+        self.beyond_charge -= piece_charge(len);
+        self.bytes -= len;
+        let Some(open) = self.open.get_mut(&key) else { return true };
+        open.bytes -= len;
+        open.count -= 1;
+        open.completed_at = None;
+        open.last = open.last.filter(|last| *last != fsn);
+        if open.count == 0 {
+            self.remove(key);
+        }
+        true
+    }
+
+    /// The highest chunk that is held beyond the edge.
+    pub(super) fn highest_held(&self) -> Option<u64> {
+        let kept = self.barrier.as_ref().and_then(|barrier| barrier.highest());
+        let held = self.beyond.last_key_value().map(|(seq, _)| *seq);
+        kept.max(held).filter(|seq| *seq >= self.edge)
+    }
+
+    /// Chunks dropped because their message was passed over, ever.
+    pub(super) fn passed_over(&self) -> usize {
+        self.extra.passed_over
+    }
+}
