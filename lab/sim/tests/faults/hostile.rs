@@ -8,6 +8,7 @@ mod attacker;
 mod extended;
 mod forged;
 mod honest;
+mod interleaved;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -30,6 +31,10 @@ const WITH_EXTENSIONS: u64 = 20;
 const AUTHENTICATED: u64 = 1 << 21;
 /// So many of these.
 const WITH_AUTHENTICATION: u64 = 10;
+/// From here on the victim interleaves messages with who wants that.
+const INTERLEAVED: u64 = 1 << 22;
+/// So many of these.
+const WITH_INTERLEAVING: u64 = 15;
 /// Seeds beyond them that have failed.
 const FAILED: [u64; 1] = [199];
 /// For so long.
@@ -65,11 +70,15 @@ struct Plan {
 
 impl Plan {
     const fn extended(&self) -> bool {
-        self.seed >= EXTENDED && !self.authenticated()
+        self.seed >= EXTENDED && self.seed < AUTHENTICATED
     }
 
     const fn authenticated(&self) -> bool {
-        self.seed >= AUTHENTICATED
+        self.seed >= AUTHENTICATED && !self.interleaved()
+    }
+
+    const fn interleaved(&self) -> bool {
+        self.seed >= INTERLEAVED
     }
 
     fn draw(seed: u64) -> Plan {
@@ -103,6 +112,9 @@ impl Victim {
             no_delay: true,
             extensions: match plan.extended() {
                 true => Extensions::default(),
+                false if plan.interleaved() => {
+                    Extensions { interleaving: true, partial_reliability: true, ..Extensions::NONE }
+                }
                 false => Extensions { authentication: plan.authenticated(), ..Extensions::NONE },
             },
             reconfiguration: ReconfigurationPolicy {
@@ -188,8 +200,9 @@ impl World {
             victim: Victim::new(plan),
             served: Vec::new(),
             honest,
-            attacker: attacked
-                .then(|| Attacker::new(plan.seed, plan.extended(), plan.authenticated())),
+            attacker: attacked.then(|| {
+                Attacker::new(plan.seed, plan.extended(), plan.authenticated(), plan.interleaved())
+            }),
             outcome: Outcome::default(),
             buffer: Vec::with_capacity(1 << 16),
         }
@@ -363,6 +376,16 @@ fn nor_beside_one_that_forges() {
         let seeds: Vec<u64> = (AUTHENTICATED..AUTHENTICATED + WITH_AUTHENTICATION).collect();
         let (.., seen) = play(&seeds);
         assert!(seen[2] > 1000, "forged AUTH chunks: {seen:?}");
+    }
+}
+
+/// Nor where it leaves messages open on all streams, and passes over what it likes.
+#[test]
+fn nor_beside_one_that_interleaves() {
+    if only().is_none() {
+        let seeds: Vec<u64> = (INTERLEAVED..INTERLEAVED + WITH_INTERLEAVING).collect();
+        let (.., seen) = play(&seeds);
+        assert!(seen[1] > 1000, "I-FORWARD-TSN: {seen:?}");
     }
 }
 

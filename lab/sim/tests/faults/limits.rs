@@ -19,8 +19,13 @@ pub(crate) const TOO_LONG: &str = "message longer than max_message_size";
 /// Memory never exceeds this many times the receive buffer, whatever the peer was promised.
 const RECEIVE_BUFFER_FACTOR: usize = 4;
 
-/// The most that the headers of a packet with one DATA chunk take: IPv6, UDP, SCTP, AUTH and DATA.
-pub(crate) const HEADERS: usize = 40 + 8 + 12 + 40 + 16;
+/// Streams that have traffic, at most.
+const INTERLEAVED: usize = 64;
+/// What all messages that are open may hold, in largest messages (`Extensions::interleaving`).
+const MOST_OPEN: usize = 4;
+
+/// The most that the headers of a packet with one chunk of data take: IPv6, UDP, SCTP, AUTH and I-DATA.
+pub(crate) const HEADERS: usize = 40 + 8 + 12 + 40 + 20;
 
 /// What holds for the memory of an association at any moment.
 pub(crate) fn check_memory(
@@ -40,9 +45,13 @@ pub(crate) fn check_memory(
     }
     // A message larger than the buffer is put together nevertheless, and the chunk that reaches
     // the limit is still taken.
-    let limit = RECEIVE_BUFFER_FACTOR * config.receive_buffer as usize
-        + ledger.largest[1 - host].min(config.max_message_size)
-        + 65_536;
+    let largest = ledger.largest[1 - host].min(config.max_message_size);
+    // Where messages are interleaved, one of each stream is.
+    let open = match config.extensions.interleaving {
+        true => (largest * INTERLEAVED).min(MOST_OPEN * config.max_message_size),
+        false => largest,
+    };
+    let limit = RECEIVE_BUFFER_FACTOR * config.receive_buffer as usize + open + 65_536;
     if stats.receive_buffered > limit {
         let text = format!("{name}: {} of {limit} bytes", stats.receive_buffered);
         ledger.violate(Kind::ReceiveBuffer, text);

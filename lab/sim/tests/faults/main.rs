@@ -97,6 +97,8 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "key activated",
         "peer uses another key",
         "AUTH",
+        "both interleave",
+        "one end offers interleaving",
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);

@@ -164,6 +164,11 @@ fn summary(ip: &[u8]) -> String {
                     data.ppid.0
                 )
             }
+            Ok(Chunk::IData(data)) => {
+                let (flags, payload) = (data.flags.bits(), data.payload.len());
+                let (tsn, stream, mid, fsn) = (data.tsn, data.stream, data.mid, data.fsn);
+                write!(text, " I-DATA({tsn} s{stream}:{mid}.{fsn} {flags:05b} {payload}B)")
+            }
             Ok(Chunk::Sack(sack)) => {
                 let gaps: Vec<String> =
                     sack.gap_blocks().map(|b| format!("{}-{}", b.start, b.end)).collect();

@@ -10,7 +10,7 @@ use tresse_core::wire::{
 
 use super::PORT;
 use super::extended::{Course, offer};
-use super::forged;
+use super::{forged, interleaved};
 use tresse_sim::Draw;
 
 /// What an association of the attacker does.
@@ -38,6 +38,8 @@ enum Way {
     Forwarding,
     /// AUTH chunks that are none, and what they claim to authenticate.
     Forging,
+    /// I-DATA chunks of messages that are never whole.
+    Interleaving,
 }
 
 const WAYS: [Way; 8] = [
@@ -78,6 +80,8 @@ pub(super) struct Attacker {
     extended: bool,
     /// It wants chunks authenticated, and authenticates none.
     forges: bool,
+    /// It has I-DATA chunks.
+    interleaves: bool,
     ways: Vec<Way>,
     addresses: Vec<IpAddr>,
     /// Associations at most.
@@ -91,7 +95,7 @@ pub(super) struct Attacker {
 }
 
 impl Attacker {
-    pub(super) fn new(seed: u64, extended: bool, forges: bool) -> Attacker {
+    pub(super) fn new(seed: u64, extended: bool, forges: bool, interleaves: bool) -> Attacker {
         let mut draw = Draw::new(seed ^ 0xbad);
         let mut ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
         if extended {
@@ -103,6 +107,9 @@ impl Attacker {
             ways.retain(|_| draw.chance(0.3));
             ways.extend([Way::Forging; 3]);
         }
+        if interleaves {
+            ways = vec![Way::Interleaving];
+        }
         let ways = if ways.is_empty() { vec![WAYS[draw.index(WAYS.len())]] } else { ways };
         // The first one is behind the same address as an honest host.
         let mut addresses = vec![IpAddr::from([10, 1, 0, 0])];
@@ -111,6 +118,7 @@ impl Attacker {
         Attacker {
             extended,
             forges,
+            interleaves,
             ways,
             addresses,
             most: draw.log(2.0, 600.0) as usize,
@@ -169,6 +177,7 @@ impl Attacker {
         let offer = match (self.extended, self.forges) {
             (true, _) => offer(),
             (_, true) => forged::offer(&mut self.draw),
+            _ if self.interleaves => interleaved::offer(),
             _ => Vec::new(),
         };
         let fields = init(tag, first);
@@ -181,6 +190,7 @@ impl Attacker {
         let header = parsed.header();
         let mine = |p: &&mut Peer| p.address == to && p.port == header.destination_port;
         let (draw, extended) = (&mut self.draw, self.extended);
+        let interleaves = self.interleaves;
         let Some(peer) = self.peers.iter_mut().find(mine) else { return };
         for chunk in parsed.chunks().map_while(Result::ok).filter_map(|raw| Chunk::parse(raw).ok())
         {
@@ -205,7 +215,7 @@ impl Attacker {
                 }
                 Chunk::CookieAck => peer.established = true,
                 // It was too much; once more.
-                Chunk::Abort(_) if extended => {
+                Chunk::Abort(_) if extended || interleaves => {
                     (peer.theirs, peer.established, peer.moves) = (None, false, 20);
                 }
                 Chunk::ShutdownAck => {
@@ -299,6 +309,8 @@ impl Attacker {
                     peer.course.forward(draw, w);
                 }
             }),
+            Way::Interleaving if moves > 2000 => return self.call(n),
+            Way::Interleaving => packet(port, tag, |w| interleaved::chunks(draw, w, first, moves)),
             Way::Forging if moves > 500 => return self.call(n),
             Way::Forging => packet(port, tag, |w| {
                 if draw.chance(0.3) {

@@ -3,6 +3,7 @@
 mod authentication;
 mod extensions;
 mod faults;
+mod interleaving;
 mod nasty;
 mod network;
 mod partial;
@@ -178,10 +179,10 @@ impl Scenario {
 
     pub(crate) fn draw(seed: u64) -> Scenario {
         if seed >= NASTY {
-            return nasty::nasty(seed).authenticate();
+            return nasty::nasty(seed).authenticate().interleave();
         }
         if seed >= MIXED {
-            return extensions::mixed(seed).authenticate();
+            return extensions::mixed(seed).authenticate().interleave();
         }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
