@@ -135,7 +135,10 @@ impl Interleaved {
             let _ = self.take(at, chunk, &mut all);
         }
         self.begin_again(&StreamSet::All, &mut all);
-        let mut all: Vec<ReceivedMessage> = std::iter::from_fn(|| all.pop()).collect();
+        // What waited behind something that is missing goes on waiting for it.
+        let all = std::iter::from_fn(|| all.pop());
+        let mut all: Vec<ReceivedMessage> =
+            all.filter(|message| !message.tsn.follows(cumulative)).collect();
         all.sort_by_key(|message| message.tsn.distance(cumulative));
         all.into_iter().for_each(|message| out.queue(message));
     }

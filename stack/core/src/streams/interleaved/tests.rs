@@ -440,6 +440,16 @@ fn the_end_hands_over_what_waited_behind_what_was_kept() {
 }
 
 #[test]
+fn the_end_hands_over_nothing_from_behind_what_is_missing() {
+    let mut host = Host::new(false);
+    host.take(chunk(0, 0, 0, 0, "BE", "a")).unwrap();
+    host.take(chunk(2, 0, 2, 0, "BE", "c")).unwrap();
+    host.inbound.keep_behind(StreamSet::All, Tsn(FIRST as u32));
+    host.inbound.release(Tsn(FIRST as u32));
+    assert_eq!(host.texts(), ["a"]);
+}
+
+#[test]
 fn a_jump_forgets_what_is_incomplete() {
     let mut host = Host::new(false);
     host.take(chunk(0, 0, 0, 0, "B", "a")).unwrap();
