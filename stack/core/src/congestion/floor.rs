@@ -11,7 +11,11 @@
 //! lost again: cwnd = min(cwnd, ssthresh / 2), ssthresh = min(ssthresh, max(ssthresh / 2, 2 PMDCS))
 //! while calm: cwnd = min(cwnd, h), ssthresh = min(ssthresh, h), h = max(ssthresh / 2, floor)
 //! at the end: ssthresh = max(ssthresh, floor)      if cwnd was 2 floor at least before the loss
+//! next loss : ssthresh = cwnd = max(cwnd / 2, overloaded floor)      on a path that is overloaded
+//! overloaded: a recovery was not calm and lost again, or 16 in a row were not calm, since cwnd was 2 floor at a loss
 //! ```
+//! A queue that does not hold the floor will not hold it in the next recovery either: that one begins with
+//! `congestion.overloaded_floor`, which is RFC 5681's of two packets in `tresse`.
 
 use super::CongestionControl;
 
@@ -22,6 +26,13 @@ pub(crate) fn lower(control: &mut dyn CongestionControl, pmdcs: usize) -> bool {
     let half = ssthresh / 2;
     control.set_window(cwnd.min(half), ssthresh.min(half.max(least)));
     half < least
+}
+
+/// A recovery begins on a path that does not hold the usual floor: `held` is cwnd before the loss.
+pub(crate) fn begin_low(control: &mut dyn CongestionControl, floor: usize, held: usize) {
+    let low = (held / 2).max(floor);
+    let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+    control.set_window(cwnd.min(low), ssthresh.min(low));
 }
 
 /// A retransmission is lost, and no queue was seen: the path is not full, and RFC 9260's `floor` holds in the recovery.
@@ -59,6 +70,17 @@ mod tests {
             lower(control, FLOOR / 4);
         }
         (control.cwnd(), control.ssthresh())
+    }
+
+    #[test]
+    fn a_recovery_after_one_that_lost_its_retransmissions_begins_low() {
+        let mut control = Controller::new(&CongestionParameters::default(), FLOOR / 4, false);
+        let control = control.get_mut();
+        for (held, floor, low) in [(6000, 2000, 3000), (3000, 2000, 2000), (6000, FLOOR, FLOOR)] {
+            control.set_window(FLOOR, FLOOR);
+            begin_low(control, floor, held);
+            assert_eq!((control.cwnd(), control.ssthresh()), (low, low));
+        }
     }
 
     #[test]

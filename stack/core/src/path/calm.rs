@@ -61,6 +61,12 @@ impl Calm {
         Some(most + (most - least).max(unknown))
     }
 
+    /// The latest round trip was more than `times` the shortest, or none has been measured since data is sent: there
+    /// may be a queue that lasts. Zero times: none does.
+    pub(crate) fn is_standing(&self, times: f64) -> bool {
+        times > 0.0 && self.least().is_none_or(|least| self.latest > least.mul_f64(times))
+    }
+
     /// No queue was seen; nothing was, before the first sample.
     pub(crate) fn is_calm(&self) -> bool {
         let longest = self.smoothed.map_or(self.latest, |srtt| srtt.max(self.latest));
@@ -102,6 +108,17 @@ mod tests {
         assert_eq!(both(&calm), [Some(200 * MS), Some(400 * MS)]);
         calm.sample(Time::from_millis(2), 350 * MS, Duration::ZERO);
         assert_eq!(both(&calm), [Some(500 * MS), Some(550 * MS)]);
+    }
+
+    #[test]
+    fn a_queue_stands_when_it_is_many_round_trips_long() {
+        let mut calm = Calm::default();
+        assert!(calm.is_standing(4.0), "nothing was measured");
+        for (at, rtt, standing) in [(1, 100, false), (2, 400, false), (3, 401, true)] {
+            calm.sample(Time::from_millis(at), rtt * MS, Duration::ZERO);
+            assert_eq!(calm.is_standing(4.0), standing);
+            assert!(!calm.is_standing(0.0));
+        }
     }
 
     #[test]

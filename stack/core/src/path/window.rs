@@ -9,6 +9,9 @@ use crate::profile::Profile;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
 
+/// After this many recoveries in a row from not much more than the floor of ssthresh that floor is too high.
+const OVERLOADED: u32 = 16;
+
 /// The window of one path.
 #[derive(Debug)]
 pub(crate) struct Window {
@@ -28,6 +31,8 @@ pub(crate) struct Window {
     cwnd_at_loss: usize,
     /// When a loss that SACKs showed last lowered it.
     lowered_at: Time,
+    /// Recoveries from not much more than the floor of ssthresh, one after the other.
+    overloads: u32,
 }
 
 impl Window {
@@ -42,6 +47,7 @@ impl Window {
             last_data_sent: Time::ZERO,
             cwnd_at_loss: 0,
             lowered_at: Time::ZERO,
+            overloads: 0,
         }
     }
 
@@ -219,6 +225,20 @@ impl Window {
         }
     }
 
+    /// A recovery has begun: where the `usual` floor of ssthresh has turned out to be more than the path holds, it is
+    /// lowered to `floor` ([`floor`](crate::congestion::floor)).
+    pub(crate) fn begin_low(&mut self, floor: usize, usual: usize, calm: bool) {
+        let held = self.cwnd_at_loss;
+        self.overloads = match () {
+            () if held >= 2 * usual => 0,
+            () if calm => self.overloads,
+            () => self.overloads.saturating_add(1),
+        };
+        if self.overloads > OVERLOADED && !self.control().is_model_based() {
+            floor::begin_low(self.control.get_mut(), floor, held);
+        }
+    }
+
     /// A chunk that was sent at `sent` for the second time is lost: whether that is news of this recovery.
     pub(crate) fn is_lost_again(&self, sent: Time) -> bool {
         sent >= self.lowered_at && self.is_recovering()
@@ -227,6 +247,7 @@ impl Window {
     /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
         self.lowered_at = now;
+        self.overloads = self.overloads.max(OVERLOADED);
         if !self.control().is_model_based() && floor::lower(self.control.get_mut(), pmdcs) {
             self.reduction = None;
         }

@@ -270,6 +270,8 @@ impl Profile {
             "0.1 to 100",
         )?;
         range("congestion.ssthresh_floor", self.congestion.ssthresh_floor, 1.0, 100.0, "1 to 100")?;
+        let floor = self.congestion.overloaded_floor;
+        range("congestion.overloaded_floor", floor, 1.0, 100.0, "1 to 100")?;
         range(
             "congestion.slow_start_limit",
             self.congestion.slow_start_limit,
@@ -290,6 +292,8 @@ impl Profile {
         range("dynamic_rto_min.start_ms", dynamic.start_ms, 0.0, HOUR_MS, hour)?;
         range("dynamic_rto_min.floor_ms", dynamic.floor_ms, 0.0, HOUR_MS, hour)?;
         range("spurious_response.decay", self.spurious_response.decay, 0.0, 1.0, "0 to 1")?;
+        let standing = self.spurious_response.standing_queue;
+        range("spurious_response.standing_queue", standing, 0.0, 1000.0, "0 to 1000")?;
         let threshold = self.multipath.rescheduling_threshold;
         range("multipath.rescheduling_threshold", threshold, 0.0, 1.0, "0 to 1")?;
         range("streams.reserve", self.streams.reserve, 0.0, 1.0, "0 to 1")?;

@@ -211,6 +211,10 @@ parameters! {
         /// Floor of ssthresh after a loss, in units of PMDCS. Default 4 (RFC 9260 §7.2.3);
         /// RFC 2960 says 2.
         ssthresh_floor: f64 = 4.0,
+        /// The same on a path whose queue does not hold that floor: a recovery has lost its own retransmissions there, or
+        /// one has followed the other (`congestion/floor.rs`). One path at a time. 1 to 100; default 4: no other. RFC
+        /// 5681 §3.1 says 2.
+        overloaded_floor: f64 = 4.0,
         /// L of RFC 9260 §7.2.1: slow start grows by at most L PMDCS a SACK; where packets are paced, by all that was
         /// acknowledged up to ssthresh (RFC 9406 §4.3). Default 1.
         slow_start_limit: f64 = 1.0,

@@ -295,6 +295,9 @@ parameters! {
         /// square at the second, and so on ("a decay factor", Ladha et al. §5). Default 1: all of
         /// it, as RFC 4015 §3.2.
         decay: f64 = 1.0,
+        /// Nothing is given back where the latest round trip was more than this many times the shortest one of the
+        /// last minutes, and all of cwnd was in flight: a queue of the sender's own that lasts, and no spike. 0 to 1000; default 0: it is in any case.
+        standing_queue: f64 = 0.0,
     }
 }
 

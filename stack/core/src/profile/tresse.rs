@@ -14,6 +14,7 @@ pub(super) fn profile() -> Profile {
     profile.congestion.algorithm = CongestionAlgorithm::Lia;
     profile.congestion.halve_at_every_timeout = false;
     profile.congestion.fill_packet_after_timeout = true;
+    profile.congestion.overloaded_floor = 2.0;
     profile.limits.pf_max_retrans = 0;
     profile.limits.patience = true;
     find_losses(&mut profile);
@@ -64,4 +65,5 @@ fn detect_spurious(profile: &mut Profile) {
     profile.eifel_retransmit_bit.enabled = true;
     profile.dup_tsn.enabled = true;
     profile.f_rto.enabled = true;
+    profile.spurious_response.standing_queue = 4.0;
 }

@@ -12,9 +12,11 @@
 //!   is known after four;
 //! - **credit**, which needless guesses use up, and proven losses and new data earn.
 //!
-//! A retransmission after one SACK need not be late, and the first one is free: the SACK is its evidence. Timers whose data would go to
-//! another working path need none of this. What may not be guessed happens when RFC 9260 would do it:
-//! T3-rtx waits for the timer of RFC 9260 (`send/patience.rs`), and RTO is doubled.
+//! A retransmission after one SACK need not be late, and the first one is free: the SACK is its evidence. So is the first
+//! timer whose data goes to another path that works and is near; once it has expired, further ones need none of this
+//! (`send/patience.rs`). RACK may declare lost what fewer than three packets have overtaken unless SACKs have misled twice more
+//! often than not, and than in one of 128 new chunks. What may not be guessed happens when RFC 9260 would do it: T3-rtx waits for the timer of RFC 9260, and RTO
+//! is doubled.
 //!
 //! ```text
 //! cost    = bytes of the chunk / mean bytes of a new chunk, at least 1
@@ -35,7 +37,9 @@
 //! A lost SACK looks like lost data, and no sender that does not wait for the next one can tell them apart. But
 //! afterwards it can: the chunk had asked for a SACK at once (RFC 7053), so it has one of its own. If the first
 //! SACK that acknowledges it answers something sent later, the copy or newer data, its own was lost. If
-//! it does not, its own was late, as behind a queue, and to guess was a mistake.
+//! it does not, its own was late, as behind a queue, and to guess was a mistake. SACKs are lost as data is: four are
+//! believed to be, and two more for each loss that was repaired on a calm path. A peer that grants no SACK at once
+//! would excuse every guess else.
 //!
 //! # Why it cannot collapse
 //!
@@ -53,16 +57,17 @@
 //! losses come while the path is not calm: nothing is earned, and the sender is the one of RFC 9260.
 //! A duplicate whose report is lost with its SACK makes a needless guess look useful; the ceiling needs no reports.
 
+mod repair;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
 use crate::event::LossCause;
-use crate::ids::PathId;
 use crate::ranges::RangeSet;
 use crate::recovery::{SackFacts, Sent};
-use crate::scoreboard::Scoreboard;
 use crate::time::Time;
+use repair::{Outcome, Repair};
 
 /// Credit and share at most, in new chunks.
 const MOST: f64 = 6.0;
@@ -76,34 +81,11 @@ const CEILING: f64 = 16.0;
 const CEILING_SHARE: f64 = 1.0 / 12.0;
 /// After this many repairs it is known what one adds to the round trip.
 const KNOWN: u32 = 4;
+/// So many lost SACKs are believed at first, and for each loss that was repaired on a calm path.
+const EXCUSES: u32 = 4;
+const EXCUSES_FOR_LOSS: u32 = 2;
 /// Guesses that are judged at a time; of more the oldest count as in vain.
 const OPEN: usize = 64;
-
-/// A chunk that was sent again, and may have been in vain.
-#[derive(Clone, Copy, Debug)]
-struct Repair {
-    seq: u64,
-    sent: Time,
-    path: PathId,
-    /// The first sequence number that was new when it left, or left with it.
-    end: u64,
-    cost: f64,
-    /// The budget has paid for it.
-    guess: bool,
-    /// No queue was found on its path.
-    calm: bool,
-    /// When its chunk was first acknowledged.
-    acknowledged: Option<Time>,
-    /// The SACK of an earlier transmission was lost.
-    explained: bool,
-}
-
-/// What became of a repair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Useful,
-    InVain,
-}
 
 /// The budget of one association.
 #[derive(Debug)]
@@ -112,12 +94,16 @@ pub(crate) struct Budget {
     credit: f64,
     share: f64,
     ceiling: f64,
+    /// How often what SACKs show may still be wrong.
+    order: f64,
     new_bytes: u64,
     new_chunks: u64,
     /// In the order of sending.
     open: VecDeque<Repair>,
     /// Losses that were repaired on a calm path.
     repaired: u32,
+    /// What was in vain, and a lost SACK explains.
+    excused: u32,
     /// Chunks that a timer declared lost before that of RFC 9260 would have.
     early: RangeSet,
     /// Chunks that asked for a SACK at once when they were new.
@@ -131,10 +117,12 @@ impl Budget {
             credit: 0.0,
             share: FIRST,
             ceiling: CEILING,
+            order: FIRST,
             new_bytes: 0,
             new_chunks: 0,
             open: VecDeque::new(),
             repaired: 0,
+            excused: 0,
             early: RangeSet::default(),
             asked: RangeSet::default(),
         }
@@ -161,6 +149,11 @@ impl Budget {
     /// The same for what a SACK reports missing: the first guess is free.
     pub(crate) fn affords_reported(&self) -> bool {
         !self.enabled || (self.credit >= 0.0 && self.share.min(self.ceiling) >= 1.0)
+    }
+
+    /// Whether a loss may be declared that less than three packets after it show: what is in vain is paid for, as all is.
+    pub(in crate::recovery) fn trusts_order(&self) -> bool {
+        !self.enabled || self.order >= 0.0
     }
 
     /// Whether one of these chunks asked for its SACK when it was new.
@@ -198,6 +191,7 @@ impl Budget {
             self.new_bytes += sent.bytes as u64;
             self.new_chunks += 1;
             self.earn(0.0, SHARE, CEILING_SHARE);
+            self.order = (self.order + SHARE).min(MOST);
             if sent.asks {
                 self.asked.insert(sent.seq);
             }
@@ -220,10 +214,19 @@ impl Budget {
             self.open.pop_front();
         }
         let Sent { now, path, seq, end, calm, .. } = *sent;
-        let (acknowledged, explained) = (None, false);
-        let repair =
-            Repair { seq, sent: now, path, end, cost, guess, calm, acknowledged, explained };
-        self.open.push_back(repair);
+        let order = LossCause::DECLARED_BY_SACKS.contains(&cause);
+        self.open.push_back(Repair {
+            seq,
+            sent: now,
+            path,
+            end,
+            cost,
+            guess,
+            order,
+            calm,
+            acknowledged: None,
+            explained: false,
+        });
     }
 
     fn earn(&mut self, credit: f64, share: f64, ceiling: f64) {
@@ -235,7 +238,9 @@ impl Budget {
     /// A SACK was applied: judges what it says about guesses.
     pub(in crate::recovery) fn on_sack(&mut self, facts: &SackFacts<'_>) {
         self.early.remove_through(facts.board.cumulative());
-        self.note_answers(facts);
+        for repair in &mut self.open {
+            repair.note_answer(facts, self.asked.contains(repair.seq));
+        }
         self.asked.remove_through(facts.board.cumulative());
         for seq in facts.duplicates {
             if let Some(i) = self.open.iter().position(|repair| repair.seq == *seq) {
@@ -243,37 +248,25 @@ impl Budget {
             }
         }
         for i in (0..self.open.len()).rev() {
-            let repair = &self.open[i];
-            let Some(acknowledged) = repair.acknowledged else { continue };
-            let least = facts.least.get(usize::from(repair.path.0)).copied().flatten();
-            // A repair may be a smaller packet than any that was measured.
-            if least.is_some_and(|least| 2 * acknowledged.since(repair.sent) < least) {
-                self.settle(i, Outcome::InVain);
-            } else if is_acknowledged(facts.board, repair.end) {
-                self.settle(i, Outcome::Useful);
+            if let Some(outcome) = self.open[i].outcome(facts) {
+                self.settle(i, outcome);
             }
         }
     }
 
-    /// Which chunks the SACK is the first one to acknowledge, and whether it is their own.
-    fn note_answers(&mut self, facts: &SackFacts<'_>) {
-        for repair in &mut self.open {
-            let seq = repair.seq;
-            if repair.acknowledged.is_some() || !is_acknowledged(facts.board, seq) {
-                continue;
-            }
-            repair.acknowledged = Some(facts.now);
-            let newer = facts.outcome.highest_newly_acked.is_some_and(|highest| highest > seq);
-            repair.explained =
-                self.asked.contains(seq) && (newer || facts.duplicates.contains(&seq));
-        }
+    /// Whether one more lost SACK is likely, as losses go both ways.
+    fn believes_lost_sack(&self) -> bool {
+        self.excused < EXCUSES + EXCUSES_FOR_LOSS * self.repaired
     }
 
     /// A repair is judged.
     fn settle(&mut self, i: usize, outcome: Outcome) {
         let Some(repair) = self.open.remove(i) else { return };
-        let Repair { cost, guess, explained, .. } = repair;
+        let Repair { cost, guess, order, explained, .. } = repair;
         if outcome == Outcome::InVain {
+            let explained = explained && self.believes_lost_sack();
+            self.excused = self.excused.saturating_add(u32::from(explained));
+            self.order -= if order && !explained { 1.0 } else { 0.0 };
             match (guess, explained) {
                 (true, true) => self.earn(cost, cost, 0.0),
                 (false, false) => {
@@ -287,6 +280,7 @@ impl Budget {
         // Of several repairs of one chunk one was it.
         let last = self.open.iter().all(|other| other.seq != repair.seq);
         let paid = if guess { cost } else { 0.0 };
+        self.order = (self.order + f64::from(u8::from(order))).min(MOST);
         let repaired = last && repair.calm;
         self.repaired = self.repaired.saturating_add(u32::from(repaired));
         let reward = if repaired { REWARD } else { 0.0 };
@@ -294,15 +288,12 @@ impl Budget {
     }
 }
 
-fn is_acknowledged(board: &Scoreboard, seq: u64) -> bool {
-    seq <= board.cumulative() || (seq < board.next_seq() && board.is_acked(seq))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ids::PathId;
 
     const BYTES: usize = 116;
 
@@ -365,6 +356,36 @@ mod tests {
         budget.open[0].explained = true;
         budget.settle(0, Outcome::InVain);
         assert_eq!((budget.credit, budget.share, budget.ceiling), (1.0, 1.0, CEILING - 1.0));
+    }
+
+    /// A peer that never answers at once makes every guess look as if its SACK had been lost.
+    #[test]
+    fn more_lost_sacks_than_lost_data_are_not_believed() {
+        let mut budget = Budget { credit: MOST, share: MOST, ..Budget::new(true) };
+        for seq in 1..=u64::from(EXCUSES) + 2 {
+            send(&mut budget, seq, Some(LossCause::Bundled));
+            budget.open[0].explained = true;
+            budget.settle(0, Outcome::InVain);
+        }
+        assert_eq!((budget.credit, budget.share), (MOST - 2.0, MOST - 2.0));
+        budget.repaired = 1;
+        assert!(budget.believes_lost_sack(), "where data is lost SACKs are, too");
+    }
+
+    #[test]
+    fn the_order_is_trusted_until_it_deceives() {
+        let mut budget = Budget::new(true);
+        assert!(budget.trusts_order());
+        for (seq, fate) in [(1, Outcome::InVain), (2, Outcome::Useful), (3, Outcome::InVain)] {
+            send(&mut budget, seq, Some(LossCause::Rack));
+            budget.settle(0, fate);
+            assert!(budget.trusts_order());
+        }
+        send(&mut budget, 4, Some(LossCause::Rack));
+        budget.settle(0, Outcome::InVain);
+        assert!(!budget.trusts_order(), "twice more in vain");
+        (5..300).for_each(|seq| send(&mut budget, seq, None));
+        assert!(budget.trusts_order(), "less than a percent");
     }
 
     #[test]

@@ -282,7 +282,11 @@ impl Recovery {
             AnyAlgorithm::Rack(rack) => rack.reordering_seen(),
             _ => false,
         });
+        let trusted = self.budget.trusts_order();
         for algorithm in &mut self.algorithms {
+            if let AnyAlgorithm::Rack(rack) = algorithm {
+                rack.trust_order(trusted);
+            }
             let silent = match algorithm {
                 AnyAlgorithm::FastRetransmit(_) => reordering,
                 AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords_reported(),

@@ -37,6 +37,8 @@ impl Ways for Concurrent {
         paths[path].window.spare(among);
     }
 
+    fn begin_low(&self, _path: &mut Path, _profile: &Profile) {}
+
     fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, _profile: &Profile) {
         let pmdcs = paths[path].mtu.pmdcs();
         paths[path].window.lower_again(now, pmdcs);

@@ -169,7 +169,8 @@ impl Sender {
         let p = &cx.paths[path];
         let flight = self.board.flight(path);
         let pipe_prev = flight.max(p.window.ssthresh());
-        Cut { path, pipe_prev, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
+        let full = flight + p.mtu.pmdcs() > p.window.cwnd() && !self.is_thin();
+        Cut { path, pipe_prev, full, timeouts, srtt: p.rtt.srtt(), rttvar: p.rtt.rttvar() }
     }
 
     //= RFC 9260 7.2.4-5
@@ -194,6 +195,7 @@ impl Sender {
             if paths & (1 << i) != 0 {
                 let path = PathId(i as u8);
                 self.cut_window(cx, path);
+                cx.ways.begin_low(&mut cx.paths[path], profile);
                 cx.paths[path].window.begin_reduction(profile);
             }
         }
@@ -305,14 +307,17 @@ impl Sender {
                 path.window.abandon_recovery();
             }
         }
+        let response = &profile.spurious_response;
         for cut in &episode.cuts {
             let flight = self.board.flight(cut.path);
             let p = &mut cx.paths[cut.path];
+            if cut.full && p.calm.is_standing(response.standing_queue) {
+                continue;
+            }
             p.window.abandon_reduction();
             let control = p.window.control_mut();
             let before = (control.cwnd(), control.ssthresh());
             let (initial, acked) = (control.initial_window(), outcome.newly_acked);
-            let response = &profile.spurious_response;
             let (cwnd, ssthresh) = windows(response, cut, before, flight, acked, initial);
             control.undo(cwnd, ssthresh);
             self.trace_window(cx, cut.path, WindowCause::Undo);

@@ -99,7 +99,12 @@ impl Context<'_> {
         if !self.is_patient() {
             return rto;
         }
-        self.patience.wait(now, rto, self.paths[path].rtt.srtt())
+        let srtt = self.paths[path].rtt.srtt();
+        let wait = self.patience.wait(now, rto, srtt);
+        let overdue = self.paths[path].reachability.owes_since().filter(|_| self.has_refuge(path));
+        // Whether that is an error of the path is looked at as soon as it is one.
+        let until = overdue.map(|since| since + self.patience_with(path, Pace::Error));
+        until.map_or(wait, |at| wait.min(at.since(now).max(2 * srtt.unwrap_or(rto))))
     }
 
     /// The same after an answer, or when something else begins.
@@ -157,6 +162,34 @@ impl Sender {
         let now = cx.now;
         let alone = cx.is_patient() && !cx.ways.are_several() && !self.is_window_closed();
         cx.patience.due().filter(|due| alone && *due > now)
+    }
+
+    /// T3-rtx expired on `path` for what was sent at `sent`: until when it waits unless a guess is allowed; `None` if
+    /// RFC 9260 would send it again by now, or if it had expired before and another path works.
+    pub(super) fn bounded_until(&self, cx: &Context<'_>, path: PathId, sent: Time) -> Option<Time> {
+        let due = self.early_until(cx)?;
+        if !cx.has_refuge(path) {
+            return Some(due);
+        }
+        // The timer of one chunk that goes round the paths may be due later than that of this path.
+        let elsewhere = cx.patience.turns[Pace::Try as usize].is_some_and(|turn| turn.path != path);
+        let own = sent + cx.patience_with(path, Pace::Try);
+        let bounded = self.recovery.budget.is_enabled() && cx.paths[path].t3.in_a_row() == 0;
+        let at = if elsewhere { due.min(own) } else { due };
+        Some(at).filter(|at| bounded && *at > cx.now)
+    }
+
+    /// When what would leave early is a guess that the budget allows. Where it takes another path that is as near, that
+    /// lengthens no queue on this one.
+    pub(super) fn early_guess_at(&self, cx: &Context<'_>, path: PathId, seq: u64) -> Option<Time> {
+        if !cx.has_refuge(path) {
+            return self.guess_at(cx, path, seq);
+        }
+        let srtt = |path: PathId| cx.paths[path].rtt.srtt();
+        let near = srtt(cx.paths.alternate(path))
+            .zip(srtt(path))
+            .is_some_and(|(other, own)| other <= 2 * own);
+        (near && self.recovery.budget.affords_reported()).then_some(cx.now)
     }
 
     /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess

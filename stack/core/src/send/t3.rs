@@ -108,9 +108,10 @@ impl Sender {
         // RFC 3758 §3.5 C5: the timer is that of a FORWARD TSN chunk, too.
         let chunk = earliest.and_then(|seq| board.get(seq));
         let sent = chunk.map(|chunk| chunk.last_sent).or_else(|| self.forward_owed(path))?;
-        let early = self.early_until(cx).filter(|_| !cx.has_refuge(path));
+        let early = self.bounded_until(cx, path, sent);
         let guess_at = earliest.and_then(|seq| self.guess_at(cx, path, seq));
-        if let Some(at) = early.map(|due| guess_at.map_or(due, |at| at.min(due)))
+        let allowed = || earliest.and_then(|seq| self.early_guess_at(cx, path, seq));
+        if let Some(at) = early.map(|due| allowed().map_or(due, |at| at.min(due)))
             && at > now
         {
             cx.paths[path].t3.start(at);

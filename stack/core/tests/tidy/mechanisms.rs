@@ -14,7 +14,8 @@ const FOLDERS: [&str; 4] = [
 
 /// Files there that are no mechanism that can be left out: procedures of RFC 9260 itself, and what several share;
 /// and mechanisms whose name is also a word for something else.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 27] = [
+    "repair",
     "asked_sack",
     "budget",
     "combined",

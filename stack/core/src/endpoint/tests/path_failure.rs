@@ -43,10 +43,12 @@ impl Death {
     /// that of a round trip whose SACKs are delayed by 200 ms (§6.2): by then the variation is a quarter of it.
     fn bound(&self) -> Duration {
         let rto = self.rto_min.max(5 * (2 * self.one_way + ms(200)));
-        let expirations = (0..=self.path_max_retrans).map(|k| (rto * (1 << k)).min(self.rto_max));
-        // It is looked at once each interval. And what begins the first one: a timer in vain; without a state
-        // of potentially failed paths (Path.Max.Retrans 0) the next message.
-        expirations.sum::<Duration>() + 2 * self.interval + rto
+        // The first error may be cleared: what had come over this path is acknowledged over another one (RFC 7829
+        // §3.2 rule 10). RTO stays doubled, for nothing was measured.
+        let expirations = 0..=self.path_max_retrans + 1;
+        // And it is looked at once each interval.
+        expirations.map(|k| (rto * (1 << k)).min(self.rto_max)).sum::<Duration>()
+            + 2 * self.interval
     }
 
     /// How long it takes until the application is told.

@@ -14,9 +14,7 @@
 //!         for 16 recoveries
 //! ```
 //! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are
-//! old enough are lost (§6.3).
-//!
-//! Once reordering was seen fast retransmit by miss indications is silent.
+//! old enough are lost (§6.3). Once reordering was seen fast retransmit by miss indications is silent.
 //!
 //! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken
 //! for an answer to the last one it makes the RTT short, and all that was sent before that one lost: where a
@@ -27,8 +25,9 @@
 //! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not
 //! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK;
 //! one of a probe, a timeout or a copy that rode along says that a SACK was lost or late, and nothing
-//! about reordering ([`suspects`](super::suspects)). Paths are judged apart: the order between paths
-//! says nothing.
+//! about reordering ([`suspects`](super::suspects)). The order between paths says nothing.
+//!
+//! Difference: after mistakes (`budget.rs`) three packets must have overtaken a chunk: they may be later than SRTT.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -116,6 +115,8 @@ pub(in crate::recovery) struct Rack {
     /// Duplicates count once per round trip: until this is acknowledged.
     round_end: Option<u64>,
     was_in_recovery: bool,
+    /// Less than [`DUP_THRESH`] packets that overtook a chunk are enough.
+    trusts_order: bool,
     reordering_window: Duration,
     deadline: Option<Time>,
 }
@@ -132,6 +133,7 @@ impl Rack {
             persist: 0,
             round_end: None,
             was_in_recovery: false,
+            trusts_order: true,
             reordering_window: Duration::ZERO,
             deadline: None,
         }
@@ -140,6 +142,11 @@ impl Rack {
     /// Whether packets are known to be reordered on the way.
     pub(in crate::recovery) fn reordering_seen(&self) -> bool {
         self.reordering_seen
+    }
+
+    /// Whether less than three packets that overtook a chunk are enough.
+    pub(in crate::recovery) fn trust_order(&mut self, trusted: bool) {
+        self.trusts_order = trusted;
     }
 
     /// A loss declared by SACKs turned out to be reordering.
@@ -204,6 +211,9 @@ impl Rack {
     /// §6.2 step 5; visits only what was sent before the latest acknowledged chunk.
     fn detect(&mut self, now: Time, board: &Scoreboard, path: usize, decisions: &mut Decisions) {
         let window = self.reordering_window;
+        if !self.trusts_order && board.packets_gap_acked() < DUP_THRESH {
+            return;
+        }
         let state = &mut self.paths[path];
         state.check_clock(now);
         let Some(latest) = state.latest else { return };
@@ -260,10 +270,9 @@ impl Algorithm for Rack {
         self.update_multiplier(facts);
         self.deadline = None;
         let sent_again = facts.retransmit_bit || !self.retransmit_bit;
-        for (i, ack) in facts.outcome.paths.iter().enumerate() {
-            if let Some(latest) = &ack.latest {
-                self.path(PathId(i as u8)).update(facts.now, latest, sent_again);
-            }
+        let acks = facts.outcome.paths.iter().enumerate();
+        for (i, ack) in acks.filter_map(|(i, ack)| Some((i, ack.latest.as_ref()?))) {
+            self.path(PathId(i as u8)).update(facts.now, ack, sent_again);
         }
         for i in 0..self.paths.len() {
             self.reordering_window = self.reordering_window(facts, i);

@@ -43,6 +43,8 @@ pub(crate) struct Cut {
     pub(crate) path: PathId,
     /// `max(FlightSize, ssthresh)`.
     pub(crate) pipe_prev: usize,
+    /// All of cwnd was in flight, and more than a thin stream's.
+    pub(crate) full: bool,
     /// Timeouts in a row on the path, this one included; 0 after a fast retransmit.
     pub(crate) timeouts: u32,
     pub(crate) srtt: Option<Duration>,
