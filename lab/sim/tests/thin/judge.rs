@@ -22,8 +22,11 @@ const ENOUGH: usize = 500;
 const STAGES: [u64; 6] = [2, 8, 16, 32, 64, 128];
 /// A world that ends before the first message leaves is played for this many times as long.
 const LONGER: f64 = 2.0;
-/// An average is clear if it is this many standard errors away from what is allowed.
+/// An average is clearly allowed if it is this many standard errors below the limit.
 const SURE: f64 = 2.0;
+/// It is clearly not if it is this many above. Of thousands of worlds, looked at six times each, some are two above
+/// by bad luck.
+const SURE_OF_HARM: f64 = 4.0;
 /// Two replications say little of how they vary: then the parts of both are compared, one after the other in time.
 const PARTS: usize = 4;
 /// This many times too many repetitions in vain are clear, and this many times too few.
@@ -95,7 +98,7 @@ impl Verdict {
 
     /// Whether further replications would hardly change that it is harmed.
     fn is_sure(&self) -> bool {
-        let beyond = |excess: &Vec<f64>| standard_errors(excess) > SURE;
+        let beyond = |excess: &Vec<f64>| standard_errors(excess) > SURE_OF_HARM;
         let times = self.excess.iter().any(beyond);
         self.replications >= STAGES[1]
             && !self.harms().is_empty()

@@ -26,3 +26,20 @@ const KNOWN: [(u64, &str); 18] = [
 pub(crate) fn cause(seed: u64) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
 }
+
+/// The same of strange worlds 0 to 299.
+const KNOWN_STRANGE: [(u64, &str); 8] = [
+    (17, "RACK waits for what is late"),
+    (18, "data leaves a path at its first timeout"),
+    (29, "RACK waits for what is late"),
+    (35, "RACK waits for what is late"),
+    (131, "RACK waits for what is late"),
+    (136, "data leaves a path at its first timeout"),
+    (149, "RACK waits for what is late"),
+    (203, "RACK waits for what is late"),
+];
+
+/// What harms a strange world, if that is known.
+pub(crate) fn strange_cause(seed: u64) -> Option<&'static str> {
+    KNOWN_STRANGE.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
+}

@@ -8,7 +8,7 @@ use tresse_core::{AssociationConfig, AssociationStats, EndpointConfig, Extension
 use tresse_sim::apps::{Delivery, Plan, Router, Sender, Sink, transfer_times};
 use tresse_sim::{HostId, LinkConfig, LinkId, Route, Simulation};
 
-use crate::world::World;
+use crate::world::{Second, World};
 
 const PORT: u16 = 5000;
 /// After the last message, for the last recovery.
@@ -73,10 +73,10 @@ fn config(profile: &Arc<Profile>) -> AssociationConfig {
     }
 }
 
-fn endpoint(local: IpAddr, accept: bool, profile: &Arc<Profile>) -> EndpointConfig {
+fn endpoint(local: Vec<IpAddr>, accept: bool, profile: &Arc<Profile>) -> EndpointConfig {
     EndpointConfig {
         local_port: PORT,
-        local_addresses: vec![local],
+        local_addresses: local,
         accept,
         association: config(profile),
         ..EndpointConfig::default()
@@ -96,36 +96,37 @@ impl Net {
         self.simulation.add_link(from, to, route, config.clone()).expect("a valid link")
     }
 
-    fn sender(&mut self, at: IpAddr, to: IpAddr, plan: Plan, ppid: u32, who: &Who<'_>) -> HostId {
-        let sender = Sender::new(plan).connect(vec![to], PORT, config(who.profile)).ppid(ppid);
+    fn sender(
+        &mut self,
+        at: &[IpAddr],
+        to: &[IpAddr],
+        plan: Plan,
+        ppid: u32,
+        who: &Who<'_>,
+    ) -> HostId {
+        let sender = Sender::new(plan).connect(to.to_vec(), PORT, config(who.profile)).ppid(ppid);
         // How long a handshake takes beside 200 others is not what is measured.
         let sender = sender.from_connection();
-        let sender = if who.logs { sender } else { sender.without_log() };
-        let app = Box::new(sender);
-        let host = self.simulation.add_host("sender", endpoint(at, false, who.profile), app);
-        let access = LinkConfig { delay_ms: who.access_ms, ..LinkConfig::default() };
-        let (near, any) = (self.near, Route::any().default_source(at));
-        self.link(host, near, any, &access);
-        self.link(near, host, Route::to(at), &access);
-        host
+        let app = Box::new(if who.logs { sender } else { sender.without_log() });
+        let config = endpoint(at.to_vec(), false, who.profile);
+        self.simulation.add_host("sender", config, app)
     }
 
-    fn receiver(&mut self, at: IpAddr, profile: &Arc<Profile>, logs: bool) -> HostId {
-        let sink = if logs { Sink::new() } else { Sink::new().without_log() };
-        let app = Box::new(sink);
-        let host = self.simulation.add_host("receiver", endpoint(at, true, profile), app);
-        let far = self.far;
-        let perfect = LinkConfig::default();
-        self.link(host, far, Route::any().default_source(at), &perfect);
-        self.link(far, host, Route::to(at), &perfect);
-        host
+    fn receiver(&mut self, at: &[IpAddr], profile: &Arc<Profile>, logs: bool) -> HostId {
+        let app = Box::new(if logs { Sink::new() } else { Sink::new().without_log() });
+        self.simulation.add_host("receiver", endpoint(at.to_vec(), true, profile), app)
+    }
+
+    /// Packets between a `host` at `at` and a receiver at `to` pass the routers by this link, both ways.
+    fn attach(&mut self, host: HostId, at: IpAddr, to: Route, router: HostId, access: &LinkConfig) {
+        self.link(host, router, to.default_source(at), access);
+        self.link(router, host, Route::to(at), access);
     }
 }
 
 /// Whose traffic it is.
 struct Who<'a> {
     profile: &'a Arc<Profile>,
-    access_ms: f64,
     logs: bool,
 }
 
@@ -135,22 +136,48 @@ struct Who<'a> {
 pub(crate) fn play(world: &World, profile: &Arc<Profile>, replication: u64) -> Played {
     let rfc9260 = Arc::new(Profile::named("rfc9260").expect("built in"));
     let mut net = Net::new(world.seed.wrapping_mul(1_000_003) ^ (replication << 40));
+    let (near, far) = (net.near, net.far);
     let (thin_sink, bulk_sink) = (address(250, 1), address(251, 1));
+    // A second address is for the only stream.
+    let (second, second_sink) = (address(252, 1), address(253, 1));
+    let with = |first, second| world.second.as_ref().map_or(vec![first], |_| vec![first, second]);
+    let sinks = with(thin_sink, second_sink);
+    let thin = net.receiver(&sinks, profile, true);
+    let bulk = net.receiver(&[bulk_sink], &rfc9260, false);
     let mut senders = Vec::new();
     for (i, stream) in world.streams.iter().enumerate() {
         let at = address((i / 200) as u8, (i % 200 + 1) as u8);
         let plan = stream.plan(world.seconds, replication);
-        let who = Who { profile, access_ms: stream.access_ms, logs: true };
-        senders.push(net.sender(at, thin_sink, plan, i as u32, &who));
+        let who = Who { profile, logs: true };
+        let host = net.sender(&with(at, second), &sinks, plan, i as u32, &who);
+        let access = LinkConfig { delay_ms: stream.access_ms, ..LinkConfig::default() };
+        // The first route that fits is taken.
+        match &world.second {
+            Some(Second::OwnLinks(links)) => {
+                let there = Route::to(second_sink).default_source(second);
+                net.link(host, thin, there, &links[0]);
+                net.link(thin, host, Route::to(second).default_source(second_sink), &links[1]);
+            }
+            Some(Second::SameLinks) => {
+                let perfect = LinkConfig::default();
+                net.attach(host, second, Route::to(second_sink), near, &access);
+                net.attach(thin, second_sink, Route::to(second), far, &perfect);
+            }
+            None => {}
+        }
+        net.attach(host, at, Route::any(), near, &access);
+        senders.push(host);
     }
     for (i, transfer) in world.transfers.iter().enumerate() {
         let at = address(100, (i + 1) as u8);
-        let who = Who { profile: &rfc9260, access_ms: 1.0, logs: false };
-        net.sender(at, bulk_sink, transfer.plan(), 0, &who);
+        let who = Who { profile: &rfc9260, logs: false };
+        let host = net.sender(&[at], &[bulk_sink], transfer.plan(), 0, &who);
+        let access = LinkConfig { delay_ms: 1.0, ..LinkConfig::default() };
+        net.attach(host, at, Route::any(), near, &access);
     }
-    let thin = net.receiver(thin_sink, profile, true);
-    let bulk = net.receiver(bulk_sink, &rfc9260, false);
-    let (near, far) = (net.near, net.far);
+    for (host, at) in [(thin, thin_sink), (bulk, bulk_sink)] {
+        net.attach(host, at, Route::any(), far, &LinkConfig::default());
+    }
     let there = net.link(near, far, Route::any(), &world.forward);
     let back = net.link(far, near, Route::any(), &world.backward);
 

@@ -117,6 +117,15 @@ impl Transfer {
     }
 }
 
+/// A second address of both ends.
+#[derive(Clone, Debug)]
+pub(crate) enum Second {
+    /// Its packets take the same links.
+    SameLinks,
+    /// They have links of their own, there and back.
+    OwnLinks(Box<[LinkConfig; 2]>),
+}
+
 /// Everything that a seed decides.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
@@ -125,6 +134,8 @@ pub(crate) struct World {
     pub(crate) forward: LinkConfig,
     pub(crate) backward: LinkConfig,
     pub(crate) streams: Vec<Stream>,
+    /// Another path of each of them.
+    pub(crate) second: Option<Second>,
     pub(crate) transfers: Vec<Transfer>,
     /// For how long messages are sent.
     pub(crate) seconds: f64,
@@ -212,7 +223,7 @@ impl World {
                 .collect(),
             _ => Vec::new(),
         };
-        World { seed, kind, forward, backward, streams, transfers, seconds, load }
+        World { seed, kind, forward, backward, streams, second: None, transfers, seconds, load }
     }
 }
 
@@ -227,10 +238,36 @@ impl World {
             forward: link.clone(),
             backward: LinkConfig { queue_bytes: None, ..link.clone() },
             streams: vec![stream],
+            second: None,
             transfers: Vec::new(),
             seconds: 2.0 * MESSAGES * every_ms / 1e3,
             load: Stream::wire_bytes(size) * 8.0 / every_ms / kbps,
         }
+    }
+
+    /// One stream as in the other worlds, whose ends have two addresses, or whose packets overtake each other.
+    pub(crate) fn strange(seed: u64) -> World {
+        let mut d = Draw::new(seed ^ 0x0073_7472_616e_6765);
+        let alone = [Kind::Narrow, Kind::Wide];
+        let mut world = World::draw(Kind::ALL.len() as u64 * seed + alone[d.index(2)] as u64);
+        let other = [&mut world.forward, &mut world.backward].map(|link| {
+            let mut other = link.clone();
+            other.bandwidth_kbps = link.bandwidth_kbps.map(|kbps| kbps * d.log(0.3, 10.0));
+            other.delay_ms = d.log(1.0, 300.0);
+            other.loss = if d.chance(0.5) { d.log(0.001, 0.1) } else { 0.0 };
+            (other.jitter_ms, other.queue_bytes) = (0.0, None);
+            if seed % 3 == 2 {
+                link.reorder = d.log(0.001, 0.05);
+                link.reorder_delay_ms = Some(link.delay_ms * d.log(0.2, 6.0));
+            }
+            other
+        });
+        world.second = match seed % 3 {
+            0 => Some(Second::SameLinks),
+            1 => Some(Second::OwnLinks(Box::new(other))),
+            _ => None,
+        };
+        world
     }
 
     /// A stream that wants one to three times what its link carries.
@@ -257,6 +294,9 @@ fn link(f: &mut fmt::Formatter<'_>, name: &str, link: &LinkConfig) -> fmt::Resul
     if let Some(bytes) = link.queue_bytes {
         write!(f, ", queue {:.0} ms", bytes as f64 * 8.0 / kbps)?;
     }
+    if let Some(late) = link.reorder_delay_ms {
+        write!(f, ", {:.2} % late by {late:.1} ms", 100.0 * link.reorder)?;
+    }
     if link.loss > 0.0 {
         write!(f, ", loss {:.2} %", 100.0 * link.loss)?;
     }
@@ -268,6 +308,14 @@ impl fmt::Display for World {
         write!(f, "{:?}: ", self.kind)?;
         link(f, "there", &self.forward)?;
         link(f, "; back", &self.backward)?;
+        match &self.second {
+            Some(Second::SameLinks) => write!(f, "; two addresses")?,
+            Some(Second::OwnLinks(links)) => {
+                link(f, "; second path there", &links[0])?;
+                link(f, "; back", &links[1])?;
+            }
+            None => {}
+        }
         let first = self.streams[0];
         write!(
             f,
