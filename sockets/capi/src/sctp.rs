@@ -176,6 +176,7 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_PR_ASSOC_STATUS
             | SCTP_PR_STREAM_STATUS
             | SCTP_RECONFIG_SUPPORTED
+            | SCTP_INTERLEAVING_SUPPORTED
             | SCTP_ENABLE_STREAM_RESET
             | SCTP_REMOTE_UDP_ENCAPS_PORT
             | SCTP_PLPMTUD_PROBE_INTERVAL => Some(0),

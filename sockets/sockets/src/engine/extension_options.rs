@@ -7,10 +7,11 @@ use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Struct, errno};
 
-/// The extension of SCTP_PR_SUPPORTED or SCTP_RECONFIG_SUPPORTED.
+/// The extension of SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED or SCTP_INTERLEAVING_SUPPORTED.
 fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
     match option {
         name::PR_SUPPORTED => &mut extensions.partial_reliability,
+        name::INTERLEAVING_SUPPORTED => &mut extensions.interleaving,
         _ => &mut extensions.stream_reconfiguration,
     }
 }
@@ -29,6 +30,12 @@ impl Engine {
         let f = at_least(value, 8)?;
         self.check_one_or_future(id, f.u32(0))?;
         let socket = self.socket(id)?;
+        // RFC 8260 §2.2.1: "the user MUST indicate to the SCTP implementation its support for receiving completely interleaved
+        // messages"; as in Linux, SCTP_FRAGMENT_INTERLEAVE has to be set before.
+        let indicated = socket.options.interleave.is_some_and(|level| level > 0);
+        if option == name::INTERLEAVING_SUPPORTED && !indicated {
+            return Err(errno::EPERM);
+        }
         *switch(&mut socket.options.config.extensions, option) = f.u32(4) != 0;
         let port = socket.port;
         self.refresh_open_port(port)

@@ -38,7 +38,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         // `sctp_event_subscribe` has grown with the years.
         name::EVENTS => AtMost(14),
         name::EVENT | name::STREAM_SCHEDULER | name::STREAM_SCHEDULER_VALUE => AtLeast(8),
-        name::RESET_STREAMS => AtLeast(8),
+        name::RESET_STREAMS | name::INTERLEAVING_SUPPORTED => AtLeast(8),
         name::RESET_ASSOC => OneOf(&[4]),
         name::DEFAULT_PRINFO => OneOf(&[12]),
         name::CONTEXT

@@ -161,7 +161,7 @@ impl Engine {
                 | name::DEFAULT_SEND_PARAM
                 | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),
                 name::DEFAULT_PRINFO => self.set_default_policy(id, value),
-                name::PR_SUPPORTED | name::RECONFIG_SUPPORTED => {
+                name::PR_SUPPORTED | name::RECONFIG_SUPPORTED | name::INTERLEAVING_SUPPORTED => {
                     self.set_supported(id, option, value)
                 }
                 _ => self.set_sctp(id, option, value),

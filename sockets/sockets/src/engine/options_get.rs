@@ -72,7 +72,7 @@ impl Engine {
             | name::DELAYED_ACK
             | name::MAX_BURST
             | name::STREAM_SCHEDULER => return self.profile_option(id, option, given),
-            name::PR_SUPPORTED | name::RECONFIG_SUPPORTED => {
+            name::PR_SUPPORTED | name::RECONFIG_SUPPORTED | name::INTERLEAVING_SUPPORTED => {
                 return self.supported(id, option, given);
             }
             name::DEFAULT_PRINFO => return self.default_policy(id, given),
@@ -122,10 +122,7 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::INTERLEAVING_SUPPORTED
-            | name::ASCONF_SUPPORTED
-            | name::AUTH_SUPPORTED
-            | name::ECN_SUPPORTED => {
+            name::ASCONF_SUPPORTED | name::AUTH_SUPPORTED | name::ECN_SUPPORTED => {
                 self.check_number(id, number)?;
                 s.u32(number).u32(0);
             }

@@ -156,6 +156,26 @@ fn a_stream_scheduler_and_its_values_are_kept() {
     });
 }
 
+/// RFC 8260 §4.3.1: who wants messages interleaved says first that it can take them so, and both ends have to.
+#[test]
+fn interleaving_is_asked_for_at_both_ends() {
+    const LEVEL: i32 = 18;
+    const INTERLEAVING: i32 = 125;
+    with_engine(|path| {
+        let (_listener, client, _server) = pair(path);
+        assert_eq!(client.get((SCTP, INTERLEAVING), &[0; 8]), Ok(words(&[0, 0])));
+        for style in [SOCK_STREAM, SOCK_SEQPACKET] {
+            let socket = Client::socket(path, style);
+            assert_eq!(socket.set((SCTP, INTERLEAVING), &words(&[0, 1])), Err(errno::EPERM));
+            assert_eq!(socket.set((SCTP, LEVEL), &words(&[1])), Ok(()));
+            for on in [1, 0, 1] {
+                assert_eq!(socket.set((SCTP, INTERLEAVING), &words(&[0, on])), Ok(()));
+                assert_eq!(socket.get((SCTP, INTERLEAVING), &[0; 8]), Ok(words(&[0, on])));
+            }
+        }
+    });
+}
+
 #[test]
 fn what_is_known_of_an_association_is_told() {
     with_engine(|path| {
