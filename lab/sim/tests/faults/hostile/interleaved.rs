@@ -71,7 +71,7 @@ fn chunk(draw: &mut Draw, w: &mut PacketWriter<'_>, first: Tsn, n: u32) {
             let far = draw.pick(&[near, near, near, 1 << 30, 1 << 31, u32::MAX]);
             (
                 draw.between(0, 20) as u16,
-                n / 40 + far,
+                (n / 40).wrapping_add(far),
                 draw.pick(&[near, near, near, near, far]),
                 400,
             )
