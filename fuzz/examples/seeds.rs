@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use tresse_wire::{
     AddStreams, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, Fsn, GapAckBlock,
-    HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
+    ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
 };
@@ -127,6 +127,7 @@ fn parameters() -> Vec<u8> {
         .cookie_preservative(1000)
         .supported_address_types(&[5, 6, 11])
         .ecn_capable()
+        .zero_checksum_acceptable(ErrorDetectionMethod::DTLS)
         .forward_tsn_supported()
         .supported_extensions(&[0xc0, 0x82, 0x0f])
         .raw(ParameterType::HOST_NAME_ADDRESS, b"host\0")

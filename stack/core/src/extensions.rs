@@ -23,6 +23,11 @@ pub struct Extensions {
     /// times [`max_message_size`](crate::AssociationConfig::max_message_size), and a peer that sends more ends the association
     /// (out of resource).
     pub interleaving: bool,
+    /// Packets leave with a checksum of zero, and nobody computes a CRC32c (RFC 9653). Default `false`. **Only where the
+    /// application carries each packet in DTLS** ([RFC 8261](https://www.rfc-editor.org/rfc/rfc8261)), which finds more errors
+    /// than a CRC32c: elsewhere damaged packets are taken for good ones, and others on the way drop them. A packet with INIT or
+    /// COOKIE ECHO, and what answers a packet of no association, always has its CRC32c.
+    pub zero_checksum: bool,
 }
 
 impl Extensions {
@@ -32,6 +37,7 @@ impl Extensions {
         stream_reconfiguration: false,
         authentication: false,
         interleaving: false,
+        zero_checksum: false,
     };
 
     //= RFC 3758 3.3.2-4
@@ -42,6 +48,7 @@ impl Extensions {
             stream_reconfiguration: self.stream_reconfiguration && other.stream_reconfiguration,
             authentication: self.authentication && other.authentication,
             interleaving: self.interleaving && other.interleaving,
+            zero_checksum: self.zero_checksum && other.zero_checksum,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    CauseWriter, ChunkType, InitFields, Parameter, ParameterType, ParameterTypes, ParameterWriter,
-    Parameters, Tsn, UnknownAction, VerificationTag,
+    CauseWriter, ChunkType, ErrorDetectionMethod, InitFields, Parameter, ParameterType,
+    ParameterTypes, ParameterWriter, Parameters, RawParameter, Tsn, UnknownAction, VerificationTag,
 };
 
 use crate::auth::{Offer, OfferReader};
@@ -120,6 +120,10 @@ impl Extensions {
         if partial_reliability {
             writer.forward_tsn_supported();
         }
+        //= RFC 9653 4-2 4-3 5.1-1
+        if self.chosen.zero_checksum {
+            writer.zero_checksum_acceptable(ErrorDetectionMethod::DTLS);
+        }
     }
 
     /// One byte for the State Cookie.
@@ -128,7 +132,8 @@ impl Extensions {
         let chosen = u8::from(self.chosen.partial_reliability) << 3
             | u8::from(self.chosen.stream_reconfiguration) << 4
             | u8::from(self.chosen.interleaving) << 5
-            | u8::from(self.i_forward_tsn) << 6;
+            | u8::from(self.i_forward_tsn) << 6
+            | u8::from(self.chosen.zero_checksum) << 7;
         recovery | u8::from(self.nr_sack) << 2 | chosen
     }
 
@@ -145,6 +150,7 @@ impl Extensions {
                 // The cookie has the offer itself.
                 authentication: false,
                 interleaving: bits & 32 != 0,
+                zero_checksum: bits & 128 != 0,
             },
         }
     }
@@ -248,7 +254,7 @@ pub(crate) fn read_init<'a>(
     };
     let mut types = None;
     for raw in parameters.iter() {
-        if raw.is_ok_and(|raw| init.offer.take(raw)) {
+        if raw.is_ok_and(|raw| init.offer.take(raw) || is_no_method(raw)) {
             continue;
         }
         let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
@@ -279,6 +285,9 @@ pub(crate) fn read_init<'a>(
                 extensions.chosen.partial_reliability |= types.contains(&ChunkType::FORWARD_TSN.0);
             }
             Parameter::AdaptationLayerIndication(code) => init.peer.adaptation = Some(code),
+            Parameter::ZeroChecksumAcceptable(method) => {
+                init.peer.extensions.chosen.zero_checksum |= method == ErrorDetectionMethod::DTLS;
+            }
             Parameter::RetransmitBitSupported => init.peer.extensions.retransmit_bit = true,
             Parameter::ForwardTsnSupported => {
                 init.peer.extensions.chosen.partial_reliability = true;
@@ -306,6 +315,12 @@ pub(crate) fn read_init<'a>(
         init.families = Families::of(types, &init.peer.addresses);
     }
     Ok(init)
+}
+
+//= RFC 9653 4-1 4-4
+/// A Zero Checksum Acceptable parameter of another length than 8 is as good as unknown: nothing depends on it.
+fn is_no_method(raw: RawParameter<'_>) -> bool {
+    raw.parameter_type == ParameterType::ZERO_CHECKSUM_ACCEPTABLE && Parameter::parse(raw).is_err()
 }
 
 impl PeerInit<'_> {

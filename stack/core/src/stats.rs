@@ -68,6 +68,9 @@ tresse_counters::counters! {
         auth_unknown_keys: "AUTH chunks received with a key that is not there";
         auth_unknown_algorithms: "AUTH chunks received with an HMAC that was not asked for";
         unauthenticated_chunks: "Chunks discarded since they were not authenticated";
+        /// RFC 9653.
+        zero_checksums_sent: "Packets sent with a checksum of zero";
+        zero_checksums_received: "Packets received with a checksum of zero";
         wrong_tag: "Packets discarded for a wrong verification tag";
         malformed_chunks: "Chunks discarded as malformed or impossible";
     }
@@ -288,6 +291,8 @@ tresse_counters::counters! {
         associations_begun: "Associations opened by either side";
         associations_ended: "Associations that have gone";
         invalid_packets: "Packets dropped: too short, bad checksum or port 0";
+        /// They are among the invalid ones (RFC 9653).
+        zero_checksums_refused: "Packets dropped for a checksum of zero that was not offered";
         /// Whatever the answer (RFC 9260 §8.4).
         out_of_the_blue: "Packets for no association";
         /// By INIT ACK.

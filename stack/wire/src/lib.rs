@@ -80,15 +80,17 @@ pub use chunk::{CHUNK_HEADER_LEN, Chunk, ChunkType, MAX_CHUNK_LEN, RawChunk, Unk
 pub use error::{ChunkError, PacketError};
 pub use ip::IpHeaders;
 pub use list::List;
-pub use packet::{COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum};
+pub use packet::{
+    COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum, write_checksum,
+};
 pub use packet_id::add_packet_id;
 pub use parameter::reconfiguration::{
     AddStreams, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse, ReconfigurationResult,
     StreamIds,
 };
 pub use parameter::{
-    Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters, ParsedParameters,
-    RawParameter, RawParameters,
+    ErrorDetectionMethod, Parameter, ParameterType, ParameterTypes, ParameterWriter, Parameters,
+    ParsedParameters, RawParameter, RawParameters,
 };
 pub use text::{printable, printable_lines};
 pub use tlv::padded;

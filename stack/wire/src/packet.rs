@@ -61,8 +61,9 @@ pub fn checksum(packet: &[u8]) -> Option<u32> {
 }
 
 //= RFC 9260 6.8-1 6.8-2
-/// Writes the checksum into a finished packet; nothing happens to bytes shorter than a header.
-pub(crate) fn write_checksum(packet: &mut [u8]) {
+/// Writes the checksum into a complete packet, as [`PacketWriter::finish`](crate::PacketWriter::finish) does; nothing happens
+/// to bytes shorter than a header.
+pub fn write_checksum(packet: &mut [u8]) {
     if let Some(crc) = checksum(packet)
         && let Some(field) = packet.get_mut(CHECKSUM_OFFSET..COMMON_HEADER_LEN)
     {
@@ -92,6 +93,23 @@ impl<'a> Packet<'a> {
         if packet.checksum != computed {
             return Err(PacketError::Checksum { received: packet.checksum, computed });
         }
+        packet.with_ports()
+    }
+
+    //= RFC 9653 5.3-1
+    /// Checks length and port numbers of a packet whose errors are found otherwise, as by DTLS (RFC 9653 §3). Its checksum must
+    /// be zero, and is not computed.
+    ///
+    /// # Errors
+    /// [`PacketError::TooShort`], [`PacketError::ZeroPort`], and what [`parse`](Self::parse) says where the checksum is not
+    /// zero.
+    pub fn parse_zero_checksum(bytes: &'a [u8]) -> Result<Self, PacketError> {
+        let packet = Self::parse_unverified(bytes)?;
+        if packet.checksum == 0 { packet.with_ports() } else { Self::parse(bytes) }
+    }
+
+    fn with_ports(self) -> Result<Self, PacketError> {
+        let packet = self;
         // RFC 9260 §3.1: "The Source Port Number 0 MUST NOT be used", nor the destination's.
         if packet.header.source_port == 0 || packet.header.destination_port == 0 {
             return Err(PacketError::ZeroPort);

@@ -74,6 +74,7 @@ impl Association {
     ) {
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
+        self.journal.stats.zero_checksums_received += u64::from(packet.received_checksum() == 0);
         self.pay_for_verification(now, bytes.len() + headers(source, encapsulation));
         let known = self.paths.find(source);
         if let Some(id) = known {

@@ -6,6 +6,7 @@
 mod addresses;
 mod api;
 mod authentication;
+mod checksum;
 mod cookie;
 mod data;
 mod errors;
@@ -46,6 +47,7 @@ use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use addresses::Addresses;
 use authentication::Authenticator;
+pub(crate) use checksum::needs_checksum;
 use errors::Errors;
 use listing::Listing;
 use outbox::{Abort, Control, Outbox};

@@ -34,6 +34,7 @@ impl Association {
             return None;
         };
         self.authenticate(buffer);
+        self.seal(buffer);
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
         let counters = &mut self.paths[path].counters;

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use tresse_wire::{
-    Cause, Causes, Chunk, ChunkError, ChunkType, CommonHeader, Packet, RawChunk, VerificationTag,
+    Cause, Causes, Chunk, ChunkError, ChunkType, CommonHeader, Packet, PacketError, RawChunk,
+    VerificationTag,
 };
 
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::PeerKey;
+use crate::association::{Association, PeerKey, needs_checksum};
 use crate::state::State;
 use crate::time::Time;
 
@@ -107,9 +108,14 @@ fn is_unicast(address: IpAddr) -> bool {
 impl Endpoint {
     pub(super) fn route(&mut self, now: Time, datagram: &Datagram) {
         let unicast = is_unicast(datagram.source) && is_unicast(datagram.destination);
-        let Ok(packet) = Packet::parse(&datagram.packet) else {
-            self.stats.invalid_packets += 1;
-            return;
+        let packet = match self.verify(datagram) {
+            Ok(packet) => packet,
+            Err(error) => {
+                let zero = matches!(error, PacketError::Checksum { received: 0, .. });
+                self.stats.zero_checksums_refused += u64::from(zero);
+                self.stats.invalid_packets += 1;
+                return;
+            }
         };
         let header = packet.header();
         let foreign = !self.ports.contains_key(&header.destination_port);
@@ -185,6 +191,24 @@ impl Endpoint {
             // that it did not list.
             None if self.tagged(header).is_some() => self.stats.out_of_the_blue += 1,
             None => self.out_of_the_blue(datagram, header, &survey),
+        }
+    }
+
+    //= RFC 9653 5.3-1 5.3-2
+    /// Reads a packet, if its checksum is right, or zero where we have told the peer of its association that this will do.
+    fn verify<'a>(&self, datagram: &'a Datagram) -> Result<Packet<'a>, PacketError> {
+        let bytes = &datagram.packet;
+        let packet = Packet::parse_unverified(bytes)?;
+        let zero = packet.received_checksum() == 0
+            && self
+                .find(datagram, packet.header())
+                .and_then(|id| self.associations.get(id))
+                .is_some_and(Association::takes_zero_checksum);
+        // What sets up an association is for none that exists.
+        if zero && !needs_checksum(bytes) {
+            Packet::parse_zero_checksum(bytes)
+        } else {
+            Packet::parse(bytes)
         }
     }
 

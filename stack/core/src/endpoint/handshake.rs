@@ -313,6 +313,7 @@ impl Endpoint {
         let extension = Duration::from_millis(u64::from(init.preservative_ms));
         let life = (life + extension).min(port.longest_cookie_life());
         let peer_tag = init.peer.tag;
+        let agreed = answer.config.extensions.and(init.peer.extensions.chosen);
         let cookie = Cookie {
             local_port: header.destination_port,
             remote_port: header.source_port,
@@ -334,7 +335,8 @@ impl Endpoint {
         // Of the packet that is answered only the addresses matter.
         let packet = bytes::Bytes::new();
         let to = Datagram { source: answer.to, destination: answer.from, packet, ..*datagram };
-        self.replies.init_ack(&to, room, header, peer_tag, &answer.fields, &parameters);
+        let chunk = (&answer.fields, &parameters[..]);
+        self.replies.init_ack(&to, room, header, peer_tag, chunk, agreed.zero_checksum);
     }
 
     /// COOKIE ECHO (§5.1.5, §5.2.4) of a packet. Returns the association that the rest of it is for, and whether that was

@@ -48,7 +48,7 @@ impl Replies {
         room: usize,
         received: CommonHeader,
         tag: VerificationTag,
-        write: impl FnOnce(&mut PacketWriter<'_>),
+        write: impl FnOnce(PacketWriter<'_>) -> usize,
     ) {
         if self.queue.len() >= MAX_REPLIES || self.bytes >= MAX_BYTES {
             return;
@@ -59,9 +59,7 @@ impl Replies {
             verification_tag: tag,
         };
         let mut packet = Vec::new();
-        let mut writer = PacketWriter::new(&mut packet, header);
-        write(&mut writer);
-        writer.finish();
+        write(PacketWriter::new(&mut packet, header));
         if packet.len() > room {
             return;
         }
@@ -78,6 +76,7 @@ impl Replies {
         self.queue.push_back((transmit, packet));
     }
 
+    //= RFC 9653 5.2-7
     /// INIT ACK, of `room` bytes at most.
     pub(super) fn init_ack(
         &mut self,
@@ -85,12 +84,16 @@ impl Replies {
         room: usize,
         received: CommonHeader,
         tag: VerificationTag,
-        fields: &InitFields,
-        parameters: &[u8],
+        (fields, parameters): (&InitFields, &[u8]),
+        zero_checksum: bool,
     ) {
-        self.push(to, room, received, tag, |w| w.init_ack(fields, parameters));
+        self.push(to, room, received, tag, |mut w| {
+            w.init_ack(fields, parameters);
+            if zero_checksum { w.finish_without_checksum() } else { w.finish() }
+        });
     }
 
+    //= RFC 9653 5.2-3
     //= RFC 9260 3.3.7-5 8.4-10 8.4-11 8.5.1-5
     /// ABORT; `reflected` sets the T bit: the tag is the one received (§8.4 rule 8).
     pub(super) fn abort(
@@ -101,14 +104,20 @@ impl Replies {
         reflected: bool,
         causes: &[u8],
     ) {
-        self.push(to, room(to, to.source), received, tag, |w| w.abort(reflected, causes));
+        self.push(to, room(to, to.source), received, tag, |mut w| {
+            w.abort(reflected, causes);
+            w.finish()
+        });
     }
 
     //= RFC 9260 3.1-5 3.3.13-2 8.4-6 8.4-7 8.5.1-9
     /// SHUTDOWN COMPLETE with the T bit (§8.4 rule 5).
     pub(super) fn shutdown_complete(&mut self, to: &Datagram, received: CommonHeader) {
         let tag = received.verification_tag;
-        self.push(to, room(to, to.source), received, tag, |w| w.shutdown_complete(true));
+        self.push(to, room(to, to.source), received, tag, |mut w| {
+            w.shutdown_complete(true);
+            w.finish()
+        });
     }
 
     pub(super) fn error(
@@ -118,6 +127,9 @@ impl Replies {
         tag: VerificationTag,
         causes: &[u8],
     ) {
-        self.push(to, room(to, to.source), received, tag, |w| w.error(causes));
+        self.push(to, room(to, to.source), received, tag, |mut w| {
+            w.error(causes);
+            w.finish()
+        });
     }
 }

@@ -56,6 +56,7 @@ mod timers;
 mod transfer;
 mod verification;
 mod window;
+mod zero_checksum;
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -392,7 +392,7 @@ impl Sender {
     /// The packet is complete.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>, packet: DataPacket<'_>) {
         let DataPacket { path, writer, carried } = packet;
-        writer.finish();
+        writer.finish_without_checksum();
         if carried.is_empty() {
             return;
         }

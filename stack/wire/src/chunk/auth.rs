@@ -13,7 +13,6 @@
 //! ```
 
 use crate::code_points::code_points;
-use crate::packet::write_checksum;
 use crate::{CHUNK_HEADER_LEN, ChunkError, ChunkType, List, RawChunk, padded};
 
 /// Bytes of an AUTH chunk in front of its HMAC.
@@ -101,14 +100,16 @@ pub const fn auth_chunk_len(algorithm: HmacIdentifier) -> usize {
 }
 
 //= RFC 4895 6.2-3 6.2-6 6.2-7
-/// Puts an AUTH chunk into a finished packet, in front of the chunks that begin at byte `at`, and writes the checksum
-/// again. `hmac` gets the chunk with its HMAC set to zero and all that follows it (RFC 4895 §6.2, figure 6), and returns the
+/// Puts an AUTH chunk into a finished packet, in front of the chunks that begin at byte `at`. The checksum is left as it
+/// was: [`write_checksum`](crate::write_checksum) is for the caller. `hmac` gets the chunk with its HMAC set to zero and all that follows it (RFC 4895 §6.2, figure 6), and returns the
 /// HMAC.
 ///
 /// Nothing happens if the algorithm is not known here, or if `at` is beyond the packet.
 ///
 /// ```
-/// use tresse_wire::{Chunk, CommonHeader, HmacIdentifier, Packet, PacketWriter, VerificationTag, authenticate};
+/// use tresse_wire::{
+///     Chunk, CommonHeader, HmacIdentifier, Packet, PacketWriter, VerificationTag, authenticate, write_checksum,
+/// };
 ///
 /// let header =
 ///     CommonHeader { source_port: 1, destination_port: 2, verification_tag: VerificationTag(3) };
@@ -116,11 +117,12 @@ pub const fn auth_chunk_len(algorithm: HmacIdentifier) -> usize {
 /// let mut writer = PacketWriter::new(&mut packet, header);
 /// writer.cookie_ack();
 /// writer.shutdown_ack();
-/// writer.finish();
+/// writer.finish_without_checksum();
 /// authenticate(&mut packet, 16, 7, HmacIdentifier::SHA_1, |bytes| {
 ///     assert_eq!(bytes.len(), 8 + 20 + 4);
 ///     [0xab; 20]
 /// });
+/// write_checksum(&mut packet);
 /// let parsed = Packet::parse(&packet)?;
 /// let chunks: Result<Vec<_>, _> = parsed.chunks().map(|raw| Chunk::parse(raw?)).collect();
 /// let Chunk::Auth(auth) = chunks?[1] else { panic!("AUTH stands behind COOKIE ACK") };
@@ -152,7 +154,6 @@ pub fn authenticate<H: AsRef<[u8]>>(
         *to = *from;
     }
     debug_assert_eq!(before.len(), at);
-    write_checksum(packet);
 }
 
 #[cfg(test)]

@@ -92,6 +92,41 @@ fn short_packets_and_zero_ports_are_refused() {
     }
 }
 
+//= RFC 9653 5.3-1 5.3-2
+#[test]
+fn a_checksum_of_zero_is_taken_where_it_may_be() {
+    let mut bytes = COOKIE_ACK;
+    bytes[8..12].fill(0);
+    assert!(matches!(Packet::parse(&bytes), Err(PacketError::Checksum { received: 0, .. })));
+    assert_eq!(Packet::parse_zero_checksum(&bytes).unwrap().chunks().count(), 1);
+    // The right one is as good, any other one is not.
+    assert!(Packet::parse_zero_checksum(&COOKIE_ACK).is_ok());
+    bytes[8] = 1;
+    let error = Packet::parse_zero_checksum(&bytes).unwrap_err();
+    assert!(matches!(error, PacketError::Checksum { received: 1, .. }));
+    bytes[8] = 0;
+    bytes[..2].fill(0);
+    assert_eq!(Packet::parse_zero_checksum(&bytes).unwrap_err(), PacketError::ZeroPort);
+    let error = PacketError::TooShort { length: 11 };
+    assert_eq!(Packet::parse_zero_checksum(&bytes[..11]).unwrap_err(), error);
+}
+
+#[test]
+fn a_packet_without_checksum_gets_one_later() {
+    let header =
+        CommonHeader { source_port: 1, destination_port: 2, verification_tag: VerificationTag(3) };
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    let mut writer = PacketWriter::new(&mut early, header);
+    writer.cookie_ack();
+    assert_eq!(writer.finish(), 16);
+    let mut writer = PacketWriter::new(&mut late, header);
+    writer.cookie_ack();
+    assert_eq!(writer.finish_without_checksum(), 16);
+    assert_eq!(late[8..12], [0; 4]);
+    write_checksum(&mut late);
+    assert_eq!(late, early);
+}
+
 #[test]
 fn a_packet_may_be_empty() {
     let header =

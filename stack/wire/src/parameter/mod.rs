@@ -3,11 +3,13 @@
 mod parameter_type;
 pub(crate) mod reconfiguration;
 mod writer;
+mod zero_checksum;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 pub use parameter_type::ParameterType;
 pub use writer::ParameterWriter;
+pub use zero_checksum::ErrorDetectionMethod;
 
 use crate::list::List;
 use crate::tlv::tlv_list;
@@ -84,6 +86,8 @@ pub enum Parameter<'a> {
     AddIncomingStreams(AddStreams),
     /// Reserved for ECN Capable (0x8000), RFC 9260 §3.3.2. Its value, if any, is ignored.
     EcnCapable,
+    /// Zero Checksum Acceptable (0x8001): how the sender detects errors in packets with a checksum of zero (RFC 9653 §4).
+    ZeroChecksumAcceptable(ErrorDetectionMethod),
     /// Forward-TSN-Supported (0xC000), RFC 3758 §3.1. Its value, if any, is ignored.
     ForwardTsnSupported,
     /// Random (0x8002): a number that keys are made of (RFC 4895 §3.1). Of which length it must be is left to the association.
@@ -151,6 +155,12 @@ impl<'a> Parameter<'a> {
                 AddStreams::parse(raw.value).map(Self::AddIncomingStreams)
             }
             ParameterType::ECN_CAPABLE => Some(Self::EcnCapable),
+            //= RFC 9653 4-1
+            ParameterType::ZERO_CHECKSUM_ACCEPTABLE => {
+                <[u8; 4]>::try_from(raw.value).ok().map(|id| {
+                    Self::ZeroChecksumAcceptable(ErrorDetectionMethod(u32::from_be_bytes(id)))
+                })
+            }
             ParameterType::FORWARD_TSN_SUPPORTED => Some(Self::ForwardTsnSupported),
             ParameterType::RANDOM => Some(Self::Random(raw.value)),
             ParameterType::CHUNK_LIST => Some(Self::ChunkList(raw.value)),

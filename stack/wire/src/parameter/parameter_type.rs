@@ -38,6 +38,8 @@ code_points! {
     ADD_INCOMING_STREAMS = 18, "Add Incoming Streams Request";
     /// Reserved for ECN Capable (RFC 9260 §3.3.2).
     ECN_CAPABLE = 0x8000, "ECN Capable";
+    /// Zero Checksum Acceptable (RFC 9653 §4).
+    ZERO_CHECKSUM_ACCEPTABLE = 0x8001, "Zero Checksum Acceptable";
     /// Random (RFC 4895 §3.1).
     RANDOM = 0x8002, "Random";
     /// Chunk List (RFC 4895 §3.2).
@@ -69,6 +71,7 @@ impl ParameterType {
 mod tests {
     use super::*;
 
+    //= RFC 9653 4-4
     #[test]
     fn highest_bits_choose_the_action() {
         assert_eq!(ParameterType(0x3fff).unknown_action(), UnknownAction::Stop);
@@ -84,6 +87,8 @@ mod tests {
         {
             assert_eq!(of_auth.unknown_action(), UnknownAction::Skip);
         }
+        let zero = ParameterType::ZERO_CHECKSUM_ACCEPTABLE;
+        assert_eq!(zero.unknown_action(), UnknownAction::Skip);
         let forward = ParameterType::FORWARD_TSN_SUPPORTED;
         assert_eq!(forward.unknown_action(), UnknownAction::SkipAndReport);
     }
@@ -94,7 +99,7 @@ mod tests {
         let named: Vec<_> = (0..=u16::MAX).filter_map(|n| ParameterType(n).name()).collect();
         // As many numbers as names, and 5 is an IPv4 address (RFC 9260 §3.2.1).
         let distinct: std::collections::BTreeSet<_> = named.iter().collect();
-        assert_eq!((named.len(), distinct.len()), (23, 23));
+        assert_eq!((named.len(), distinct.len()), (24, 24));
         assert_eq!(ParameterType(5), ParameterType::IPV4_ADDRESS);
     }
 

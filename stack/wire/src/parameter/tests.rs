@@ -1,7 +1,7 @@
 //! Tests of parameters.
 
 use super::*;
-use crate::{ChunkType, HmacIdentifier};
+use crate::{ChunkType, ErrorDetectionMethod, HmacIdentifier};
 
 /// Validates the first parameter of a list.
 fn parse(bytes: &[u8]) -> Result<Parameter<'_>, ChunkError> {
@@ -25,6 +25,28 @@ fn every_parameter_reads_its_bytes() {
     assert_eq!(parse(&[0x80, 8, 0, 6, 1, 2]), Ok(Parameter::SupportedExtensions(&[1, 2])));
     assert_eq!(parse(&[0x81, 0, 0, 4]), Ok(Parameter::RetransmitBitSupported));
     assert_eq!(parse(&[0x81, 0, 0, 6, 1, 2]), Ok(Parameter::RetransmitBitSupported));
+}
+
+//= RFC 9653 4-1
+#[test]
+fn zero_checksum_acceptable_reads_and_writes_its_bytes() {
+    let dtls = ErrorDetectionMethod::DTLS;
+    let bytes = [0x80, 1, 0, 8, 0, 0, 0, 1];
+    assert_eq!(ParameterWriter::new().zero_checksum_acceptable(dtls).finish(), bytes);
+    assert_eq!(parse(&bytes), Ok(Parameter::ZeroChecksumAcceptable(dtls)));
+    let other = ErrorDetectionMethod(0x0102_0304);
+    assert_eq!(parse(&[0x80, 1, 0, 8, 1, 2, 3, 4]), Ok(Parameter::ZeroChecksumAcceptable(other)));
+    assert_eq!(
+        (dtls.to_string(), other.to_string()),
+        ("SCTP over DTLS".into(), "method 16909060".into())
+    );
+    for bad in
+        [&[0x80, 1, 0, 4][..], &[0x80, 1, 0, 7, 0, 0, 1], &[0x80, 1, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0]]
+    {
+        let parameter_type = ParameterType::ZERO_CHECKSUM_ACCEPTABLE;
+        let length = usize::from(bad[3]);
+        assert_eq!(parse(bad), Err(ChunkError::InvalidParameter { parameter_type, length }));
+    }
 }
 
 //= RFC 4895 3.1-1 3.1-2 3.1-3 3.2-1 3.2-2 3.2-3 3.3-2 3.3-3 3.3-4

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::ParameterType;
 use crate::tlv;
 use crate::{
-    AddStreams, HmacIdentifier, MAX_CHUNK_LEN, ReconfigurationResponse, RequestNumber, StreamId,
-    Tsn,
+    AddStreams, ErrorDetectionMethod, HmacIdentifier, MAX_CHUNK_LEN, ReconfigurationResponse,
+    RequestNumber, StreamId, Tsn,
 };
 
 /// Longest list of parameters an INIT or INIT ACK chunk can hold, in bytes: its Chunk Length also
@@ -179,6 +179,12 @@ impl ParameterWriter {
     pub fn hmac_algo(&mut self, algorithms: &[HmacIdentifier]) -> &mut Self {
         let value: Vec<u8> = algorithms.iter().flat_map(|one| one.0.to_be_bytes()).collect();
         self.raw(ParameterType::HMAC_ALGO, &value)
+    }
+
+    //= RFC 9653 4-1
+    /// Adds Zero Checksum Acceptable (RFC 9653 §4): once at most, and in INIT and INIT ACK chunks only.
+    pub fn zero_checksum_acceptable(&mut self, method: ErrorDetectionMethod) -> &mut Self {
+        self.raw(ParameterType::ZERO_CHECKSUM_ACCEPTABLE, &method.0.to_be_bytes())
     }
 
     /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).

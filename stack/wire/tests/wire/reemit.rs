@@ -130,6 +130,9 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::HmacAlgo(algorithms)) => {
                 writer.hmac_algo(&algorithms.iter().collect::<Vec<_>>())
             }
+            Ok(Parameter::ZeroChecksumAcceptable(method)) => {
+                writer.zero_checksum_acceptable(method)
+            }
             Ok(Parameter::EcnCapable) => writer.ecn_capable(),
             Ok(Parameter::ForwardTsnSupported) => writer.forward_tsn_supported(),
             Ok(Parameter::SupportedExtensions(types)) => writer.supported_extensions(types),

@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
-    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags, Fsn,
-    GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter,
-    ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
-    ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId,
-    Tsn, VerificationTag,
+    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags,
+    ErrorDetectionMethod, Fsn, GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet,
+    PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid,
+    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages,
+    SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,7 @@ pub(crate) enum ParameterSpec {
     ChunkList(Vec<u8>),
     HmacAlgo(Vec<HmacIdentifier>),
     EcnCapable,
+    ZeroChecksumAcceptable(u32),
     ForwardTsnSupported,
     SupportedExtensions(Vec<u8>),
     RetransmitBitSupported,
@@ -228,6 +229,9 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             ParameterSpec::ChunkList(types) => writer.chunk_list(types),
             ParameterSpec::HmacAlgo(algorithms) => writer.hmac_algo(algorithms),
             ParameterSpec::EcnCapable => writer.ecn_capable(),
+            ParameterSpec::ZeroChecksumAcceptable(method) => {
+                writer.zero_checksum_acceptable(ErrorDetectionMethod(*method))
+            }
             ParameterSpec::ForwardTsnSupported => writer.forward_tsn_supported(),
             ParameterSpec::SupportedExtensions(types) => writer.supported_extensions(types),
             ParameterSpec::RetransmitBitSupported => writer.retransmit_bit_supported(),
@@ -271,6 +275,9 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::ChunkList(types) => ParameterSpec::ChunkList(types.to_vec()),
         Parameter::HmacAlgo(algorithms) => ParameterSpec::HmacAlgo(algorithms.iter().collect()),
         Parameter::EcnCapable => ParameterSpec::EcnCapable,
+        Parameter::ZeroChecksumAcceptable(method) => {
+            ParameterSpec::ZeroChecksumAcceptable(method.0)
+        }
         Parameter::ForwardTsnSupported => ParameterSpec::ForwardTsnSupported,
         Parameter::SupportedExtensions(types) => ParameterSpec::SupportedExtensions(types.to_vec()),
         Parameter::RetransmitBitSupported => ParameterSpec::RetransmitBitSupported,
@@ -433,6 +440,7 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         bytes().prop_map(ParameterSpec::ChunkList),
         vec(algorithm(), 0..5).prop_map(ParameterSpec::HmacAlgo),
         Just(ParameterSpec::EcnCapable),
+        any::<u32>().prop_map(ParameterSpec::ZeroChecksumAcceptable),
         Just(ParameterSpec::ForwardTsnSupported),
         bytes().prop_map(ParameterSpec::SupportedExtensions),
         Just(ParameterSpec::RetransmitBitSupported),

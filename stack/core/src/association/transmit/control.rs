@@ -32,7 +32,7 @@ impl Association {
             let (fields, parameters) = self.init_chunk();
             let mut writer = PacketWriter::new(buffer, self.header(VerificationTag(0)));
             writer.init(&fields, &parameters);
-            writer.finish();
+            writer.finish_without_checksum();
             return Some(path);
         }
         if let Control::Probe(info, len) = &first {
@@ -43,7 +43,7 @@ impl Association {
             // Of the size that it shall have in the end.
             let later = self.authentication_len(ChunkType::HEARTBEAT);
             writer.pad(len.saturating_sub(writer.len() + later));
-            writer.finish();
+            writer.finish_without_checksum();
             return Some(path);
         }
         let source = first.source();
@@ -63,7 +63,7 @@ impl Association {
         }
         self.write_control(&mut writer, first);
         if alone {
-            writer.finish();
+            writer.finish_without_checksum();
             return Some(path);
         }
         let max = self.paths[path].mtu.max_packet();
@@ -174,7 +174,7 @@ impl Association {
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
         debug_assert!(!writer.is_empty());
-        writer.finish();
+        writer.finish_without_checksum();
         Some(path)
     }
 }

@@ -11,7 +11,7 @@ use crate::auth::{Authentication, Guard, Offer, OfferReader, SharedKeys, Verdict
 use crate::event::AuthenticationEvent;
 use crate::rng::Rng;
 use script::{packet, peer_fields};
-use tresse_wire::{Auth, Chunk, HmacIdentifier, Packet};
+use tresse_wire::{Auth, Chunk, HmacIdentifier, Packet, write_checksum};
 
 /// RFC 9260 with authenticated chunks.
 fn with(settings: Authentication) -> AssociationConfig {
@@ -106,6 +106,7 @@ impl Peer {
     fn signed(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
         let mut bytes = packet(self.script.tag, write);
         self.guard.sign(&self.keys, &mut bytes);
+        write_checksum(&mut bytes);
         bytes
     }
 

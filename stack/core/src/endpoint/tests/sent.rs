@@ -17,7 +17,7 @@ pub(crate) struct Sent {
 
 impl Sent {
     fn packet(&self) -> Packet<'_> {
-        Packet::parse(&self.bytes).unwrap()
+        Packet::parse_zero_checksum(&self.bytes).unwrap()
     }
 
     fn raw(&self) -> impl Iterator<Item = RawChunk<'_>> {

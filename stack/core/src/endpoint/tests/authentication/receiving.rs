@@ -252,6 +252,7 @@ fn a_reflected_abort_may_be_authenticated() {
     let mut peer = Peer::connected(&asking(&[ChunkType::ABORT]), &[]);
     let mut bytes = packet(script::PEER_TAG, |w| w.abort(true, &[]));
     peer.guard.sign(&peer.keys, &mut bytes);
+    write_checksum(&mut bytes);
     peer.script.give_bytes(bytes);
     assert!(matches!(peer.script.closed(), Some(CloseReason::PeerAborted { .. })));
 }
