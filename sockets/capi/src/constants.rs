@@ -204,3 +204,12 @@ pub const SCTP_RECVV_NOINFO: u32 = 0;
 pub const SCTP_RECVV_RCVINFO: u32 = 1;
 pub const SCTP_RECVV_NXTINFO: u32 = 2;
 pub const SCTP_RECVV_RN: u32 = 3;
+
+/// `auth_indication` (RFC 6458 §6.1.8).
+pub const SCTP_AUTH_NEW_KEY: u32 = 0;
+pub const SCTP_AUTH_FREE_KEY: u32 = 1;
+pub const SCTP_AUTH_NO_AUTH: u32 = 2;
+
+/// How chunks are authenticated (RFC 4895 §8.3).
+pub const SCTP_AUTH_HMAC_ID_SHA1: u16 = 1;
+pub const SCTP_AUTH_HMAC_ID_SHA256: u16 = 3;

@@ -177,6 +177,10 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_PR_STREAM_STATUS
             | SCTP_RECONFIG_SUPPORTED
             | SCTP_INTERLEAVING_SUPPORTED
+            | SCTP_AUTH_SUPPORTED
+            | SCTP_AUTH_ACTIVE_KEY
+            | SCTP_PEER_AUTH_CHUNKS
+            | SCTP_LOCAL_AUTH_CHUNKS
             | SCTP_ENABLE_STREAM_RESET
             | SCTP_REMOTE_UDP_ENCAPS_PORT
             | SCTP_PLPMTUD_PROBE_INTERVAL => Some(0),
@@ -270,7 +274,7 @@ fn from_info(info: *mut c_void, len: socklen_t, kind: c_uint) -> Fallible<Info> 
             }
             Ok((header, named.then(|| info.wrapping_byte_add(at + id))))
         }
-        // There is no AUTH (RFC 4895), so no key can be named.
+        // Each packet is authenticated with the active key, so none can be named.
         _ => Err(libc::EINVAL),
     }
 }

@@ -198,7 +198,7 @@ pub struct sctp_pdapi_event {
     pub pdapi_seq: u32,
 }
 
-/// SCTP_AUTHENTICATION_EVENT (RFC 6458 §6.1.8): never comes.
+/// SCTP_AUTHENTICATION_EVENT: a key is used, or not any more, or the peer does not authenticate (RFC 6458 §6.1.8).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sctp_authkey_event {
@@ -254,6 +254,48 @@ pub struct sctp_stream_change_event {
     pub strchange_assoc_id: sctp_assoc_t,
     pub strchange_instrms: u16,
     pub strchange_outstrms: u16,
+}
+
+/// SCTP_AUTH_CHUNK (RFC 6458 §8.3.1).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_authchunk {
+    pub sauth_chunk: u8,
+}
+
+/// SCTP_AUTH_KEY (RFC 6458 §8.3.2).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_authkey {
+    pub sca_assoc_id: sctp_assoc_t,
+    pub sca_keynumber: u16,
+    pub sca_keylength: u16,
+    pub sca_key: [u8; 0],
+}
+
+/// SCTP_AUTH_ACTIVE_KEY, SCTP_AUTH_DEACTIVATE_KEY, SCTP_AUTH_DELETE_KEY (RFC 6458 §8.1.20, §8.3.4, §8.3.5).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_authkeyid {
+    pub scact_assoc_id: sctp_assoc_t,
+    pub scact_keynumber: u16,
+}
+
+/// SCTP_HMAC_IDENT (RFC 6458 §8.1.16).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_hmacalgo {
+    pub shmac_num_idents: u32,
+    pub shmac_idents: [u16; 0],
+}
+
+/// SCTP_PEER_AUTH_CHUNKS, SCTP_LOCAL_AUTH_CHUNKS (RFC 6458 §8.2.3, §8.2.4).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sctp_authchunks {
+    pub gauth_assoc_id: sctp_assoc_t,
+    pub gauth_number_of_chunks: u32,
+    pub gauth_chunks: [u8; 0],
 }
 
 /// SCTP_RESET_STREAMS (RFC 6525 §6.3.2).

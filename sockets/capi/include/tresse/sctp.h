@@ -433,6 +433,22 @@ extern "C" {
 #define SCTP_RECVV_RN 3
 
 /**
+ * `auth_indication` (RFC 6458 §6.1.8).
+ */
+#define SCTP_AUTH_NEW_KEY 0
+
+#define SCTP_AUTH_FREE_KEY 1
+
+#define SCTP_AUTH_NO_AUTH 2
+
+/**
+ * How chunks are authenticated (RFC 4895 §8.3).
+ */
+#define SCTP_AUTH_HMAC_ID_SHA1 1
+
+#define SCTP_AUTH_HMAC_ID_SHA256 3
+
+/**
  * `carrier`: SCTP in UDP datagrams (RFC 6951).
  */
 #define TRESSE_UDP 0
@@ -700,7 +716,7 @@ struct sctp_pdapi_event {
 };
 
 /**
- * SCTP_AUTHENTICATION_EVENT (RFC 6458 §6.1.8): never comes.
+ * SCTP_AUTHENTICATION_EVENT: a key is used, or not any more, or the peer does not authenticate (RFC 6458 §6.1.8).
  */
 struct sctp_authkey_event {
     uint16_t auth_type;
@@ -906,6 +922,48 @@ struct sctp_status {
 struct sctp_assoc_ids {
     uint32_t gaids_number_of_ids;
     sctp_assoc_t gaids_assoc_id[0];
+};
+
+/**
+ * SCTP_AUTH_CHUNK (RFC 6458 §8.3.1).
+ */
+struct sctp_authchunk {
+    uint8_t sauth_chunk;
+};
+
+/**
+ * SCTP_AUTH_KEY (RFC 6458 §8.3.2).
+ */
+struct sctp_authkey {
+    sctp_assoc_t sca_assoc_id;
+    uint16_t sca_keynumber;
+    uint16_t sca_keylength;
+    uint8_t sca_key[0];
+};
+
+/**
+ * SCTP_AUTH_ACTIVE_KEY, SCTP_AUTH_DEACTIVATE_KEY, SCTP_AUTH_DELETE_KEY (RFC 6458 §8.1.20, §8.3.4, §8.3.5).
+ */
+struct sctp_authkeyid {
+    sctp_assoc_t scact_assoc_id;
+    uint16_t scact_keynumber;
+};
+
+/**
+ * SCTP_HMAC_IDENT (RFC 6458 §8.1.16).
+ */
+struct sctp_hmacalgo {
+    uint32_t shmac_num_idents;
+    uint16_t shmac_idents[0];
+};
+
+/**
+ * SCTP_PEER_AUTH_CHUNKS, SCTP_LOCAL_AUTH_CHUNKS (RFC 6458 §8.2.3, §8.2.4).
+ */
+struct sctp_authchunks {
+    sctp_assoc_t gauth_assoc_id;
+    uint32_t gauth_number_of_chunks;
+    uint8_t gauth_chunks[0];
 };
 
 /**
@@ -1342,3 +1400,5 @@ TRESSE_REPLACE(recvfrom)
 #define HAVE_SCTP_SENDV 1
 #define HAVE_SCTP_PEELOFF_FLAGS 1
 #define sctp_prim sctp_setprim
+#define SCTP_AUTH_NEWKEY SCTP_AUTH_NEW_KEY
+#define shmac_number_of_idents shmac_num_idents

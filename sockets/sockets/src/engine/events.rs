@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use tokio::time::Instant;
-use tresse::{AssociationId, CloseReason, Event};
+use tresse::{AssociationId, AuthenticationEvent, CloseReason, Event};
 
 use super::notification::{Change, Notification, event};
 use super::socket::Ending;
@@ -87,6 +87,7 @@ impl Engine {
                     self.notify(id, number, &Notification::StreamChange { outcome, streams });
                 }
             }
+            (Event::Authentication(what), Some(id)) => self.tell_of_keys(id, number, what),
             (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
             (Event::PeerShutdown, Some(id)) => {
                 self.notify_last(number, &Notification::Shutdown);
@@ -112,14 +113,18 @@ impl Engine {
             }
             (Event::Restarted, Some(id)) => {
                 self.enter_names(number);
-                self.notify(
-                    id,
-                    number,
-                    &Notification::Association(Change::Restart, self.streams(number)),
-                );
+                let told = Notification::Association(Change::Restart, self.streams(number));
+                self.notify(id, number, &told);
             }
             (Event::Closed(reason), _) => self.on_closed(number, &reason),
             _ => {}
+        }
+    }
+
+    /// No notification has that a peer names a key which is not there.
+    fn tell_of_keys(&mut self, id: u64, number: u32, what: AuthenticationEvent) {
+        if !matches!(what, AuthenticationEvent::UnknownKey { .. }) {
+            self.notify(id, number, &Notification::Authentication(what));
         }
     }
 

@@ -12,6 +12,7 @@ fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
     match option {
         name::PR_SUPPORTED => &mut extensions.partial_reliability,
         name::INTERLEAVING_SUPPORTED => &mut extensions.interleaving,
+        name::AUTH_SUPPORTED => &mut extensions.authentication,
         _ => &mut extensions.stream_reconfiguration,
     }
 }

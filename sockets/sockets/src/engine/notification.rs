@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tresse::{ReconfigurationOutcome, ResetDirection, SendFailure, StreamId};
+use tresse::{AuthenticationEvent, ReconfigurationOutcome, ResetDirection, SendFailure, StreamId};
 
 use super::exposure::AddressState;
 use tresse_socket_protocol::abi::{Struct, sinfo};
@@ -16,6 +16,7 @@ pub(crate) mod event {
     pub(crate) const REMOTE_ERROR: u16 = 0x8004;
     pub(crate) const SHUTDOWN: u16 = 0x8005;
     pub(crate) const ADAPTATION: u16 = 0x8007;
+    pub(crate) const AUTHENTICATION: u16 = 0x8008;
     pub(crate) const SENDER_DRY: u16 = 0x8009;
     pub(crate) const STREAM_RESET: u16 = 0x800a;
     pub(crate) const ASSOC_RESET: u16 = 0x800b;
@@ -23,9 +24,8 @@ pub(crate) mod event {
     pub(crate) const SEND_FAILED_EVENT: u16 = 0x800d;
     pub(crate) const LAST: u16 = SEND_FAILED_EVENT;
     pub(crate) const SENDER_DRY_BIT: u16 = 1 << (SENDER_DRY - DATA_IO);
-    /// The bits of those that are told. The others are of partial delivery, which there is none of,
-    /// and of AUTH (RFC 4895).
-    pub(crate) const TOLD: u16 = 0b11_1110_1011_1111;
+    /// The bits of those that are told. The other is of partial delivery, which there is none of.
+    pub(crate) const TOLD: u16 = 0b11_1111_1011_1111;
 }
 
 /// `sac_state`.
@@ -57,6 +57,8 @@ pub(crate) enum Notification<'a> {
     Shutdown,
     /// SCTP_ADAPTATION_INDICATION.
     Adaptation(u32),
+    /// SCTP_AUTHENTICATION_EVENT.
+    Authentication(AuthenticationEvent),
     /// SCTP_SENDER_DRY_EVENT.
     SenderDry,
     /// SCTP_STREAM_RESET_EVENT (RFC 6525 §6.1.1).
@@ -98,6 +100,7 @@ impl Notification<'_> {
             Notification::OldSendFailed(_) => event::SEND_FAILED,
             Notification::RemoteError { .. } => event::REMOTE_ERROR,
             Notification::Adaptation(_) => event::ADAPTATION,
+            Notification::Authentication(_) => event::AUTHENTICATION,
             Notification::SenderDry => event::SENDER_DRY,
             Notification::Shutdown => event::SHUTDOWN,
             Notification::StreamReset { .. } => event::STREAM_RESET,
@@ -112,6 +115,7 @@ impl Notification<'_> {
             self,
             Notification::RemoteError { .. }
                 | Notification::PathChanged { .. }
+                | Notification::Authentication(_)
                 | Notification::StreamReset { .. }
                 | Notification::AssociationReset { .. }
                 | Notification::StreamChange { .. }
@@ -186,6 +190,15 @@ impl Notification<'_> {
             Notification::Adaptation(indication) => {
                 s.u32(*indication).u32(association);
             }
+            Notification::Authentication(what) => {
+                // SCTP_AUTH_NEW_KEY, SCTP_AUTH_FREE_KEY, SCTP_AUTH_NO_AUTH.
+                let (key, before, indication) = match *what {
+                    AuthenticationEvent::NewKey { key, before } => (key, before, 0),
+                    AuthenticationEvent::FreeKey { key } => (key, 0, 1),
+                    _ => (0, 0, 2),
+                };
+                s.u16(key).u16(before).u32(indication).u32(association);
+            }
             Notification::Shutdown | Notification::SenderDry => {
                 s.u32(association);
             }
@@ -230,7 +243,7 @@ mod tests {
         assert_eq!(Notification::Shutdown.encode(9).len(), 12);
         let f = Notification::Adaptation(7).encode(9);
         assert_eq!((f.len(), Fields(&f).u32(8), Fields(&f).u32(12)), (16, 7, 9));
-        let told = (0x8000..=0x800d).filter(|kind| ![0x8006, 0x8008].contains(kind));
+        let told = (0x8000..=0x800d).filter(|kind| *kind != 0x8006);
         assert_eq!(told.map(|kind| 1 << (kind - event::DATA_IO)).sum::<u16>(), event::TOLD);
         let (direction, outcome) = (ResetDirection::Outgoing, ReconfigurationOutcome::Denied);
         let streams = &[StreamId(7), StreamId(9)];
@@ -248,6 +261,16 @@ mod tests {
         let f = Fields(&added);
         assert_eq!((added.len(), f.u16(0), f.u16(2)), (16, 0x800c, 0));
         assert_eq!((f.u32(8), f.u16(12), f.u16(14)), (9, 4, 3));
+        for (what, told) in [
+            (AuthenticationEvent::NewKey { key: 3, before: 2 }, (3, 2, 0)),
+            (AuthenticationEvent::FreeKey { key: 3 }, (3, 0, 1)),
+            (AuthenticationEvent::NotSupported, (0, 0, 2)),
+        ] {
+            let event = Notification::Authentication(what).encode(9);
+            let f = Fields(&event);
+            assert_eq!((event.len(), f.u16(0), f.u32(4), f.u32(16)), (20, 0x8008, 20, 9));
+            assert_eq!((f.u16(8), f.u16(10), f.u32(12)), told);
+        }
         let error = Notification::RemoteError { cause: 7, value: b"abc" }.encode(9);
         assert_eq!((error.len(), Fields(&error).u32(12)), (19, 9));
     }

@@ -37,6 +37,7 @@ pub(super) mod name {
     pub(crate) const MAX_BURST: i32 = 20;
     pub(crate) const AUTH_CHUNK: i32 = 21;
     pub(crate) const HMAC_IDENT: i32 = 22;
+    pub(crate) const AUTH_KEY: i32 = 23;
     pub(crate) const AUTH_ACTIVE_KEY: i32 = 24;
     pub(crate) const AUTH_DELETE_KEY: i32 = 25;
     pub(crate) const PEER_AUTH_CHUNKS: i32 = 26;

@@ -44,6 +44,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         name::CONTEXT
         | name::PR_SUPPORTED
         | name::RECONFIG_SUPPORTED
+        | name::AUTH_SUPPORTED
         | name::ENABLE_STREAM_RESET
         | name::ADD_STREAMS
         | name::EXPOSE_POTENTIALLY_FAILED
@@ -75,9 +76,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
     match option {
         // Only with ASCONF.
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
-        // As a kernel where net.sctp.auth_enable is 0.
-        name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EACCES,
-        31 | 37 | 125 | 128..=130 => errno::EOPNOTSUPP,
+        31 | 37 | 125 | 128 | 130 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -85,10 +84,6 @@ pub(super) fn cannot_set(option: i32) -> i32 {
 /// Why an option cannot be read.
 pub(super) fn cannot_get(option: i32) -> i32 {
     match option {
-        name::HMAC_IDENT
-        | name::AUTH_ACTIVE_KEY
-        | name::PEER_AUTH_CHUNKS
-        | name::LOCAL_AUTH_CHUNKS => errno::EACCES,
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
         31 | 37 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,

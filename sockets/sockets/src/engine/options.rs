@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, MtuDiscovery, PathId, Profile, ReconfigurationPolicy};
+use tresse::{
+    AssociationConfig, HmacIdentifier, MtuDiscovery, PathId, Profile, ReconfigurationPolicy,
+};
 
 use super::exposure::Exposure;
 use super::notification::event;
@@ -67,6 +69,8 @@ impl Options {
             ..AssociationConfig::default()
         };
         config.extensions.stream_reconfiguration = false;
+        // As Linux.
+        Arc::make_mut(&mut config.authentication).algorithms = vec![HmacIdentifier::SHA_1];
         let receive_buffer = config.receive_buffer;
         Options {
             config,
@@ -161,9 +165,13 @@ impl Engine {
                 | name::DEFAULT_SEND_PARAM
                 | name::DEFAULT_SNDINFO => self.set_messages(id, option, value),
                 name::DEFAULT_PRINFO => self.set_default_policy(id, value),
-                name::PR_SUPPORTED | name::RECONFIG_SUPPORTED | name::INTERLEAVING_SUPPORTED => {
-                    self.set_supported(id, option, value)
+                name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => {
+                    self.set_auth(id, option, value)
                 }
+                name::PR_SUPPORTED
+                | name::RECONFIG_SUPPORTED
+                | name::INTERLEAVING_SUPPORTED
+                | name::AUTH_SUPPORTED => self.set_supported(id, option, value),
                 _ => self.set_sctp(id, option, value),
             },
             _ => self.set_other(id, (level, option), value),

@@ -72,7 +72,10 @@ impl Engine {
             | name::DELAYED_ACK
             | name::MAX_BURST
             | name::STREAM_SCHEDULER => return self.profile_option(id, option, given),
-            name::PR_SUPPORTED | name::RECONFIG_SUPPORTED | name::INTERLEAVING_SUPPORTED => {
+            name::PR_SUPPORTED
+            | name::RECONFIG_SUPPORTED
+            | name::INTERLEAVING_SUPPORTED
+            | name::AUTH_SUPPORTED => {
                 return self.supported(id, option, given);
             }
             name::DEFAULT_PRINFO => return self.default_policy(id, given),
@@ -90,12 +93,10 @@ impl Engine {
             | name::CONTEXT
             | name::DEFAULT_SEND_PARAM
             | name::DEFAULT_SNDINFO => return self.message_option(id, option, given),
-            // Only that one is looked at before it is noticed that there is no AUTH.
-            name::AUTH_ACTIVE_KEY if given.len() < 8 => return Err(errno::EINVAL),
-            name::AUTH_ACTIVE_KEY => {
-                self.check_number(id, number)?;
-                return Err(errno::EACCES);
-            }
+            name::HMAC_IDENT
+            | name::AUTH_ACTIVE_KEY
+            | name::PEER_AUTH_CHUNKS
+            | name::LOCAL_AUTH_CHUNKS => return self.auth(id, option, given),
             name::AUTOCLOSE if !self.socket(id)?.many => return Err(errno::EOPNOTSUPP),
             name::MAXSEG => return self.max_segment(id, number, given.len()),
             _ => {}
@@ -122,7 +123,7 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::ASCONF_SUPPORTED | name::AUTH_SUPPORTED | name::ECN_SUPPORTED => {
+            name::ASCONF_SUPPORTED | name::ECN_SUPPORTED => {
                 self.check_number(id, number)?;
                 s.u32(number).u32(0);
             }

@@ -1,6 +1,7 @@
 //! The engine through its protocol: each test plays the client by hand.
 
 mod asleep;
+mod authentication;
 mod crowd;
 mod ends;
 mod flood;
