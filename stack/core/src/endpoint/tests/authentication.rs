@@ -3,6 +3,7 @@
 mod agreement;
 mod echo;
 mod keys;
+mod middle;
 mod receiving;
 mod sending;
 
