@@ -1,6 +1,7 @@
 //! The handle of one association.
 
 mod halves;
+mod keys;
 
 use std::sync::Arc;
 use std::time::Instant;
