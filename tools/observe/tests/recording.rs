@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::Pair;
 use serde_json::Value;
-use tresse::{Event, ResetDirection, StreamId};
+use tresse::{Authentication, ChunkType, Event, ResetDirection, StreamId};
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -131,6 +131,42 @@ async fn qlog_tells_what_re_config_chunks_ask_for_and_answer() {
     let mut wrong = records.iter().find(|r| r.to_string().contains("stream_ids")).unwrap().clone();
     let parameter = "/data/chunks/0/parameters/0/stream_ids/0";
     *wrong.pointer_mut(parameter).unwrap() = serde_json::json!(70_000);
+    assert!(!schema.is_valid(&wrong), "{wrong}");
+}
+
+#[tokio::test]
+async fn qlog_tells_which_key_authenticates() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::with(Some(Box::new(qlog)), |association| {
+        let mut settings =
+            Authentication { chunks: vec![ChunkType::DATA], ..Authentication::default() };
+        settings.keys.set(7, b"secret").unwrap();
+        settings.keys.activate(7).unwrap();
+        association.extensions.authentication = true;
+        association.authentication = settings.into();
+    })
+    .await;
+    pair.send(3, 10).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    let chunks = |record: &Value| record["data"]["chunks"].as_array().cloned().unwrap_or_default();
+    let mut seen = 0;
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+        for chunk in chunks(record).iter().filter(|chunk| chunk["chunk_type"] == "AUTH") {
+            assert_eq!(chunk["shared_key_identifier"], 7);
+            assert_eq!(chunk["hmac_identifier"], 3);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3, "{seen}");
+    let of_auth = |record: &&Value| record.to_string().contains("hmac_identifier");
+    let mut wrong = records.iter().find(of_auth).unwrap().clone();
+    *wrong.pointer_mut("/data/chunks/0/hmac_identifier").unwrap() = serde_json::json!(70_000);
     assert!(!schema.is_valid(&wrong), "{wrong}");
 }
 

@@ -109,6 +109,10 @@ enum Fields {
     ReConfig {
         parameters: Vec<Change>,
     },
+    Auth {
+        shared_key_identifier: u16,
+        hmac_identifier: u16,
+    },
     Plain {},
 }
 
@@ -224,6 +228,9 @@ impl Fields {
                 }
             }
             Chunk::ReConfig(chunk) => Fields::changes(&chunk.parameters),
+            Chunk::Auth(auth) => {
+                Fields::Auth { shared_key_identifier: auth.key, hmac_identifier: auth.algorithm.0 }
+            }
             _ => Fields::Plain {},
         }
     }

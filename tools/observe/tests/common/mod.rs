@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tresse::{Association, Config, Endpoint, Observer, StreamId};
+use tresse::{Association, AssociationConfig, Config, Endpoint, Observer, StreamId};
 
 /// A server that is observed, a client, and their association as both see it.
 pub(crate) struct Pair {
@@ -15,12 +15,23 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) async fn new(observer: Option<Box<dyn Observer>>) -> Pair {
+        Pair::with(observer, |_| {}).await
+    }
+
+    /// The same with other settings of both ends.
+    pub(crate) async fn with(
+        observer: Option<Box<dyn Observer>>,
+        set: impl Fn(&mut AssociationConfig),
+    ) -> Pair {
         let loopback: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let mut config = Config::server(loopback, 5001);
+        set(&mut config.sctp.association);
         config.sctp.association.trace = observer.is_some();
         config.observer = observer;
         let server = Endpoint::bind(config).unwrap();
-        let client = Endpoint::bind(Config::client(loopback)).unwrap();
+        let mut config = Config::client(loopback);
+        set(&mut config.sctp.association);
+        let client = Endpoint::bind(config).unwrap();
         let ours = client.connect((server.local_addr(), 5001)).await.unwrap();
         let theirs = server.accept().await.unwrap();
         Pair { server, client, theirs, ours }
