@@ -3,10 +3,14 @@
 #![allow(non_camel_case_types, reason = "their names in C")]
 #![allow(missing_docs, reason = "RFC 6458 explains the members")]
 
+mod authentication;
 mod reliability;
 
 use libc::sockaddr_storage;
 
+pub use authentication::{
+    sctp_authchunk, sctp_authchunks, sctp_authkey, sctp_authkeyid, sctp_hmacalgo,
+};
 pub use reliability::{sctp_default_prinfo, sctp_prinfo, sctp_prstatus};
 
 /// Identifies an association of a one-to-many socket (RFC 6458 §3.1).
@@ -254,48 +258,6 @@ pub struct sctp_stream_change_event {
     pub strchange_assoc_id: sctp_assoc_t,
     pub strchange_instrms: u16,
     pub strchange_outstrms: u16,
-}
-
-/// SCTP_AUTH_CHUNK (RFC 6458 §8.3.1).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_authchunk {
-    pub sauth_chunk: u8,
-}
-
-/// SCTP_AUTH_KEY (RFC 6458 §8.3.2).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_authkey {
-    pub sca_assoc_id: sctp_assoc_t,
-    pub sca_keynumber: u16,
-    pub sca_keylength: u16,
-    pub sca_key: [u8; 0],
-}
-
-/// SCTP_AUTH_ACTIVE_KEY, SCTP_AUTH_DEACTIVATE_KEY, SCTP_AUTH_DELETE_KEY (RFC 6458 §8.1.20, §8.3.4, §8.3.5).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_authkeyid {
-    pub scact_assoc_id: sctp_assoc_t,
-    pub scact_keynumber: u16,
-}
-
-/// SCTP_HMAC_IDENT (RFC 6458 §8.1.16).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_hmacalgo {
-    pub shmac_num_idents: u32,
-    pub shmac_idents: [u16; 0],
-}
-
-/// SCTP_PEER_AUTH_CHUNKS, SCTP_LOCAL_AUTH_CHUNKS (RFC 6458 §8.2.3, §8.2.4).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_authchunks {
-    pub gauth_assoc_id: sctp_assoc_t,
-    pub gauth_number_of_chunks: u32,
-    pub gauth_chunks: [u8; 0],
 }
 
 /// SCTP_RESET_STREAMS (RFC 6525 §6.3.2).
