@@ -286,6 +286,44 @@ static void add_streams(peer_socket sock)
 		usleep(1000);
 }
 
+/* RFC 4895: chunks are authenticated with this key from now on. */
+static void activate_key(peer_socket sock, uint16_t number)
+{
+	struct sctp_authkeyid key = { .scact_keynumber = number };
+
+	if (stack_set(sock, SCTP_AUTH_ACTIVE_KEY, &key, sizeof(key)) != 0)
+		fail("key %u: %s", number, strerror(errno));
+}
+
+/* DATA is taken with an HMAC only, and there are two keys; the first one is active. */
+__attribute__((unused))
+static void authenticate(peer_socket sock)
+{
+	static const char *const secrets[] = { "the first secret", "the second secret" };
+	struct sctp_assoc_value offer = { .assoc_value = 1 };
+	struct sctp_authchunk data = { .sauth_chunk = 0 };
+
+	if (!with("auth"))
+		return;
+	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &offer, sizeof(offer)) != 0 ||
+	    stack_set(sock, SCTP_AUTH_CHUNK, &data, sizeof(data)) != 0)
+		fail("authentication: %s", strerror(errno));
+	for (uint16_t i = 0; i < 2; i++) {
+		union {
+			struct sctp_authkey key;
+			uint8_t room[sizeof(struct sctp_authkey) + 32];
+		} one = { .key = {
+			.sca_keynumber = i + 1u, .sca_keylength = (uint16_t)strlen(secrets[i]),
+		} };
+
+		memcpy(one.key.sca_key, secrets[i], strlen(secrets[i]));
+		if (stack_set(sock, SCTP_AUTH_KEY, &one,
+		    (socklen_t)(sizeof(one.key) + strlen(secrets[i]))) != 0)
+			fail("key %d: %s", i + 1, strerror(errno));
+	}
+	activate_key(sock, 1);
+}
+
 static void *send_all(void *argument)
 {
 	peer_socket sock = *(peer_socket *)argument;
@@ -302,6 +340,8 @@ static void *send_all(void *argument)
 			pace(&start, i);
 		if (i == options.reset_at || i == options.ask_reset_at)
 			reset(sock, i == options.reset_at);
+		if (i == options.change_key_at)
+			activate_key(sock, 2);
 		if (!send_message(sock, message, options.size, i, flags))
 			break;
 		sent_messages++;

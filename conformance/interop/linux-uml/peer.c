@@ -22,7 +22,7 @@
 typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
-#define PEER_FEATURES "reset"
+#define PEER_FEATURES "reset, auth"
 
 /* The command line begins elsewhere: the agent has one of its own. */
 #define main peer_main
@@ -108,6 +108,7 @@ static int establish(void)
 	set_common_options(sock, family);
 	encapsulate(sock, family);
 	allow_resets(sock);
+	authenticate(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
 	if (options.server) {

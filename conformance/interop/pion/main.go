@@ -101,6 +101,7 @@ func parse(arguments []string) *options {
 	flags.Int64Var(&o.retransmissions, "retransmissions", -1, "after how many of them messages are given up")
 	flags.BoolVar(&o.partial, "partial", false, "what comes may lack messages, but for the last one of each stream")
 	askResetAt := flags.Int64("ask-reset-at", -1, "ask the other end to reset its streams")
+	flags.Int64("change-key-at", -1, "before which message it changes its key")
 	addStreams := flags.Bool("add-streams", false, "ask for streams beyond those of the beginning")
 	_ = flags.Parse(arguments[1:]) // it exits by itself
 	if *askResetAt >= 0 {
@@ -146,6 +147,8 @@ func check(o *options) {
 		unsupported("pion/sctp has no failover")
 	case o.port != sctpPort || o.peerPort != sctpPort:
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")
+	case o.with == "auth":
+		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
 	case o.with != "":
 		unsupported("pion/sctp has no " + o.with)
 	}

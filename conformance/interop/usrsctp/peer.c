@@ -17,7 +17,7 @@ typedef struct socket *peer_socket;
 #define PEER_UDP true
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
-#define PEER_FEATURES "cmt, dac, nr-sack, reset"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth"
 
 #include "../peer.h"
 
@@ -105,6 +105,7 @@ static struct socket *open_socket(void)
 		.assoc_id = SCTP_FUTURE_ASSOC,
 		.assoc_value = SCTP_ENABLE_VALUE_MASK,
 	};
+	authenticate(sock);
 	if (with("reset"))
 		set_option(sock, SCTP_ENABLE_STREAM_RESET, &resets, sizeof(resets));
 	if (!options.server)

@@ -142,9 +142,12 @@ impl Options {
                     unsupported(&format!("{stack} has no call that adds streams (RFC 6525 §6.3.4)"));
                 }
                 Long("impatient") => unsupported(&format!("{stack} has no failover")),
-                Long("with") => {
-                    unsupported(&format!("{stack} has no {}", words.value()?.string()?));
-                }
+                Long("with") => match words.value()?.string()?.as_str() {
+                    "auth" => unsupported(&format!(
+                        "{stack} has no call that authenticates chunks (RFC 4895)"
+                    )),
+                    other => unsupported(&format!("{stack} has no {other}")),
+                },
                 Long("close") => {
                     close = Some(match words.value()?.string()?.as_str() {
                         "wait" => Close::Wait,

@@ -4,6 +4,7 @@
 //! program says so because its stack has no such call, or the packets show it.
 
 mod added;
+mod authenticated;
 mod cells;
 mod ends;
 mod partial;
@@ -97,6 +98,10 @@ pub enum Subject {
     Limited,
     /// What the peer sends is.
     LimitedByPeer,
+    /// Both ends authenticate their data, and Tresse changes the key in the middle (RFC 4895).
+    KeyChange,
+    /// The peer does.
+    KeyChangeByPeer,
 }
 
 impl Subject {
@@ -130,6 +135,8 @@ impl Subject {
             Subject::TimedByPeer => "timed, sent by the peer",
             Subject::Limited => "no retransmissions, sent by Tresse",
             Subject::LimitedByPeer => "no retransmissions, sent by the peer",
+            Subject::KeyChange => "authenticated data, another key by Tresse",
+            Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
         }
     }
 
@@ -146,6 +153,7 @@ impl Subject {
             Subject::Timed | Subject::TimedByPeer | Subject::Limited | Subject::LimitedByPeer => {
                 Some("PR-SCTP, RFC 3758 and RFC 7496")
             }
+            Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
             _ => None,
         }
     }

@@ -1,12 +1,12 @@
 //! Where a cell is played: addresses and ports, Tresse's endpoint and the peer that runs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tresse::{
-    Association, AssociationConfig, Carrier, Config, ConnectError, Endpoint, EndpointConfig,
-    Profile,
+    Association, AssociationConfig, Authentication, Carrier, Config, ConnectError, Endpoint,
+    EndpointConfig, Profile,
 };
 use tresse_netem::LinkConfig;
 
@@ -48,6 +48,8 @@ pub(super) struct Plan {
     pub(super) links: Option<[LinkConfig; 2]>,
     /// Streams of Tresse at the beginning, if more are to be added.
     pub(super) initial_streams: Option<u16>,
+    /// How Tresse authenticates chunks, if it does.
+    pub(super) authentication: Option<Arc<Authentication>>,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -62,6 +64,7 @@ impl Plan {
             ipv6: false,
             links: None,
             initial_streams: None,
+            authentication: None,
             two_paths: false,
         }
     }
@@ -185,7 +188,13 @@ impl<'a> Scene<'a> {
         let profile = Profile::tresse().with_overrides(overrides).expect("the parameters exist");
         let profile = profile.into();
         let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
-        AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() }
+        let mut config =
+            AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() };
+        if let Some(authentication) = &plan.authentication {
+            config.extensions.authentication = true;
+            config.authentication = Arc::clone(authentication);
+        }
+        config
     }
 
     /// Tresse's endpoint, on the ports of this scene.
