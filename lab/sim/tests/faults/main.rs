@@ -99,6 +99,8 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "AUTH",
         "both interleave",
         "one end offers interleaving",
+        "both leave checksums out",
+        "one end offers zero checksum",
     ] {
         let times = summary.features.get(feature).copied().unwrap_or(0);
         assert!(times * 100 > summary.seeds, "{feature}: {times} of {}", summary.seeds);

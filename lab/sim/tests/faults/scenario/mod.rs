@@ -10,6 +10,7 @@ mod partial;
 mod profiles;
 mod traffic;
 mod world;
+mod zero_checksum;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -179,10 +180,10 @@ impl Scenario {
 
     pub(crate) fn draw(seed: u64) -> Scenario {
         if seed >= NASTY {
-            return nasty::nasty(seed).authenticate().interleave();
+            return nasty::nasty(seed).authenticate().interleave().zero_checksum();
         }
         if seed >= MIXED {
-            return extensions::mixed(seed).authenticate().interleave();
+            return extensions::mixed(seed).authenticate().interleave().zero_checksum();
         }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
