@@ -9,6 +9,7 @@ mod order;
 pub(crate) mod spurious;
 mod user_data;
 mod ways;
+mod zero_checksum;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -28,6 +29,7 @@ use crate::sender::Note;
 use crate::settings::Settings;
 use crate::summary::Ending;
 use crate::terms::{Place, Side};
+use zero_checksum::ZeroChecksums;
 
 /// Of SCTP and TCP.
 pub(crate) const GIVEN_UP: &str =
@@ -72,6 +74,8 @@ pub(crate) struct Tracker {
     /// Who sent a packet with a good checksum, as that place saw it: then those without are damaged.
     /// (Where the network card computes them, none of them is good as it leaves.)
     verified: HashSet<(Place, IpAddr)>,
+    /// Who takes packets without a checksum.
+    zero_checksums: ZeroChecksums,
     /// Where packets are filled up that were cut off.
     buffer: Vec<u8>,
 }
@@ -88,6 +92,7 @@ impl Tracker {
             known: HashMap::new(),
             total: Flow::new(settings.rto_min_ms),
             verified: HashSet::new(),
+            zero_checksums: ZeroChecksums::default(),
             buffer: Vec::new(),
         }
     }
@@ -125,7 +130,11 @@ impl Tracker {
                 let whole = length == kept;
                 // Without its own field, so that it does not matter who computes it.
                 let sum = (whole || self.settings.both_ends).then(|| checksum(bytes)).flatten();
-                let good = whole.then(|| sum == Some(sctp.received_checksum()));
+                let good = match sctp.received_checksum() {
+                    0 if sum != Some(0) => self.zero_checksums.judge(&sctp),
+                    received => Some(sum == Some(received)),
+                };
+                let good = good.filter(|_| whole);
                 let captured = Captured { sctp, length, kept, sum: sum.unwrap_or(0), told: None };
                 self.dispatch(head, captured, good, next_id, skipped, out);
             }
@@ -224,6 +233,7 @@ impl Tracker {
             let Ok(Chunk::Init(init)) = Chunk::parse(first?) else { return None };
             // It chooses the tag of what is sent to it.
             let to_it = Key { tag: init.initiate_tag, ..key.reversed() };
+            self.zero_checksums.offer(to_it, init.parameters);
             return Some(match self.by_key.get(&to_it) {
                 Some((id, from)) => (*id, from.other()),
                 None => {
@@ -238,6 +248,7 @@ impl Tracker {
                 && let Some(Ok(Chunk::InitAck(ack))) = first.map(Chunk::parse)
             {
                 let to_it = Key { tag: ack.initiate_tag, ..key.reversed() };
+                self.zero_checksums.offer(to_it, ack.parameters);
                 self.learn(to_it, id, from.other());
             }
             return Some((id, from));
@@ -306,6 +317,7 @@ impl Tracker {
     fn forget_key(&mut self, key: Key, id: u64) {
         if self.by_key.get(&key).is_some_and(|(owner, _)| *owner == id) {
             self.by_key.remove(&key);
+            self.zero_checksums.forget(key);
         }
     }
 
