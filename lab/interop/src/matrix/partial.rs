@@ -154,6 +154,11 @@ fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
         }
         _ => {}
     });
+    // Whether or not the beginning of the one before came: it may have been lost.
+    for (tsn, (flags, _)) in &chunks {
+        let next = chunks.get(&tsn.wrapping_add(1));
+        judge_order(scene, !flags.ending && next.is_some_and(|(next, _)| next.beginning));
+    }
     let mut arrived = BTreeSet::new();
     for (first, (flags, _)) in &chunks {
         if !flags.beginning {
@@ -161,7 +166,6 @@ fn arrived(scene: &Scene<'_>) -> BTreeSet<u64> {
         }
         let (mut tsn, mut message) = (*first, Vec::new());
         while let Some((flags, payload)) = chunks.get(&tsn) {
-            judge_order(scene, flags.beginning && tsn != *first);
             message.extend_from_slice(payload);
             if flags.ending {
                 let index = message.first_chunk().expect("a message begins with its index");

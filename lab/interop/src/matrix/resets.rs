@@ -143,15 +143,17 @@ pub(super) fn by_peer(scene: &Scene<'_>) {
     });
 }
 
-/// The peer sends all, and Tresse asks for a reset when a quarter is there.
+/// The peer sends all, and Tresse asks for a reset when a quarter of its bursts is there.
 pub(super) fn by_peer_asked(scene: &Scene<'_>) {
-    let options = format!("--receive 0 --interval 40 --burst {BURST}");
+    // Who has data in flight does not reset (RFC 6525 §5.1.2), and is asked again a second later: not in the middle of a burst once
+    // more, for that is no multiple of the time between two.
+    let options = format!("--receive 0 --interval 197 --burst {BURST}");
     let plan = suited(scene, &Plan::new(PAYLOAD, &words(scene, &options)));
     on_runtime(scene, async {
         let met = scene.meet(&plan).await;
         let association = met.association.clone();
         let mut received = Incoming::new(plan.payload);
-        while received.messages() < PAYLOAD.messages / 4 {
+        while received.messages() < (PAYLOAD.messages / BURST).div_ceil(4) * BURST {
             received.take(&association, association.recv().await).await;
         }
         ask(scene, association.reset_streams(ResetDirection::Incoming, &all()));
