@@ -27,16 +27,18 @@ pub(crate) fn cause(seed: u64) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == seed).map(|(_, cause)| *cause)
 }
 
-/// The same of strange worlds 0 to 299.
-const KNOWN_STRANGE: [(u64, &str); 8] = [
-    (17, "RACK waits for what is late"),
+/// The same of strange worlds 0 to 599.
+const KNOWN_STRANGE: [(u64, &str); 10] = [
     (18, "data leaves a path at its first timeout"),
-    (29, "RACK waits for what is late"),
-    (35, "RACK waits for what is late"),
-    (131, "RACK waits for what is late"),
-    (136, "data leaves a path at its first timeout"),
-    (149, "RACK waits for what is late"),
     (203, "RACK waits for what is late"),
+    (354, "not found"),
+    (375, "not found"),
+    (385, "not found"),
+    (451, "not found"),
+    (468, "not found"),
+    (580, "not found"),
+    (596, "not found"),
+    (598, "not found"),
 ];
 
 /// What harms a strange world, if that is known.

@@ -29,6 +29,8 @@ pub(crate) struct Reachability {
     answered: Time,
     /// It owes an answer for too long (as `recovery/silent_path.rs` judges).
     silent: bool,
+    /// An expiration of T3-rtx here was found to be early.
+    hasty: bool,
 }
 
 impl Reachability {
@@ -44,6 +46,7 @@ impl Reachability {
             unreachable_at: None,
             answered: Time::ZERO,
             silent: false,
+            hasty: false,
         }
     }
 
@@ -93,11 +96,12 @@ impl Reachability {
     }
 
     //= RFC 9260 8.2-1 8.2-2 8.3-4
-    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state.
+    /// RFC 7829 §3.2 rule 1: with a threshold as high as Path.Max.Retrans there is no such state. Where the timer was early
+    /// once, its next expiration alone says little: the other path may be the worse one.
     #[inline]
     const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
         let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
-        pf_max_retrans < max_retrans && self.failures > pf_max_retrans
+        pf_max_retrans < max_retrans && self.failures > pf_max_retrans + self.hasty as u32
     }
 
     /// The state before, as it was told last, and the one that is told now.
@@ -130,6 +134,11 @@ impl Reachability {
                 self.active = false;
             }
         }
+    }
+
+    /// An expiration of T3-rtx was found to be early: the peer had answered.
+    pub(crate) const fn on_spurious_timeout(&mut self) {
+        self.hasty = true;
     }
 
     //= RFC 9260 8.2-3 8.3-7 8.3-9 8.3-10
@@ -206,5 +215,32 @@ impl Reachability {
     /// Beyond Path.Max.Retrans.
     pub(crate) fn deactivate(&mut self) {
         self.active = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AssociationConfig;
+
+    #[test]
+    fn where_the_timer_was_early_one_expiration_is_not_enough() {
+        let settings = PathSettings {
+            max_retrans: 2,
+            pf_max_retrans: 0,
+            ..PathSettings::of(&AssociationConfig::default())
+        };
+        let mut path = Reachability::new(true);
+        path.on_failure(true, &settings);
+        assert_eq!(path.state(&settings), PathState::PotentiallyFailed);
+        path.on_spurious_timeout();
+        path.on_answer();
+        for state in [PathState::Active, PathState::PotentiallyFailed, PathState::Inactive] {
+            path.on_failure(true, &settings);
+            assert_eq!(path.state(&settings), state);
+        }
+        // RFC 7829 §3.2 rule 1: with a threshold as high as that of failure, or the highest one, there is no such state.
+        let highest = PathSettings { max_retrans: u32::MAX, pf_max_retrans: u32::MAX, ..settings };
+        assert_eq!(path.state(&highest), PathState::Inactive);
     }
 }

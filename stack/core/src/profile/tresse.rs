@@ -36,6 +36,7 @@ pub(super) fn profile() -> Profile {
 
 fn find_losses(profile: &mut Profile) {
     profile.rack.enabled = true;
+    profile.rack.count_while_app_limited = true;
     profile.tail_loss_probe.enabled = true;
     profile.tail_loss_probe.trust_immediate_sack = true;
     profile.early_retransmit_packets.enabled = true;

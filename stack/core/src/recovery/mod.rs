@@ -65,6 +65,8 @@ pub(crate) struct SackFacts<'a> {
     pub(crate) struck: bool,
     /// Unsent user data waits, and the peer's window has room for it.
     pub(crate) new_data_ready: bool,
+    /// Data takes several paths at once.
+    pub(crate) several_paths: bool,
     /// Sender Maximum Segment Size: the PMDCS of the data path.
     pub(crate) smss: usize,
     /// In Fast Recovery (RFC 9260 §7.2.4).
@@ -277,9 +279,8 @@ impl Recovery {
             switch.on_duplicates(facts.duplicates, facts.board.cumulative());
         }
         let off = self.switch_off.as_ref().is_some_and(EarlyRetransmitSwitchOff::is_off);
-        // RFC 8985 §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
-        let reordering = self.algorithms.iter().any(|a| match a {
-            AnyAlgorithm::Rack(rack) => rack.reordering_seen(),
+        let miscounts = self.algorithms.iter().any(|a| match a {
+            AnyAlgorithm::Rack(rack) => rack.distrusts_counts(facts),
             _ => false,
         });
         let trusted = self.budget.trusts_order();
@@ -288,7 +289,7 @@ impl Recovery {
                 rack.trust_order(trusted);
             }
             let silent = match algorithm {
-                AnyAlgorithm::FastRetransmit(_) => reordering,
+                AnyAlgorithm::FastRetransmit(_) => miscounts,
                 AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords_reported(),
                 _ => off && algorithm.lowers_threshold(),
             };

@@ -46,6 +46,7 @@ impl Sender {
             duplicates,
             struck: struck || !outcome.reneged.is_empty(),
             new_data_ready,
+            several_paths: cx.ways.are_several(),
             smss: cx.paths[data_path].pmdcs(),
             in_fast_recovery: cx.paths.in_fast_recovery(),
             thin: self.recovery.is_thin(&self.board),
@@ -284,6 +285,7 @@ impl Sender {
             let counters = &mut cx.paths[path].counters;
             if timeout {
                 counters.spurious_timeouts += 1;
+                cx.paths[path].reachability.on_spurious_timeout();
             } else {
                 counters.spurious_fast_retransmits += 1;
             }

@@ -1,33 +1,30 @@
 //! RACK loss detection (RFC 8985 §6), for SCTP.
 //!
-//! Idea: what was sent a little before something that has arrived is lost. Time decides, not the
-//! number of SACKs, so that the loss of a retransmission and of the tail of a flight are found too,
-//! and reordering is allowed for.
+//! Idea: what was sent a little before something that has arrived is lost. Time decides, not the number of SACKs, so that the loss
+//! of a retransmission and of the tail of a flight are found too, and reordering is allowed for.
 //!
 //! Per path, on every SACK, `latest` being the acknowledged chunk that was sent last:
 //! ```text
 //! lost(c) <=> sent(c) before latest  and  sent(c) + rtt(latest) + reo_wnd <= now
-//! reo_wnd = 0                                     no reordering seen, and in recovery or
-//!                                                 three packets gap-acknowledged
+//! reo_wnd = 0                                     no reordering seen, and in recovery or three packets gap-acknowledged
 //!         = min(mult * min_rtt / 4, SRTT)         otherwise
 //! mult    grows by one per round trip with duplicates of what SACKs declared lost,
 //!         for 16 recoveries
 //! ```
-//! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are
-//! old enough are lost (§6.3). Once reordering was seen fast retransmit by miss indications is silent.
+//! A timer runs to the moment when the next chunk becomes lost. At a timeout only chunks that are old enough are lost (§6.3). Once
+//! reordering was seen fast retransmit by miss indications is silent.
 //!
-//! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken
-//! for an answer to the last one it makes the RTT short, and all that was sent before that one lost: where a
-//! queue makes timers expire early, everything in flight, again and again. §6.2 step 2 has timestamps to tell,
-//! or the minimum RTT. Here the R bit tells, too, if it was agreed on, and RACK.rtt is no shorter than that
-//! of the latest chunk sent once, which a queue makes long as well.
+//! Difference: an acknowledgement of a chunk that was sent again may answer an earlier transmission. Taken for an answer to the last
+//! one it makes the RTT short, and all that was sent before that one lost: where a queue makes timers expire early, everything in
+//! flight, again and again. §6.2 step 2 has timestamps to tell, or the minimum RTT. Here the R bit tells, too, if it was agreed on,
+//! and RACK.rtt is no shorter than that of the latest chunk sent once, which a queue makes long as well.
 //!
-//! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not
-//! look at chunks that were retransmitted. SCTP reports every duplicate TSN, which stands for DSACK;
-//! one of a probe, a timeout or a copy that rode along says that a SACK was lost or late, and nothing
-//! about reordering ([`suspects`](super::suspects)). The order between paths says nothing.
+//! Difference: a loss that was found to be spurious counts as reordering seen; RFC 8985 does not look at chunks that were
+//! retransmitted. SCTP reports every duplicate TSN, which stands for DSACK; one of a probe, a timeout or a copy that rode along says
+//! that a SACK was lost or late, and nothing about reordering ([`suspects`](super::suspects)). The order between paths says nothing.
 //!
-//! Difference: after mistakes (`budget.rs`) three packets must have overtaken a chunk: they may be later than SRTT.
+//! Difference: after mistakes (`budget.rs`) three packets must have overtaken a chunk: they may be later than SRTT. With
+//! `count_while_app_limited` one path's miss indications count in spite of reordering while no new data waits to hide reo_wnd.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -106,6 +103,7 @@ pub(in crate::recovery) struct Rack {
     window: f64,
     /// SACKs say whether they answer a retransmission (the R bit).
     retransmit_bit: bool,
+    count_while_app_limited: bool,
     paths: SmallVec<[PathState; 4]>,
     reordering_seen: bool,
     /// What SACKs declared lost.
@@ -126,6 +124,7 @@ impl Rack {
         Rack {
             window: parameters.reordering_window,
             retransmit_bit,
+            count_while_app_limited: parameters.count_while_app_limited,
             paths: SmallVec::new(),
             reordering_seen: false,
             declared: Suspects::new(&LossCause::DECLARED_BY_SACKS),
@@ -139,9 +138,10 @@ impl Rack {
         }
     }
 
-    /// Whether packets are known to be reordered on the way.
-    pub(in crate::recovery) fn reordering_seen(&self) -> bool {
-        self.reordering_seen
+    /// §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
+    pub(in crate::recovery) fn distrusts_counts(&self, facts: &SackFacts<'_>) -> bool {
+        let limited = !facts.new_data_ready && !facts.several_paths;
+        self.reordering_seen && !(limited && self.count_while_app_limited)
     }
 
     /// Whether less than three packets that overtook a chunk are enough.

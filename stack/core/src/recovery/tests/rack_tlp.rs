@@ -24,6 +24,29 @@ fn rack_waits_for_what_is_only_reordered() {
     assert_eq!(story.stats().retransmissions(), 0, "a quarter of the RTT is allowed");
 }
 
+/// RFC 8985 §6.2 step 4, and what differs from it: `count_while_app_limited`.
+#[test]
+fn after_reordering_three_sacks_prove_a_loss_if_that_is_asked_for() {
+    let causes = |count: bool, messages: usize| {
+        let more = format!("{QUICK}[rack]\ncount_while_app_limited = {count}\n");
+        let mut story = Story::new("rfc9260+rack", &more, 50);
+        story.delay_message(1, 20);
+        story.lose(&[(3, 1)]);
+        story.say(0, 1, 100);
+        story.say(10, 1, 100);
+        for i in 0..4 {
+            story.say(1000 + 2 * i, messages, 1000);
+        }
+        story.end(5000);
+        let lost = story.stats().lost_chunks;
+        (lost[LossCause::FastRetransmit.index()], lost[LossCause::Rack.index()])
+    };
+    assert_eq!(causes(false, 1), (0, 1));
+    assert_eq!(causes(true, 1), (1, 0));
+    // What waits for the window is new data.
+    assert_eq!(causes(true, 12), (0, 1));
+}
+
 #[test]
 fn rack_finds_a_lost_retransmission() {
     let run = |profile: &str| {
