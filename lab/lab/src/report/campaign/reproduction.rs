@@ -75,7 +75,8 @@ NewReno, SACK and FACK of 2006 are not simulated. Delays of zero, which stand fo
 rows: their numbers are.
 - hurtig: of Figures 2 to 11 what the text says is compared; their curves were not read. 200 bytes stand beside the fitted \
 size in experiments of their own, whose rows repeat.
-- gonzalez: the virtualised environment of §4.3 is not played, and the live Internet cannot be.
+- gonzalez: of the virtualised environment of §4.3 (`gonzalez/virtual`) the paper presents no measurement, and the live \
+Internet cannot be had again.
 - ladha: the curves of Figures 11 to 13 were not read, only what the text says of them; the queue in them is illegible.
 - sarnow: all curves are lost, so sentences are compared. Only `sarnow/long` has runs of 300 s. Of a SACK window in \
 pieces the time of the processor is not known, as the model takes a SACK as a whole. That the flight size is above the \
