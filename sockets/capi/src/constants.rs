@@ -47,6 +47,7 @@ pub const SCTP_RECVNXTINFO: i32 = 33;
 pub const SCTP_DEFAULT_SNDINFO: i32 = 34;
 pub const SCTP_AUTH_DEACTIVATE_KEY: i32 = 35;
 pub const SCTP_REUSE_PORT: i32 = 36;
+pub const SCTP_PEER_ADDR_THLDS_V2: i32 = 37;
 pub const SCTP_GET_PEER_ADDRS: i32 = 108;
 pub const SCTP_GET_LOCAL_ADDRS: i32 = 109;
 pub const SCTP_GET_ASSOC_STATS: i32 = 112;

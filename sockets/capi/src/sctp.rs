@@ -183,9 +183,10 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_LOCAL_AUTH_CHUNKS
             | SCTP_ENABLE_STREAM_RESET
             | SCTP_REMOTE_UDP_ENCAPS_PORT
-            | SCTP_PLPMTUD_PROBE_INTERVAL => Some(0),
-            // They have no association.
-            _ => None,
+            | SCTP_PLPMTUD_PROBE_INTERVAL
+            | SCTP_PEER_ADDR_THLDS
+            | SCTP_PEER_ADDR_THLDS_V2 => Some(0),
+            _ => None, // They have no association.
         };
         if let Some(place) = place {
             client::write_memory(arg.wrapping_byte_add(place), &id.to_ne_bytes())?;

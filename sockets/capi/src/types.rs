@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "RFC 6458 explains the members")]
 
 mod authentication;
+mod paths;
 mod reliability;
 
 use libc::sockaddr_storage;
@@ -11,6 +12,7 @@ use libc::sockaddr_storage;
 pub use authentication::{
     sctp_authchunk, sctp_authchunks, sctp_authkey, sctp_authkeyid, sctp_hmacalgo,
 };
+pub use paths::{sctp_paddrthlds, sctp_paddrthlds_v2, sctp_probeinterval, sctp_udpencaps};
 pub use reliability::{sctp_default_prinfo, sctp_prinfo, sctp_prstatus};
 
 /// Identifies an association of a one-to-many socket (RFC 6458 §3.1).
@@ -428,24 +430,6 @@ pub struct sctp_status {
 pub struct sctp_assoc_ids {
     pub gaids_number_of_ids: u32,
     pub gaids_assoc_id: [sctp_assoc_t; 0],
-}
-
-/// SCTP_REMOTE_UDP_ENCAPS_PORT (RFC 6951 §6.1); the port in network byte order.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_udpencaps {
-    pub sue_assoc_id: sctp_assoc_t,
-    pub sue_address: sockaddr_storage,
-    pub sue_port: u16,
-}
-
-/// SCTP_PLPMTUD_PROBE_INTERVAL, of Linux: path MTU discovery by probes (RFC 8899); milliseconds from 5000, 0 for none.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct sctp_probeinterval {
-    pub spi_assoc_id: sctp_assoc_t,
-    pub spi_address: sockaddr_storage,
-    pub spi_interval: u32,
 }
 
 /// SCTP_GET_ASSOC_STATS, of Linux. What is not counted is 0.

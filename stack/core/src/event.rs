@@ -125,9 +125,17 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
+    /// Another path is the primary one, at the wish of the application or since the former failed (RFC 7829 §5,
+    /// `limits.ps_max_retrans`).
+    PrimaryChanged {
+        /// Which path.
+        path: PathId,
+        /// The peer's address.
+        address: IpAddr,
+    },
     /// COMMUNICATION ERROR: the peer sent an ERROR chunk with this cause code and value. It is left out while
-    /// 256 events of the association wait to be polled, and so are `PathChanged` and `PeerAdaptation`: a peer
-    /// can cause these at will.
+    /// 256 events of the association wait to be polled, and so are `PathChanged`,
+    /// `PrimaryChanged` and `PeerAdaptation`: a peer can cause these at will.
     PeerError {
         /// Cause code (RFC 9260 §3.3.10).
         cause: u16,

@@ -76,6 +76,12 @@ impl Journal {
         self.peer_event(event);
     }
 
+    /// Another path is the primary one.
+    pub(crate) fn primary_changed(&mut self, path: &Path) {
+        let (path, address) = (path.id, path.address.remote());
+        self.peer_event(Event::PrimaryChanged { path, address });
+    }
+
     /// An event was polled.
     pub(crate) fn told(&mut self, event: &Event) {
         self.waiting -= 1;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::config::AssociationConfig;
 use crate::error::AssociationError;
 use crate::mtu_discovery::MtuDiscovery;
+use crate::profile;
 
 /// Settings of one path. An association begins with those of its configuration; see
 /// [`Endpoint::configure_path`](crate::Endpoint::configure_path).
@@ -22,6 +23,9 @@ pub struct PathSettings {
     pub max_retrans: u32,
     /// PotentiallyFailed.Max.Retrans (RFC 7829). Default: `limits.pf_max_retrans`.
     pub pf_max_retrans: u32,
+    /// Primary.Switchover.Max.Retrans (RFC 7829 §5), of the path while it is the primary one; 65 535 and more: never. Default:
+    /// `limits.ps_max_retrans`. At least `pf_max_retrans`, and `max_retrans` if there is no PF state.
+    pub ps_max_retrans: u32,
     /// Bytes of the largest IP packet, headers included, from 512 to 65 535. Default:
     /// [`AssociationConfig::mtu`].
     pub mtu: usize,
@@ -38,6 +42,7 @@ impl PathSettings {
             heartbeat_interval: profile.heartbeat.interval(),
             max_retrans: profile.limits.path_max_retrans,
             pf_max_retrans: profile.limits.pf_max_retrans,
+            ps_max_retrans: profile.limits.ps_max_retrans,
             mtu: config.mtu,
             mtu_discovery: config.mtu_discovery,
         }
@@ -59,6 +64,7 @@ impl PathSettings {
             ),
             max_retrans: follow(self.max_retrans, old.max_retrans, new.max_retrans),
             pf_max_retrans: follow(self.pf_max_retrans, old.pf_max_retrans, new.pf_max_retrans),
+            ps_max_retrans: follow(self.ps_max_retrans, old.ps_max_retrans, new.ps_max_retrans),
             mtu: follow(self.mtu, old.mtu, new.mtu),
             mtu_discovery: follow(self.mtu_discovery, old.mtu_discovery, new.mtu_discovery),
         }
@@ -73,6 +79,11 @@ impl PathSettings {
         }
         if !(512..=65_535).contains(&self.mtu) {
             let what = format!("mtu is {}, not in 512 to 65535", self.mtu);
+            return Err(AssociationError::Config(what));
+        }
+        let least = profile::least_switchover(self.max_retrans, self.pf_max_retrans);
+        if self.ps_max_retrans < least {
+            let what = format!("ps_max_retrans is {}, less than {least}", self.ps_max_retrans);
             return Err(AssociationError::Config(what));
         }
         self.mtu_discovery.check(self.mtu).map_err(AssociationError::Config)

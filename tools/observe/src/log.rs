@@ -86,6 +86,10 @@ impl Observer for LogObserver {
                 target: "tresse::path",
                 association, path = path.0, address = %address, state = state.name(), "path"
             ),
+            Event::PrimaryChanged { path, address } => info!(
+                target: "tresse::path",
+                association, path = path.0, address = %address, "primary path"
+            ),
             Event::PeerError { cause, value } => warn!(
                 target: "tresse::association",
                 association, cause, bytes = value.len(), "error chunk of the peer"

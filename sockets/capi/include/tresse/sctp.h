@@ -129,6 +129,8 @@ extern "C" {
 
 #define SCTP_REUSE_PORT 36
 
+#define SCTP_PEER_ADDR_THLDS_V2 37
+
 #define SCTP_GET_PEER_ADDRS 108
 
 #define SCTP_GET_LOCAL_ADDRS 109
@@ -992,6 +994,28 @@ struct sctp_udpencaps {
     sctp_assoc_t sue_assoc_id;
     struct sockaddr_storage sue_address;
     uint16_t sue_port;
+};
+
+/**
+ * SCTP_PEER_ADDR_THLDS (RFC 7829 §7.2), as Linux has it: consecutive errors after which an address is unreachable (0: no
+ * change), and after which it has potentially failed.
+ */
+struct sctp_paddrthlds {
+    sctp_assoc_t spt_assoc_id;
+    struct sockaddr_storage spt_address;
+    uint16_t spt_pathmaxrxt;
+    uint16_t spt_pathpfthld;
+};
+
+/**
+ * SCTP_PEER_ADDR_THLDS_V2 of Linux: the same, and after how many the address is the primary one no more; 0xffff: never.
+ */
+struct sctp_paddrthlds_v2 {
+    sctp_assoc_t spt_assoc_id;
+    struct sockaddr_storage spt_address;
+    uint16_t spt_pathmaxrxt;
+    uint16_t spt_pathpfthld;
+    uint16_t spt_pathcpthld;
 };
 
 /**

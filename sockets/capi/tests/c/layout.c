@@ -254,6 +254,17 @@ int main(void)
 	SIZE(struct sctp_assoc_ids);
 	AT(struct sctp_assoc_ids, gaids_number_of_ids);
 	AT(struct sctp_assoc_ids, gaids_assoc_id);
+	SIZE(struct sctp_paddrthlds);
+	AT(struct sctp_paddrthlds, spt_assoc_id);
+	AT(struct sctp_paddrthlds, spt_address);
+	AT(struct sctp_paddrthlds, spt_pathmaxrxt);
+	AT(struct sctp_paddrthlds, spt_pathpfthld);
+	SIZE(struct sctp_paddrthlds_v2);
+	AT(struct sctp_paddrthlds_v2, spt_assoc_id);
+	AT(struct sctp_paddrthlds_v2, spt_address);
+	AT(struct sctp_paddrthlds_v2, spt_pathmaxrxt);
+	AT(struct sctp_paddrthlds_v2, spt_pathpfthld);
+	AT(struct sctp_paddrthlds_v2, spt_pathcpthld);
 	SIZE(struct sctp_probeinterval);
 	AT(struct sctp_probeinterval, spi_assoc_id);
 	AT(struct sctp_probeinterval, spi_address);
@@ -323,6 +334,7 @@ int main(void)
 	NUMBER(SCTP_DEFAULT_SNDINFO);
 	NUMBER(SCTP_AUTH_DEACTIVATE_KEY);
 	NUMBER(SCTP_REUSE_PORT);
+	NUMBER(SCTP_PEER_ADDR_THLDS_V2);
 	NUMBER(SCTP_GET_PEER_ADDRS);
 	NUMBER(SCTP_GET_LOCAL_ADDRS);
 	NUMBER(SCTP_GET_ASSOC_STATS);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tokio::time::Instant;
 use tresse::{AssociationId, AuthenticationEvent, CloseReason, Event};
 
+use super::exposure::AddressState;
 use super::notification::{Change, Notification, event};
 use super::socket::Ending;
 use super::{Association, Engine};
@@ -55,11 +56,12 @@ impl Engine {
                 self.notify(id, number, &Notification::OldSendFailed(&failure));
             }
             (Event::PathChanged { address, before, state, .. }, Some(id)) => {
-                let association = &self.associations[&number];
-                let Some(state) = association.exposure.tells(before, state) else { return };
-                let address = SocketAddr::new(address, association.peer.port());
-                let address = self.sockets.get(&id).map_or(address, |s| s.for_program(address));
-                self.notify(id, number, &Notification::PathChanged { address, state });
+                let exposure = self.associations[&number].exposure;
+                let Some(state) = exposure.tells(before, state) else { return };
+                self.tell_of_address(id, number, address, state);
+            }
+            (Event::PrimaryChanged { address, .. }, Some(id)) => {
+                self.tell_of_address(id, number, address, AddressState::MadePrimary);
             }
             (Event::PeerError { cause, value }, Some(id)) => {
                 self.notify(id, number, &Notification::RemoteError { cause, value: &value });
@@ -119,6 +121,13 @@ impl Engine {
             (Event::Closed(reason), _) => self.on_closed(number, &reason),
             _ => {}
         }
+    }
+
+    /// SCTP_PEER_ADDR_CHANGE.
+    fn tell_of_address(&mut self, id: u64, number: u32, address: IpAddr, state: AddressState) {
+        let address = SocketAddr::new(address, self.associations[&number].peer.port());
+        let address = self.sockets.get(&id).map_or(address, |s| s.for_program(address));
+        self.notify(id, number, &Notification::PathChanged { address, state });
     }
 
     /// No notification has that a peer names a key which is not there.

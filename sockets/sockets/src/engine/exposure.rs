@@ -20,6 +20,7 @@ pub(super) enum Exposure {
 pub(crate) enum AddressState {
     Available = 0,
     Unreachable = 1,
+    MadePrimary = 4,
     Confirmed = 5,
     PotentiallyFailed = 6,
 }

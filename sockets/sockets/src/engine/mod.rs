@@ -34,6 +34,7 @@ mod socket_options;
 mod stream_options;
 #[cfg(test)]
 mod tests;
+mod threshold_options;
 mod waiting;
 
 use std::cell::Cell;

@@ -45,11 +45,13 @@ pub(super) mod name {
     pub(crate) const ASSOC_NUMBER: i32 = 28;
     pub(crate) const ASSOC_ID_LIST: i32 = 29;
     pub(crate) const AUTO_ASCONF: i32 = 30;
+    pub(crate) const PEER_ADDR_THLDS: i32 = 31;
     pub(crate) const RECVRCVINFO: i32 = 32;
     pub(crate) const RECVNXTINFO: i32 = 33;
     pub(crate) const DEFAULT_SNDINFO: i32 = 34;
     pub(crate) const AUTH_DEACTIVATE_KEY: i32 = 35;
     pub(crate) const REUSE_PORT: i32 = 36;
+    pub(crate) const PEER_ADDR_THLDS_V2: i32 = 37;
     pub(crate) const BINDX_ADD: i32 = 100;
     pub(crate) const BINDX_REM: i32 = 101;
     pub(crate) const GET_PEER_ADDRS: i32 = 108;

@@ -55,6 +55,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         name::MAXSEG | name::MAX_BURST => OneOf(&[4, 8]),
         // `sctp_assoc_value`, or `sctp_sack_info`.
         name::DELAYED_ACK => OneOf(&[8, 12]),
+        name::PEER_ADDR_THLDS | name::PEER_ADDR_THLDS_V2 => AtLeast(144),
         name::REMOTE_UDP_ENCAPS_PORT | name::PLPMTUD_PROBE_INTERVAL => OneOf(&[144]),
         _ => return None,
     })
@@ -76,7 +77,7 @@ pub(super) fn cannot_set(option: i32) -> i32 {
     match option {
         // Only with ASCONF.
         name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
-        31 | 37 | 125 | 128 | 130 => errno::EOPNOTSUPP,
+        name::ASCONF_SUPPORTED | name::ECN_SUPPORTED => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }
@@ -85,7 +86,6 @@ pub(super) fn cannot_set(option: i32) -> i32 {
 pub(super) fn cannot_get(option: i32) -> i32 {
     match option {
         name::AUTH_CHUNK..=name::AUTH_DELETE_KEY | name::AUTH_DEACTIVATE_KEY => errno::EOPNOTSUPP,
-        31 | 37 => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

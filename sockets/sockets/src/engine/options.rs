@@ -266,6 +266,9 @@ impl Engine {
             name::REUSE_PORT => options.reuse_port = at_least(value, 4)?.u32(0) != 0,
             name::REMOTE_UDP_ENCAPS_PORT => return self.set_encapsulation(id, value),
             name::PLPMTUD_PROBE_INTERVAL => return self.set_probe_interval(id, value),
+            name::PEER_ADDR_THLDS | name::PEER_ADDR_THLDS_V2 => {
+                return self.set_thresholds(id, option, value);
+            }
             name::EXPOSE_POTENTIALLY_FAILED => return self.set_exposure(id, value),
             name::ENABLE_STREAM_RESET => return self.set_stream_reset(id, value),
             name::RESET_STREAMS => return self.reset_streams(id, value),
@@ -277,14 +280,7 @@ impl Engine {
                 return self.set_profile(id, option, value);
             }
             name::PEER_ADDR_PARAMS => return self.set_path(id, value),
-            name::PRIMARY_ADDR => {
-                let peer = at_least(value, 132)?.storage(4).ok_or(errno::EINVAL)?;
-                let (core, path) = self.path_of(id, f.u32(0), peer)?;
-                return self
-                    .raw
-                    .act(|endpoint, now| endpoint.set_primary(now, core, path))
-                    .map_err(|_| errno::EINVAL);
-            }
+            name::PRIMARY_ADDR => return self.set_primary(id, value),
             _ => return Err(cannot_set(option)),
         }
         Ok(())

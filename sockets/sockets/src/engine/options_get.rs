@@ -87,6 +87,9 @@ impl Engine {
             name::PEER_ADDR_PARAMS => return self.get_path(id, given),
             name::REMOTE_UDP_ENCAPS_PORT => return self.encapsulation(id, given),
             name::PLPMTUD_PROBE_INTERVAL => return self.probe_interval(id, given),
+            name::PEER_ADDR_THLDS | name::PEER_ADDR_THLDS_V2 => {
+                return self.thresholds(id, option, given);
+            }
             name::EXPOSE_POTENTIALLY_FAILED => return self.exposure(id, given),
             name::EVENTS
             | name::EVENT

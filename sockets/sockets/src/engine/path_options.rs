@@ -1,5 +1,5 @@
 //! SCTP_PEER_ADDR_PARAMS: heartbeats and limits of one address of the peer, or of all of them
-//! (RFC 6458 §8.1.12). SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: what is told of them (RFC 7829 §7.3).
+//! (RFC 6458 §8.1.12). SCTP_PRIMARY_ADDR: which one is used. SCTP_EXPOSE_POTENTIALLY_FAILED_STATE: what is told of them (RFC 7829 §7.3).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -219,6 +219,15 @@ impl Engine {
         paths.retain(|path| only.is_none_or(|only| only == path.id));
         paths.sort_by_key(|path| !path.primary);
         Ok(Some((core, paths)))
+    }
+
+    /// SCTP_PRIMARY_ADDR (RFC 6458 §8.1.9).
+    pub(super) fn set_primary(&self, id: u64, value: &[u8]) -> Fallible<()> {
+        let f = at_least(value, 132)?;
+        let peer = f.storage(4).ok_or(errno::EINVAL)?;
+        let (core, path) = self.path_of(id, f.u32(0), peer)?;
+        let done = self.raw.act(|endpoint, now| endpoint.set_primary(now, core, path));
+        done.map_err(|_| errno::EINVAL)
     }
 
     /// Sets SCTP_EXPOSE_POTENTIALLY_FAILED_STATE of an association, or of those to come.

@@ -176,7 +176,10 @@ impl Association {
         if !p.is_confirmed() {
             return Err(AssociationError::WrongState("the address is not confirmed yet"));
         }
-        self.paths.set_primary(path);
+        if self.paths.primary() != path {
+            self.paths.set_primary(path);
+            self.primary_changed();
+        }
         Ok(())
     }
 

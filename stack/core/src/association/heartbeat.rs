@@ -211,9 +211,7 @@ impl Association {
         if error {
             p.lose_patience(Pace::Error);
         }
-        if p.count_failure(path_error) {
-            self.path_changed(path);
-        }
+        self.count_failure(path, path_error);
         self.doubt_source(now, path, lost.sent);
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.

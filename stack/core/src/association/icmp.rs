@@ -46,8 +46,7 @@ impl Association {
                 if !matches!(self.phase.state(), State::CookieWait | State::CookieEchoed)
                     && p.reachability.believes_unreachable(now, rto)
                 {
-                    if p.count_failure(true) {
-                        self.path_changed(path);
+                    if self.count_failure(path, true) {
                         self.ask_failed(now, path);
                     }
                     self.doubt_source(now, path, now);

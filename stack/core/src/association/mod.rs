@@ -246,6 +246,22 @@ impl Association {
         self.journal.path_changed(&mut self.paths[path]);
     }
 
+    /// Something was not answered on a path; `true` if that changed its state.
+    fn count_failure(&mut self, path: PathId, error: bool) -> bool {
+        let failure = self.paths.count_failure(path, error);
+        if failure.changes_state() {
+            self.path_changed(path);
+        }
+        if failure.changes_primary() {
+            self.primary_changed();
+        }
+        failure.changes_state()
+    }
+
+    fn primary_changed(&mut self) {
+        self.journal.primary_changed(&self.paths[self.paths.primary()]);
+    }
+
     pub(crate) fn stats(&self) -> AssociationStats {
         let mut stats = self.journal.stats.clone();
         stats.send_buffered = self.sender.buffered();

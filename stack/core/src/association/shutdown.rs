@@ -123,9 +123,7 @@ impl Association {
         let profile = std::sync::Arc::clone(&self.config.profile);
         //= RFC 9260 9.2-3
         self.paths[last].rtt.back_off(&profile);
-        if self.paths[last].count_failure(error) {
-            self.path_changed(last);
-        }
+        self.count_failure(last, error);
         self.doubt_source(now, last, now);
         let control = match step {
             Step::Sent => Control::Shutdown(None),

@@ -79,8 +79,7 @@ impl Association {
         if expired.is_excused() {
             self.guard_closed_window(now);
         } else {
-            if self.paths[path].count_failure(expired.is_path_error()) {
-                self.path_changed(path);
+            if self.count_failure(path, expired.is_path_error()) {
                 self.ask_failed(now, path);
             }
             self.paths[path].address.on_timeout();

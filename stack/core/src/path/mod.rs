@@ -289,7 +289,7 @@ impl Path {
     }
 
     /// Something was not answered; `true` if that changed the state. Only an error makes it inactive.
-    pub(crate) fn count_failure(&mut self, error: bool) -> bool {
+    pub(super) fn count_failure(&mut self, error: bool) -> bool {
         let before = self.state();
         self.reachability.on_failure(error, &self.settings);
         before != self.state()

@@ -11,6 +11,25 @@ use crate::time::Time;
 /// address costs heartbeats to hosts that may not be the peer's).
 pub(crate) const MAX_PATHS: usize = 16;
 
+/// What became of a path on which something was not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    changed: bool,
+    switched: bool,
+}
+
+impl Failure {
+    /// Its state is another one.
+    pub(crate) const fn changes_state(self) -> bool {
+        self.changed
+    }
+
+    /// It is the primary path no more.
+    pub(crate) const fn changes_primary(self) -> bool {
+        self.switched
+    }
+}
+
 /// All paths of an association; never empty.
 #[derive(Debug)]
 pub(crate) struct Paths {
@@ -55,6 +74,19 @@ impl Paths {
 
     pub(crate) fn set_primary(&mut self, path: PathId) {
         self.primary = path;
+    }
+
+    //= RFC 7829 5-4 5-5
+    /// Something was not answered on a path, as [`Path::count_failure`]; also whether that made another one the primary path.
+    ///
+    /// RFC 7829 §5: "the path that, at the given time, would be chosen for data transfer".
+    pub(crate) fn count_failure(&mut self, path: PathId, error: bool) -> Failure {
+        let changed = self[path].count_failure(error);
+        let before = self.primary;
+        if path == before && self[path].reachability.hands_over(&self[path].settings) {
+            self.primary = self.data_path();
+        }
+        Failure { changed, switched: self.primary != before }
     }
 
     pub(crate) fn get(&self, path: PathId) -> Option<&Path> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Pace, PathSettings, PathState};
+use crate::profile::NO_SWITCHOVER;
 use crate::time::Time;
 
 /// What is known of a path.
@@ -102,6 +103,13 @@ impl Reachability {
     const fn has_potentially_failed(&self, settings: &PathSettings) -> bool {
         let PathSettings { max_retrans, pf_max_retrans, .. } = *settings;
         pf_max_retrans < max_retrans && self.failures > pf_max_retrans + self.hasty as u32
+    }
+
+    //= RFC 7829 5-6 5-7
+    /// RFC 7829 §5: it does not remain the primary path.
+    pub(super) const fn hands_over(&self, settings: &PathSettings) -> bool {
+        let threshold = settings.ps_max_retrans;
+        threshold < NO_SWITCHOVER && self.failures > threshold + self.hasty as u32
     }
 
     /// The state before, as it was told last, and the one that is told now.

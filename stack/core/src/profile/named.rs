@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{Profile, suggestion};
+use super::{Profile, least_switchover, suggestion};
 
 /// Pairs each name with its file.
 macro_rules! built_in {
@@ -280,6 +280,11 @@ impl Profile {
             "0.1 to 100",
         )?;
         range("t3_rtx.backoff", self.t3_rtx.backoff, 1.0, 10.0, "1 to 10")?;
+        let limits = &self.limits;
+        let (pmr, pfmr) = (limits.path_max_retrans, limits.pf_max_retrans);
+        let (least, most) = (least_switchover(pmr, pfmr).into(), u32::MAX.into());
+        let allowed = "pf_max_retrans (path_max_retrans, if that is less) or more";
+        range("limits.ps_max_retrans", limits.ps_max_retrans.into(), least, most, allowed)?;
         let rttvars = "0 to 100";
         let late = self.bundle_new.overdue_rttvar;
         range("bundle_new.overdue_rttvar", late, 0.0, 100.0, rttvars)?;

@@ -110,6 +110,11 @@ parameters! {
         /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.
         pf_max_retrans: u32 = 5,
+        //= RFC 7829 5-8 5-9
+        /// Primary.Switchover.Max.Retrans (RFC 7829 §5): consecutive errors of the primary path after which the path that carries
+        /// data instead becomes the primary one, so that data does not go back. At least `pf_max_retrans`, and `path_max_retrans` if
+        /// that turns the former off. Default 65 535, which, as all above, is never: data goes back as soon as the primary path answers.
+        ps_max_retrans: u32 = 65_535,
         /// Errors count at the pace of RFC 9260's own timers, whatever mechanisms let timers expire
         /// sooner. Then an association and a path live through the same outage as without these
         /// mechanisms, and a dead peer is noticed as late. Default false: every expiration counts.
@@ -299,4 +304,13 @@ impl LimitParameters {
     pub fn cookie_life(&self) -> Duration {
         millis(self.cookie_life_ms)
     }
+}
+
+/// This many errors of the primary path, and more, never make another one the primary (RFC 7829 §7.2).
+pub(crate) const NO_SWITCHOVER: u32 = 65_535;
+
+//= RFC 7829 5-1 5-2 5-3
+/// The least Primary.Switchover.Max.Retrans: data leaves the primary path before another one is it, or when.
+pub(crate) fn least_switchover(max_retrans: u32, pf_max_retrans: u32) -> u32 {
+    max_retrans.min(pf_max_retrans).min(NO_SWITCHOVER)
 }

@@ -43,6 +43,9 @@ enum Data<'a> {
         remote: IpAddr,
         new: &'static str,
     },
+    Primary {
+        remote: IpAddr,
+    },
     PeerError {
         error_cause: u16,
         length: usize,
@@ -157,6 +160,9 @@ impl<'a> Record<'a> {
             Event::PathChanged { path, address, state, .. } => {
                 let data = Data::Path { remote: *address, new: state.name() };
                 ("sctp:path_state_updated", Some(*path), data)
+            }
+            Event::PrimaryChanged { path, address } => {
+                ("sctp:primary_path_updated", Some(*path), Data::Primary { remote: *address })
             }
             Event::PeerError { cause, value } => {
                 let data = Data::PeerError { error_cause: *cause, length: value.len() };

@@ -511,6 +511,99 @@ EACH(expose_potentially_failed, exposures)
 	SAME(value.assoc_value, 0);
 }
 
+/* RFC 7829 §7.2; struct sctp_paddrthlds_v2, which not every <netinet/sctp.h> has. */
+struct thresholds {
+	sctp_assoc_t id;
+	struct sockaddr_storage address;
+	uint16_t path, failed, primary;
+};
+
+static const struct threshold {
+	const char *label;
+	int option;
+	uint16_t path, failed, primary;
+	int number;
+} thresholds[] = {
+	{ "of_failure", 31, 7, 2, 9, 0 },
+	{ "path_max_retrans_stays", 31, 0, 3, 9, 0 },
+	{ "of_the_primary", 37, 7, 2, 2, 0 },
+	{ "of_the_primary_later", 37, 7, 2, 3, 0 },
+	{ "never_another_primary", 37, 7, 2, 0xffff, 0 },
+	{ "the_primary_before_failure", 37, 7, 2, 1, EINVAL },
+};
+
+EACH(peer_address_thresholds, thresholds)
+{
+	struct pair pair = paired(MANY);
+	struct thresholds before = { .id = pair.client_id }, value, now = before;
+	socklen_t len = sizeof value;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 37, &before, &len));
+	SAME(before.primary, 0xffff);
+	value = (struct thresholds){ .id = pair.client_id, .path = row->path, .failed = row->failed,
+				     .primary = row->primary };
+	FAILS(setsockopt(pair.client, IPPROTO_SCTP, row->option, &value, sizeof value), row->number);
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 37, &now, &len));
+	bool done = row->number == 0, second = row->option == 37;
+	SAME(now.path, done && row->path ? row->path : before.path);
+	SAME(now.failed, done ? row->failed : before.failed);
+	SAME(now.primary, done && second ? row->primary : before.primary);
+	/* Those of associations to come are as they were. */
+	now.id = 0;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 37, &now, &len));
+	SAME(now.primary, 0xffff);
+	SAME(now.failed, before.failed);
+}
+
+CASE(thresholds_of_one_address)
+{
+	struct pair pair = paired(MANY);
+	struct thresholds value = { .id = pair.client_id, .path = 4, .failed = 1, .primary = 1 };
+	struct thresholds of_all = { .id = pair.client_id };
+	socklen_t len = sizeof value;
+	address(&value.address, loopback(), port(pair.server));
+	WORKS(setsockopt(pair.client, IPPROTO_SCTP, 37, &value, sizeof value));
+	value.path = value.failed = value.primary = 77;
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 37, &value, &len));
+	SAME(value.path, 4);
+	SAME(value.failed, 1);
+	SAME(value.primary, 1);
+	WORKS(getsockopt(pair.client, IPPROTO_SCTP, 37, &of_all, &len));
+	SAME(of_all.primary, 0xffff);
+	SAME(of_all.path, 5);
+}
+
+CASE(thresholds_of_a_stranger)
+{
+	struct pair pair = paired(MANY);
+	struct thresholds value = { .id = pair.client_id, .path = 4, .failed = 1, .primary = 1 };
+	address(&value.address, "192.0.2.1", port(pair.server));
+	FAILS(setsockopt(pair.client, IPPROTO_SCTP, 37, &value, sizeof value), ENOENT);
+	socklen_t len = sizeof value;
+	FAILS(getsockopt(pair.client, IPPROTO_SCTP, 31, &value, &len), ENOENT);
+}
+
+CASE(who_sets_the_primary_address_is_told)
+{
+	struct sockaddr_in at[2];
+	int listener = bound_twice(ONE), fd = new_socket(ONE);
+	two(port(listener), at);
+	WORKS(listen(listener, 5));
+	WORKS(dial(fd, port(listener)));
+	WORKS(subscribe(fd, SCTP_PEER_ADDR_CHANGE, true));
+	struct sctp_setprim primary = { .ssp_assoc_id = 0 };
+	for (int i = 0; i < 2; i++) {
+		memcpy(&primary.ssp_addr, &at[1 - i], sizeof at[0]);
+		while (setsockopt(fd, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof primary) != 0)
+			usleep(20000);
+		struct sctp_paddr_change *change;
+		do
+			change = &TOLD(fd, SCTP_PEER_ADDR_CHANGE)->sn_paddr_change;
+		while (change->spc_state != SCTP_ADDR_MADE_PRIM);
+		SAME(((struct sockaddr_in *)&change->spc_aaddr)->sin_addr.s_addr,
+		     at[1 - i].sin_addr.s_addr);
+	}
+}
+
 CASE(bindx_with_an_association)
 {
 	struct pair pair = paired(ONE);

@@ -1,4 +1,4 @@
-//! SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12).
+//! SCTP_PEER_ADDR_PARAMS (RFC 6458 §8.1.12), SCTP_PEER_ADDR_THLDS (RFC 7829 §7.2).
 
 use super::*;
 use tresse_socket_protocol::abi::{Fields, Struct};
@@ -171,5 +171,52 @@ fn probing_is_asked_for_by_its_interval() {
             client.call(Op::SetOption, SCTP.into(), 133, &[0; 8]).map(|_| ()),
             Err(errno::EINVAL)
         );
+    });
+}
+
+#[test]
+fn thresholds_of_addresses_hold_for_these_or_for_all() {
+    const THRESHOLDS: [i64; 2] = [31, 37];
+    let value = |peer: Option<&str>, path: u16, failed: u16, primary: u16| {
+        let mut s = Struct::default();
+        s.u32(0).u32(0);
+        match peer {
+            Some(peer) => s.storage(peer.parse().unwrap()),
+            None => s.bytes(&[0; 128]),
+        };
+        s.u16(path).u16(failed).u16(primary).u16(0);
+        s.0
+    };
+    with_engine(move |path| {
+        let listener = Client::socket(path, SOCK_STREAM);
+        listener.bind("127.0.0.1:7100").unwrap();
+        listener.call(Op::Listen, 10, 0, &[]).unwrap();
+        let client = Client::socket(path, SOCK_STREAM);
+        let set = |option: usize, value: Vec<u8>| {
+            let option = THRESHOLDS[option];
+            client.call(Op::SetOption, SCTP.into(), option, &value).map(|_| ())
+        };
+        let get = |peer| {
+            let given = value(peer, 0, 0, 0);
+            let got = client.call(Op::GetOption, SCTP.into(), THRESHOLDS[1], &given);
+            got.map(|(_, got)| [136, 138, 140].map(|at| Fields(&got).u16(at)))
+        };
+        // Of associations to come.
+        assert_eq!(get(None), Ok([5, 0, u16::MAX]));
+        assert_eq!(set(1, value(None, 0, 2, 1)), Err(errno::EINVAL));
+        set(1, value(None, 4, 2, 3)).unwrap();
+        let to = encode_addresses(&[([127, 0, 0, 1], PORT).into()]);
+        client.call(Op::Connect, 0, 0, &to).unwrap();
+        let peer = Some("127.0.0.1:7100");
+        assert_eq!((get(peer), get(None)), (Ok([4, 2, 3]), Ok([4, 2, 3])));
+        set(1, value(peer, 0, 1, 1)).unwrap();
+        assert_eq!((get(peer), get(None)), (Ok([4, 1, 1]), Ok([4, 2, 3])));
+        // Without a PF state the path fails first.
+        assert_eq!(set(1, value(peer, 4, 9, 3)), Err(errno::EINVAL));
+        assert_eq!(set(0, value(peer, 0, 9, 0)), Err(errno::EINVAL));
+        assert_eq!(set(0, value(Some("192.0.2.1:7100"), 0, 0, 0)), Err(errno::ENOENT));
+        assert_eq!(get(Some("192.0.2.1:7100")), Err(errno::ENOENT));
+        set(0, value(Some("0.0.0.0:0"), 7, 1, 0)).unwrap();
+        assert_eq!((get(peer), get(None)), (Ok([7, 1, 1]), Ok([7, 1, 3])));
     });
 }

@@ -185,8 +185,7 @@ impl Association {
             let error = self.context(now).is_error();
             let profile = std::sync::Arc::clone(&self.config.profile);
             self.paths[last].rtt.back_off(&profile);
-            if self.paths[last].count_failure(error) {
-                self.path_changed(last);
+            if self.count_failure(last, error) {
                 self.ask_failed(now, last);
             }
             self.doubt_source(now, last, now);

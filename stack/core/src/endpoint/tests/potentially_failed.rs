@@ -156,3 +156,97 @@ fn a_dead_path_holds_up_the_first_message_alone() {
         assert_eq!(pair.recv_all(Side::Z, z).len(), 1, "message {n} was late");
     }
 }
+
+/// The paths that became the primary one.
+fn primaries(script: &Script) -> Vec<u8> {
+    let changed = |e: &Event| match e {
+        Event::PrimaryChanged { path: PathId(p), .. } => Some(*p),
+        _ => None,
+    };
+    script.events.iter().filter_map(changed).collect()
+}
+
+/// One timeout of the primary path, which then answers; returns what became the primary path, and where data goes.
+fn after_failure(psmr: u32) -> (Vec<u8>, Vec<u8>) {
+    let more = format!("ps_max_retrans = {psmr}");
+    let limits =
+        format!("[limits]\npf_max_retrans = 0\npath_max_retrans = 2\n{more}\n[rto]\nmin_ms = 1000");
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", &limits) };
+    let mut script = Script::multihomed(&config, 2);
+    script.poll();
+    script.send(100);
+    let sent = script.wait(secs(1));
+    script.sack(1, &[]);
+    let info = sent.iter().find_map(|p| p.find(HEARTBEAT)).expect("it is probed").value.to_vec();
+    script.give(|w| w.heartbeat_ack(&info));
+    assert_eq!(states(&script, 0), [PotentiallyFailed, Active]);
+    let sent = script.send(100);
+    (primaries(&script), sent.iter().map(|p| p.to.path.unwrap().0).collect())
+}
+
+//= RFC 7829 5-4 5-5 5-6 5-8 5-9
+#[test]
+fn another_primary_path_keeps_the_data() {
+    // §5: "no forced switchback to a previously failed primary path".
+    assert_eq!(after_failure(0), (vec![1], vec![1]));
+    // The standard switchback: by default, and as long as there are not so many errors.
+    for never in [1, 65_534, 65_535, u32::MAX] {
+        assert_eq!(after_failure(never), (vec![], vec![0]));
+    }
+    assert_eq!(Profile::named("rfc9260").unwrap().limits.ps_max_retrans, 65_535);
+}
+
+//= RFC 7829 5-7
+#[test]
+fn without_a_pf_state_the_primary_path_changes_once_it_is_inactive() {
+    let limits = "[limits]\npf_max_retrans = 5\npath_max_retrans = 2\nps_max_retrans = 2";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", limits) };
+    let mut script = Script::multihomed(&config, 2);
+    for n in 1..=3 {
+        assert_eq!(primaries(&script), []);
+        script.send(100);
+        script.wait(script.path(0).rto);
+        script.sack(n, &[]);
+    }
+    assert_eq!((states(&script, 0), primaries(&script)), (vec![Inactive], vec![1]));
+}
+
+#[test]
+fn there_is_no_other_primary_path_without_another_path() {
+    let limits = "[limits]\npf_max_retrans = 0\nps_max_retrans = 0";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", limits) };
+    let mut script = Script::multihomed(&config, 1);
+    script.send(100);
+    script.wait(script.path(0).rto);
+    assert_eq!((states(&script, 0), primaries(&script)), (vec![PotentiallyFailed], vec![]));
+}
+
+//= RFC 7829 5-1 5-2 5-3
+#[test]
+fn the_primary_path_does_not_change_before_data_leaves_it() {
+    let named = |pf: u32, ps: u32| {
+        let limits =
+            format!("[limits]\npath_max_retrans = 4\npf_max_retrans = {pf}\nps_max_retrans = {ps}");
+        Profile::named("rfc9260").unwrap().with_overrides(&limits).is_ok()
+    };
+    assert!(!named(2, 1) && named(2, 2) && named(2, 3));
+    // Without a PF state it is Path.Max.Retrans that counts.
+    assert!(!named(5, 3) && named(5, 4) && named(4, 4) && !named(4, 3));
+    let mut script = paths(2);
+    let settings = script.path(0).settings;
+    let mut set = |pf_max_retrans, ps_max_retrans| {
+        let settings = crate::PathSettings { pf_max_retrans, ps_max_retrans, ..settings };
+        script.end.configure_path(script.now, script.id, PathId(0), settings).is_ok()
+    };
+    assert!(!set(1, 0) && set(1, 1) && !set(2, 1) && set(2, 2));
+}
+
+#[test]
+fn who_sets_the_primary_path_is_told_once() {
+    let mut script = paths(2);
+    for path in [1, 1, 0] {
+        script.end.set_primary(script.now, script.id, PathId(path)).unwrap();
+    }
+    script.poll();
+    assert_eq!(primaries(&script), [1, 0]);
+}
