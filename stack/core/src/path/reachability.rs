@@ -144,7 +144,7 @@ impl Reachability {
         }
     }
 
-    /// An expiration of T3-rtx was found to be early: the peer had answered.
+    /// An expiration of T3-rtx was found to be early: the peer had answered (`limits.pf_forgives_spurious`).
     pub(crate) const fn on_spurious_timeout(&mut self) {
         self.hasty = true;
     }

@@ -16,6 +16,7 @@ pub(super) fn profile() -> Profile {
     profile.congestion.fill_packet_after_timeout = true;
     profile.congestion.overloaded_floor = 2.0;
     profile.limits.pf_max_retrans = 0;
+    profile.limits.pf_forgives_spurious = true;
     profile.limits.patience = true;
     find_losses(&mut profile);
     time(&mut profile);

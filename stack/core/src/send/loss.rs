@@ -285,7 +285,9 @@ impl Sender {
             let counters = &mut cx.paths[path].counters;
             if timeout {
                 counters.spurious_timeouts += 1;
-                cx.paths[path].reachability.on_spurious_timeout();
+                if profile.limits.pf_forgives_spurious {
+                    cx.paths[path].reachability.on_spurious_timeout();
+                }
             } else {
                 counters.spurious_fast_retransmits += 1;
             }
