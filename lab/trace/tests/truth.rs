@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use tresse_core::{AssociationConfig, EndpointConfig, Profile, Time};
+use tresse_core::{AssociationConfig, EndpointConfig, Extensions, Profile, Reliability, Time};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sender, Sink};
 use tresse_sim::{CaptureBuffer, LinkConfig, LinkId, LossStage, Simulation};
 use tresse_trace::Options;
@@ -70,6 +71,9 @@ struct World {
     concurrent: bool,
     encapsulated: bool,
     six: bool,
+    interleaving: bool,
+    /// How long messages are worth sending, if not for ever.
+    lifetime: Option<Duration>,
     plan: Plan,
     /// There and back, path by path.
     links: Vec<[LinkConfig; 2]>,
@@ -105,8 +109,30 @@ impl World {
             concurrent: paths > 1 && d.chance(0.5),
             encapsulated: d.chance(0.3),
             six: d.chance(0.3),
+            interleaving: false,
+            lifetime: None,
             plan,
             links,
+        }
+    }
+
+    /// Messages of several streams leave at a time, one large or many, ordered or not, and some are given up.
+    fn draw_interleaved(seed: u64) -> World {
+        let world = World::draw(seed, false);
+        let mut d = Draw(!seed);
+        let streams = d.between(2, 5);
+        let (count, step) = (d.log(20.0, 500.0) as u64, d.log(1.0, 300.0) as u64);
+        let message = |n| ScheduledMessage {
+            at: Time::from_millis(n / streams * step),
+            stream: (n % streams) as u16,
+            size: if n % streams == 0 { 40_000 } else { d.pick(&[20, 1000, 4000]) },
+            unordered: n % 7 == 3,
+        };
+        World {
+            interleaving: true,
+            plan: Plan::Schedule((0..count).map(message).collect()),
+            lifetime: d.chance(0.4).then(|| Duration::from_millis(d.between(20, 4000))),
+            ..world
         }
     }
 
@@ -122,8 +148,13 @@ impl World {
     /// Plays it; what the sender's and the receiver's host capture.
     fn play(&self) -> [Vec<u8>; 2] {
         let addresses = |host| (0..self.links.len()).map(move |path| self.address(path, host));
+        let scheduler = if self.interleaving { "+stream-round-robin" } else { "" };
+        let profile = format!("{}{scheduler}", self.profile);
+        let interleaving = self.interleaving;
         let association = AssociationConfig {
-            profile: Arc::new(Profile::named(self.profile).expect("it is built in")),
+            profile: Arc::new(Profile::named(&profile).expect("it is built in")),
+            extensions: Extensions { interleaving, ..Extensions::default() },
+            reliability: self.lifetime.map_or(Reliability::Full, Reliability::Timed),
             concurrent_transfer: self.concurrent,
             encapsulation: self.encapsulated.then_some(9899),
             no_delay: true,
@@ -213,11 +244,15 @@ fn sctp<'a>(world: &World, frame: &'a Frame) -> Option<Packet<'a>> {
     Packet::parse(&frame.bytes[ip + if world.encapsulated { 8 } else { 0 }..]).ok()
 }
 
-/// TSNs of the DATA chunks of a packet.
-fn tsns(packet: &Packet<'_>) -> Vec<u32> {
+/// TSNs of the DATA or I-DATA chunks of a packet.
+fn tsns(world: &World, packet: &Packet<'_>) -> Vec<u32> {
     let chunks = packet.chunks().filter_map(|raw| Chunk::parse(raw.ok()?).ok());
     chunks
-        .filter_map(|chunk| if let Chunk::Data(d) = chunk { Some(d.tsn.0) } else { None })
+        .filter_map(|chunk| match chunk {
+            Chunk::Data(d) if !world.interleaving => Some(d.tsn.0),
+            Chunk::IData(d) if world.interleaving => Some(d.tsn.0),
+            _ => None,
+        })
         .collect()
 }
 
@@ -244,7 +279,7 @@ fn truth(world: &World, [sender, receiver]: &[Vec<Frame>; 2]) -> Fates {
         let sent = frame.id >> 40 & 1 == 0;
         let Some(packet) = sctp(world, frame).filter(|_| sent) else { continue };
         let times = arrived.get(&frame.id).copied().unwrap_or(0);
-        for tsn in tsns(&packet) {
+        for tsn in tsns(world, &packet) {
             let (count, through) = known.entry(tsn).or_default();
             fates.sent += 1;
             fates.again += u64::from(*count > 0);
@@ -328,10 +363,10 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 }
 
 /// Compares many worlds; all that was lost and needless in them.
-fn compare_all(calm: bool, numbered: bool, seeds: impl Iterator<Item = u64>) -> (usize, usize) {
+fn compare_all(numbered: bool, worlds: impl Iterator<Item = World>) -> (usize, usize) {
     let (mut lost, mut needless, mut wrong) = (0, 0, Vec::new());
-    for seed in seeds {
-        match compare(&World::draw(seed, calm), numbered) {
+    for world in worlds {
+        match compare(&world, numbered) {
             Ok(truth) => {
                 lost += truth.lost.len();
                 needless += truth.needless.len();
@@ -345,12 +380,18 @@ fn compare_all(calm: bool, numbered: bool, seeds: impl Iterator<Item = u64>) -> 
 
 #[test]
 fn every_loss_and_every_needless_retransmission_is_found() {
-    let (lost, needless) = compare_all(false, true, seeds(150));
+    let (lost, needless) = compare_all(true, seeds(150).map(|seed| World::draw(seed, false)));
     assert!(lost > 1000 && needless > 300, "{lost} lost, {needless} needless");
 }
 
 #[test]
 fn where_packets_have_no_numbers_times_tell_those_apart_that_look_alike() {
-    let (lost, needless) = compare_all(true, false, seeds(150));
+    let (lost, needless) = compare_all(false, seeds(150).map(|seed| World::draw(seed, true)));
+    assert!(lost > 1000 && needless > 300, "{lost} lost, {needless} needless");
+}
+
+#[test]
+fn interleaved_messages_are_followed_like_others() {
+    let (lost, needless) = compare_all(true, seeds(150).map(World::draw_interleaved));
     assert!(lost > 1000 && needless > 300, "{lost} lost, {needless} needless");
 }

@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use common::Pair;
 use serde_json::Value;
-use tresse::{Authentication, ChunkType, Event, ResetDirection, StreamId};
+use tresse::{
+    AssociationId, Authentication, ChunkType, Event, ObservedEvent, ObservedPacket, Observer, Ppid,
+    ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
+};
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
+use tresse_wire::{Mid, Packet, PacketWriter, RawChunk, SkippedMessages};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -167,6 +171,100 @@ async fn qlog_tells_which_key_authenticates() {
     let of_auth = |record: &&Value| record.to_string().contains("hmac_identifier");
     let mut wrong = records.iter().find(of_auth).unwrap().clone();
     *wrong.pointer_mut("/data/chunks/0/hmac_identifier").unwrap() = serde_json::json!(70_000);
+    assert!(!schema.is_valid(&wrong), "{wrong}");
+}
+
+/// After the first packet with user data it shows another one, with an I-FORWARD-TSN, which nobody sends on a path that loses
+/// nothing.
+struct Forwards {
+    qlog: QlogFolder,
+    done: bool,
+}
+
+impl Observer for Forwards {
+    fn packet(&mut self, observed: &ObservedPacket<'_>) {
+        self.qlog.packet(observed);
+        let packet = Packet::parse(observed.packet).expect("one of ours");
+        let data = |raw: RawChunk<'_>| raw.chunk_type == ChunkType::I_DATA;
+        if self.done || !packet.chunks().any(|raw| raw.is_ok_and(data)) {
+            return;
+        }
+        self.done = true;
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, packet.header());
+        let skipped = [(1, false, 70_000), (2, true, 3)].map(|(stream, unordered, mid)| {
+            SkippedMessages { stream: StreamId(stream), unordered, mid: Mid(mid) }
+        });
+        writer.i_forward_tsn(Tsn(5), skipped.into_iter());
+        writer.finish();
+        self.qlog.packet(&ObservedPacket { packet: &bytes, ..*observed });
+    }
+
+    fn event(&mut self, observed: &ObservedEvent<'_>) {
+        self.qlog.event(observed);
+    }
+
+    fn trace(&mut self, association: AssociationId, at: Time, event: &TraceEvent) {
+        self.qlog.trace(association, at, event);
+    }
+}
+
+#[tokio::test]
+async fn qlog_tells_which_fragment_of_which_message_travels() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let observer = Forwards { qlog, done: false };
+    let pair = Pair::with(Some(Box::new(observer)), |association| {
+        association.extensions.interleaving = true;
+    })
+    .await;
+    for (stream, ppid) in [(1, 7), (1, 8), (2, 9)] {
+        let options = SendOptions { ppid: Ppid(ppid), ..SendOptions::default() };
+        pair.theirs.send_with(StreamId(stream), vec![0; 3000], options).await.unwrap();
+        pair.ours.recv().await.unwrap();
+    }
+    pair.send(1, 1).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    let mut seen = Vec::new();
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+        let chunks = record["data"]["chunks"].as_array().into_iter().flatten();
+        seen.extend(chunks.filter(|chunk| chunk["chunk_type"] == "I-DATA").cloned());
+    }
+    let forward = records.iter().map(|record| &record["data"]["chunks"][0]);
+    let forward = forward.filter(|chunk| chunk["chunk_type"] == "I-FORWARD-TSN");
+    let expected = serde_json::json!({
+        "chunk_type": "I-FORWARD-TSN", "length": 24, "new_cumulative_tsn": 5,
+        "skipped_messages": [[1, false, 70_000], [2, true, 3]],
+    });
+    assert_eq!(forward.collect::<Vec<_>>(), [&expected]);
+    let of = |stream: u16, mid: u32| {
+        let key = (serde_json::json!(stream), serde_json::json!(mid));
+        let mut first = BTreeMap::new();
+        for chunk in
+            seen.iter().filter(|c| (&c["stream_id"], &c["message_identifier"]) == (&key.0, &key.1))
+        {
+            let place = (chunk["ppid"].as_u64(), chunk["fragment_sequence_number"].as_u64());
+            first.entry(chunk["tsn"].as_u64().unwrap()).or_insert(place);
+        }
+        first.into_values().collect::<Vec<_>>()
+    };
+    for (stream, mid, ppid) in [(1, 0, 7), (1, 1, 8), (2, 0, 9)] {
+        let places = of(stream, mid);
+        let expected = |n: u64| if n == 0 { (Some(ppid), None) } else { (None, Some(n)) };
+        let all: Vec<_> = (0..places.len() as u64).map(expected).collect();
+        assert!(places.len() > 1, "stream {stream}, message {mid}: {places:?}");
+        assert_eq!(places, all, "stream {stream}, message {mid}");
+    }
+    let mut wrong =
+        records.iter().find(|r| r.to_string().contains("message_identifier")).unwrap().clone();
+    let chunks = wrong["data"]["chunks"].as_array_mut().unwrap();
+    let chunk = chunks.iter_mut().find(|chunk| chunk["chunk_type"] == "I-DATA").unwrap();
+    chunk["message_identifier"] = (-1).into();
     assert!(!schema.is_valid(&wrong), "{wrong}");
 }
 

@@ -33,6 +33,10 @@ pub(crate) struct Common {
     /// multipath transfer)
     #[arg(long, value_enum, value_name = "PATHS", default_value = "one")]
     pub(crate) paths: PathUse,
+    /// Let messages of other streams in between the parts of a large one (I-DATA, RFC 8260), if both sides say so and
+    /// the profile has a stream scheduler other than first come, first served
+    #[arg(long)]
+    pub(crate) interleaving: bool,
     /// Hold small messages while data is outstanding (Nagle) instead of sending them at once
     #[arg(long)]
     pub(crate) nagle: bool,

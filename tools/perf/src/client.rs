@@ -15,7 +15,7 @@ use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, VERSION};
 use super::report::Summary;
-use super::session::{Interrupts, Outcome, Output, Session, print_json};
+use super::session::{Interrupts, Outcome, Output, Session, interleaving, print_json};
 use super::test::{DelayKind, Pace, Test};
 use super::{flow, receiver, sender, setup};
 use tresse_console::units::{Si, Time};
@@ -45,9 +45,11 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     };
     let result = match association {
         Ok(association) => {
+            let interleaving = interleaving(&association, &args.common, &output);
             let session = Session {
                 endpoint: endpoint.clone(),
                 association,
+                interleaving,
                 profile,
                 test,
                 delay: DelayKind::RoundTrip,
@@ -190,12 +192,13 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
     // Raw IP has no UDP port.
     let raw = session.endpoint.local_addr().port() == 0;
     let place = if raw { format!("IP {}", peer.ip()) } else { format!("UDP {peer}") };
+    let interleaved = if session.interleaving { ", interleaved" } else { "" };
     if let Some(seed) = session.test.seed {
         let time = Duration::from_millis(session.test.duration_ms.unwrap_or_default());
         let (flows, profile) = (session.test.flows.len(), &session.profile.name);
         let number = if flows == 1 { "1 flow".into() } else { format!("{flows} flows") };
         return format!(
-            "with {place}, SCTP port {sctp_port}: {number} for {}, seed {seed}, profile {profile}",
+            "with {place}, SCTP port {sctp_port}: {number} for {}, seed {seed}, profile {profile}{interleaved}",
             Time(time)
         );
     }
@@ -208,7 +211,7 @@ fn headline(session: &Session, peer: SocketAddr, sctp_port: u16) -> String {
         }
     };
     format!(
-        "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}",
+        "{} {place}, SCTP port {sctp_port}: {size}-byte{} messages {pace} on {streams} stream{}, profile {}{interleaved}",
         if *reverse { "from" } else { "to" },
         if *unordered { " unordered" } else { "" },
         if *streams == 1 { "" } else { "s" },
@@ -230,6 +233,7 @@ fn failed_before<'a>(
         profile: &profile.name,
         test: Some(test),
         delay_kind: None,
+        interleaving: None,
         stopped: false,
         error: Some(failure.to_string()),
         sent: None,

@@ -84,6 +84,8 @@ pub(crate) struct Summary<'a> {
     pub(crate) profile: &'a str,
     pub(crate) test: Option<&'a Test>,
     pub(crate) delay_kind: Option<DelayKind>,
+    /// Both sides agreed on I-DATA; `None` of an association that never was.
+    pub(crate) interleaving: Option<bool>,
     /// Ended by Ctrl-C on either side before all was sent.
     pub(crate) stopped: bool,
     pub(crate) error: Option<String>,

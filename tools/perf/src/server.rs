@@ -12,7 +12,7 @@ use super::args::{CarrierKind, Common, ServerArgs};
 use super::clock;
 use super::outcome::Failure;
 use super::protocol::{self, Control, VERSION};
-use super::session::{Interrupts, Outcome, Output, Session};
+use super::session::{Interrupts, Outcome, Output, Session, interleaving};
 use super::test::{DelayKind, Test};
 use super::{flow, receiver, sender, setup};
 
@@ -128,9 +128,11 @@ async fn serve(
         (flows, _) => format!("{flows} flows"),
     };
     output.line(&format!("{peer}: {what}"));
+    let interleaving = interleaving(&association, &common, &output);
     let session = Session {
         endpoint,
         association,
+        interleaving,
         profile,
         test,
         delay,

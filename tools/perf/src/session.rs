@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tresse::{Association, Closed, Endpoint, Profile, ReceivedMessage, SendError, StreamId};
 
+use super::args::Common;
 use super::flow::FlowResult;
 use super::outcome::Failure;
 use super::protocol::{self, Control};
@@ -104,6 +105,8 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) interrupts: Interrupts,
     pub(crate) timeout: Duration,
+    /// Both sides agreed on I-DATA (RFC 8260).
+    pub(crate) interleaving: bool,
     /// Time between two lines of figures.
     pub(crate) interval: Duration,
     /// What came before the server's answer: streams have no order among them.
@@ -118,6 +121,16 @@ pub(crate) struct Outcome {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) stopped: bool,
     pub(crate) flows: Vec<FlowResult>,
+}
+
+/// Whether user messages are interleaved (RFC 8260); says so where only this side wanted it.
+pub(crate) fn interleaving(association: &Association, common: &Common, output: &Output) -> bool {
+    let agreed = association.metrics().is_some_and(|m| m.info.extensions.interleaving);
+    if common.interleaving && !agreed {
+        output
+            .line("messages are not interleaved: the other side has to say --interleaving as well");
+    }
+    agreed
 }
 
 impl Session {
@@ -198,6 +211,7 @@ impl Session {
             profile: &self.profile.name,
             test: Some(&self.test),
             delay_kind: Some(self.delay),
+            interleaving: Some(self.interleaving),
             stopped: outcome.stopped,
             error: error.map(ToString::to_string),
             sent: outcome.sent.as_ref(),

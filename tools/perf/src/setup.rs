@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use tresse::{AssociationConfig, Carrier, Config, Endpoint, MtuDiscovery, Profile};
+use tresse::{AssociationConfig, Carrier, Config, Endpoint, Extensions, MtuDiscovery, Profile};
 
 use super::args::{CarrierKind, Common, PathUse};
 use super::outcome::Failure;
@@ -30,6 +30,7 @@ pub(crate) fn association(common: &Common, profile: &Arc<Profile>) -> Associatio
             .map_or(MtuDiscovery::Icmp, |max| MtuDiscovery::probes(usize::from(max))),
         no_delay: !common.nagle,
         concurrent_transfer: common.paths == PathUse::All,
+        extensions: Extensions { interleaving: common.interleaving, ..Extensions::default() },
         ..AssociationConfig::default()
     }
 }

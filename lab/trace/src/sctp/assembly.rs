@@ -115,6 +115,17 @@ impl Assembly {
         self.loose.len() + self.interleaved_pieces
     }
 
+    /// These streams begin again, or all if there are none: a message of before that was given up has no more to come, and
+    /// its MID is that of another one.
+    pub(super) fn reset(&mut self, streams: &[u16]) {
+        let pieces = &mut self.interleaved_pieces;
+        self.interleaved.retain(|(stream, ..), message| {
+            let stays = !streams.is_empty() && !streams.contains(stream);
+            *pieces -= if stays { 0 } else { message.pieces.len() };
+            stays
+        });
+    }
+
     fn add_loose(&mut self, piece: Piece) -> Option<Message> {
         let (mut begin, mut end) = (piece.number, piece.number);
         if self.loose.insert(piece.number, piece).is_some() {
@@ -218,6 +229,22 @@ mod tests {
         assert_eq!(a.add(piece(4, "E", 1, Some(1))).unwrap().number, 2);
         assert_eq!(a.add(piece(3, "", 0, Some(1))).unwrap().bytes, 30);
         assert!(a.interleaved.is_empty());
+    }
+
+    #[test]
+    fn after_a_reset_a_mid_is_that_of_another_message() {
+        let mut a = Assembly::default();
+        assert_eq!(a.add(piece(1, "B", 0, Some(0))), None);
+        assert_eq!(a.add(piece(2, "", 0, Some(1))), None);
+        a.reset(&[7]);
+        assert_eq!(a.held(), 2);
+        a.reset(&[1]);
+        assert_eq!(a.held(), 0);
+        assert_eq!(a.add(piece(9, "B", 0, Some(0))), None);
+        assert_eq!(a.add(piece(10, "E", 0, Some(1))).unwrap().number, 9);
+        assert_eq!(a.add(piece(11, "B", 1, Some(0))), None);
+        a.reset(&[]);
+        assert_eq!(a.held(), 0);
     }
 
     /// Fragments without a beginning, or without an end: what it costs to look for them must not grow

@@ -65,6 +65,7 @@ impl Delivery {
     /// These streams begin again, or all if there are none.
     pub(super) fn reset(&mut self, streams: &[u16], at: u64, delivered: &mut Delivered) {
         let before = delivered.len();
+        self.assembly.reset(streams);
         self.order.reset(streams, at, &mut |message| delivered.push(message));
         self.progress(at, &delivered[before..]);
     }
