@@ -122,6 +122,8 @@ pub struct AssociationSettings {
     pub buffer_bdps: f64,
     /// Data takes all paths at once, if there are several. Default false.
     pub concurrent_transfer: bool,
+    /// Messages of several streams leave at a time, chunk by chunk (I-DATA, RFC 8260). Default false.
+    pub interleaving: bool,
 }
 
 impl Default for AssociationSettings {
@@ -135,6 +137,7 @@ impl Default for AssociationSettings {
             receive_buffer: 1 << 20,
             buffer_bdps: 0.0,
             concurrent_transfer: false,
+            interleaving: false,
         }
     }
 }
@@ -156,7 +159,7 @@ impl AssociationSettings {
             concurrent_transfer: self.concurrent_transfer,
             // The published packets were not padded, and offered nothing.
             init_size: 0,
-            extensions: Extensions::NONE,
+            extensions: Extensions { interleaving: self.interleaving, ..Extensions::NONE },
             ..AssociationConfig::default()
         }
     }
@@ -193,7 +196,8 @@ impl AssociationSettings {
     /// How messages become packets, as the end of a sentence.
     pub(crate) fn describe(&self) -> String {
         format!(
-            "{}{}",
+            "{}{}{}",
+            if self.interleaving { ", interleaved" } else { "" },
             if self.bundling { "" } else { ", one per packet" },
             if self.no_delay { ", no Nagle" } else { ", Nagle" }
         )

@@ -29,6 +29,7 @@
 //! | `packets` | packets that the sender sent |
 //! | `delivered_bytes` | user data delivered |
 //! | `transfer_ms.mean`, `.p50`, `.p95`, `.p99`, `.max` | message transfer time, from the sending to the receiving application (not for bulk transfers) |
+//! | `beside_ms.mean` and the same others | the same of the messages that are sent beside (`workload.periodic.beside`) |
 //! | `age_ms.mean` and the same others | how long ago the newest message was sent that the receiver has, at each moment (with `observe.age`) |
 //! | `given_up_percent` | messages that were given up, in percent of all (with `observe.age`) |
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
@@ -107,6 +108,7 @@ pub(super) const GAP_ACKED_CLASSES: &[(&str, f64, f64)] = &[
 /// What is measured of a transfer that has statistics.
 const SAMPLES: &[(&str, &str, Unit)] = &[
     ("transfer_ms", "message transfer time", Unit::Milliseconds),
+    ("beside_ms", "transfer time of messages beside", Unit::Milliseconds),
     ("delivery_ms", "delivery delay", Unit::Milliseconds),
     ("age_ms", "age of the newest message", Unit::Milliseconds),
     ("reorder_bytes", "reordering buffer", Unit::Bytes),

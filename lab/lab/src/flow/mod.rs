@@ -145,6 +145,19 @@ pub struct Periodic {
     /// How they are to be delivered.
     #[serde(default, skip_serializing_if = "Service::is_default")]
     pub service: Service,
+    /// What is sent on another stream at the same time. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// Large messages on a stream of their own, beside periodic ones. They have metrics of their own, too.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// Bytes of user data in a message.
+    pub message_bytes: usize,
+    /// Milliseconds from one to the next; the first one is sent after half of that.
+    pub every_ms: f64,
 }
 
 /// As much as the association takes, for some time or until all has arrived.

@@ -41,8 +41,9 @@ impl Run for FlowRun {
         } else if flow.topology.path_count() > 1 || common.association.concurrent_transfer || !plain
         {
             Err("in real time there is one path, without other flows and changes".into())
-        } else if !matches!(&flow.workload, Workload::Periodic(p) if p.service.is_default()) {
-            Err("in real time the workload must be periodic, ordered and reliable".into())
+        } else if !matches!(&flow.workload, Workload::Periodic(p) if p.service.is_default() && p.beside.is_none())
+        {
+            Err("in real time the workload must be periodic, ordered, reliable and alone".into())
         } else if series || sequence || transfer || alone || age {
             Err("in real time only `observe.retransmissions` is measured".into())
         } else {

@@ -47,8 +47,12 @@ pub(super) fn describe(e: &Experiment<Flow>) -> Vec<(String, String)> {
                 1 => "a message".to_owned(),
                 n => format!("{n} messages, {} ms apart,", p.spacing_ms),
             };
+            let beside = p.beside.map_or(String::new(), |beside| {
+                let (size, every) = (beside.message_bytes, beside.every_ms);
+                format!(", beside it one of {size} bytes every {every} ms on another stream")
+            });
             format!(
-                "{burst} of {} bytes every {} ms for {} s{}{}",
+                "{burst} of {} bytes every {} ms for {} s{}{beside}{}",
                 p.message_bytes,
                 p.every_ms,
                 p.duration_s,

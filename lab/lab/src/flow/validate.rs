@@ -127,6 +127,16 @@ fn workload(e: &Experiment<Flow>) -> Checked {
                 p.spacing_ms >= 0.0 && p.spacing_ms * f64::from(p.burst - 1) <= p.every_ms;
             let message = "must not be negative, and a burst must end before the next";
             require(spacing, "workload.periodic.spacing_ms", message)?;
+            if let Some(beside) = p.beside {
+                let size = (1..=16 << 20).contains(&beside.message_bytes);
+                let key = "workload.periodic.beside.message_bytes";
+                require(size, key, "must be 1 to 16777216")?;
+                let key = "workload.periodic.beside.every_ms";
+                let some = beside.every_ms > 0.0 && beside.every_ms / 2e3 < p.duration_s;
+                require(some, key, "must be above 0, to less than twice the time of all")?;
+                let few = p.duration_s * 1e3 / beside.every_ms <= 1e5;
+                require(few, key, "makes more than 100000 messages")?;
+            }
             let one = p.service.lifetime_ms.is_none() || p.service.retransmissions.is_none();
             let key = "workload.periodic.service";
             require(one, key, "has either lifetime_ms or retransmissions")?;

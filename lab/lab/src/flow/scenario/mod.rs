@@ -22,7 +22,7 @@ use tresse_sim::{HostId, StopReason};
 
 use super::record::Traces;
 use super::run::{FlowRun, Setup};
-use super::{Change, Flow, Workload, cell};
+use super::{Beside, Change, Flow, Workload, cell};
 use crate::capture;
 use crate::schema::Experiment;
 use network::Network;
@@ -127,6 +127,7 @@ fn plan(workload: &Workload) -> (Plan, End) {
                 }
                 n += 1;
             }
+            schedule.extend(p.beside.iter().flat_map(|beside| large(beside, p.duration_s)));
             let end = if p.service.is_partial() {
                 let last = Duration::from_secs_f64(p.duration_s) + LAST_RECOVERY;
                 End { after: Some(last), messages: None }
@@ -157,6 +158,17 @@ fn plan(workload: &Workload) -> (Plan, End) {
 fn message(at_ms: f64, size: usize) -> ScheduledMessage {
     let at = Time::from_nanos((at_ms * 1e6).round() as u64);
     ScheduledMessage { at, stream: 0, size, unordered: false }
+}
+
+/// The stream of what is sent beside periodic messages.
+const BESIDE: u16 = 1;
+
+/// Large messages on a stream of their own.
+fn large(beside: &Beside, duration_s: f64) -> Vec<ScheduledMessage> {
+    let at = (0..).map(|n| (f64::from(n) + 0.5) * beside.every_ms);
+    at.take_while(|ms| *ms < duration_s * 1e3)
+        .map(|ms| ScheduledMessage { stream: BESIDE, ..message(ms, beside.message_bytes) })
+        .collect()
 }
 
 impl Network {
@@ -318,7 +330,8 @@ impl Network {
         {
             put("completion_s", seconds);
         }
-        put_times("transfer_ms", &self.transfer_times(), &mut put);
+        put_times("transfer_ms", &self.transfer_times(0), &mut put);
+        put_times("beside_ms", &self.transfer_times(BESIDE), &mut put);
         if run.setup.experiment.kind.observe.age {
             put_times("age_ms", &self.ages(), &mut put);
             let sent = self.source().program().sent().len().max(1) as f64;
@@ -346,11 +359,12 @@ impl Network {
         age::ages(&messages, sent.last().map_or(Time::ZERO, |message| message.wanted_at))
     }
 
-    /// Milliseconds from sending to delivery of every message, unless nothing was logged.
-    fn transfer_times(&self) -> Vec<f64> {
+    /// Milliseconds from sending to delivery of every message of a stream, unless nothing was logged.
+    fn transfer_times(&self, stream: u16) -> Vec<f64> {
         let sent = self.source().program().sent();
         let pair = |delivery: &tresse_sim::apps::Delivery| {
             let message = sent.get(usize::try_from(delivery.index?).ok()?)?;
+            (message.stream == stream).then_some(())?;
             Some(delivery.at.since(message.wanted_at).as_nanos() as f64 / 1e6)
         };
         self.sink().deliveries().iter().filter_map(pair).collect()
