@@ -52,6 +52,7 @@ mod rules;
 mod seed;
 mod simulation;
 mod stats;
+pub mod tcp;
 mod world;
 
 pub use application::{Application, Context};
