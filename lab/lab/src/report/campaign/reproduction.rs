@@ -71,7 +71,7 @@ const MISSING: &str = "
 ## What is not here
 
 - pedersen: the TCP Tables 3.6 and 3.7 count nowhere. Those of a present kernel are in [tcp-baseline.md](tcp-baseline.md); \
-NewReno, SACK and FACK of 2006 are not simulated. Delays of zero, which stand for retransmissions that never happened, are no \
+NewReno, SACK and FACK of 2006 are simulated by the example `tcp` of tresse-sim, which prints the averages of both, but are no experiment yet. Delays of zero, which stand for retransmissions that never happened, are no \
 rows: their numbers are.
 - hurtig: of Figures 2 to 11 what the text says is compared; their curves were not read. 200 bytes stand beside the fitted \
 size in experiments of their own, whose rows repeat.
