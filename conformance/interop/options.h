@@ -31,6 +31,7 @@ struct options {
 	uint64_t send_messages;   /* how many this side sends */
 	uint64_t receive_messages;
 	uint32_t size;            /* bytes of each message, both ways */
+	uint32_t first;           /* those of message 0, if it is a large one among small ones */
 	uint16_t streams;
 	uint32_t mtu;             /* largest IP packet */
 	uint64_t interval;        /* milliseconds from one burst to the next; 0: as fast as it goes */
@@ -70,6 +71,7 @@ static void usage(const char *problem)
 	    "  --peer IP            the other end (the same)\n"
 	    "  --messages N         each way (10000); --send N, --receive N for one way\n"
 	    "  --size BYTES         of each message, at least 8 (1000)\n"
+	    "  --first BYTES        of message 0, if it is larger\n"
 	    "  --streams N          in each direction (1)\n"
 	    "  --mtu BYTES          largest IP packet, at most 9000 (1500)\n"
 	    "  --interval MS        from the start of one burst to the next (0: no pause)\n"
@@ -105,6 +107,20 @@ static uint64_t number(uint64_t low, uint64_t high)
 	if (*optarg == '\0' || *end != '\0' || errno != 0 || value < low || value > high)
 		usage("a number is malformed or out of range");
 	return value;
+}
+
+/* Bytes of message `index`. */
+__attribute__((unused))
+static uint32_t message_size(uint64_t index)
+{
+	return index == 0 && options.first != 0 ? options.first : options.size;
+}
+
+/* Bytes of the largest message. */
+__attribute__((unused))
+static uint32_t largest_message(void)
+{
+	return options.first > options.size ? options.first : options.size;
 }
 
 /* Whether --with names a feature. */
@@ -145,6 +161,7 @@ static void parse(int argc, char **argv)
 		{ "initial-streams", 1, 0, 'S' }, { "add-streams", 0, 0, 'D' }, { "reset-at", 1, 0, 'T' },
 		{ "ask-reset-at", 1, 0, 'Q' }, { "lifetime", 1, 0, 'L' }, { "retransmissions", 1, 0, 'X' },
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
+		{ "first", 1, 0, 'F' },
 		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -167,6 +184,7 @@ static void parse(int argc, char **argv)
 		case 's': options.send_messages = number(0, most); break;
 		case 'r': options.receive_messages = number(0, most); break;
 		case 'b': options.size = (uint32_t)number(PAYLOAD_MIN, MAX_MESSAGE); break;
+		case 'F': options.first = (uint32_t)number(PAYLOAD_MIN, MAX_MESSAGE); break;
 		case 'n': options.streams = (uint16_t)number(1, 2048); break;
 		case 'M': options.mtu = (uint32_t)number(576, 9000); break;
 		case 'I': options.interval = number(0, 3600000); break;

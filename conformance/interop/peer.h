@@ -4,10 +4,11 @@
  * An SCTP peer for interoperability tests, less the stack: user data and its verification, and how
  * the association ends; the command line is in options.h. A file per stack includes this one, after
  * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
- * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text).
+ * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), and the numbers of options of RFC 8260:
+ * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN.
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at
- * once; a server sends after it has received everything, or at once with --duplex. Message i
+ * once, message 0 of another size with --first; a server sends after it has received everything, or at once with --duplex. Message i
  * travels on stream i mod streams; its bytes and its PPID are those of payload.h. So every byte,
  * the order on every stream and the PPID are verified.
  *
@@ -52,6 +53,12 @@
 struct received {
 	uint64_t bytes, messages, sum;
 	uint64_t *next;           /* per stream: the smallest index that may still come */
+};
+
+/* What has come of a stream's message so far. Those of several streams may come at a time (RFC 8260). */
+struct part {
+	uint8_t *bytes;
+	size_t have, room;
 };
 
 __attribute__((noreturn, format(printf, 1, 2)))
@@ -128,10 +135,10 @@ static void verify(struct received *got, const uint8_t *message, size_t size,
 	uint16_t stream = info->rcv_sid;
 
 	if (expected == NULL)
-		expected = allocate(options.size);
-	if (size != options.size)
-		fail("message of %zu bytes instead of %u", size, options.size);
-	uint64_t index = payload_index(message);
+		expected = allocate(largest_message());
+	uint64_t index = size >= PAYLOAD_MIN ? payload_index(message) : UINT64_MAX;
+	if (size != message_size(index))
+		fail("message of %zu bytes instead of %u", size, message_size(index));
 	if (index >= options.receive_messages)
 		fail("message index %" PRIu64 " does not exist", index);
 	payload_fill(expected, size, index);
@@ -218,7 +225,7 @@ static bool send_message(peer_socket sock, const void *data, size_t size, uint64
 	return false;
 }
 
-static _Atomic uint64_t sent_messages;
+static _Atomic uint64_t sent_bytes;
 
 /* Waits until message `index` is due, counted from `start`. */
 static void pace(const struct timespec *start, uint64_t index)
@@ -237,97 +244,12 @@ static void pace(const struct timespec *start, uint64_t index)
 		;
 }
 
-/* RFC 6525 §6.3.2: our outgoing streams begin again, or those of the other end. */
-static int reset_streams(peer_socket sock, bool ours)
-{
-	union {
-		struct sctp_reset_streams request;
-		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
-	} all = { .request = {
-		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
-		.srs_number_streams = options.streams,
-	} };
-
-	for (uint16_t i = 0; i < options.streams; i++)
-		all.request.srs_stream_list[i] = i;
-	return stack_set(sock, SCTP_RESET_STREAMS, &all,
-	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
-}
-
-/* Asks until it can be asked for: EAGAIN, EINPROGRESS and EBUSY mean that it cannot now. */
-static void reset(peer_socket sock, bool ours)
-{
-	while (reset_streams(sock, ours) != 0) {
-		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
-			fail("reset of %s streams: %s", ours ? "our" : "the other end's", strerror(errno));
-		usleep(1000);
-	}
-}
-
-static uint16_t outgoing_streams(peer_socket sock)
-{
-	struct sctp_status status = { 0 };
-	socklen_t length = sizeof(status);
-
-	if (stack_get(sock, SCTP_STATUS, &status, &length) != 0)
-		fail("status: %s", strerror(errno));
-	return status.sstat_outstrms;
-}
-
-/* RFC 6525 §6.3.4: so many more in each direction. */
-static void add_streams(peer_socket sock)
-{
-	uint16_t more = options.streams - options.initial_streams;
-	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
-
-	if (options.add_streams && stack_set(sock, SCTP_ADD_STREAMS, &request, sizeof(request)) != 0)
-		fail("more streams: %s", strerror(errno));
-	while (options.send_messages > 0 && outgoing_streams(sock) < options.streams)
-		usleep(1000);
-}
-
-/* RFC 4895: chunks are authenticated with this key from now on. */
-static void activate_key(peer_socket sock, uint16_t number)
-{
-	struct sctp_authkeyid key = { .scact_keynumber = number };
-
-	if (stack_set(sock, SCTP_AUTH_ACTIVE_KEY, &key, sizeof(key)) != 0)
-		fail("key %u: %s", number, strerror(errno));
-}
-
-/* DATA is taken with an HMAC only, and there are two keys; the first one is active. */
-__attribute__((unused))
-static void authenticate(peer_socket sock)
-{
-	static const char *const secrets[] = { "the first secret", "the second secret" };
-	struct sctp_assoc_value offer = { .assoc_value = 1 };
-	struct sctp_authchunk data = { .sauth_chunk = 0 };
-
-	if (!with("auth"))
-		return;
-	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &offer, sizeof(offer)) != 0 ||
-	    stack_set(sock, SCTP_AUTH_CHUNK, &data, sizeof(data)) != 0)
-		fail("authentication: %s", strerror(errno));
-	for (uint16_t i = 0; i < 2; i++) {
-		union {
-			struct sctp_authkey key;
-			uint8_t room[sizeof(struct sctp_authkey) + 32];
-		} one = { .key = {
-			.sca_keynumber = i + 1u, .sca_keylength = (uint16_t)strlen(secrets[i]),
-		} };
-
-		memcpy(one.key.sca_key, secrets[i], strlen(secrets[i]));
-		if (stack_set(sock, SCTP_AUTH_KEY, &one,
-		    (socklen_t)(sizeof(one.key) + strlen(secrets[i]))) != 0)
-			fail("key %d: %s", i + 1, strerror(errno));
-	}
-	activate_key(sock, 1);
-}
+#include "extensions.h"
 
 static void *send_all(void *argument)
 {
 	peer_socket sock = *(peer_socket *)argument;
-	uint8_t *message = allocate(options.size);
+	uint8_t *message = allocate(largest_message());
 	uint16_t flags = options.unordered ? SCTP_UNORDERED : 0;
 	struct timespec start;
 
@@ -335,16 +257,16 @@ static void *send_all(void *argument)
 		add_streams(sock);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (uint64_t i = 0; i < options.send_messages; i++) {
-		payload_fill(message, options.size, i);
+		payload_fill(message, message_size(i), i);
 		if (options.interval != 0 && i % options.burst == 0)
 			pace(&start, i);
 		if (i == options.reset_at || i == options.ask_reset_at)
 			reset(sock, i == options.reset_at);
 		if (i == options.change_key_at)
 			activate_key(sock, 2);
-		if (!send_message(sock, message, options.size, i, flags))
+		if (!send_message(sock, message, message_size(i), i, flags))
 			break;
-		sent_messages++;
+		sent_bytes += message_size(i);
 	}
 	free(message);
 	/* Who sends nothing asks all the same. */
@@ -393,27 +315,54 @@ static enum end on_notification(const union sctp_notification *note, struct rece
 	}
 }
 
-/* Receives one whole message or notification into `buffer`. */
-static size_t receive(peer_socket sock, uint8_t *buffer, size_t room,
-    struct sctp_rcvinfo *info, int *flags)
+/* Adds what has come of a stream's message. */
+static void append(struct part *part, const uint8_t *bytes, size_t size)
 {
-	size_t have = 0;
+	if (part->have + size > largest_message())
+		fail("a message is longer than %u bytes", largest_message());
+	if (part->have + size > part->room) {
+		part->room = 2 * (part->have + size);
+		part->bytes = realloc(part->bytes, part->room);
+		if (part->bytes == NULL)
+			fail("out of memory");
+	}
+	memcpy(part->bytes + part->have, bytes, size);
+	part->have += size;
+}
 
+/* Receives one whole message or notification. It is there until the next one is received. */
+static const uint8_t *receive(peer_socket sock, size_t *size, struct sctp_rcvinfo *info, int *flags)
+{
+	static const size_t room = 1 << 20;
+	static uint8_t *buffer;
+	static struct part *parts;
+
+	if (buffer == NULL) {
+		buffer = allocate(room);
+		parts = allocate(options.streams * sizeof(*parts));
+	}
 	for (;;) {
 		bool known = false;
 		*flags = 0;
-		ssize_t n = stack_receive(sock, buffer + have, room - have, info, &known, flags);
+		ssize_t n = stack_receive(sock, buffer, room, info, &known, flags);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			fail("the association ended unannounced: %s", strerror(errno));
-		have += (size_t)n;
-		if (!(*flags & MSG_NOTIFICATION) && !known)
+		*size = (size_t)n;
+		if (*flags & MSG_NOTIFICATION)
+			return buffer;
+		if (!known)
 			fail("a message came without its stream number");
-		if (*flags & MSG_EOR) /* a long message may come in parts */
-			return have;
-		if (have == room)
-			fail("a message is longer than %zu bytes", room);
+		if (info->rcv_sid >= options.streams)
+			fail("a message came on stream %u", info->rcv_sid);
+		struct part *part = &parts[info->rcv_sid];
+		append(part, buffer, *size);
+		if (*flags & MSG_EOR) { /* a long message may come in parts */
+			*size = part->have;
+			part->have = 0;
+			return part->bytes;
+		}
 	}
 }
 
@@ -429,8 +378,8 @@ static void finish(peer_socket sock)
 
 static enum end exchange(peer_socket sock, struct received *got)
 {
-	size_t room = (size_t)options.size + 4096;
-	uint8_t *buffer = allocate(room);
+	const uint8_t *buffer;
+	size_t size;
 	pthread_t sender;
 	bool sending = !options.server || options.duplex, finished = false;
 	struct sctp_rcvinfo info;
@@ -438,7 +387,7 @@ static enum end exchange(peer_socket sock, struct received *got)
 
 	if (!options.server && options.receive_messages == 0) {
 		/* The end of its sending would come before the news. */
-		receive(sock, buffer, room, &info, &flags);
+		buffer = receive(sock, &size, &info, &flags);
 		if (flags & MSG_NOTIFICATION)
 			on_notification((const union sctp_notification *)buffer, got);
 	}
@@ -455,7 +404,7 @@ static enum end exchange(peer_socket sock, struct received *got)
 			if (options.close == END_ABORT)
 				return END_ABORT;
 		}
-		size_t size = receive(sock, buffer, room, &info, &flags);
+		buffer = receive(sock, &size, &info, &flags);
 		if (flags & MSG_NOTIFICATION) {
 			enum end end = on_notification((const union sctp_notification *)buffer,
 			    got);
@@ -490,7 +439,7 @@ int main(int argc, char **argv)
 		fail("shut down after %" PRIu64 " messages", got.messages);
 	printf("OK received=%" PRIu64 " messages=%" PRIu64 " sum=%016" PRIx64, got.bytes,
 	    got.messages, got.sum);
-	printf(" sent=%" PRIu64 " end=%s\n", sent_messages * options.size,
+	printf(" sent=%" PRIu64 " end=%s\n", sent_bytes,
 	    end == END_ABORT ? "aborted" : "shutdown");
 	fflush(stdout);
 	stack_close(sock);

@@ -22,7 +22,12 @@
 typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
-#define PEER_FEATURES "reset, auth"
+#define PEER_FEATURES "reset, auth, interleaving"
+
+/* RFC 8260, as the kernel's linux/sctp.h has it. */
+#define PEER_SCHEDULER 123
+#define PEER_ROUND_ROBIN 2
+#define PEER_INTERLEAVING 125
 
 /* The command line begins elsewhere: the agent has one of its own. */
 #define main peer_main
@@ -93,6 +98,21 @@ static void allow_resets(int sock)
 	set_option(sock, SCTP_ENABLE_STREAM_RESET, &all, sizeof(all));
 }
 
+/* The kernel sends no message that is larger than its buffer, and interleaves none unless it was told so. */
+static void allow_interleaving(int sock)
+{
+	int room = 4 * (int)largest_message() + (1 << 20);
+	FILE *setting;
+
+	if (!with("interleaving"))
+		return;
+	if (setsockopt(sock, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) != 0)
+		fail("send buffer: %s", strerror(errno));
+	setting = fopen("/proc/sys/net/sctp/intl_enable", "w");
+	if (setting == NULL || fputs("1", setting) < 0 || fclose(setting) != 0)
+		fail("intl_enable: %s", strerror(errno));
+}
+
 static int establish(void)
 {
 	union {
@@ -108,6 +128,8 @@ static int establish(void)
 	set_common_options(sock, family);
 	encapsulate(sock, family);
 	allow_resets(sock);
+	allow_interleaving(sock);
+	interleave(sock);
 	authenticate(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));

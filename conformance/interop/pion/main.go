@@ -44,6 +44,7 @@ type options struct {
 	resetAt                        int64
 	lifetime, retransmissions      int64
 	partial                        bool
+	first                          int
 }
 
 // say prints a line and ends the process.
@@ -82,6 +83,7 @@ func parse(arguments []string) *options {
 	flags.Uint64Var(&o.send, "send", 0, "messages to send, if not --messages")
 	flags.Uint64Var(&o.receive, "receive", 0, "messages to receive, if not --messages")
 	flags.IntVar(&o.size, "size", 1000, "bytes of each message")
+	flags.IntVar(&o.first, "first", 0, "bytes of message 0, if it is larger")
 	flags.IntVar(&o.streams, "streams", 1, "in each direction")
 	flags.IntVar(&o.mtu, "mtu", 1500, "largest IP packet")
 	flags.IntVar(&o.timeout, "timeout", 60, "seconds")
@@ -94,7 +96,7 @@ func parse(arguments []string) *options {
 	flags.BoolVar(&o.expectRestart, "expect-restart", false, "the peer restarts once")
 	flags.BoolVar(&o.impatient, "impatient", false, "notice failed paths quickly")
 	flags.StringVar(&o.closing, "close", "", "shutdown, abort or wait")
-	flags.StringVar(&o.with, "with", "", "features: none")
+	flags.StringVar(&o.with, "with", "", "features: interleaving")
 	flags.IntVar(&o.initialStreams, "initial-streams", 0, "with which the association begins; pion names all it has")
 	flags.Int64Var(&o.resetAt, "reset-at", -1, "before this message the streams begin again")
 	flags.Int64Var(&o.lifetime, "lifetime", -1, "milliseconds after which messages are given up")
@@ -129,13 +131,26 @@ func parse(arguments []string) *options {
 		usage("too many words")
 	case o.udp == 0 || (!o.server && o.peerUDP == 0):
 		usage("a port is missing")
-	case o.size < payloadMin || o.size > maxMessage || o.streams < 1 || o.streams > 2048 || o.mtu < 576 ||
+	case o.size < payloadMin || o.largest() > maxMessage || o.streams < 1 || o.streams > 2048 || o.mtu < 576 ||
 		o.burst == 0 || o.interval > 3600000:
 		usage("a number is out of range")
 	case o.closing != "wait" && o.closing != "shutdown" && o.closing != "abort":
 		usage("--close shutdown, abort or wait?")
 	}
 	return o
+}
+
+// sizeOf is how many bytes message index has.
+func (o *options) sizeOf(index uint64) int {
+	if index == 0 && o.first != 0 {
+		return o.first
+	}
+	return o.size
+}
+
+// largest is how many the largest one has.
+func (o *options) largest() int {
+	return max(o.size, o.first)
 }
 
 // check ends the process when the stack cannot do what is asked for.
@@ -149,6 +164,7 @@ func check(o *options) {
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")
 	case o.with == "auth":
 		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
+	case o.with == "interleaving":
 	case o.with != "":
 		unsupported("pion/sctp has no " + o.with)
 	}
@@ -175,9 +191,15 @@ func establish(o *options, c *conn) *sctp.Association {
 	if strings.Contains(o.address, ":") {
 		headers += 20
 	}
+	interleaving := o.with == "interleaving"
 	settings := []sctp.AssociationOption{
-		sctp.WithNetConn(c), sctp.WithBlockWrite(true), sctp.WithMTU(uint32(o.mtu - headers)),
+		// A write that blocks until all is sent leaves nothing to interleave.
+		sctp.WithNetConn(c), sctp.WithBlockWrite(!interleaving), sctp.WithMTU(uint32(o.mtu - headers)),
 		sctp.WithMaxMessageSize(maxMessage),
+	}
+	if interleaving {
+		// A message that is not complete takes room in the buffer.
+		settings = append(settings, sctp.WithEnableInterleaving(true), sctp.WithMaxReceiveBufferSize(2*maxMessage))
 	}
 	var association *sctp.Association
 	var err error
@@ -240,7 +262,7 @@ func (p *peer) use(stream *sctp.Stream) {
 			<-before
 		}
 		defer close(next.over)
-		buffer := make([]byte, p.size+1)
+		buffer := make([]byte, p.largest()+1)
 		for {
 			n, ppid, err := stream.ReadSCTP(buffer)
 			if err != nil {
@@ -319,7 +341,7 @@ func (p *peer) policy(index uint64) (byte, uint32) {
 }
 
 func (p *peer) sendAll() {
-	message := make([]byte, p.size)
+	room := make([]byte, p.largest())
 	start := time.Now()
 	for index := range p.send {
 		due := time.Duration(index/p.burst*p.interval) * time.Millisecond
@@ -327,6 +349,7 @@ func (p *peer) sendAll() {
 		if int64(index) == p.resetAt {
 			p.reset()
 		}
+		message := room[:p.sizeOf(index)]
 		fill(message, index)
 		stream := p.stream(uint16(index % uint64(p.options.streams)))
 		kind, value := p.policy(index)
@@ -338,7 +361,7 @@ func (p *peer) sendAll() {
 			}
 			fail("send of message %d: %v", index, err)
 		}
-		p.sent += uint64(p.size)
+		p.sent += uint64(len(message))
 	}
 }
 

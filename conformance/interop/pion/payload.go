@@ -53,7 +53,7 @@ type received struct {
 }
 
 func newReceived(o *options) *received {
-	got := &received{options: o, expected: make([]byte, o.size), streams: o.streams, complete: make(chan struct{})}
+	got := &received{options: o, expected: make([]byte, o.largest()), streams: o.streams, complete: make(chan struct{})}
 	for stream := range o.streams {
 		got.next = append(got.next, uint64(stream))
 	}
@@ -69,15 +69,19 @@ func newReceived(o *options) *received {
 func (got *received) accept(stream uint16, ppid uint32, message []byte) error {
 	got.Lock()
 	defer got.Unlock()
-	if len(message) != len(got.expected) {
-		return fmt.Errorf("message of %d bytes instead of %d", len(message), len(got.expected))
+	if len(message) < payloadMin {
+		return fmt.Errorf("message of %d bytes", len(message))
 	}
 	index := binary.BigEndian.Uint64(message)
+	if size := got.options.sizeOf(index); len(message) != size {
+		return fmt.Errorf("message of %d bytes instead of %d", len(message), size)
+	}
 	if index >= got.options.receive {
 		return fmt.Errorf("message index %d does not exist", index)
 	}
-	fill(got.expected, index)
-	if !bytes.Equal(got.expected, message) {
+	expected := got.expected[:len(message)]
+	fill(expected, index)
+	if !bytes.Equal(expected, message) {
 		return fmt.Errorf("message %d is corrupt", index)
 	}
 	if uint64(stream) != index%uint64(got.options.streams) {

@@ -17,7 +17,11 @@ typedef struct socket *peer_socket;
 #define PEER_UDP true
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving"
+/* RFC 8260; usrsctp.h has no name for the first one. */
+#define PEER_INTERLEAVING 0x1206
+#define PEER_SCHEDULER SCTP_PLUGGABLE_SS
+#define PEER_ROUND_ROBIN SCTP_SS_ROUND_ROBIN
 
 #include "../peer.h"
 
@@ -106,6 +110,12 @@ static struct socket *open_socket(void)
 		.assoc_value = SCTP_ENABLE_VALUE_MASK,
 	};
 	authenticate(sock);
+	/* It sends no message that is larger than its buffer. */
+	int room = 2 * (int)largest_message() + (1 << 20);
+	if (with("interleaving") &&
+	    usrsctp_setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) != 0)
+		fail("send buffer: %s", strerror(errno));
+	interleave(sock);
 	if (with("reset"))
 		set_option(sock, SCTP_ENABLE_STREAM_RESET, &resets, sizeof(resets));
 	if (!options.server)

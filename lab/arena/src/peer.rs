@@ -154,7 +154,14 @@ async fn play(args: &PeerArgs, association: AssociationConfig) -> Result<u64, St
 }
 
 fn payload(args: &PeerArgs, messages: u64) -> Payload {
-    Payload { messages, size: args.size as usize, streams: 1, unordered: false, ppid: None }
+    Payload {
+        messages,
+        size: args.size as usize,
+        streams: 1,
+        unordered: false,
+        ppid: None,
+        first: None,
+    }
 }
 
 /// Sends on the schedule that the arguments give.

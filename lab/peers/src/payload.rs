@@ -27,6 +27,8 @@ pub struct Payload {
     pub messages: u64,
     /// Bytes of each message; at least 8, which hold its index.
     pub size: usize,
+    /// Those of message 0, if it is a large one among small ones.
+    pub first: Option<usize>,
     /// Streams in use, from 0 on; at least 1.
     pub streams: u16,
     /// Whether the messages have the U flag.
@@ -39,13 +41,19 @@ impl Payload {
     /// Message `index`: words of eight bytes, big-endian, the last one cut. Word 0 is the index,
     /// word `w` is `mix(index * 2^32 + w)`.
     pub fn message(&self, index: u64) -> Vec<u8> {
-        let mut message = Vec::with_capacity(self.size + 8);
+        let size = self.size_of(index);
+        let mut message = Vec::with_capacity(size + 8);
         message.extend_from_slice(&index.to_be_bytes());
-        for word in 1..self.size.div_ceil(8) as u64 {
+        for word in 1..size.div_ceil(8) as u64 {
             message.extend_from_slice(&mix((index << 32).wrapping_add(word)).to_be_bytes());
         }
-        message.truncate(self.size);
+        message.truncate(size);
         message
+    }
+
+    /// Bytes of message `index`.
+    pub fn size_of(&self, index: u64) -> usize {
+        self.first.filter(|_| index == 0).unwrap_or(self.size)
     }
 
     /// The stream that message `index` travels on.
@@ -60,7 +68,16 @@ impl Payload {
 
     /// User bytes of all messages.
     pub fn bytes(&self) -> u64 {
-        self.messages * self.size as u64
+        self.bytes_of(self.messages)
+    }
+
+    /// User bytes of the first `messages` of them.
+    pub fn bytes_of(&self, messages: u64) -> u64 {
+        let others = messages * self.size as u64;
+        match self.first {
+            Some(first) if messages > 0 => others - self.size as u64 + first as u64,
+            _ => others,
+        }
     }
 
     /// The sum of the digests of the first `messages` messages, modulo 2^64. It does not depend on
@@ -117,6 +134,7 @@ pub struct Received {
     /// Messages may be missing: which ones were passed over.
     missing: Option<Vec<u64>>,
     messages: u64,
+    bytes: u64,
     sum: u64,
 }
 
@@ -129,6 +147,7 @@ impl Received {
             seen: vec![false; if payload.unordered { payload.messages as usize } else { 0 }],
             missing: None,
             messages: 0,
+            bytes: 0,
             sum: 0,
         }
     }
@@ -154,11 +173,11 @@ impl Received {
         unordered: bool,
         message: &[u8],
     ) -> Result<(), PayloadError> {
-        let Some(first) = message.first_chunk().filter(|_| message.len() == self.payload.size)
-        else {
-            return Err(PayloadError::Size(message.len()));
-        };
-        let index = u64::from_be_bytes(*first);
+        let size = PayloadError::Size(message.len());
+        let index = u64::from_be_bytes(*message.first_chunk().ok_or(size.clone())?);
+        if message.len() != self.payload.size_of(index) {
+            return Err(size);
+        }
         if index >= self.payload.messages {
             return Err(PayloadError::Index(index));
         }
@@ -187,6 +206,7 @@ impl Received {
             return Err(PayloadError::Corrupt(index));
         }
         self.messages += 1;
+        self.bytes += message.len() as u64;
         self.sum = self.sum.wrapping_add(digest(message));
         Ok(())
     }
@@ -194,6 +214,11 @@ impl Received {
     /// How many messages have arrived.
     pub fn messages(&self) -> u64 {
         self.messages
+    }
+
+    /// Their user bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The sum of their digests.
@@ -215,7 +240,7 @@ mod tests {
     use super::*;
 
     const PAYLOAD: Payload =
-        Payload { messages: 6, size: 21, streams: 2, unordered: false, ppid: None };
+        Payload { messages: 6, size: 21, streams: 2, unordered: false, ppid: None, first: None };
 
     fn accept(received: &mut Received, index: u64) -> Result<(), PayloadError> {
         let message = PAYLOAD.message(index);
@@ -231,6 +256,18 @@ mod tests {
         assert_eq!(message[8..16], mix((1 << 32) + 1).to_be_bytes());
         assert_eq!(message[16..], mix((1 << 32) + 2).to_be_bytes()[..5]);
         assert_eq!(Payload { size: 8, ..PAYLOAD }.message(5), 5u64.to_be_bytes());
+    }
+
+    #[test]
+    fn the_first_one_may_be_larger() {
+        let payload = Payload { first: Some(1000), ..PAYLOAD };
+        let sizes: Vec<_> = (0..6).map(|index| payload.message(index).len()).collect();
+        assert_eq!(sizes, [1000, 21, 21, 21, 21, 21]);
+        assert_eq!((payload.bytes(), payload.bytes_of(0)), (1105, 0));
+        let mut received = Received::new(payload);
+        let small = PAYLOAD.message(0);
+        assert_eq!(received.accept(0, payload.ppid(0), false, &small), Err(PayloadError::Size(21)));
+        received.accept(0, payload.ppid(0), false, &payload.message(0)).unwrap();
     }
 
     #[test]

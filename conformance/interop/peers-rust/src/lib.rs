@@ -321,10 +321,10 @@ impl<S: Stack> Peer<S> {
         }
         println!(
             "OK received={} messages={} sum={:016x} sent={} end={end}",
-            self.got.messages() * self.options.receive.size as u64,
+            self.got.bytes(),
             self.got.messages(),
             self.got.sum(),
-            self.sent * self.options.send.size as u64,
+            self.options.send.bytes_of(self.sent),
         );
         exit(0);
     }

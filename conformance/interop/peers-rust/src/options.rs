@@ -53,6 +53,8 @@ pub struct Options {
     pub policy: Policy,
     /// What comes may lack messages, but for the last one of each stream.
     pub partial: bool,
+    /// Messages of several streams leave and come at a time (RFC 8260).
+    pub interleaving: bool,
 }
 
 /// When a message is given up.
@@ -97,11 +99,12 @@ impl Options {
         let (mut udp, mut peer_udp, mut port, mut peer_port) = (0, 0, 5000, 5000);
         let (mut messages, mut send, mut receive) = (10_000, None, None);
         let mut payload =
-            Payload { messages: 0, size: 1_000, streams: 1, unordered: false, ppid: None };
+            Payload { messages: 0, size: 1_000, streams: 1, unordered: false, ppid: None, first: None };
         let (mut mtu, mut duplex, mut timeout, mut close) = (1_500, false, 60, None);
         let (mut expect_abort, mut expect_restart) = (false, false);
         let (mut interval, mut burst) = (0, 1);
         let (mut initial_streams, mut reset_at, mut partial) = (None, None, false);
+        let mut interleaving = false;
         let mut policy = Policy::Never;
         while let Some(word) = words.next()? {
             match word {
@@ -115,6 +118,7 @@ impl Options {
                 Long("send") => send = Some(words.value()?.parse()?),
                 Long("receive") => receive = Some(words.value()?.parse()?),
                 Long("size") => payload.size = words.value()?.parse()?,
+                Long("first") => payload.first = Some(words.value()?.parse()?),
                 Long("streams") => payload.streams = words.value()?.parse()?,
                 Long("mtu") => mtu = words.value()?.parse()?,
                 Long("timeout") => timeout = words.value()?.parse()?,
@@ -146,6 +150,8 @@ impl Options {
                     "auth" => unsupported(&format!(
                         "{stack} has no call that authenticates chunks (RFC 4895)"
                     )),
+                    "interleaving" if stack == "dcsctp" => interleaving = true,
+                    "interleaving" => unsupported(&format!("{stack} has no I-DATA chunks (RFC 8260)")),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },
                 Long("close") => {
@@ -163,6 +169,7 @@ impl Options {
             return Err("a port is missing".into());
         }
         if !(8..=MAX_MESSAGE).contains(&payload.size)
+            || payload.first.is_some_and(|first| !(8..=MAX_MESSAGE).contains(&first))
             || !(1..=2_048).contains(&payload.streams)
             || !(576..=9_000).contains(&mtu)
             || burst == 0
@@ -190,6 +197,7 @@ impl Options {
             reset_at,
             policy,
             partial,
+            interleaving,
         })
     }
 }

@@ -62,6 +62,7 @@ pub(super) fn play(cell: Cell, settings: &Settings) -> Outcome {
             streams: 4,
             unordered: false,
             ppid: None,
+            first: None,
         },
         network,
         ends: [End::default(), End::default()],

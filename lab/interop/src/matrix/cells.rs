@@ -12,7 +12,7 @@ use tresse_wire::Chunk;
 
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
-use super::{Role, Subject, added, authenticated, partial, resets};
+use super::{Role, Subject, added, authenticated, interleaved, partial, resets};
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
 };
@@ -96,6 +96,8 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::LimitedByPeer => partial::received(scene, "--retransmissions 0"),
         Subject::KeyChange => authenticated::by_tresse(scene),
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
+        Subject::Interleaved => interleaved::sent(scene),
+        Subject::InterleavedByPeer => interleaved::received(scene),
     }
 }
 

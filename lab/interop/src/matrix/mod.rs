@@ -7,6 +7,7 @@ mod added;
 mod authenticated;
 mod cells;
 mod ends;
+mod interleaved;
 mod partial;
 mod recorder;
 mod report;
@@ -102,6 +103,10 @@ pub enum Subject {
     KeyChange,
     /// The peer does.
     KeyChangeByPeer,
+    /// A large message of Tresse, and small ones that come in between its fragments (RFC 8260).
+    Interleaved,
+    /// One of the peer.
+    InterleavedByPeer,
 }
 
 impl Subject {
@@ -137,6 +142,8 @@ impl Subject {
             Subject::LimitedByPeer => "no retransmissions, sent by the peer",
             Subject::KeyChange => "authenticated data, another key by Tresse",
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
+            Subject::Interleaved => "small ones in between a large message of Tresse",
+            Subject::InterleavedByPeer => "small ones in between a large message of the peer",
         }
     }
 
@@ -154,6 +161,7 @@ impl Subject {
                 Some("PR-SCTP, RFC 3758 and RFC 7496")
             }
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
+            Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
             _ => None,
         }
     }

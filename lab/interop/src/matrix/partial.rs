@@ -17,7 +17,7 @@ use tresse_peers::{Payload, Received, Unsupported};
 pub(super) const LIFETIME: Duration = Duration::from_millis(30);
 /// One packet holds two messages.
 const PAYLOAD: Payload =
-    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None };
+    Payload { messages: 400, size: 500, streams: 4, unordered: false, ppid: None, first: None };
 const BURST: u64 = 8;
 const PAUSE: Duration = Duration::from_millis(20);
 

@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub(super) initial_streams: Option<u16>,
     /// How Tresse authenticates chunks, if it does.
     pub(super) authentication: Option<Arc<Authentication>>,
+    /// Messages of several streams leave and come at a time.
+    pub(super) interleaving: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -65,6 +67,7 @@ impl Plan {
             links: None,
             initial_streams: None,
             authentication: None,
+            interleaving: false,
             two_paths: false,
         }
     }
@@ -190,6 +193,11 @@ impl<'a> Scene<'a> {
         let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
         let mut config =
             AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() };
+        if plan.interleaving {
+            config.extensions.interleaving = true;
+            // All may wait at a time.
+            config.send_buffer = 16 << 20;
+        }
         if let Some(authentication) = &plan.authentication {
             config.extensions.authentication = true;
             config.authentication = Arc::clone(authentication);

@@ -132,7 +132,7 @@ impl Stack for Dcsctp {
 
 fn main() {
     let options = Options::parse("dcsctp");
-    let settings = dcsctp::api::Options {
+    let usual = dcsctp::api::Options {
         local_port: options.port,
         remote_port: options.peer_port,
         announced_maximum_incoming_streams: options.receive.streams,
@@ -140,6 +140,18 @@ fn main() {
         mtu: options.packet,
         max_message_size: MAX_MESSAGE,
         ..dcsctp::api::Options::default()
+    };
+    let settings = if options.interleaving {
+        dcsctp::api::Options {
+            enable_message_interleaving: true,
+            // "This should be a bit larger than the largest sized message".
+            max_receiver_window_buffer_size: 2 * MAX_MESSAGE,
+            max_send_buffer_size: 2 * MAX_MESSAGE,
+            per_stream_send_queue_limit: 2 * MAX_MESSAGE,
+            ..usual
+        }
+    } else {
+        usual
     };
     let socket = dcsctp::new_socket("peer", &settings);
     let (packets, events) = (VecDeque::new(), VecDeque::new());

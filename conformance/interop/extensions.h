@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+
+/*
+ * What a peer of peer.h asks of its stack beyond RFC 9260. It is included there, behind what a stack provides.
+ */
+
+#ifndef TRESSE_PEER_EXTENSIONS_H
+#define TRESSE_PEER_EXTENSIONS_H
+
+/* RFC 6525 §6.3.2: our outgoing streams begin again, or those of the other end. */
+static int reset_streams(peer_socket sock, bool ours)
+{
+	union {
+		struct sctp_reset_streams request;
+		uint16_t room[sizeof(struct sctp_reset_streams) / 2 + 2048];
+	} all = { .request = {
+		.srs_flags = ours ? SCTP_STREAM_RESET_OUTGOING : SCTP_STREAM_RESET_INCOMING,
+		.srs_number_streams = options.streams,
+	} };
+
+	for (uint16_t i = 0; i < options.streams; i++)
+		all.request.srs_stream_list[i] = i;
+	return stack_set(sock, SCTP_RESET_STREAMS, &all,
+	    (socklen_t)(sizeof(all.request) + 2u * options.streams));
+}
+
+/* Asks until it can be asked for: EAGAIN, EINPROGRESS and EBUSY mean that it cannot now. */
+static void reset(peer_socket sock, bool ours)
+{
+	while (reset_streams(sock, ours) != 0) {
+		if (errno != EAGAIN && errno != EINPROGRESS && errno != EBUSY)
+			fail("reset of %s streams: %s", ours ? "our" : "the other end's", strerror(errno));
+		usleep(1000);
+	}
+}
+
+static uint16_t outgoing_streams(peer_socket sock)
+{
+	struct sctp_status status = { 0 };
+	socklen_t length = sizeof(status);
+
+	if (stack_get(sock, SCTP_STATUS, &status, &length) != 0)
+		fail("status: %s", strerror(errno));
+	return status.sstat_outstrms;
+}
+
+/* RFC 6525 §6.3.4: so many more in each direction. */
+static void add_streams(peer_socket sock)
+{
+	uint16_t more = options.streams - options.initial_streams;
+	struct sctp_add_streams request = { .sas_instrms = more, .sas_outstrms = more };
+
+	if (options.add_streams && stack_set(sock, SCTP_ADD_STREAMS, &request, sizeof(request)) != 0)
+		fail("more streams: %s", strerror(errno));
+	while (options.send_messages > 0 && outgoing_streams(sock) < options.streams)
+		usleep(1000);
+}
+
+/* RFC 4895: chunks are authenticated with this key from now on. */
+static void activate_key(peer_socket sock, uint16_t number)
+{
+	struct sctp_authkeyid key = { .scact_keynumber = number };
+
+	if (stack_set(sock, SCTP_AUTH_ACTIVE_KEY, &key, sizeof(key)) != 0)
+		fail("key %u: %s", number, strerror(errno));
+}
+
+/* DATA is taken with an HMAC only, and there are two keys; the first one is active. */
+__attribute__((unused))
+static void authenticate(peer_socket sock)
+{
+	static const char *const secrets[] = { "the first secret", "the second secret" };
+	struct sctp_assoc_value offer = { .assoc_value = 1 };
+	struct sctp_authchunk data = { .sauth_chunk = 0 };
+
+	if (!with("auth"))
+		return;
+	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &offer, sizeof(offer)) != 0 ||
+	    stack_set(sock, SCTP_AUTH_CHUNK, &data, sizeof(data)) != 0)
+		fail("authentication: %s", strerror(errno));
+	for (uint16_t i = 0; i < 2; i++) {
+		union {
+			struct sctp_authkey key;
+			uint8_t room[sizeof(struct sctp_authkey) + 32];
+		} one = { .key = {
+			.sca_keynumber = i + 1u, .sca_keylength = (uint16_t)strlen(secrets[i]),
+		} };
+
+		memcpy(one.key.sca_key, secrets[i], strlen(secrets[i]));
+		if (stack_set(sock, SCTP_AUTH_KEY, &one,
+		    (socklen_t)(sizeof(one.key) + strlen(secrets[i]))) != 0)
+			fail("key %d: %s", i + 1, strerror(errno));
+	}
+	activate_key(sock, 1);
+}
+
+#ifndef SCTP_INTERLEAVING_SUPPORTED
+#define SCTP_INTERLEAVING_SUPPORTED PEER_INTERLEAVING
+#endif
+
+/* RFC 8260: messages of several streams leave and come at a time, chunk by chunk. */
+static void interleave(peer_socket sock)
+{
+	struct sctp_assoc_value on = { .assoc_value = 1 };
+	struct sctp_assoc_value in_turn = { .assoc_value = PEER_ROUND_ROBIN };
+	int level = 2;
+
+	if (!with("interleaving"))
+		return;
+	/* In this order: RFC 8260 §4.3.1. */
+	if (stack_set(sock, SCTP_FRAGMENT_INTERLEAVE, &level, sizeof(level)) != 0)
+		fail("fragment interleave: %s", strerror(errno));
+	if (stack_set(sock, SCTP_INTERLEAVING_SUPPORTED, &on, sizeof(on)) != 0)
+		fail("interleaving: %s", strerror(errno));
+	if (stack_set(sock, PEER_SCHEDULER, &in_turn, sizeof(in_turn)) != 0)
+		fail("scheduler: %s", strerror(errno));
+}
+
+#endif
