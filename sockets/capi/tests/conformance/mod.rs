@@ -101,7 +101,9 @@ fn on_the_kernel(suite: &Path) -> Option<Verdicts> {
         }
     };
     guest.enter();
-    let line = format!("{} -j {JOBS} --limit {LIMIT}", suite.display());
+    // A kernel does not interleave messages (RFC 8260) unless it is told so.
+    let interleaves = "sysctl -qw net.sctp.intl_enable=1";
+    let line = format!("{interleaves} && {} -j {JOBS} --limit {LIMIT}", suite.display());
     let (_, said) = guest.run_for(&line, PATIENCE);
     Some(verdicts(said.iter().map(String::as_str)))
 }
