@@ -2,7 +2,7 @@
 
 /*
  * The command line of a peer for interoperability tests. Whoever includes this defines PEER_UDP,
- * PEER_PORTS and PEER_FEATURES before, as peer.h describes them.
+ * PEER_PORTS, PEER_FEATURES and PEER_STACK before, as peer.h describes them.
  */
 
 #ifndef TRESSE_PEER_OPTIONS_H
@@ -220,6 +220,12 @@ static void parse(int argc, char **argv)
 		usage("more streams at the beginning than there are");
 	if (options.peer == NULL)
 		options.peer = options.address;
+	/* No stack in C that is tested here has it. */
+	if (with("zero-checksum")) {
+		printf("UNSUPPORTED %s has no packets without a checksum (RFC 9653)\n", PEER_STACK);
+		fflush(stdout);
+		exit(127);
+	}
 }
 
 #endif

@@ -4,7 +4,7 @@
  * An SCTP peer for interoperability tests, less the stack: user data and its verification, and how
  * the association ends; the command line is in options.h. A file per stack includes this one, after
  * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
- * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), and the numbers of options of RFC 8260:
+ * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
  * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN.
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at

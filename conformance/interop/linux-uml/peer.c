@@ -22,6 +22,7 @@
 typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
+#define PEER_STACK "the Linux kernel"
 #define PEER_FEATURES "reset, auth, interleaving"
 
 /* RFC 8260, as the kernel's linux/sctp.h has it. */

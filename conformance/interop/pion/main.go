@@ -96,7 +96,7 @@ func parse(arguments []string) *options {
 	flags.BoolVar(&o.expectRestart, "expect-restart", false, "the peer restarts once")
 	flags.BoolVar(&o.impatient, "impatient", false, "notice failed paths quickly")
 	flags.StringVar(&o.closing, "close", "", "shutdown, abort or wait")
-	flags.StringVar(&o.with, "with", "", "features: interleaving")
+	flags.StringVar(&o.with, "with", "", "features: interleaving or zero-checksum")
 	flags.IntVar(&o.initialStreams, "initial-streams", 0, "with which the association begins; pion names all it has")
 	flags.Int64Var(&o.resetAt, "reset-at", -1, "before this message the streams begin again")
 	flags.Int64Var(&o.lifetime, "lifetime", -1, "milliseconds after which messages are given up")
@@ -164,7 +164,7 @@ func check(o *options) {
 		unsupported("pion/sctp uses SCTP port 5000 at both ends")
 	case o.with == "auth":
 		unsupported("pion/sctp has no call that authenticates chunks (RFC 4895)")
-	case o.with == "interleaving":
+	case o.with == "interleaving", o.with == "zero-checksum":
 	case o.with != "":
 		unsupported("pion/sctp has no " + o.with)
 	}
@@ -200,6 +200,9 @@ func establish(o *options, c *conn) *sctp.Association {
 	if interleaving {
 		// A message that is not complete takes room in the buffer.
 		settings = append(settings, sctp.WithEnableInterleaving(true), sctp.WithMaxReceiveBufferSize(2*maxMessage))
+	}
+	if o.with == "zero-checksum" {
+		settings = append(settings, sctp.WithEnableZeroChecksum(true))
 	}
 	var association *sctp.Association
 	var err error

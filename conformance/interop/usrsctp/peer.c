@@ -17,6 +17,7 @@ typedef struct socket *peer_socket;
 #define PEER_UDP true
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
+#define PEER_STACK "usrsctp"
 #define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving"
 /* RFC 8260; usrsctp.h has no name for the first one. */
 #define PEER_INTERLEAVING 0x1206

@@ -55,6 +55,8 @@ pub struct Options {
     pub partial: bool,
     /// Messages of several streams leave and come at a time (RFC 8260).
     pub interleaving: bool,
+    /// Packets without a checksum are taken (RFC 9653).
+    pub zero_checksum: bool,
 }
 
 /// When a message is given up.
@@ -104,7 +106,7 @@ impl Options {
         let (mut expect_abort, mut expect_restart) = (false, false);
         let (mut interval, mut burst) = (0, 1);
         let (mut initial_streams, mut reset_at, mut partial) = (None, None, false);
-        let mut interleaving = false;
+        let (mut interleaving, mut zero_checksum) = (false, false);
         let mut policy = Policy::Never;
         while let Some(word) = words.next()? {
             match word {
@@ -152,6 +154,10 @@ impl Options {
                     )),
                     "interleaving" if stack == "dcsctp" => interleaving = true,
                     "interleaving" => unsupported(&format!("{stack} has no I-DATA chunks (RFC 8260)")),
+                    "zero-checksum" if stack == "dcsctp" => zero_checksum = true,
+                    "zero-checksum" => unsupported(&format!(
+                        "{stack} has no packets without a checksum (RFC 9653)"
+                    )),
                     other => unsupported(&format!("{stack} has no {other}")),
                 },
                 Long("close") => {
@@ -198,6 +204,7 @@ impl Options {
             policy,
             partial,
             interleaving,
+            zero_checksum,
         })
     }
 }

@@ -12,7 +12,7 @@ use tresse_wire::Chunk;
 
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
-use super::{Role, Subject, added, authenticated, interleaved, partial, resets};
+use super::{Role, Subject, added, authenticated, interleaved, partial, resets, zero_checksum};
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
 };
@@ -98,6 +98,8 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::KeyChangeByPeer => authenticated::by_peer(scene),
         Subject::Interleaved => interleaved::sent(scene),
         Subject::InterleavedByPeer => interleaved::received(scene),
+        Subject::ZeroChecksum => zero_checksum::agreed(scene),
+        Subject::ZeroChecksumOffered => zero_checksum::offered(scene),
     }
 }
 

@@ -13,6 +13,7 @@ mod recorder;
 mod report;
 mod resets;
 mod scene;
+mod zero_checksum;
 
 use std::any::Any;
 use std::io;
@@ -107,6 +108,10 @@ pub enum Subject {
     Interleaved,
     /// One of the peer.
     InterleavedByPeer,
+    /// Packets have no checksum, as both ends want it (RFC 9653).
+    ZeroChecksum,
+    /// Tresse alone wants that.
+    ZeroChecksumOffered,
 }
 
 impl Subject {
@@ -144,6 +149,8 @@ impl Subject {
             Subject::KeyChangeByPeer => "authenticated data, another key by the peer",
             Subject::Interleaved => "small ones in between a large message of Tresse",
             Subject::InterleavedByPeer => "small ones in between a large message of the peer",
+            Subject::ZeroChecksum => "packets without a checksum",
+            Subject::ZeroChecksumOffered => "the same, offered by Tresse alone",
         }
     }
 
@@ -162,6 +169,7 @@ impl Subject {
             }
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
+            Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
             _ => None,
         }
     }

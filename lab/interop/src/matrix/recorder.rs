@@ -44,7 +44,14 @@ impl Recorder {
         self.timed_chunks(|direction, _, chunk| see(direction, chunk));
     }
 
-    /// The same, with the time.
+    /// Shows every packet that went in a direction, from the SCTP common header on.
+    pub(crate) fn packets_of(&self, way: Direction, mut see: impl FnMut(&[u8])) {
+        for (_, _, bytes) in self.packets().newest.iter().filter(|(one, ..)| *one == way) {
+            see(bytes);
+        }
+    }
+
+    /// Shows every chunk, and when it was seen.
     pub(crate) fn timed_chunks(&self, mut see: impl FnMut(Direction, Duration, Chunk<'_>)) {
         for (direction, at, bytes) in &self.packets().newest {
             let Ok(packet) = Packet::parse_unverified(bytes) else { continue };

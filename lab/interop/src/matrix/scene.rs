@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub(super) authentication: Option<Arc<Authentication>>,
     /// Messages of several streams leave and come at a time.
     pub(super) interleaving: bool,
+    /// Tresse takes packets without a checksum.
+    pub(super) zero_checksum: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -68,6 +70,7 @@ impl Plan {
             initial_streams: None,
             authentication: None,
             interleaving: false,
+            zero_checksum: false,
             two_paths: false,
         }
     }
@@ -193,6 +196,7 @@ impl<'a> Scene<'a> {
         let outbound_streams = plan.initial_streams.unwrap_or(plan.payload.streams.max(16));
         let mut config =
             AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() };
+        config.extensions.zero_checksum = plan.zero_checksum;
         if plan.interleaving {
             config.extensions.interleaving = true;
             // All may wait at a time.

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use dcsctp::api::{
     DcSctpSocket, ErrorKind, Message as DcMessage, PpId, SendOptions, SocketEvent, SocketState,
-    SocketTime, StreamId,
+    SocketTime, StreamId, ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
+    ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_NONE,
 };
 use tresse_peers::{
     Happened, MAX_MESSAGE, Message, Options, Policy, Stack, fail, run, unsupported,
@@ -132,7 +133,13 @@ impl Stack for Dcsctp {
 
 fn main() {
     let options = Options::parse("dcsctp");
+    let zero_checksum_alternate_error_detection_method = if options.zero_checksum {
+        ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS
+    } else {
+        ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_NONE
+    };
     let usual = dcsctp::api::Options {
+        zero_checksum_alternate_error_detection_method,
         local_port: options.port,
         remote_port: options.peer_port,
         announced_maximum_incoming_streams: options.receive.streams,
