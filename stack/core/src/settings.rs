@@ -24,7 +24,8 @@ pub struct PathSettings {
     /// PotentiallyFailed.Max.Retrans (RFC 7829). Default: `limits.pf_max_retrans`.
     pub pf_max_retrans: u32,
     /// Primary.Switchover.Max.Retrans (RFC 7829 §5), of the path while it is the primary one; 65 535 and more: never. Default:
-    /// `limits.ps_max_retrans`. At least `pf_max_retrans`, and `max_retrans` if there is no PF state.
+    /// `limits.ps_max_retrans`. At least `pf_max_retrans`, and `max_retrans` if there is no PF state. It is looked at when something is not answered there,
+    /// as long as there is another path that data can take.
     pub ps_max_retrans: u32,
     /// Bytes of the largest IP packet, headers included, from 512 to 65 535. Default:
     /// [`AssociationConfig::mtu`].
@@ -55,6 +56,9 @@ impl PathSettings {
             if old == new { own } else { new }
         }
         let (old, new) = (PathSettings::of(old), PathSettings::of(new));
+        let max_retrans = follow(self.max_retrans, old.max_retrans, new.max_retrans);
+        let pf_max_retrans = follow(self.pf_max_retrans, old.pf_max_retrans, new.pf_max_retrans);
+        let ps_max_retrans = follow(self.ps_max_retrans, old.ps_max_retrans, new.ps_max_retrans);
         PathSettings {
             heartbeats: follow(self.heartbeats, old.heartbeats, new.heartbeats),
             heartbeat_interval: follow(
@@ -62,9 +66,11 @@ impl PathSettings {
                 old.heartbeat_interval,
                 new.heartbeat_interval,
             ),
-            max_retrans: follow(self.max_retrans, old.max_retrans, new.max_retrans),
-            pf_max_retrans: follow(self.pf_max_retrans, old.pf_max_retrans, new.pf_max_retrans),
-            ps_max_retrans: follow(self.ps_max_retrans, old.ps_max_retrans, new.ps_max_retrans),
+            max_retrans,
+            pf_max_retrans,
+            // Its own may have become less than what others are now.
+            ps_max_retrans: ps_max_retrans
+                .max(profile::least_switchover(max_retrans, pf_max_retrans)),
             mtu: follow(self.mtu, old.mtu, new.mtu),
             mtu_discovery: follow(self.mtu_discovery, old.mtu_discovery, new.mtu_discovery),
         }
@@ -105,5 +111,10 @@ mod tests {
         let expected = PathSettings { heartbeat_interval: Duration::from_secs(5), ..own };
         assert_eq!(own.follow(&old, &new), expected);
         assert_eq!(own.follow(&old, &old), own);
+        // RFC 7829 §5: its own switchover is not before that of others.
+        let own = PathSettings { pf_max_retrans: 0, ps_max_retrans: 0, ..PathSettings::of(&old) };
+        Arc::make_mut(&mut new.profile).limits.pf_max_retrans = 3;
+        let followed = own.follow(&old, &new);
+        assert_eq!((followed.pf_max_retrans, followed.ps_max_retrans), (3, 3));
     }
 }

@@ -42,7 +42,7 @@ impl Congestion {
         }
     }
 
-    /// RFC 2581 §3.1 (3): half of it, at least two.
+    /// Half of it, at least two; RFC 2581 §3.1 (3) halves what is in flight.
     pub(super) fn halved(&self) -> u64 {
         (self.cwnd >> 1).max(2)
     }

@@ -14,7 +14,7 @@
 //! | SACK: as NewReno, but what arrived is known | RFC 2018, RFC 3517 |
 //! | FACK: all holes more than three segments below the highest one that arrived are lost | Mathis & Mahdavi (1996) |
 //! | D-SACK: a window cut for nothing is restored | RFC 2883 |
-//! | the window shrinks by a segment for every second ACK of a recovery (rate halving), never above what is in flight | Linux |
+//! | the window shrinks by a segment for every second ACK of a recovery (rate halving), never above what is in flight and one segment | Linux |
 //! | ACKs for every second segment, after 40 ms or more, at once for 16 segments in the beginning and after a duplicate | RFC 1122 §4.2.3.2, Linux |
 //! | small segments wait while a small one is not acknowledged (Nagle in Minshall's form) | RFC 896 |
 //!

@@ -75,7 +75,7 @@ impl Receiver {
 
     /// Data arrives: whether an ACK is to be sent now.
     pub(super) fn arrived(&mut self, now: u64, begin: u64, end: u64, value: u32) -> bool {
-        // RFC 1323 §3.4 (3): the echo is of the segment that the last ACK ended at.
+        // RFC 1323 §3.4 (2): the echo is of the segment that the last ACK ended at.
         if begin <= self.acked && value.wrapping_sub(self.echo).cast_signed() >= 0 {
             self.echo = value;
         }

@@ -28,7 +28,7 @@ impl Sender {
     }
 
     /// Recovery or loss is over: restores the window if it was cut for nothing. Without SACK the state remains until
-    /// more is acknowledged, as RFC 3782 §5 wants it against false fast retransmits: whether it does.
+    /// more is acknowledged, as RFC 3782 §6 wants it against false fast retransmits: whether it does.
     pub(super) fn undo_or_end(&mut self, echo: u64) -> bool {
         if self.was_needless(echo) {
             self.restore(true);

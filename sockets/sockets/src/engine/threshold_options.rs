@@ -65,6 +65,11 @@ impl Engine {
         let f = at_least(value, SIZE)?;
         let number = f.u32(0);
         let meant = self.meant_by_thresholds(id, f)?;
+        let mut changed = Vec::new();
+        for path in meant.iter().flat_map(|(_, paths)| paths) {
+            changed.push(Thresholds::of(&path.settings).changed(option, f)?);
+        }
+        // All of it holds, or none.
         if is_for_all(f) {
             let new = self.thresholds_of_all(id, number)?.changed(option, f)?;
             self.reconfigure(id, number, |config| {
@@ -76,9 +81,8 @@ impl Engine {
         }
         let Some((core, paths)) = meant else { return Ok(()) };
         // Also where a path had a setting of its own.
-        for path in paths {
-            let Thresholds { max_retrans, pf_max_retrans, ps_max_retrans } =
-                Thresholds::of(&path.settings).changed(option, f)?;
+        for (path, new) in paths.into_iter().zip(changed) {
+            let Thresholds { max_retrans, pf_max_retrans, ps_max_retrans } = new;
             let settings =
                 PathSettings { max_retrans, pf_max_retrans, ps_max_retrans, ..path.settings };
             let done = self.raw.act(|e, now| e.configure_path(now, core, path.id, settings));

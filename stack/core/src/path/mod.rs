@@ -295,6 +295,13 @@ impl Path {
         before != self.state()
     }
 
+    /// An expiration of T3-rtx here was found to be early (`limits.pf_forgives_spurious`); `true` if that changed the state.
+    pub(crate) fn forgive_timeout(&mut self) -> bool {
+        let before = self.state();
+        self.reachability.on_spurious_timeout();
+        before != self.state()
+    }
+
     /// The timer of RFC 9260 has expired here (rule E2).
     pub(crate) fn lose_patience(&mut self, pace: Pace) {
         self.rtt.lose_patience(pace);

@@ -109,7 +109,9 @@ impl Reachability {
     /// RFC 7829 §5: it does not remain the primary path.
     pub(super) const fn hands_over(&self, settings: &PathSettings) -> bool {
         let threshold = settings.ps_max_retrans;
-        threshold < NO_SWITCHOVER && self.failures > threshold + self.hasty as u32
+        // Without a PF state nothing is forgiven: at Path.Max.Retrans the path is inactive.
+        let forgiven = self.hasty && settings.pf_max_retrans < settings.max_retrans;
+        threshold < NO_SWITCHOVER && self.failures > threshold + forgiven as u32
     }
 
     /// The state before, as it was told last, and the one that is told now.
@@ -145,7 +147,7 @@ impl Reachability {
     }
 
     /// An expiration of T3-rtx was found to be early: the peer had answered (`limits.pf_forgives_spurious`).
-    pub(crate) const fn on_spurious_timeout(&mut self) {
+    pub(super) const fn on_spurious_timeout(&mut self) {
         self.hasty = true;
     }
 
@@ -242,11 +244,16 @@ mod tests {
         path.on_failure(true, &settings);
         assert_eq!(path.state(&settings), PathState::PotentiallyFailed);
         path.on_spurious_timeout();
+        assert_eq!(path.state(&settings), PathState::Active);
         path.on_answer();
         for state in [PathState::Active, PathState::PotentiallyFailed, PathState::Inactive] {
             path.on_failure(true, &settings);
             assert_eq!(path.state(&settings), state);
         }
+        // Three errors: another primary path at two, for one is forgiven, and at Path.Max.Retrans where there is no PF state.
+        let switch = |ps_max_retrans| PathSettings { ps_max_retrans, ..settings };
+        assert!(path.hands_over(&switch(1)) && !path.hands_over(&switch(2)));
+        assert!(path.hands_over(&PathSettings { pf_max_retrans: 2, ..switch(2) }));
         // RFC 7829 §3.2 rule 1: with a threshold as high as that of failure, or the highest one, there is no such state.
         let highest = PathSettings { max_retrans: u32::MAX, pf_max_retrans: u32::MAX, ..settings };
         assert_eq!(path.state(&highest), PathState::Inactive);

@@ -110,11 +110,11 @@ parameters! {
         /// another path and this one is probed. Default 5, as Path.Max.Retrans, which turns it off;
         /// RFC 7829 recommends 0.
         pf_max_retrans: u32 = 5,
-        /// On a path whose timer was early once one more error is needed for that, and for the switchover below: the next timeout
-        /// alone says little, and the other path may be the worse one. Default false (RFC 7829 §3.2).
+        /// On a path whose timer was early once one more error is needed for that, and for the switchover below, until the peer
+        /// restarts: the next timeout alone says little, and the other path may be the worse one. Default false (RFC 7829 §3.2).
         pf_forgives_spurious: bool = false,
         //= RFC 7829 5-8 5-9
-        /// Primary.Switchover.Max.Retrans (RFC 7829 §5): consecutive errors of the primary path after which the path that carries
+        /// Primary.Switchover.Max.Retrans (RFC 7829 §5): consecutive errors, counted as those above whatever `patience` says, of the primary path after which the path that carries
         /// data instead becomes the primary one, so that data does not go back. At least `pf_max_retrans`, and `path_max_retrans` if
         /// that turns the former off. Default 65 535, which, as all above, is never: data goes back as soon as the primary path answers.
         ps_max_retrans: u32 = 65_535,

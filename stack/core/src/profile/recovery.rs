@@ -309,7 +309,7 @@ parameters! {
         /// Reordering window at first, as a fraction of the minimum RTT. Default 1/4.
         reordering_window: f64 = 0.25,
         /// Whether miss indications (RFC 9260 §7.2.4) still declare losses after reordering was seen, as long as no new data
-        /// waits for room in the window and data takes one path at a time. Default false (RFC 8985 §6.2 step 4).
+        /// waits that fits the window of the peer, and data takes one path at a time. Default false (RFC 8985 §6.2 step 4).
         count_while_app_limited: bool = false,
     }
 }

@@ -285,8 +285,8 @@ impl Sender {
             let counters = &mut cx.paths[path].counters;
             if timeout {
                 counters.spurious_timeouts += 1;
-                if profile.limits.pf_forgives_spurious {
-                    cx.paths[path].reachability.on_spurious_timeout();
+                if profile.limits.pf_forgives_spurious && cx.paths[path].forgive_timeout() {
+                    cx.journal.path_changed(&mut cx.paths[path]);
                 }
             } else {
                 counters.spurious_fast_retransmits += 1;
