@@ -96,8 +96,9 @@ pub enum Event {
         /// `true` when the peer opened it.
         accepted: bool,
     },
-    /// RESTART: the peer restarted; both directions begin again (RFC 9260 §5.2.4 A). Messages
-    /// not yet acknowledged are reported by `SendFailed` before this event.
+    /// RESTART: the peer restarted; both directions begin again (RFC 9260 §5.2.4 A), and so do all paths, also those
+    /// that had failed: no `PathChanged` says so. Messages not yet acknowledged are reported by `SendFailed` before this
+    /// event.
     Restarted,
     /// Messages wait in [`Endpoint::recv`](crate::Endpoint::recv). Sent when the queue stops
     /// being empty, not for each message.

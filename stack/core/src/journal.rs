@@ -68,12 +68,18 @@ impl Journal {
     }
 
     //= RFC 7829 3.2-16
-    /// The state of a path may have changed.
+    /// The state of a path may have changed. What is not told now is the state before of what is told next.
     pub(crate) fn path_changed(&mut self, path: &mut Path) {
+        if self.is_full() {
+            return;
+        }
         let (before, state) = path.tell();
+        if before == state {
+            return;
+        }
         let event =
             Event::PathChanged { path: path.id, address: path.address.remote(), before, state };
-        self.peer_event(event);
+        self.event(event);
     }
 
     /// Another path is the primary one.

@@ -1,6 +1,7 @@
 //! Events that wait to be polled.
 
 use super::*;
+use crate::{PathState, SendOptions};
 use script::{packet, write_data};
 
 /// The peer sends `packet`, and nobody polls events.
@@ -52,6 +53,46 @@ fn a_flood_of_errors_fills_no_memory_and_hides_nothing() {
         "{:?}",
         script.closed()
     );
+}
+
+#[test]
+fn what_was_not_told_of_a_path_is_no_state_before() {
+    let limits = "[limits]\npf_max_retrans = 0\npath_max_retrans = 1\n[heartbeat]\nenabled = false";
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260", limits) };
+    let mut script = Script::multihomed(&config, 2);
+    script.poll();
+    let causes = CauseWriter::new().protocol_violation(&[7; 1000]).finish();
+    for _ in 0..300 {
+        let bytes = packet(script.tag, |w| w.error(&causes));
+        give_unheard(&mut script, bytes);
+    }
+    let expire = |script: &mut Script| {
+        script.now = script.end.poll_timeout().expect("T3-rtx or a heartbeat runs");
+        script.end.handle_timeout(script.now);
+    };
+    let payload = Bytes::from_static(b"lost");
+    script.end.send(script.now, script.id, StreamId(0), payload, SendOptions::default()).unwrap();
+    let state = |script: &Script| script.path(0).state;
+    while state(&script) == PathState::Active {
+        let mut bytes = Vec::new();
+        while script.end.poll_transmit(script.now, &mut bytes).is_some() {}
+        expire(&mut script);
+    }
+    assert_eq!(state(&script), PathState::PotentiallyFailed);
+    script.poll();
+    let told = |script: &Script| {
+        let states = |e: &Event| match e {
+            Event::PathChanged { path: PathId(0), before, state, .. } => Some((*before, *state)),
+            _ => None,
+        };
+        script.events.iter().filter_map(states).collect::<Vec<_>>()
+    };
+    assert!(told(&script).is_empty());
+    while state(&script) == PathState::PotentiallyFailed {
+        expire(&mut script);
+        script.poll();
+    }
+    assert_eq!(told(&script), [(PathState::Active, PathState::Inactive)]);
 }
 
 #[test]

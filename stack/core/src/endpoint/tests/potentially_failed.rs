@@ -157,6 +157,28 @@ fn a_dead_path_holds_up_the_first_message_alone() {
     }
 }
 
+/// The first timeout, answered by a SACK for the retransmission and one for what was under way; what is told of the path.
+fn after_early_timeout(forgives: bool) -> Vec<PathState> {
+    let limits = format!("[limits]\npf_max_retrans = 0\npf_forgives_spurious = {forgives}");
+    let config = AssociationConfig { no_delay: true, ..profile("rfc9260+dup-tsn", &limits) };
+    let mut script = Script::multihomed(&config, 2);
+    script.poll();
+    script.send(100);
+    script.wait(script.path(0).rto);
+    script.sack(1, &[]);
+    let twice = script.tsn(0);
+    script.give(|w| w.sack(twice, 100_000, [].into_iter(), [twice].into_iter()));
+    assert_eq!(script.stats().spurious_timeouts, 1);
+    states(&script, 0)
+}
+
+#[test]
+fn a_path_whose_timer_was_early_has_not_failed() {
+    assert_eq!(after_early_timeout(true), [PotentiallyFailed, Active]);
+    // A HEARTBEAT has to be answered first.
+    assert_eq!(after_early_timeout(false), [PotentiallyFailed]);
+}
+
 /// The paths that became the primary one.
 fn primaries(script: &Script) -> Vec<u8> {
     let changed = |e: &Event| match e {
