@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::experiment::{self, Common, Experiment, Kind};
+use crate::experiment::{self, AnyExperiment, Common, Experiment, Kind};
 use crate::flow::Flow;
 use crate::flow::run::FlowRun;
 use crate::overrides::Overrides;
 use crate::report::{self, Made, Report};
-use crate::runner::{self, Execution, Failure, Folder, Run};
+use crate::runner::{self, Brought, Collection, Execution, Failure, Folder, Run};
 use crate::schema::Schema;
 use crate::single_loss::SingleLoss;
 use crate::single_loss::run::RunSpec;
@@ -62,7 +62,18 @@ impl Session {
     /// # Errors
     /// Whatever is wrong with the request.
     pub fn new(name: &str, overrides: &Overrides) -> Result<Session, LabError> {
-        let mut experiment = experiment::find(name)?;
+        Session::of(name, experiment::find(name)?, overrides)
+    }
+
+    /// The same for an experiment that is there already. `name` is what the command that repeats it calls it.
+    ///
+    /// # Errors
+    /// What is wrong with the overrides, or with the experiment once it has them.
+    pub fn of(
+        name: &str,
+        mut experiment: AnyExperiment,
+        overrides: &Overrides,
+    ) -> Result<Session, LabError> {
         overrides.apply(&mut experiment)?;
         let common = experiment.common;
         let planned = match experiment.kind {
@@ -148,6 +159,33 @@ impl Session {
             packets: executed.packets,
             elapsed: start.elapsed(),
         })
+    }
+
+    /// Opens the folder of results under `out` to those that other processes make, each of which has this session, too:
+    /// [`make`](Self::make) there, [`Collection::store`] here. Drop it, then [`run`](Self::run): with all results
+    /// stored that only writes the report, which is the same as if they had been made here.
+    ///
+    /// # Errors
+    /// [`LabError::Busy`] if another process has the folder open; [`LabError::Read`], [`LabError::Write`].
+    pub fn collect(&self, out: &Path) -> Result<Collection, LabError> {
+        let folder = Folder::open(out, &self.common().id)?;
+        match &self.planned {
+            Planned::SingleLoss(_, plan) => Collection::open(plan, folder),
+            Planned::Flow(_, plan) => Collection::open(plan, folder),
+        }
+    }
+
+    /// Makes the runs with these keys, on one thread, and stores nothing. Their order is not that of the keys. A run that
+    /// went wrong is no error.
+    ///
+    /// # Errors
+    /// [`LabError::Option`] if there is no run with one of the keys: they are of another experiment, or of another
+    /// version of the source code.
+    pub fn make(&self, keys: &[String]) -> Result<Vec<Brought>, LabError> {
+        match &self.planned {
+            Planned::SingleLoss(_, plan) => runner::make(plan, keys),
+            Planned::Flow(_, plan) => runner::make(plan, keys),
+        }
     }
 
     /// Makes only the runs whose content hash begins with `prefix`, and stores nothing.

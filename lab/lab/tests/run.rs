@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tresse_lab::report::{PAGE, Report, SUMMARY};
 use tresse_lab::runner::{Execution, ProgressMode, RUNS};
-use tresse_lab::{Overrides, Session};
+use tresse_lab::{LabError, Overrides, Session};
 
 /// Few positions, two cells, two senders, random gaps, two replications.
 const SMALL: &str = r#"
@@ -175,6 +175,42 @@ fn an_interrupted_run_carries_on() {
     let fresh = session.run(temp.path(), Execution { fresh: true, ..quiet() }).unwrap();
     assert_eq!((fresh.executed, fresh.reused), (RUNS_OF_SMALL, 0));
     assert_eq!(contents(&folder), before);
+}
+
+#[test]
+fn runs_that_were_made_elsewhere_are_the_same() {
+    let temp = tempfile::tempdir().unwrap();
+    let session = session(temp.path(), SMALL);
+    session.run(&temp.path().join("here"), quiet()).unwrap();
+    let out = temp.path().join("elsewhere");
+    let mut collection = session.collect(&out).unwrap();
+    let missing = collection.missing().to_vec();
+    assert_eq!(missing.len(), RUNS_OF_SMALL);
+    // In any order, one of them twice; what was brought before an interruption stays.
+    let (late, early) = missing.split_at(20);
+    for keys in [early, &early[..1]] {
+        for brought in session.make(keys).unwrap() {
+            collection.store(&brought.result.unwrap()).unwrap();
+        }
+    }
+    drop(collection);
+    let mut collection = session.collect(&out).unwrap();
+    assert_eq!(collection.missing(), late);
+    assert!(matches!(session.collect(&out), Err(LabError::Busy { .. })));
+    let of_early = session.make(&early[..1]).unwrap().remove(0).result.unwrap();
+    let unasked = collection.store(&of_early).unwrap_err().to_string();
+    assert!(unasked.starts_with("nobody asked for the run"), "{unasked}");
+    assert!(collection.store("{}").is_err());
+    for brought in session.make(late).unwrap() {
+        collection.store(&brought.result.unwrap()).unwrap();
+    }
+    drop(collection);
+    let finished = session.run(&out, quiet()).unwrap();
+    assert_eq!((finished.executed, finished.reused), (0, RUNS_OF_SMALL));
+    assert_eq!(contents(&out.join("test/small")), contents(&temp.path().join("here/test/small")));
+
+    let error = session.make(&["0000".into()]).unwrap_err().to_string();
+    assert!(error.starts_with("1 of 1 runs are unknown here"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Executes the runs of a plan on all cores, keeps what is finished, and carries on where an
 //! interrupted process stopped.
 
+mod elsewhere;
 mod failure;
 mod folder;
 mod progress;
@@ -19,6 +20,8 @@ use serde::de::DeserializeOwned;
 use crate::error::LabError;
 use progress::Progress;
 
+pub(crate) use elsewhere::make;
+pub use elsewhere::{Brought, Collection};
 pub use failure::Failure;
 pub use folder::{Folder, RUNS, RunWriter};
 pub use progress::ProgressMode;
@@ -162,26 +165,8 @@ pub fn execute<R: Run>(
     folder: &Folder,
     execution: &Execution,
 ) -> Result<Executed<R::Record>, LabError> {
-    let fresh = execution.fresh || execution.capture.is_some();
-    let mut stored = folder.load_runs::<R::Record>()?;
-    let known = |run| stored.remove(&execution.key(run)).filter(|_| !fresh).map(Ok);
-    let mut results: Vec<Option<Result<R::Record, String>>> = plan.iter().map(known).collect();
-    folder.keep_others(&stored)?;
-    if fresh {
-        folder.clear_runs()?;
-    }
-    if !fresh {
-        let missing = || plan.iter().zip(&results).filter(|(_, r)| r.is_none());
-        let wanted: HashSet<&str> = missing().map(|(run, _)| run.key()).collect();
-        if !wanted.is_empty() && !execution.real_time {
-            let mut beside = folder.load_runs_beside::<R::Record>(&wanted);
-            for (run, result) in plan.iter().zip(&mut results) {
-                if result.is_none() {
-                    *result = beside.remove(run.key()).map(Ok);
-                }
-            }
-        }
-    }
+    let mut results: Vec<Option<Result<R::Record, String>>> =
+        stored(plan, folder, execution)?.into_iter().map(|record| record.map(Ok)).collect();
     let todo: Vec<usize> =
         results.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(i, _)| i).collect();
     let reused = plan.len() - todo.len();
@@ -219,6 +204,35 @@ pub fn execute<R: Run>(
     executed.packets = packets;
     folder.replace_runs(&executed.records)?;
     Ok(executed)
+}
+
+/// Results of `plan` that are stored in `folder` or in one beside it, and need not be made again. Those of other plans are
+/// put aside.
+fn stored<R: Run>(
+    plan: &[R],
+    folder: &Folder,
+    execution: &Execution,
+) -> Result<Vec<Option<R::Record>>, LabError> {
+    let fresh = execution.fresh || execution.capture.is_some();
+    let mut stored = folder.load_runs::<R::Record>()?;
+    let known = |run| stored.remove(&execution.key(run)).filter(|_| !fresh);
+    let mut results: Vec<Option<R::Record>> = plan.iter().map(known).collect();
+    folder.keep_others(&stored)?;
+    if fresh {
+        folder.clear_runs()?;
+        return Ok(results);
+    }
+    let missing = || plan.iter().zip(&results).filter(|(_, r)| r.is_none());
+    let wanted: HashSet<&str> = missing().map(|(run, _)| run.key()).collect();
+    if !wanted.is_empty() && !execution.real_time {
+        let mut beside = folder.load_runs_beside::<R::Record>(&wanted);
+        for (run, result) in plan.iter().zip(&mut results) {
+            if result.is_none() {
+                *result = beside.remove(run.key());
+            }
+        }
+    }
+    Ok(results)
 }
 
 /// Executes `plan` without storing anything, for a closer look at some runs.
