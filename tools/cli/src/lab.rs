@@ -1,6 +1,7 @@
 //! `tresse lab`: list, run and show experiments.
 
 mod campaign;
+mod elsewhere;
 mod gauntlet;
 mod interrupt;
 mod new;
@@ -112,6 +113,12 @@ struct RunArgs {
     /// results against the simulator's, which belong in another folder.
     #[arg(long, conflicts_with_all = ["capture", "only"])]
     real_time: bool,
+    /// Have the runs made by the workers of a Dask cluster, and store and report them here
+    ///
+    /// The scheduler's address, such as dask://192.0.2.1:8786. Needs the Python package: pip install 'tresse[dask]', here
+    /// and on the workers; TRESSE_PYTHON names the Python that has it, if it is not python3. Lost workers cost time alone.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["real_time", "capture", "only", "fresh"])]
+    on: Option<String>,
     /// Write packet captures (pcapng) of every run into this folder, one made at the sender and
     /// one at the receiver
     #[arg(long, value_name = "DIR")]

@@ -10,7 +10,7 @@ use tresse_lab::report::{self, Screen};
 use tresse_lab::runner::{Execution, Whole, prepare_real_time};
 use tresse_lab::{Finished, LabError, Overrides, Session, experiment};
 
-use super::{RunArgs, gauntlet, interrupt, took};
+use super::{RunArgs, elsewhere, gauntlet, interrupt, took};
 
 /// Runs what was asked for.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
@@ -49,6 +49,9 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
     };
     if args.real_time {
         prepare_real_time()?;
+    }
+    if let Some(scheduler) = &args.on {
+        elsewhere::bring(scheduler, &names, args)?;
     }
     if let (Some(prefix), [session]) = (&args.only, sessions.as_slice()) {
         let failed = replay(session, prefix, execution)?;

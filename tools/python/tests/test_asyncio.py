@@ -1,0 +1,140 @@
+"""Associations on asyncio."""
+
+import asyncio
+import random
+
+import pytest
+import tresse
+
+
+def run(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+async def pair(**settings):
+    server = tresse.Endpoint.bind("127.0.0.1:0", port=5001, **settings)
+    client = tresse.Endpoint.bind("127.0.0.1:0", **settings)
+    address, udp_port = server.addresses[0]
+    ours = await client.connect(f"{address}:{udp_port}", server.port)
+    theirs = await server.accept()
+    return server, client, ours, theirs
+
+
+def test_messages_arrive_whole_and_in_order():
+    async def main():
+        server, client, ours, theirs = await pair()
+        rng = random.Random(1)
+        sent = [(rng.randbytes(rng.randrange(1, 20_000)), rng.randrange(16)) for _ in range(300)]
+
+        async def send():
+            for data, stream in sent:
+                await ours.send(data, stream, ppid=stream)
+            await ours.shutdown()
+
+        sending = asyncio.ensure_future(send())
+        received = [(m.data, m.stream, m.ppid, m.unordered) async for m in theirs]
+        await sending
+        for stream in range(16):
+            expected = [(d, s, s, False) for d, s in sent if s == stream]
+            assert [m for m in received if m[1] == stream] == expected
+        assert await theirs.closed() == "the association was shut down"
+        assert ours.stats["messages_sent"] == 300
+        await asyncio.gather(server.wait_idle(), client.wait_idle())
+
+    run(main())
+
+
+def test_who_is_cancelled_loses_nothing():
+    async def main():
+        *_, ours, theirs = await pair(no_delay=True)
+        received = []
+
+        async def impatient():
+            while len(received) < 200:
+                try:
+                    message = await asyncio.wait_for(theirs.recv(), random.Random(len(received)).random() / 500)
+                except asyncio.TimeoutError:
+                    continue
+                received.append(int.from_bytes(message.data, "big"))
+
+        reader = asyncio.ensure_future(impatient())
+        for n in range(200):
+            await ours.send(n.to_bytes(2, "big"))
+            if n % 7 == 0:
+                await asyncio.sleep(0.002)
+        await reader
+        assert received == list(range(200))
+
+    run(main())
+
+
+def test_two_readers_share_what_comes():
+    async def main():
+        *_, ours, theirs = await pair()
+        readers = [asyncio.ensure_future(theirs.recv()) for _ in range(10)]
+        for n in range(10):
+            await ours.send(bytes([n + 1]))
+        assert [m.data for m in await asyncio.gather(*readers)] == [bytes([n + 1]) for n in range(10)]
+
+    run(main())
+
+
+def test_several_addresses_and_concurrent_transfer():
+    async def main():
+        server = tresse.Endpoint.bind(["127.0.0.1:0", "127.0.0.2:0"], port=7, concurrent=True)
+        client = tresse.Endpoint.bind(["127.0.0.3:0", "127.0.0.4:0"], concurrent=True)
+        udp_port = server.addresses[0][1]
+        async with await client.connect(["127.0.0.1", "127.0.0.2"], 7, udp_port=udp_port) as association:
+            theirs = await server.accept()
+            await association.send(b"x" * 100_000)
+            assert len((await theirs.recv()).data) == 100_000
+            assert {path["address"] for path in association.paths} == {"127.0.0.1", "127.0.0.2"}
+        assert await theirs.recv() is None
+
+    run(main())
+
+
+def test_endings_are_told():
+    async def main():
+        server, _, ours, theirs = await pair()
+        theirs.abort(b"enough")
+        assert await ours.recv() is None
+        assert "enough" in await ours.closed()
+        with pytest.raises(tresse.ClosedError, match="enough"):
+            await ours.send(b"late")
+        with pytest.raises(tresse.ClosedError):
+            await ours.shutdown()
+        nobody = tresse.Endpoint.bind("127.0.0.1:0", parameters={"limits.max_init_retransmits": 0, "rto.initial_ms": 100})
+        with pytest.raises(tresse.ClosedError, match="does not|refuse|ICMP|aborted"):
+            await nobody.connect("127.0.0.1:9", 5001)
+
+    run(main())
+
+
+def test_what_is_wrong_is_one_line():
+    async def main():
+        *_, ours, theirs = await pair(max_message=1000)
+        for data, options, message in [
+            (b"x", {"stream": 99}, "stream 99 does not exist"),
+            (b"", {}, "empty"),
+            (bytes(1001), {}, "1001 bytes; the limit is 1000"),
+        ]:
+            with pytest.raises(tresse.TresseError, match=message):
+                await ours.send(data, **options)
+        with pytest.raises(ValueError, match="not by both"):
+            await ours.send(b"x", lifetime=1, retransmissions=1)
+        with pytest.raises(ValueError, match="no lifetime"):
+            await ours.send(b"x", lifetime=-1)
+        for local, kind, message in [
+            ("127.0.0.1", ValueError, "UDP port"),
+            ([], ValueError, "local address"),
+            ("192.0.2.1:0", OSError, "."),
+        ]:
+            with pytest.raises(kind, match=message):
+                tresse.Endpoint.bind(local)
+        with pytest.raises(tresse.LabError, match="tress"):
+            tresse.Endpoint.bind("127.0.0.1:0", profile="tress")
+        with pytest.raises(ValueError, match="no UDP port"):
+            await tresse.Endpoint.bind("127.0.0.1:0").connect("127.0.0.1:http", 7)
+
+    run(main())
