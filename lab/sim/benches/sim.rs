@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tresse_core::{AssociationConfig, Bytes, EndpointConfig, Time};
 use tresse_sim::apps::{Bulk, Plan, Sender, Sink};
 use tresse_sim::{
-    LinkConfig, Node, NodeContext, Packet, Route, Simulation, SimulationStats, StopReason,
+    LinkConfig, Node, NodeContext, Packet, Protocol, Route, Simulation, SimulationStats, StopReason,
 };
 
 /// Sends every packet back.
@@ -44,6 +44,7 @@ fn forwarding() -> Simulation {
         source: a,
         destination: b,
         udp: None,
+        protocol: Protocol::Sctp,
         payload: Bytes::from(vec![0; 1452]),
         fragment: false,
     };

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::event_queue::Happening;
 use crate::ids::HostId;
 use crate::node::{Node, NodeContext};
-use crate::packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
+use crate::packet::{ENCAPSULATION_PORT, Packet, Protocol, UdpPorts};
 use crate::processor::{Job, Processor};
 use crate::seed::{self, Owner};
 use crate::world::{Refused, World};
@@ -270,6 +270,7 @@ impl Host {
                     udp: transmit
                         .encapsulation
                         .map(|destination| UdpPorts { source: ENCAPSULATION_PORT, destination }),
+                    protocol: Protocol::Sctp,
                     payload: Bytes::copy_from_slice(&host.buffer),
                     fragment: transmit.fragment,
                 };

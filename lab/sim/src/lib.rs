@@ -63,7 +63,7 @@ pub use ids::{HostId, LinkId};
 pub use interface::Interface;
 pub use ipnet::IpNet;
 pub use node::{Node, NodeContext};
-pub use packet::{ENCAPSULATION_PORT, Packet, UdpPorts};
+pub use packet::{ENCAPSULATION_PORT, Packet, Protocol, UdpPorts};
 pub use processor::{ProcessorConfig, ProcessorStats, SackWalks};
 pub use route::Route;
 pub use rules::LinkRules;

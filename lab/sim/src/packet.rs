@@ -19,7 +19,27 @@ pub struct UdpPorts {
     pub destination: u16,
 }
 
-/// An SCTP packet in IP, optionally in UDP.
+/// What is in an IP packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// SCTP, as endpoints send it.
+    #[default]
+    Sctp,
+    /// TCP, as the hosts of [`tcp`](crate::tcp) send it.
+    Tcp,
+}
+
+impl Protocol {
+    /// Its number in an IP header.
+    pub const fn number(self) -> u8 {
+        match self {
+            Protocol::Sctp => 132,
+            Protocol::Tcp => 6,
+        }
+    }
+}
+
+/// An SCTP packet or a TCP segment in IP, the former optionally in UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Source address.
@@ -28,7 +48,9 @@ pub struct Packet {
     pub destination: IpAddr,
     /// UDP ports if the packet is encapsulated.
     pub udp: Option<UdpPorts>,
-    /// The SCTP packet, from the common header on.
+    /// What it is.
+    pub protocol: Protocol,
+    /// The SCTP packet or TCP segment, from its header on.
     pub payload: Bytes,
     /// IP may fragment it (DF is not set).
     pub fragment: bool,
@@ -43,6 +65,9 @@ impl Packet {
 
     /// What loss patterns of links can tell packets apart by.
     pub fn class(&self) -> Class {
+        if self.protocol == Protocol::Tcp {
+            return tcp_class(&self.payload);
+        }
         let Ok(packet) = SctpPacket::parse_unverified(&self.payload) else { return Class::NONE };
         let mut class = Class::NONE;
         for chunk in packet.chunks() {
@@ -55,5 +80,17 @@ impl Packet {
             }
         }
         class
+    }
+}
+
+/// A segment carries data, or it only acknowledges; others are neither (RFC 793 §3.1).
+fn tcp_class(segment: &[u8]) -> Class {
+    let Some(header) = segment.get(..20) else { return Class::NONE };
+    let data = segment.len() > usize::from(header[12] >> 4) * 4;
+    let (syn_fin_rst, ack) = (header[13] & 0x07 != 0, header[13] & 0x10 != 0);
+    match (data, ack && !syn_fin_rst) {
+        (true, _) => Class::DATA,
+        (false, true) => Class::ACK,
+        (false, false) => Class::NONE,
     }
 }

@@ -222,7 +222,14 @@ mod tests {
         }
         writer.finish();
         let ip = IpAddr::from([10, 0, 0, 1]);
-        Packet { source: ip, destination: ip, udp: None, payload: buffer.into(), fragment: false }
+        Packet {
+            source: ip,
+            destination: ip,
+            udp: None,
+            protocol: crate::packet::Protocol::Sctp,
+            payload: buffer.into(),
+            fragment: false,
+        }
     }
 
     fn slow(walks: SackWalks) -> ProcessorConfig {

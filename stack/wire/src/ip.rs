@@ -1,13 +1,12 @@
-//! IP and UDP headers around an SCTP packet, put together for captures so that analysers dissect it.
+//! IP and UDP headers around an SCTP packet or a TCP segment, put together for captures so that analysers dissect it.
 
 use std::net::IpAddr;
 
 const PROTOCOL_UDP: u8 = 17;
-const PROTOCOL_SCTP: u8 = 132;
 const HOP_LIMIT: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// What stands in the headers around an SCTP packet that varies.
+/// What stands in the headers around a packet that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeaders {
     /// Source address; written in the family of the destination.
@@ -16,17 +15,22 @@ pub struct IpHeaders {
     pub destination: IpAddr,
     /// Source and destination port of UDP, if the packet is encapsulated (RFC 6951).
     pub udp: Option<(u16, u16)>,
+    /// What the packet is, such as [`IpHeaders::SCTP`], unless it is in UDP.
+    pub protocol: u8,
     /// The two bits of ECN (RFC 3168 §5).
     pub ecn: u8,
 }
 
 impl IpHeaders {
+    /// The protocol number of SCTP (IANA).
+    pub const SCTP: u8 = 132;
+
     /// Replaces `buffer` by the whole IP packet. Lengths that no field can hold saturate.
     pub fn write(&self, packet: &[u8], buffer: &mut Vec<u8>) {
         buffer.clear();
         let (protocol, udp) = match self.udp {
             Some(_) => (PROTOCOL_UDP, 8),
-            None => (PROTOCOL_SCTP, 0),
+            None => (self.protocol, 0),
         };
         let payload = packet.len() + udp;
         if self.destination.is_ipv4() {
@@ -108,7 +112,9 @@ mod tests {
     fn packet(source: &str, destination: &str, udp: Option<(u16, u16)>) -> Vec<u8> {
         let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
         let mut buffer = vec![9; 3];
-        IpHeaders { source, destination, udp, ecn: 2 }.write(b"odd packet!!!", &mut buffer);
+        let protocol = IpHeaders::SCTP;
+        IpHeaders { source, destination, udp, protocol, ecn: 2 }
+            .write(b"odd packet!!!", &mut buffer);
         buffer
     }
 

@@ -86,6 +86,7 @@ fn headers(observed: &ObservedPacket<'_>) -> IpHeaders {
         destination: destination.ip(),
         // There are no ports on raw IP.
         udp: (observed.local.port() != 0).then_some((source.port(), destination.port())),
+        protocol: IpHeaders::SCTP,
         ecn: observed.ecn.bits(),
     }
 }

@@ -157,7 +157,8 @@ mod tests {
     fn packet(source: &str, destination: &str, udp: Option<(u16, u16)>) -> Packet {
         let udp = udp.map(|(source, destination)| UdpPorts { source, destination });
         let (source, destination) = (ip(source), ip(destination));
-        Packet { source, destination, udp, payload: Bytes::new(), fragment: false }
+        let protocol = crate::packet::Protocol::Sctp;
+        Packet { source, destination, udp, protocol, payload: Bytes::new(), fragment: false }
     }
 
     fn nat() -> Nat {

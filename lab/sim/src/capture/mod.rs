@@ -203,6 +203,7 @@ impl Captures {
                     source: packet.source,
                     destination: packet.destination,
                     udp: packet.udp.map(|ports| (ports.source, ports.destination)),
+                    protocol: packet.protocol.number(),
                     ecn: 0,
                 };
                 headers.write(&packet.payload, buffer);

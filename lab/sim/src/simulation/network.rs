@@ -9,7 +9,7 @@ use tresse_netem::{ConfigError, LinkConfig};
 use super::change::Change;
 use super::{HostId, LinkId, Simulation};
 use crate::host::{IpStack, Kind};
-use crate::packet::Packet;
+use crate::packet::{Packet, Protocol};
 use crate::route::Route;
 use crate::rules::LinkRules;
 
@@ -122,7 +122,9 @@ impl Simulation {
     pub fn passage(&self, host: HostId, source: IpAddr, destination: IpAddr) -> Option<Passage> {
         let mut links = Vec::new();
         let payload = Bytes::new();
-        let mut packet = Packet { source, destination, udp: None, payload, fragment: false };
+        let protocol = Protocol::Sctp;
+        let mut packet =
+            Packet { source, destination, udp: None, protocol, payload, fragment: false };
         let mut at = host;
         for _ in 0..MAX_HOPS {
             let way = self.world.way(at, &[], Some(packet.source), packet.destination);

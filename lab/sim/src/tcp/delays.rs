@@ -20,7 +20,11 @@ impl Delays {
     /// The segment that begins at this byte is sent, and whether again.
     pub(super) fn sent(&mut self, now: Time, begin: u64) {
         let Some(before) = self.last.insert(begin, now) else { return };
-        let ms = now.since(before).as_nanos() as f64 / 1e6;
+        self.note(now.since(before).as_nanos() as f64 / 1e6);
+    }
+
+    /// Something was sent again, so many milliseconds after the transmission before.
+    pub fn note(&mut self, ms: f64) {
         self.min = if self.count == 0 { ms } else { self.min.min(ms) };
         self.max = self.max.max(ms);
         self.count += 1;

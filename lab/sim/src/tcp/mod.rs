@@ -1,8 +1,7 @@
 //! The TCP of Linux 2.6.15 as far as it decides when data is sent again: what Pedersen (2006) measured beside SCTP.
 //!
 //! One connection, data in one direction: [`Source`] on one host, [`Sink`] on the other, both a
-//! [`Node`](crate::Node). Segments are real ones, with checksum and options; only captures take
-//! them for SCTP. What is modelled:
+//! [`Node`](crate::Node). Segments are real ones, with checksum and options, in captures too. What is modelled:
 //!
 //! | what | source |
 //! |---|---|
@@ -10,6 +9,7 @@
 //! | SRTT, RTTVAR; RTO = SRTT + RTTVAR, where RTTVAR is at least 200 ms; 3 s before the first RTT; doubled by each timeout | RFC 2988, Sarolahti & Kuznetsov (2002) |
 //! | RTTs and spurious retransmissions are told by timestamps | RFC 1323, RFC 3522 |
 //! | initial window, slow start, congestion avoidance, counted in bytes | RFC 3390, RFC 2581, RFC 3465 |
+//! | or BIC, if it is asked for | Xu, Harfoush & Rhee (2004) |
 //! | NewReno: three duplicate ACKs; after that one segment each round trip | RFC 3782 |
 //! | SACK: as NewReno, but what arrived is known | RFC 2018, RFC 3517 |
 //! | FACK: all holes more than three segments below the highest one that arrived are lost | Mathis & Mahdavi (1996) |
@@ -21,6 +21,7 @@
 //! What does not decide anything here is left out: urgent data, ECN, window scaling and the receiver's autotuning
 //! (its window is 65 535 bytes), the end of a connection.
 
+mod bic;
 mod clock;
 mod congestion;
 mod delays;

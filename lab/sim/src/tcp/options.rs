@@ -11,6 +11,10 @@ pub struct Options {
     pub dsack: bool,
     /// Forward acknowledgement (`tcp_fack`, Mathis & Mahdavi 1996). Without `sack` it does nothing.
     pub fack: bool,
+    /// BIC instead of Reno for the window (`tcp_congestion_control`), which the kernel does unless told otherwise.
+    pub bic: bool,
+    /// Small segments never wait for an ACK (`TCP_NODELAY`).
+    pub no_delay: bool,
 }
 
 /// What the application sends, from the moment at which the connection is up.

@@ -45,6 +45,8 @@ pub(super) struct Receiver {
     /// SRTT and RTO of the handshake, which bound delays.
     srtt: u64,
     rto: u64,
+    /// Segments that had arrived before.
+    duplicates: u64,
     /// TSval to be echoed.
     pub(super) echo: u32,
 }
@@ -65,8 +67,13 @@ impl Receiver {
             timer: None,
             srtt,
             rto,
+            duplicates: 0,
             echo,
         }
+    }
+
+    pub(super) const fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 
     pub(super) const fn timer(&self) -> Option<u64> {
@@ -146,6 +153,7 @@ impl Receiver {
     }
 
     fn report(&mut self, begin: u64, end: u64) {
+        self.duplicates += 1;
         if self.options.sack && self.options.dsack {
             self.duplicate = Some((begin, end));
         }

@@ -127,7 +127,7 @@ impl Sender {
         undo.needed = self.queue.resent() as i64;
         undo.ssthresh = Some(self.congestion.worth(false));
         self.recovery.high = self.next;
-        self.congestion.ssthresh = self.congestion.halved();
+        self.congestion.cut();
         self.congestion.begin();
         self.recovery.state = State::Recovery;
         true
@@ -249,7 +249,7 @@ impl Sender {
         if recovery.state <= State::Disorder || self.una == recovery.high || again {
             // Not yet done for this window.
             recovery.undo.ssthresh = Some(self.congestion.worth(false));
-            self.congestion.ssthresh = self.congestion.halved();
+            self.congestion.cut();
         }
         self.congestion.collapse();
         recovery.undo.needed = 0;

@@ -9,6 +9,9 @@ pub(super) const SYN: u8 = 0x02;
 pub(super) const PSH: u8 = 0x08;
 pub(super) const ACK: u8 = 0x10;
 
+/// Both ports: that of netperf, so that no analyser takes the data for something else.
+pub(super) const PORT: u16 = 12_865;
+
 const PROTOCOL_TCP: u8 = 6;
 const HEADER: usize = 20;
 

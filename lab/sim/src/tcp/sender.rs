@@ -42,6 +42,8 @@ pub(super) struct Sender {
     pub(super) recovery: Recovery,
     /// When the retransmission timer expires.
     timer: Option<u64>,
+    /// How often it has.
+    timeouts: u64,
     /// What was sent since somebody looked.
     out: Vec<Outgoing>,
 }
@@ -56,10 +58,11 @@ impl Sender {
             written: 1,
             small_end: 0,
             queue: Queue::default(),
-            congestion: Congestion::default(),
+            congestion: Congestion::new(options),
             rtt,
             recovery: Recovery::new(options),
             timer: None,
+            timeouts: 0,
             out: Vec::new(),
         }
     }
@@ -71,6 +74,10 @@ impl Sender {
 
     pub(super) const fn timer(&self) -> Option<u64> {
         self.timer
+    }
+
+    pub(super) const fn timeouts(&self) -> u64 {
+        self.timeouts
     }
 
     /// The last byte of the segment is the last one that was written.
@@ -109,7 +116,7 @@ impl Sender {
             let acked = self.forget(now, ack.echo);
             let dubious = !news.acked || news.sacked || !self.recovery.is_open();
             if acked > 0 && (!dubious || self.may_grow()) {
-                self.congestion.acknowledged(in_flight);
+                self.congestion.acknowledged(now, in_flight);
             }
             if dubious {
                 self.judge(now, news, acked, ack.echo);
@@ -125,6 +132,9 @@ impl Sender {
             acked += 1;
         }
         if acked > 0 {
+            if self.recovery.is_open() {
+                self.congestion.acked(acked);
+            }
             // RFC 1323 §4: with timestamps what was sent again tells the RTT as well.
             self.rtt.measured(now.saturating_sub(echo), self.una, self.next);
             // RFC 2988 §5.2 and §5.3.
@@ -138,6 +148,7 @@ impl Sender {
         if self.timer.is_some_and(|at| at <= now) {
             self.timer = None;
             if !self.queue.is_empty() {
+                self.timeouts += 1;
                 self.lose_all();
                 // RFC 2988 §5.4: "Retransmit the earliest segment that has not been acknowledged by the TCP receiver."
                 self.send_again(now, 0);
@@ -181,7 +192,7 @@ impl Sender {
     pub(super) fn may_send(&self) -> bool {
         let end = self.next_end();
         // Minshall: a small segment waits for another small one, not for full ones.
-        let held = end - self.next < MSS && self.small_end > self.una;
+        let held = !self.options.no_delay && end - self.next < MSS && self.small_end > self.una;
         end > self.next
             && !held
             && end <= self.una + u64::from(WINDOW)

@@ -9,12 +9,12 @@ use super::clock::Clock;
 use super::options::{MSS, Options, WINDOW};
 use super::receiver::Receiver;
 use super::rtt::Rtt;
-use super::segment::{ACK, SYN, Segment, pattern, unwrap};
+use super::segment::{ACK, PORT, SYN, Segment, pattern, unwrap};
 use crate::node::{Node, NodeContext};
-use crate::packet::Packet;
+use crate::packet::{Packet, Protocol};
 
 /// Accepts a connection and reads what comes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sink {
     options: Options,
     clock: Clock,
@@ -71,6 +71,11 @@ impl Sink {
         self.segments
     }
 
+    /// Segments of data that had arrived before.
+    pub fn duplicates(&self) -> u64 {
+        self.receiver.as_ref().map_or(0, Receiver::duplicates)
+    }
+
     /// When the last data arrived that went on in order.
     pub const fn last_at(&self) -> Option<Time> {
         self.last_at
@@ -79,7 +84,14 @@ impl Sink {
     fn transmit(&self, cx: &mut NodeContext<'_>, segment: &Segment) {
         let (source, destination) = self.addresses;
         let payload = segment.write(source, destination);
-        cx.send(Packet { source, destination, udp: None, payload, fragment: false });
+        cx.send(Packet {
+            source,
+            destination,
+            udp: None,
+            protocol: Protocol::Tcp,
+            payload,
+            fragment: false,
+        });
     }
 
     fn answer_syn(&mut self, cx: &mut NodeContext<'_>, syn: &Segment) {
@@ -90,7 +102,7 @@ impl Sink {
         self.firsts.0 = syn.sequence;
         self.syn_sent_at = Some(now);
         let segment = Segment {
-            ports: (5000, 5000),
+            ports: (PORT, PORT),
             sequence: self.firsts.1,
             acknowledgement: syn.sequence.wrapping_add(1),
             flags: SYN | ACK,
@@ -109,7 +121,7 @@ impl Sink {
         let wire = |number: u64| self.firsts.0.wrapping_add(number as u32);
         let blocks = receiver.acknowledge();
         let segment = Segment {
-            ports: (5000, 5000),
+            ports: (PORT, PORT),
             sequence: self.firsts.1.wrapping_add(1),
             acknowledgement: wire(receiver.next),
             flags: ACK,

@@ -10,10 +10,10 @@ use super::clock::Clock;
 use super::delays::Delays;
 use super::options::{MSS, Options, Traffic, WINDOW};
 use super::rtt::Rtt;
-use super::segment::{ACK, PSH, SYN, Segment, pattern, unwrap};
+use super::segment::{ACK, PORT, PSH, SYN, Segment, pattern, unwrap};
 use super::sender::{Acknowledgement, Outgoing, Sender};
 use crate::node::{Node, NodeContext};
-use crate::packet::Packet;
+use crate::packet::{Packet, Protocol};
 
 /// What wakes the host.
 const TIMER: u64 = 0;
@@ -83,6 +83,11 @@ impl Source {
         self.segments
     }
 
+    /// Expirations of the retransmission timer, that of the SYN not counted.
+    pub fn timeouts(&self) -> u64 {
+        self.sender.as_ref().map_or(0, Sender::timeouts)
+    }
+
     /// When the connection came up.
     pub const fn opened_at(&self) -> Option<Time> {
         self.opened_at
@@ -91,13 +96,20 @@ impl Source {
     fn transmit(&self, cx: &mut NodeContext<'_>, segment: &Segment) {
         let (source, destination) = self.addresses;
         let payload = segment.write(source, destination);
-        cx.send(Packet { source, destination, udp: None, payload, fragment: false });
+        cx.send(Packet {
+            source,
+            destination,
+            udp: None,
+            protocol: Protocol::Tcp,
+            payload,
+            fragment: false,
+        });
     }
 
     /// A segment without data.
     fn blank(&self, now: Time, number: u64, flags: u8) -> Segment {
         Segment {
-            ports: (5000, 5000),
+            ports: (PORT, PORT),
             sequence: self.first.wrapping_add(number as u32),
             acknowledgement: if flags & ACK == 0 { 0 } else { self.theirs.0.wrapping_add(1) },
             flags,

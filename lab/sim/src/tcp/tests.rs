@@ -13,7 +13,8 @@ use super::{Options, Sink, Source, Traffic};
 use crate::route::Route;
 use crate::simulation::Simulation;
 
-const PLAIN: Options = Options { sack: false, dsack: false, fack: false };
+const PLAIN: Options =
+    Options { sack: false, dsack: false, fack: false, bic: false, no_delay: false };
 const SACK: Options = Options { sack: true, ..PLAIN };
 const FACK: Options = Options { fack: true, ..SACK };
 

@@ -17,7 +17,7 @@ impl Sender {
         let congestion = &mut self.congestion;
         match self.recovery.undo.ssthresh {
             Some(before) => {
-                congestion.cwnd = congestion.cwnd.max(congestion.ssthresh << 1);
+                congestion.restore();
                 if wholly {
                     congestion.ssthresh = congestion.ssthresh.max(before);
                 }

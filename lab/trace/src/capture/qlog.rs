@@ -126,7 +126,8 @@ impl Qlog {
         if sctp.len() > tresse_wire::MAX_PACKET_LEN {
             return None;
         }
-        IpHeaders { source, destination, udp: None, ecn: 0 }.write(&sctp, &mut self.packet);
+        IpHeaders { source, destination, udp: None, protocol: IpHeaders::SCTP, ecn: 0 }
+            .write(&sctp, &mut self.packet);
         Some(true)
     }
 }
