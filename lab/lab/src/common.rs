@@ -7,6 +7,7 @@ use tresse_core::{AssociationConfig, Extensions, MtuDiscovery, Profile};
 
 use crate::error::LabError;
 use crate::mistake::{Checked, mistake, require};
+use crate::sender::{Sender, Tcp};
 
 /// What experiments of every kind say of themselves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -208,7 +209,8 @@ impl AssociationSettings {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileEntry {
-    /// Profile name, parts joined by `+` (see [`tresse_core::Profile::named`]).
+    /// Profile name, parts joined by `+` (see [`tresse_core::Profile::named`]), or `tcp-2.6.15` with what is switched
+    /// on there: the TCP of Linux 2.6.15 instead of SCTP (flows only, see [`Tcp`]).
     pub name: String,
     /// What tables and legends call it.
     pub label: String,
@@ -218,7 +220,7 @@ pub struct ProfileEntry {
     /// Not in the paper: shown in a table of its own.
     #[serde(default)]
     pub extra: bool,
-    /// Parameters of this sender alone, besides those of the experiment.
+    /// Parameters of this sender alone, besides those of the experiment, which TCP has not.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     pub parameters: toml::Table,
     /// Settings of the hosts' processors with this sender, besides those of the experiment (flows only,
@@ -228,15 +230,24 @@ pub struct ProfileEntry {
 }
 
 impl ProfileEntry {
-    /// The profile with the parameters of the experiment, `common`, and its own.
+    /// Whether it is TCP.
+    pub fn is_tcp(&self) -> bool {
+        Tcp::is_meant(&self.name)
+    }
+
+    /// The sender with the parameters of the experiment, `common`, and its own.
     ///
     /// # Errors
-    /// [`LabError::Profile`] for an unknown name or a wrong parameter.
-    pub fn resolve(&self, common: &toml::Table) -> Result<Profile, LabError> {
+    /// [`LabError::Profile`] or [`LabError::Option`] for an unknown name or a wrong parameter.
+    pub fn resolve(&self, common: &toml::Table) -> Result<Sender, LabError> {
+        if self.is_tcp() {
+            return Tcp::named(&self.name, &self.parameters).map(Sender::Tcp);
+        }
         let mut parameters = common.clone();
         merge(&mut parameters, self.parameters.clone());
         Profile::named(&self.name)
             .and_then(|profile| profile.with_override_table(parameters))
+            .map(|profile| Sender::Sctp(Arc::new(profile)))
             .map_err(|source| LabError::Profile {
                 context: format!("profile {}", self.name),
                 source,
@@ -296,13 +307,17 @@ fn check_id(id: &str) -> Checked {
 /// Checks the senders of an experiment.
 pub(crate) fn check_profiles(profiles: &[ProfileEntry], parameters: &toml::Table) -> Checked {
     require(!profiles.is_empty(), "profile", "needs at least one [[profile]]")?;
+    let some = parameters.is_empty() || profiles.iter().any(|entry| !entry.is_tcp());
+    require(some, "parameters", "are those of SCTP, and all senders here are TCP")?;
     for (i, entry) in profiles.iter().enumerate() {
         let key = |field: &str| format!("profile[{i}].{field}");
-        let profile =
-            Profile::named(&entry.name).map_err(|err| mistake(key("name"), err.to_string()))?;
-        profile
-            .with_override_table(parameters.clone())
-            .map_err(|err| mistake("parameters", err.to_string()))?;
+        if !entry.is_tcp() {
+            let profile =
+                Profile::named(&entry.name).map_err(|err| mistake(key("name"), err.to_string()))?;
+            profile
+                .with_override_table(parameters.clone())
+                .map_err(|err| mistake("parameters", err.to_string()))?;
+        }
         entry.resolve(parameters).map_err(|err| mistake(key("parameters"), err.to_string()))?;
         require(!entry.label.trim().is_empty(), key("label"), "must not be empty")?;
         let twice = profiles[..i].iter().any(|p| p.label == entry.label);

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tresse_core::Profile;
 
 use crate::version;
 
@@ -14,10 +13,9 @@ pub(crate) fn short(key: &str) -> String {
     key.chars().take(KEY_DIGITS).collect()
 }
 
-/// Hash of a sender, of all else in a set-up that decides the outcome, and of the code.
-pub(crate) fn of_setup(series: &str, profile: &Profile, others: &[Vec<u8>]) -> String {
-    let profile = profile.to_toml();
-    let mut parts = vec![version::SOURCE.as_bytes(), series.as_bytes(), profile.as_bytes()];
+/// Hash of a sender (its label, and its parameters as TOML), of all else in a set-up that decides the outcome, and of the code.
+pub(crate) fn of_setup(series: &str, sender: &str, others: &[Vec<u8>]) -> String {
+    let mut parts = vec![version::SOURCE.as_bytes(), series.as_bytes(), sender.as_bytes()];
     parts.extend(others.iter().map(Vec::as_slice));
     content_hash(&parts)
 }

@@ -38,6 +38,7 @@ pub mod report;
 pub mod runner;
 mod schema;
 mod seed;
+pub mod sender;
 mod session;
 mod settable;
 mod shell;

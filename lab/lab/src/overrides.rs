@@ -5,6 +5,7 @@ use tresse_core::Profile;
 use crate::common::{ProfileEntry, merge};
 use crate::error::LabError;
 use crate::experiment::{AnyExperiment, with_changes};
+use crate::sender::Tcp;
 use crate::settable;
 use crate::shell::shell_word;
 
@@ -37,6 +38,12 @@ impl Overrides {
         for entry in &common.profiles {
             entry.resolve(&common.parameters)?;
         }
+        let tcp_alone = common.profiles.iter().all(ProfileEntry::is_tcp);
+        if tcp_alone && !common.parameters.is_empty() {
+            let keys = self.parameters.join(" ");
+            let what = "all senders are TCP, which has no parameters of SCTP";
+            return Err(LabError::Option(format!("--set {keys}: {what}")));
+        }
         if let Some(seed) = self.seed {
             common.replications.seed = seed;
         }
@@ -59,8 +66,10 @@ impl Overrides {
 
 /// A profile beside those of the paper, and a plot that shows it together with them.
 fn add_profile(experiment: &mut AnyExperiment, name: &str) -> Result<(), LabError> {
-    Profile::named(name)
-        .map_err(|source| LabError::Profile { context: format!("--profile {name}"), source })?;
+    let wrong = |source| LabError::Profile { context: format!("--profile {name}"), source };
+    if !Tcp::is_meant(name) {
+        Profile::named(name).map_err(wrong)?;
+    }
     let common = &mut experiment.common;
     if common.profiles.iter().any(|p| p.name == name) {
         return Ok(());

@@ -33,6 +33,7 @@
 //! | `age_ms.mean` and the same others | how long ago the newest message was sent that the receiver has, at each moment (with `observe.age`) |
 //! | `given_up_percent` | messages that were given up, in percent of all (with `observe.age`) |
 //! | `retransmission.N.TYPE.count`, `.min_ms`, `.max_ms`, `.avg_ms` | cumulative retransmission delay of the N-th retransmission (or `all`), TYPE one of `timeout`, `fast`, `reported-missing`, `in-flight`, `timeout-or-fast` |
+//! | `resend_ms.min`, `.max`, `.avg`, `.sd`, `resend.count` | time between two transmissions of the same data, over all retransmissions, as tcptrace has it: its standard deviation is that of a sample; with TCP that of the SYN counts as well |
 //! | `rto_ms.mean`, `.min`, `.median`, `.p95`, `.p99`, `.max`, `.settled` and the same of `rtt_ms`, `rto_min_ms`, `cwnd` | of a time series; settled is the mean of its second half; `cwnd.2` is that of the second path |
 
 use tresse_report::Unit;
@@ -79,6 +80,11 @@ const PLAIN: &[(&str, &str, Unit)] = &[
     ("packets", "Packets sent", Unit::Number),
     ("delivered_bytes", "User data delivered", Unit::Bytes),
     ("given_up_percent", "Messages given up", Unit::Percent),
+    ("resend.count", "Retransmissions", Unit::Number),
+    ("resend_ms.min", "Smallest retransmission delay", Unit::Milliseconds),
+    ("resend_ms.max", "Largest retransmission delay", Unit::Milliseconds),
+    ("resend_ms.avg", "Average retransmission delay", Unit::Milliseconds),
+    ("resend_ms.sd", "Deviation of retransmission delays", Unit::Milliseconds),
 ];
 
 /// Types of retransmission, as names of metrics.
@@ -178,7 +184,7 @@ pub fn describe(name: &str) -> Option<(String, Unit)> {
 /// [`Observe`](super::Observe) that switches it on.
 pub(super) fn needs(name: &str) -> Option<&'static str> {
     let first = name.split('.').next().unwrap_or(name);
-    if first == "retransmission" {
+    if ["retransmission", "resend", "resend_ms"].contains(&first) {
         Some("retransmissions")
     } else if ["delivery_ms", "reorder_bytes", "gap_acked", "stall_ms"].contains(&first) {
         Some("transfer")

@@ -20,6 +20,7 @@ mod scenario;
 mod service;
 mod setup;
 mod tables;
+mod tcp;
 mod topology;
 mod validate;
 
@@ -213,7 +214,8 @@ fn one() -> u32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Observe {
-    /// Cumulative retransmission delays by number and type (Pedersen §3.2).
+    /// Cumulative retransmission delays by number and type (Pedersen §3.2), and the delays since the transmission before
+    /// (§3.3). TCP has the latter in any case.
     pub retransmissions: bool,
     /// A chunk that is bundled keeps the SACKs that reported it missing before, so that it is reported
     /// missing ever after. Default: they are forgotten whenever it is sent again.

@@ -36,7 +36,9 @@ impl Run for FlowRun {
         let Experiment { common, kind: flow } = self.setup.experiment.as_ref();
         let Observe { series, sequence, transfer, alone, age, .. } = flow.observe;
         let plain = flow.changes.is_empty() && flow.topology.shared.is_none();
-        if self.setup.processor.is_some() {
+        if let Err(text) = self.setup.sender.profile() {
+            Err(format!("in real time the stack itself is played: {text}"))
+        } else if self.setup.processor.is_some() {
             Err("in real time the hosts' processors are what they are".into())
         } else if flow.topology.path_count() > 1 || common.association.concurrent_transfer || !plain
         {
@@ -95,7 +97,7 @@ pub fn plan(experiment: &Experiment<Flow>) -> Result<Vec<FlowRun>, LabError> {
         for entry in &experiment.common.profiles {
             let setup = Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(entry.resolve(&here.common.parameters)?),
+                sender: entry.resolve(&here.common.parameters)?,
                 processor: Processor::of(&here.kind, entry).map_err(fault)?,
                 cell: cell.clone(),
                 cell_text: experiment.kind.describe(&cell),
@@ -125,5 +127,5 @@ fn fingerprint(setup: &Setup) -> String {
         part(&flow.workload),
         part(&flow.observe),
     ];
-    fingerprint::of_setup(&setup.series, &setup.profile, &others)
+    fingerprint::of_setup(&setup.series, &setup.sender.to_toml(), &others)
 }

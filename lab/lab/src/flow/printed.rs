@@ -1,5 +1,5 @@
-//! Tables of cumulative retransmission delays as a paper prints them (Pedersen, chapters 3 and 5): every cell
-//! is a published number.
+//! Tables of retransmission delays as a paper prints them (Pedersen, chapters 3 and 5), those of SCTP cumulative, those
+//! of TCP since the transmission before: every cell is a published number.
 
 use serde::{Deserialize, Serialize};
 use tresse_report::Unit;
@@ -42,7 +42,8 @@ pub struct Line {
     /// Number of the retransmission. Default 1.
     #[serde(default = "super::one")]
     pub retransmission: u32,
-    /// One of the [`RETRANSMISSION_TYPES`](super::metric::RETRANSMISSION_TYPES).
+    /// One of the [`RETRANSMISSION_TYPES`](super::metric::RETRANSMISSION_TYPES), or `resend`: all retransmissions, each
+    /// since the transmission before.
     #[serde(rename = "type")]
     pub kind: String,
     /// How many there were.
@@ -57,6 +58,9 @@ pub struct Line {
     /// The average delay.
     #[serde(default)]
     pub avg_ms: Option<f64>,
+    /// The standard deviation of the delays, of `resend` only.
+    #[serde(default)]
+    pub sd_ms: Option<f64>,
     /// Why ours is thought to differ where it does (see [`Published`]).
     #[serde(default)]
     pub why: Option<String>,
@@ -102,6 +106,7 @@ impl Printed {
     }
 
     fn cells(&self, line: &Line) -> Vec<Published> {
+        let resend = line.kind == "resend";
         let words = match line.kind.as_str() {
             "timeout" => "retransmission timeout",
             "fast" => "fast retransmit",
@@ -109,8 +114,18 @@ impl Printed {
             "in-flight" => "bundled, in flight",
             _ => "timeouts and fast retransmits",
         };
-        let name = format!("{}{}. retransmission, {words}", self.prefix, line.retransmission);
-        let cell = |(what, metric, unit, value): (&str, &str, Unit, Option<f64>)| {
+        let name = match resend {
+            true => format!("{}retransmission delay", self.prefix),
+            false => format!("{}{}. retransmission, {words}", self.prefix, line.retransmission),
+        };
+        let metric = |statistic: &str| match (resend, statistic) {
+            (true, "count") => "resend.count".to_owned(),
+            (true, _) => format!("resend_ms.{}", statistic.trim_end_matches("_ms")),
+            (false, _) => {
+                format!("retransmission.{}.{}.{statistic}", line.retransmission, line.kind)
+            }
+        };
+        let cell = |(what, statistic, unit, value): (&str, &str, Unit, Option<f64>)| {
             Some(Published {
                 what: format!("{name}: {what}"),
                 place: self.place.clone(),
@@ -132,10 +147,7 @@ impl Printed {
                 not_reproducible: line.not_reproducible.clone(),
                 repeats: line.repeats.clone(),
                 measure: Measure {
-                    metric: format!(
-                        "retransmission.{}.{}.{metric}",
-                        line.retransmission, line.kind
-                    ),
+                    metric: metric(statistic),
                     series: self.series.clone(),
                     at: self.at.clone(),
                     over: self.over,
@@ -150,6 +162,7 @@ impl Printed {
             ("smallest", "min_ms", Unit::Milliseconds, line.min_ms),
             ("largest", "max_ms", Unit::Milliseconds, line.max_ms),
             ("average", "avg_ms", Unit::Milliseconds, line.avg_ms),
+            ("deviation", "sd_ms", Unit::Milliseconds, line.sd_ms),
         ];
         cells.into_iter().filter_map(cell).collect()
     }
@@ -179,6 +192,21 @@ mod tests {
         assert_eq!(
             (cells[4].value, what[4]),
             (0.0, "a: 2. retransmission, bundled, in flight: number")
+        );
+    }
+
+    #[test]
+    fn delays_since_the_transmission_before_have_a_deviation() {
+        let text = "where = 'Table 2'\nseries = 'a'\nprefix = 'RTT 0 ms: '\nrows = [\n\
+                    { type = 'resend', min_ms = 1, max_ms = 9, avg_ms = 4, sd_ms = 2 },\n]";
+        let cells = toml::from_str::<Printed>(text).unwrap().published();
+        let metrics: Vec<&str> = cells.iter().map(|c| c.measure.metric.as_str()).collect();
+        assert_eq!(metrics, ["resend_ms.min", "resend_ms.max", "resend_ms.avg", "resend_ms.sd"]);
+        assert_eq!(cells[3].what, "RTT 0 ms: retransmission delay: deviation");
+        assert!(
+            cells
+                .iter()
+                .all(|c| c.one_run && super::super::metric::describe(&c.measure.metric).is_some())
         );
     }
 

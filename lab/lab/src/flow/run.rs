@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use tresse_core::Profile;
-
 use super::{Cell, Flow, Processor};
 use crate::schema::Experiment;
+use crate::sender::Sender;
 
 /// What many runs have in common: a sender under test and a network.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Label of the profile.
     pub series: String,
-    /// The profile with all overrides.
-    pub profile: Arc<Profile>,
+    /// The sender with all overrides.
+    pub sender: Sender,
     /// What packets cost the hosts.
     pub processor: Option<Processor>,
     /// The values of the axes.
@@ -40,7 +39,7 @@ pub struct FlowRun {
 impl FlowRun {
     /// A name for files and messages, unique within the experiment.
     pub fn name(&self) -> String {
-        let mut name = self.setup.profile.name.clone();
+        let mut name = self.setup.sender.name();
         for (axis, value) in &self.setup.cell_text {
             name.push_str(&format!("_{axis}-{value}"));
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::plots::{Plot, PlotKind};
-use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario};
+use super::{Cell, Flow, Measure, Processor, Workload, metric, scenario, tcp};
 use crate::common::{check_label, check_profiles};
 use crate::mistake::{Checked, mistake, require};
 use crate::schema::Experiment;
@@ -87,6 +87,7 @@ fn in_cell(e: &Experiment<Flow>) -> Checked {
     check_profiles(&e.common.profiles, &e.common.parameters)?;
     e.common.profiles.iter().try_for_each(|entry| Processor::of(&e.kind, entry).map(|_| ()))?;
     workload(e)?;
+    tcp::check(e)?;
     let bulk = matches!(&e.kind.workload, Workload::Bulk(b) if b.duration_s.is_some());
     let endless = e.kind.topology.shared.is_none() || bulk;
     require(endless, "topology.shared", "needs workload.bulk.duration_s")?;

@@ -203,12 +203,12 @@ fn resolved_profiles(common: &Common) -> Result<Vec<ResolvedProfile>, LabError> 
         .profiles
         .iter()
         .map(|entry| {
-            let profile = entry.resolve(&common.parameters)?;
+            let sender = entry.resolve(&common.parameters)?;
             Ok(ResolvedProfile {
                 label: entry.label.clone(),
                 name: entry.name.clone(),
-                description: profile.description.clone(),
-                parameters: profile.to_toml(),
+                description: sender.description(),
+                parameters: sender.to_toml(),
             })
         })
         .collect()

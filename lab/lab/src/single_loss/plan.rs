@@ -86,7 +86,12 @@ fn setups(experiment: &Experiment<SingleLoss>) -> Result<Vec<Setup>, LabError> {
         for entry in &experiment.common.profiles {
             setups.push(Setup {
                 series: entry.label.clone(),
-                profile: Arc::new(entry.resolve(&experiment.common.parameters)?),
+                profile: Arc::clone(
+                    entry
+                        .resolve(&experiment.common.parameters)?
+                        .profile()
+                        .map_err(LabError::Option)?,
+                ),
                 cell,
                 association: experiment.common.association.clone(),
                 forward: topology.link(&topology.forward, cell),
@@ -106,5 +111,5 @@ fn fingerprint(setup: &Setup) -> String {
         part(&setup.backward),
         part(&setup.bursts),
     ];
-    fingerprint::of_setup(&setup.series, &setup.profile, &others)
+    fingerprint::of_setup(&setup.series, &setup.profile.to_toml(), &others)
 }

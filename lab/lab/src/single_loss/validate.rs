@@ -3,7 +3,7 @@
 use tresse_netem::LinkConfig;
 
 use super::{Drop, Gap, Measure, RandomGap, RandomSize, SingleLoss, Size};
-use crate::common::check_label;
+use crate::common::{ProfileEntry, check_label};
 use crate::mistake::{Checked, mistake, require};
 use crate::schema::Experiment;
 
@@ -14,6 +14,9 @@ const HEADERS: usize = 20 + 12 + 16;
 pub(super) fn validate(e: &Experiment<SingleLoss>) -> Checked {
     topology(e)?;
     e.common.association.check_mtu(68)?;
+    let tcp = e.common.profiles.iter().position(ProfileEntry::is_tcp);
+    let key = format!("profile[{}].name", tcp.unwrap_or_default());
+    require(tcp.is_none(), key, "TCP is for flows")?;
     let instant = e.common.profiles.iter().all(|p| p.processor.is_empty());
     require(instant, "profile.processor", "is for flows")?;
     require(e.common.association.buffer_bdps == 0.0, "association.buffer_bdps", "is for flows")?;

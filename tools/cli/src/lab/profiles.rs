@@ -30,6 +30,9 @@ pub(super) fn run(args: &ProfilesArgs) -> Result<ExitCode, LabError> {
         let _ = writeln!(out, "{name:width$}  {}", description.lines().next().unwrap_or_default());
     }
     out.push_str("\nJoin them with +. All parameters of one: tresse lab profiles tresse\n");
+    out.push_str(
+        "For flows also tcp-2.6.15, with +sack, +dsack, +fack, +bic: the TCP of Linux 2.6.15\n",
+    );
     print(&out);
     Ok(ExitCode::SUCCESS)
 }

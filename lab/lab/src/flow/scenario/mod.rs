@@ -7,6 +7,7 @@ pub(super) mod real_time;
 mod retransmissions;
 mod series;
 mod source;
+mod tcp;
 mod transfer;
 mod wire;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tresse_core::{AssociationStats, LossCause, Time};
+use tresse_core::{AssociationStats, LossCause, Profile, Time};
 use tresse_report::statistics::{mean, percentile};
 use tresse_sim::apps::{Bulk, Plan, ScheduledMessage, Sink, SinkStats};
 use tresse_sim::{HostId, StopReason};
@@ -25,6 +26,7 @@ use super::run::{FlowRun, Setup};
 use super::{Beside, Change, Flow, Workload, cell};
 use crate::capture;
 use crate::schema::Experiment;
+use crate::sender::Sender;
 use network::Network;
 use source::{End, Program, Receiver, Source};
 
@@ -32,6 +34,8 @@ use source::{End, Program, Receiver, Source};
 const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 /// How long a run goes on after its last message, where not all need arrive.
 const LAST_RECOVERY: Duration = Duration::from_secs(2);
+/// No run needs this many events.
+const EVENT_LIMIT: u64 = 400_000_000;
 /// 1 MB of user data, as the unit of rates "per MB".
 const MEGABYTE: f64 = 1e6;
 
@@ -48,6 +52,9 @@ pub(super) struct Measured {
 /// The invariant that was broken: a message lost, repeated, changed or out of order, or an
 /// association that ended.
 pub(super) fn run(run: &FlowRun, capture: Option<&Path>) -> Result<Measured, String> {
+    if let Sender::Tcp(tcp) = run.setup.sender {
+        return tcp::run(run, tcp, capture);
+    }
     let flow = &run.setup.experiment.kind;
     let mut network = Network::build(run)?;
     if let Some(folder) = capture {
@@ -70,7 +77,7 @@ fn alone(run: &FlowRun, values: &mut BTreeMap<String, f64>) -> Result<(), String
     for path in 0..usize::from(run.setup.experiment.kind.topology.path_count()) {
         let Some(topology) = run.setup.experiment.kind.topology.alone(path) else { continue };
         // The buffers are those of the run that it is compared with.
-        let association = run.setup.experiment.association(&run.setup.profile);
+        let association = run.setup.experiment.association(run.setup.sender.profile()?);
         let mut here = Experiment::clone(&run.setup.experiment);
         here.kind.topology = topology;
         here.common.association.send_buffer = association.send_buffer;
@@ -471,8 +478,7 @@ pub(super) fn changed(
 
 /// How many reports make a chunk missing for the profile under test: what tells a fast retransmit
 /// from a timeout for an observer on the wire.
-fn missing_reports(run: &FlowRun) -> u32 {
-    let profile = &run.setup.profile;
+fn missing_reports(profile: &Profile) -> u32 {
     let parameters: toml::Table = profile.to_toml().parse().unwrap_or_default();
     let thin = parameters
         .get("thin_fast_retransmit")

@@ -12,16 +12,13 @@ use tresse_sim::{Change, HostId, LinkId, LinkRules, Route, Simulation};
 use super::source::{End, Receiver, Source};
 use super::transfer::TransferObserver;
 use super::wire::SharedUnderway;
-use super::{missing_reports, plan};
+use super::{EVENT_LIMIT, missing_reports, plan};
 use crate::flow::run::FlowRun;
 use crate::flow::{Flow, Observe, PathMtu, Shared, Topology, Workload};
 use crate::schema::Experiment;
 use crate::seed;
 
 const PORT: u16 = 5000;
-
-/// No run needs this many events.
-const EVENT_LIMIT: u64 = 400_000_000;
 
 /// Second byte of the addresses of the first flow that competes; the others follow.
 const COMPETITOR: u8 = 9;
@@ -66,7 +63,7 @@ impl Network {
         let mut simulation = Simulation::new(seed::network(run.seed, run.replication));
         simulation.set_event_limit(EVENT_LIMIT);
 
-        let pair = add_pair(&mut simulation, run);
+        let pair = add_pair(&mut simulation, run)?;
         if let Some(processor) = &run.setup.processor {
             simulation.set_processor(pair.sender, processor.config());
             simulation.set_processor(pair.receiver, processor.config());
@@ -191,11 +188,12 @@ impl Network {
 }
 
 /// The hosts under test with their programs.
-fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
+fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Result<Pair, String> {
     let flow = &run.setup.experiment.kind;
     let paths = flow.topology.path_count();
     let addresses = |host: u8| (0..paths).map(|path| address(path, host)).collect::<Vec<_>>();
-    let association = run.setup.experiment.association(&run.setup.profile);
+    let profile = run.setup.sender.profile()?;
+    let association = run.setup.experiment.association(profile);
     let endpoint = |host: u8| EndpointConfig {
         local_port: PORT,
         local_addresses: addresses(host),
@@ -209,7 +207,7 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
     let program = if sent_log { program } else { program.without_log() };
     let underway = SharedUnderway::default();
     let transfer = flow.observe.transfer.then(|| TransferObserver::new(association.receive_buffer));
-    let missing = missing_reports(run);
+    let missing = missing_reports(profile);
     let source = Source::new(program, end, flow.observe, missing, Rc::clone(&underway), transfer);
     let sender = simulation.add_host("sender", endpoint(1), Box::new(source));
     let logged = sent_log || flow.observe.transfer;
@@ -217,7 +215,7 @@ fn add_pair(simulation: &mut Simulation, run: &FlowRun) -> Pair {
     let accept = EndpointConfig { accept: true, ..endpoint(2) };
     let program = Box::new(Receiver::new(sink, end, flow.observe.sequence.then_some(underway)));
     let receiver = simulation.add_host("receiver", accept, program);
-    Pair { sender, receiver }
+    Ok(Pair { sender, receiver })
 }
 
 /// Sets the clocks of both hosts ahead of the links', each by another span in each run.

@@ -1,9 +1,7 @@
 //! The same run in real time, for periodic workloads over one path. It ends, like the simulation,
 //! when everything has arrived.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +10,7 @@ use tresse::{AssociationStats, StreamId, Time};
 use tresse_emulator::Side;
 use tresse_sim::apps::{Plan, ScheduledMessage, SinkStats, content};
 
-use super::wire::{Underway, WireObserver};
+use super::wire::{SharedUnderway, WireObserver};
 use super::{Measured, counters, missing_reports, plan, put_times};
 use crate::flow::record::Traces;
 use crate::flow::run::FlowRun;
@@ -53,7 +51,8 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     let network_seed = seed::network(run.seed, run.replication);
     let stage = Stage::start(links, network_seed, duration + PATIENCE)?;
 
-    let association = run.setup.experiment.association(&run.setup.profile);
+    let profile = run.setup.sender.profile()?;
+    let association = run.setup.experiment.association(profile);
     let packets = Packets::default();
     let role = |observer| Role { association: association.clone(), observer };
     let told = Done::default();
@@ -84,17 +83,21 @@ pub(in super::super) fn run(run: &FlowRun) -> Result<Measured, String> {
     let times: Vec<f64> = pairs.map(|(at, due)| (*at - *due).as_secs_f64() * 1e3).collect();
     put_times("transfer_ms", &times, &mut put);
     if flow.observe.retransmissions {
-        observe(run, origin, &packets, &mut values);
+        let observe = run.setup.experiment.kind.observe;
+        let wire = WireObserver::new(observe, missing_reports(profile), SharedUnderway::default());
+        watch(wire, origin, &packets, &mut values);
     }
     let packets = sent.stats.packets_sent + received.stats.packets_sent;
     Ok(Measured { packets, values, traces: Traces::default() })
 }
 
 /// What an analyser on the sender's interface would have seen.
-fn observe(run: &FlowRun, origin: Time, packets: &Packets, values: &mut BTreeMap<String, f64>) {
-    let underway = Rc::new(RefCell::new(Underway::default()));
-    let mut wire =
-        WireObserver::new(run.setup.experiment.kind.observe, missing_reports(run), underway);
+fn watch(
+    mut wire: WireObserver,
+    origin: Time,
+    packets: &Packets,
+    values: &mut BTreeMap<String, f64>,
+) {
     for (at, outgoing, packet) in packets.take() {
         wire.on_packet(at, outgoing, &packet);
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tresse_sim::tcp::Delays as Resends;
+
 use crate::flow::metric::RETRANSMISSION_TYPES;
 
 /// What made a chunk be sent again, as an observer on the wire concludes.
@@ -81,6 +83,15 @@ impl Retransmissions {
                 }
             }
         }
+    }
+}
+
+/// Writes how long after the transmission before the same data was sent again.
+pub(super) fn put_resends(resends: &Resends, values: &mut BTreeMap<String, f64>) {
+    values.insert("resend.count".into(), resends.count() as f64);
+    let names = ["min", "max", "avg", "sd"].into_iter();
+    for (name, value) in names.zip(resends.summary().into_iter().flatten()) {
+        values.insert(format!("resend_ms.{name}"), value);
     }
 }
 

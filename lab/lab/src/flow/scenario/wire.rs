@@ -10,8 +10,9 @@ use std::rc::Rc;
 use tresse_core::Time;
 use tresse_core::wire::{Chunk, Packet as SctpPacket, Sack};
 use tresse_sim::Packet;
+use tresse_sim::tcp::Delays;
 
-use super::retransmissions::{Kind, Retransmissions};
+use super::retransmissions::{Kind, Retransmissions, put_resends};
 use crate::flow::Observe;
 use crate::flow::record::{Step, StepKind, Traces};
 
@@ -76,6 +77,7 @@ struct Noted {
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     first: Time,
+    last: Time,
     /// How often it was sent again.
     again: u32,
     /// SACKs that reported it missing since it was last sent.
@@ -95,6 +97,8 @@ pub(super) struct WireObserver {
     /// Addresses of the peer in the order in which data was sent to them.
     paths: Vec<IpAddr>,
     retransmissions: Retransmissions,
+    /// Time since the transmission before.
+    resends: Delays,
     underway: SharedUnderway,
     steps: Vec<Noted>,
 }
@@ -114,6 +118,7 @@ impl WireObserver {
             chunks: VecDeque::new(),
             paths: Vec::new(),
             retransmissions: Retransmissions::default(),
+            resends: Delays::default(),
             underway,
             steps: Vec::new(),
         }
@@ -145,7 +150,7 @@ impl WireObserver {
         let next = self.base + self.chunks.len() as u64;
         if number >= next {
             // Numbers are given in order; should one be skipped, it has not been sent.
-            let sent = Sent { first: now, again: 0, missing: 0 };
+            let sent = Sent { first: now, last: now, again: 0, missing: 0 };
             self.chunks.resize(usize::try_from(number + 1 - self.base).unwrap_or(0), sent);
             self.step(now, number, path, StepKind::Sent);
             return;
@@ -170,8 +175,10 @@ impl WireObserver {
             chunk.missing = 0;
         }
         if self.observe.retransmissions {
-            let ms = now.since(chunk.first).as_nanos() as f64 / 1e6;
-            self.retransmissions.note(chunk.again, kind, ms);
+            let ms = |since: Time| now.since(since).as_nanos() as f64 / 1e6;
+            self.retransmissions.note(chunk.again, kind, ms(chunk.first));
+            self.resends.note(ms(chunk.last));
+            chunk.last = now;
         }
     }
 
@@ -261,6 +268,7 @@ impl WireObserver {
     ) {
         if self.observe.retransmissions {
             self.retransmissions.finish(values);
+            put_resends(&self.resends, values);
         }
         if self.observe.sequence {
             self.complete(deliveries);

@@ -70,9 +70,8 @@ None of the three counts as within.
 const MISSING: &str = "
 ## What is not here
 
-- pedersen: the TCP Tables 3.6 and 3.7 count nowhere. Those of a present kernel are in [tcp-baseline.md](tcp-baseline.md); \
-NewReno, SACK and FACK of 2006 are simulated by the example `tcp` of tresse-sim, which prints the averages of both, but are no experiment yet. Delays of zero, which stand for retransmissions that never happened, are no \
-rows: their numbers are.
+- pedersen: delays of zero, which stand for retransmissions that never happened, are no rows: their numbers are. The TCP of \
+Tables 3.6 and 3.7 is a model of that kernel's; what a present kernel does there is in [tcp-baseline.md](tcp-baseline.md).
 - hurtig: of Figures 2 to 11 what the text says is compared; their curves were not read. 200 bytes stand beside the fitted \
 size in experiments of their own, whose rows repeat.
 - gonzalez: of the virtualised environment of §4.3 (`gonzalez/virtual`) the paper presents no measurement, and the live \
