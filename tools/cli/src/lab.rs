@@ -5,6 +5,7 @@ mod elsewhere;
 mod gauntlet;
 mod interrupt;
 mod new;
+mod playground;
 mod profiles;
 mod took;
 
@@ -52,6 +53,10 @@ enum Command {
     ///
     /// Every workload with every profile goes to default-profile.md in the folder of the results.
     Report(ReportArgs),
+    /// Write a page that plays two senders side by side, packet by packet, with losses and delays that are dragged
+    ///
+    /// It needs a browser, and neither a server nor a network (docs/playground.md).
+    Playground(playground::PlaygroundArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -185,6 +190,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Show(args) => show(&args),
         Command::Compare(args) => compare(&args),
         Command::Report(args) => write_report(&args),
+        Command::Playground(args) => playground::run(&args),
     };
     result.unwrap_or_else(|error| {
         complain(&error);

@@ -43,6 +43,14 @@ fn list_names_every_experiment() {
     assert!(text.contains("published numbers"));
 }
 
+#[cfg(not(feature = "playground"))]
+#[test]
+fn the_playground_is_built_in_a_checkout_only() {
+    let temp = tempfile::tempdir().unwrap();
+    let line = refusal(temp.path(), &["playground"]);
+    assert!(line.contains("inside a checkout of Tresse"), "{line}");
+}
+
 #[test]
 fn a_figure_is_run_shown_and_resumed() {
     let temp = tempfile::tempdir().unwrap();
