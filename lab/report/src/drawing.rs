@@ -1,19 +1,29 @@
 //! A plot as it is written.
 
-use crate::dark;
 use crate::figure::Figure;
-use crate::svg;
+use crate::svg::{self, Format};
+use crate::{dark, data, twins};
 
 /// A drawn plot and the name of its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawing {
     /// File name, with its ending.
     pub name: String,
     /// The file.
     pub svg: String,
-    /// Whether published numbers are drawn in.
-    pub published: bool,
+    /// The same once more for a narrow window.
+    pub narrow: String,
+    /// Its values as JSON, for the script of a page.
+    pub data: String,
+    /// What its reader should know, as a sentence or more; may be empty.
+    pub caption: String,
 }
+
+/// What the reader of a plot must know about the published numbers in it.
+const PUBLISHED: &str = "Published numbers are dashed lines or rings in the colour of their line. ";
+/// The same about what nobody has published.
+const AIMS: &str = "Aims of our own, which nobody has published, are dashed lines or rings. ";
+const TWINS: &str = "A line in dashes lies upon another one. ";
 
 impl Drawing {
     /// `figure` as the file `name`, without its ending.
@@ -21,8 +31,20 @@ impl Drawing {
     /// # Errors
     /// What the drawing library says, as one line.
     pub fn new(name: &str, figure: &Figure) -> Result<Drawing, String> {
-        let svg = svg::draw(figure)?;
-        Ok(Drawing { name: format!("{name}.svg"), svg, published: !figure.references.is_empty() })
+        let mut caption = String::new();
+        if !figure.references.is_empty() {
+            caption.push_str(if figure.reference_name == "paper" { PUBLISHED } else { AIMS });
+        }
+        if twins::covered(figure).iter().any(|covered| *covered > 0) {
+            caption.push_str(TWINS);
+        }
+        Ok(Drawing {
+            name: format!("{name}.svg"),
+            svg: svg::draw(figure, Format::Wide)?,
+            narrow: svg::draw(figure, Format::Narrow)?,
+            data: data::json(figure),
+            caption,
+        })
     }
 
     /// The plot as a file of its own, which is light or dark as its reader's display is.
@@ -42,7 +64,7 @@ mod tests {
     #[test]
     fn a_file_is_light_or_dark_by_itself() {
         let svg = "<svg width=\"9\">\n<rect fill=\"#FFFFFF\"/>\n</svg>\n".to_owned();
-        let file = Drawing { name: "x.svg".into(), svg, published: false }.file();
+        let file = Drawing { name: "x.svg".into(), svg, ..Drawing::default() }.file();
         assert!(
             file.starts_with("<svg width=\"9\">\n<style>\n@media (prefers-color-scheme: dark) {\n")
         );

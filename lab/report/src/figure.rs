@@ -25,8 +25,10 @@ pub struct Figure {
     pub layered: bool,
     /// The lines, in the order of the legend.
     pub lines: Vec<Line>,
-    /// Published numbers, drawn in.
+    /// Published numbers, drawn in, or what else is aimed at.
     pub references: Vec<Reference>,
+    /// What the legend calls the references. Default `paper`.
+    pub reference_name: &'static str,
 }
 
 /// Points of one kind.
@@ -169,6 +171,7 @@ impl Figure {
             y_range: [if y_low < 0.0 { -round_up(-y_low * 1.05) } else { 0.0 }, y_high],
             lines,
             references,
+            reference_name: "paper",
         })
     }
 }

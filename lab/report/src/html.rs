@@ -2,41 +2,33 @@
 
 use std::fmt::Write as _;
 
+pub use crate::escape::escape;
 use crate::{Align, Drawing, Table};
 
 const CSS: &str = include_str!("page.css");
 
-/// What the reader of a plot must know about the published numbers in it.
-const PUBLISHED: &str = "Published numbers are dashed lines or rings in the colour of their line. ";
+/// What makes plots answer: values under the pointer, lines that can be hidden. Pages are whole without it.
+const SCRIPT: &str = include_str!("page.js");
 
 /// A whole page around `body`, which is HTML; `style` are rules for its style sheet beyond those
 /// that all pages share.
 #[must_use]
 pub fn page(title: &str, style: &str, body: &str) -> String {
+    page_with(title, style, body, "")
+}
+
+/// The same with a script of its own behind that of all plots.
+#[must_use]
+pub fn page_with(title: &str, style: &str, body: &str, own: &str) -> String {
     let title = escape(title);
+    let plots = body.contains("<svg");
+    let script = if plots { format!("<script>\n{SCRIPT}{own}</script>\n") } else { String::new() };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{CSS}{style}</style>\n</head>\n<body>\n<main>\n\
-         {body}</main>\n</body>\n</html>\n"
+         {body}</main>\n{script}</body>\n</html>\n"
     )
-}
-
-/// `text` as it stands between tags and in quoted attributes.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// An SVG file may begin with an XML declaration, which has no place inside a page.
@@ -44,15 +36,19 @@ fn strip_prolog(svg: &str) -> &str {
     svg.find("<svg").map_or(svg, |start| &svg[start..])
 }
 
-/// Adds a plot in a section of its own, with a link to its file.
+/// Adds a plot in a section of its own, with a link to its file if it has a name: drawn for a wide window and for a narrow one, with
+/// its values for the script.
 pub fn drawing(out: &mut String, drawing: &Drawing) {
-    let caption = if drawing.published { PUBLISHED } else { "" };
+    let name = escape(&drawing.name);
+    let file = if name.is_empty() { name } else { format!("<a href=\"{name}\">{name}</a>") };
     let _ = writeln!(
         out,
-        "<section><figure class=\"plot\">\n{}<figcaption>{caption}<a href=\"{1}\">{1}</a></figcaption>\n\
-         </figure></section>",
+        "<section><figure class=\"plot\">\n{}{}<script type=\"application/json\">{}</script>\n\
+         <figcaption>{}{file}</figcaption>\n</figure></section>",
         strip_prolog(&drawing.svg),
-        escape(&drawing.name)
+        strip_prolog(&drawing.narrow),
+        drawing.data,
+        escape(&drawing.caption)
     );
 }
 

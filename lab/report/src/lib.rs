@@ -23,7 +23,9 @@
 #![forbid(unsafe_code)]
 
 mod dark;
+mod data;
 mod drawing;
+mod escape;
 mod estimate;
 pub mod figure;
 mod frame;
@@ -33,6 +35,7 @@ mod screen;
 pub mod statistics;
 pub mod svg;
 mod table;
+mod twins;
 
 pub use drawing::Drawing;
 pub use estimate::{Estimate, Statistic, Unit};

@@ -235,7 +235,7 @@ impl Report {
             for (name, figure) in plots::of(scenario, &played.standings, &self.stacks) {
                 // It draws finite numbers.
                 let Ok(drawing) = Drawing::new(&name, &figure) else { continue };
-                write(&drawing.name, &drawing.svg)?;
+                write(&drawing.name, &drawing.file())?;
                 html::drawing(&mut body, &drawing);
             }
             html::table(&mut body, &played.table());
