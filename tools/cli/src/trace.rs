@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tresse_trace::json::Json;
 use tresse_trace::listing::Listing;
-use tresse_trace::page::Page;
+use tresse_trace::page::{Page, beside};
 use tresse_trace::tables::Tables;
 use tresse_trace::{Observer, Options, Summary, Totals, Trace, text};
 
@@ -21,6 +21,7 @@ Examples:
   tresse trace capture.pcapng logs/*.sqlog
   tresse trace --out /tmp/plots capture.pcapng
   tresse trace sender.pcapng --receiver receiver.pcapng
+  tresse trace --out /tmp/plots after.pcapng --against before.pcapng
   tcpdump -i eth0 -w - sctp | tresse trace -
   tresse trace --udp-port 9900 --missing-reports 4 capture.pcapng";
 
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// retransmissions, SACKs and statistics as CSV and Parquet
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Captures to hold the others against, by the same rules: DIR gets a page of both, compared.html (repeatable)
+    #[arg(long, value_name = "FILE", requires = "out")]
+    against: Vec<PathBuf>,
     /// UDP port that carries SCTP (RFC 6951), besides 9899 (repeatable)
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
@@ -129,9 +133,10 @@ fn trace(args: &Args) -> Result<(), Fault> {
     options.udp_ports.extend(&args.udp_port);
     let here: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     let there: Vec<&Path> = args.receiver.iter().map(PathBuf::as_path).collect();
-    let mut trace = Trace::new(options);
+    let mut trace = Trace::new(options.clone());
     // Everything is opened before anything is written.
     let captures = trace.open(&here, &there).map_err(|e| Fault::Request(e.to_string()))?;
+    let before = (!args.against.is_empty()).then(|| read(options, &args.against)).transpose()?;
     let mut folder = args.out.as_deref().map(Folder::new).transpose()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut shown = Shown::new(args, &mut out);
@@ -148,9 +153,36 @@ fn trace(args: &Args) -> Result<(), Fault> {
     let totals = trace.totals();
     shown.finish(&totals)?;
     if let Some(folder) = folder {
+        if let Some((page, of_before)) = &before {
+            let names = [&args.against, &args.files].map(|files| named(files));
+            let captures =
+                [(names[0].as_str(), page, of_before), (names[1].as_str(), &folder.page, &totals)];
+            let path = folder.path.join("compared.html");
+            std::fs::write(&path, beside(captures)).map_err(|error| {
+                Fault::Folder(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+            })?;
+        }
         folder.finish(&totals).map_err(Fault::Folder)?;
     }
     Ok(())
+}
+
+/// Reads captures for a comparison.
+fn read(options: Options, files: &[PathBuf]) -> Result<(Page, Totals), Fault> {
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let (mut trace, mut page) = (Trace::new(options), Page::default());
+    let captures = trace.open(&files, &[]).map_err(|e| Fault::Request(e.to_string()))?;
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut page];
+    trace.read(captures, &mut observers);
+    trace.finish(&mut observers);
+    let totals = trace.totals();
+    Ok((page, totals))
+}
+
+/// What captures are called: by the first file.
+fn named(files: &[PathBuf]) -> String {
+    let first = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+    if files.len() > 1 { format!("{first} and others") } else { first }
 }
 
 /// What is printed.

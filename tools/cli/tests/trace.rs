@@ -85,6 +85,17 @@ fn what_only_one_end_captured_lost_nothing() {
 }
 
 #[test]
+fn captures_are_held_against_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = capture("usrsctp.pcap.gz");
+    let out = folder.path().to_str().unwrap();
+    shown(&["--out", out, "--against", file.to_str().unwrap()], &[&file]);
+    let page = std::fs::read_to_string(folder.path().join("compared.html")).unwrap();
+    assert!(page.contains("goodput, Mbit/s") && page.contains("+0.0 %"), "{page}");
+    assert!(page.contains("Transfer times of messages") && !page.contains("-0.1 %"), "{page}");
+}
+
+#[test]
 fn a_folder_gets_a_page_and_tables() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("new/folder");
