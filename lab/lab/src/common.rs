@@ -67,6 +67,12 @@ impl Common {
         1 + self.profiles.iter().position(|p| p.label == label).unwrap_or(0)
     }
 
+    /// The label of the project's own profile, if it takes part.
+    pub(crate) fn own(&self) -> Option<String> {
+        let own = self.profiles.iter().find(|entry| entry.label == OWN)?;
+        Some(own.label.clone())
+    }
+
     /// Checks what the types of the schema cannot say.
     pub(crate) fn validate(&self) -> Checked {
         check_id(&self.id)?;
@@ -74,6 +80,9 @@ impl Common {
         check_profiles(&self.profiles, &self.parameters)
     }
 }
+
+/// Label of the project's own profile in every experiment.
+pub(crate) const OWN: &str = "tresse";
 
 /// The publication that an experiment reproduces.
 #[derive(Clone, Debug, Serialize, Deserialize)]

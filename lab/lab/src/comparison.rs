@@ -10,6 +10,7 @@ pub use judge::Rule;
 use crate::mistake::{Checked, require};
 
 mod judge;
+mod reason;
 
 /// How a published number relates to ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +56,13 @@ impl Kind {
             Kind::Aim => "our own aims",
         }
     }
+}
+
+/// Whether the numbers that the experiment of this id is compared with are aims of this project: nobody has published
+/// them.
+#[must_use]
+pub fn has_aims(id: &str) -> bool {
+    id.starts_with("tresse/")
 }
 
 /// What `repeats` says of a number that stands in the same experiment already.
@@ -133,7 +141,7 @@ impl Claim {
     /// What it is about, as a claim of the experiment with this id.
     pub fn kind(&self, id: &str) -> Kind {
         match self.relation {
-            _ if id.starts_with("tresse/") => Kind::Aim,
+            _ if has_aims(id) => Kind::Aim,
             _ if self.of_ns2 || id.contains("/ns2") => Kind::Validation,
             Relation::Equal if !self.in_words => Kind::Printed,
             _ => Kind::Effect,

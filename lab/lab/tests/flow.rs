@@ -185,14 +185,14 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     assert!(rows.contains("<details><summary>2 within</summary>"), "{rows}");
     assert!(rows.contains("| 5.0 ms: 10 %, the default |"), "{rows}");
     assert!(rows.contains("| – | all of the interval | **outside** |"), "{rows}");
-    assert!(profile.contains("being slow: tresse/x.") && !short.contains("being slow"));
+    assert!(profile.contains("Not run for this page: tresse/x.") && !short.contains("Not run"));
     assert!(
         profile.contains("Of 2 workloads compared `tresse` is as good")
             && profile.contains("| `test/flow` | "),
         "{profile}"
     );
     assert!(profile.contains("| test | old | "), "{profile}");
-    assert!(all.contains("being slow: tresse/x.") && all.contains("loss 10"), "{all}");
+    assert!(all.contains("Not run for this page: tresse/x.") && all.contains("loss 10"), "{all}");
 }
 
 /// A result whose rows are all outside, and one of an experiment that has the same rows within.

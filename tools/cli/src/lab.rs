@@ -20,6 +20,7 @@ use tresse_lab::report::{self, Report, Screen, campaign as pages};
 use tresse_lab::{AnyExperiment, LabError, experiment};
 
 use tresse_console::say::{complain, print};
+use tresse_console::units::counted;
 
 /// Arguments of `tresse lab`.
 #[derive(Debug, clap::Args)]
@@ -165,6 +166,9 @@ struct CompareArgs {
     /// Folder of the second set of results
     #[arg(value_name = "DIR")]
     second: PathBuf,
+    /// Write both as a page into this file, too
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -172,9 +176,9 @@ struct ReportArgs {
     /// Folder of all results
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// Folder that the two pages are written to
-    #[arg(long, value_name = "DIR", default_value = "docs")]
-    docs: PathBuf,
+    /// Folder that the pages about the whole campaign are written to [default: docs, if no experiment is missing]
+    #[arg(long, value_name = "DIR")]
+    docs: Option<PathBuf>,
     /// Leave out slow experiments that have no results; the pages name them
     #[arg(long)]
     without_slow: bool,
@@ -229,6 +233,7 @@ fn list(args: &ListArgs) -> Result<ExitCode, LabError> {
             e.title(),
             match e.claims().len() {
                 0 => "nothing published".to_owned(),
+                n if experiment::has_aims(e.id()) => format!("{} of our own", counted(n, "aim")),
                 1 => "1 published number".to_owned(),
                 n => format!("{n} published numbers"),
             } + if e.is_slow() { ", slow" } else { "" }
@@ -281,6 +286,11 @@ fn compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
         second.command,
         table.to_text_for(&Screen::stdout())
     ));
+    if let Some(path) = &args.page {
+        let page = report::side_by_side::page([&first, &second], &pairs, [&names[0], &names[1]]);
+        write(path, &page.map_err(LabError::Option)?)?;
+        print(format_args!("\nPage: {}\n", path.display()));
+    }
     let apart = pairs.iter().any(|pair| pair.agreement() == Agreement::Apart);
     Ok(if apart { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -294,8 +304,26 @@ fn run_command(what: &str, out: &Path) -> String {
     }
 }
 
-/// The stored results of all experiments that have to do with a paper, and what was left out.
-fn results_of_papers(args: &ReportArgs) -> Result<(Vec<Report>, Vec<&'static str>), LabError> {
+/// Writes a file, with the folder that it is in.
+fn write(path: &Path, text: &str) -> Result<(), LabError> {
+    let fault = |source| LabError::Write { path: path.to_owned(), source };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(fault)?;
+    }
+    std::fs::write(path, text).map_err(fault)
+}
+
+/// What `tresse lab report` writes about: the results of experiments that have to do with a paper.
+struct Campaign {
+    reports: Vec<Report>,
+    /// Without results, being slow, as was asked for.
+    absent: Vec<&'static str>,
+    /// Without results all the same.
+    missing: Vec<&'static str>,
+}
+
+/// The stored results of all experiments but those of single mechanisms, which no paper has numbers for.
+fn results_of_papers(args: &ReportArgs) -> Result<Campaign, LabError> {
     let out = &args.out;
     let slow: Vec<String> = experiment::built_in()?
         .iter()
@@ -313,38 +341,49 @@ fn results_of_papers(args: &ReportArgs) -> Result<(Vec<Report>, Vec<&'static str
     }
     let (absent, missing): (Vec<_>, Vec<_>) =
         missing.into_iter().partition(|id| slow.iter().any(|slow| slow == id));
-    if missing.is_empty() {
-        return Ok((reports, absent));
-    }
-    let (id, what) = match reports.len() {
-        0 => ("any experiment".to_owned(), "--all --slow".to_owned()),
-        _ => (missing.join(", "), missing.join(" ")),
-    };
-    Err(LabError::NoResult { id, path: out.clone(), command: run_command(&what, out) })
+    Ok(Campaign { reports, absent, missing })
 }
 
-/// Writes the pages about the whole campaign from the stored results of every built-in experiment
-/// but those of single mechanisms, which no paper has numbers for.
+/// Writes pages about what is in the folder of results: a gallery, and, from results of every built-in experiment, or
+/// where that is asked for, those about the whole campaign.
 fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
-    let (reports, absent) = results_of_papers(args)?;
-    let write = |path: &Path, text: String| {
-        std::fs::write(path, text)
-            .map_err(|source| LabError::Write { path: path.to_owned(), source })
-    };
-    let docs = |name: &str| args.docs.join(name);
-    let mut pages = vec![
-        (docs("reproduction.md"), pages::reproduction(&reports, &absent)),
-        (docs("default-profile.md"), pages::default_profile(&reports, &absent)),
-        (args.out.join("default-profile.md"), pages::all_profiles(&reports, &absent)),
-    ];
-    pages.extend(pages::papers(&reports).into_iter().map(|(name, text)| (docs(&name), text)));
+    let (stored, unread) = report::gallery::stored(&args.out);
+    if stored.is_empty() {
+        return Err(LabError::NoResult {
+            id: "any experiment".into(),
+            path: args.out.clone(),
+            command: run_command("--all --slow", &args.out),
+        });
+    }
+    let mut written: Vec<(PathBuf, String)> = report::gallery::pages(&stored, unread)
+        .into_iter()
+        .map(|(name, text)| (args.out.join(name), text))
+        .collect();
+    let Campaign { reports, absent, missing } = results_of_papers(args)?;
+    let whole = missing.is_empty() || args.docs.is_some();
+    if whole && !reports.is_empty() {
+        let folder = args.docs.clone().unwrap_or_else(|| "docs".into());
+        let absent = [absent, missing.clone()].concat();
+        written.push((folder.join("reproduction.md"), pages::reproduction(&reports, &absent)));
+        written
+            .push((folder.join("default-profile.md"), pages::default_profile(&reports, &absent)));
+        written.push((args.out.join("default-profile.md"), pages::all_profiles(&reports, &absent)));
+        let papers = pages::papers(&reports).into_iter();
+        written.extend(papers.map(|(name, text)| (folder.join(name), text)));
+    }
     let mut out = String::new();
-    for (path, text) in pages {
-        let folder = path.parent().unwrap_or(&args.docs);
-        std::fs::create_dir_all(folder)
-            .map_err(|source| LabError::Write { path: folder.to_owned(), source })?;
-        write(&path, text)?;
+    for (path, text) in &written {
+        write(path, text)?;
         let _ = writeln!(out, "{}", path.display());
+    }
+    if !whole {
+        let _ = writeln!(
+            out,
+            "{} {} no results, so the pages about the whole campaign were left as they are; --docs DIR writes \
+             them from what is there",
+            counted(missing.len(), "experiment"),
+            if missing.len() == 1 { "has" } else { "have" }
+        );
     }
     print(&out);
     Ok(ExitCode::SUCCESS)

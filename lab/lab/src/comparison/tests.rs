@@ -269,3 +269,27 @@ fn claims_are_of_four_kinds_and_say_what_decides() {
         "z: means of 60 and 3 runs"
     );
 }
+
+#[test]
+fn a_verdict_says_its_reason() {
+    let reason = |claim: Claim, ours: f64| Comparison::new(claim, Some(exact(ours))).reason();
+    let equal = claim(Relation::Equal);
+    assert_eq!(reason(equal.clone(), 104.0), "4.0 ms away, no more than 10.0 ms");
+    let why = Some("a longer queue".to_owned());
+    assert_eq!(
+        reason(Claim { why, ..equal.clone() }, 120.0),
+        "20.0 ms away, more than 10.0 ms; thought: a longer queue"
+    );
+    assert_eq!(reason(claim(Relation::Below), 90.0), "89.0 to 91.0 ms is all below 100.0 ms");
+    assert_eq!(reason(claim(Relation::Above), 100.5), "99.5 to 101.5 ms is not all above 100.0 ms");
+    assert_eq!(reason(claim(Relation::AtMost), 120.0), "120.0 ms is more than 100.0 ms + 10.0 ms");
+    let words = Claim { in_words: true, ..equal.clone() };
+    assert_eq!(reason(words, 100.0), "99.0 to 101.0 ms is all within 10.0 ms of 100.0 ms");
+    assert_eq!(Comparison::new(equal, None).reason(), "no run of ours has it");
+}
+
+#[test]
+fn aims_are_no_published_numbers() {
+    assert!(has_aims("tresse/rule1") && !has_aims("pedersen/table3.1"));
+    assert_eq!(claim(Relation::Equal).kind("tresse/rule1"), Kind::Aim);
+}

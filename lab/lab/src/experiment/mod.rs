@@ -11,6 +11,7 @@ mod load;
 use serde::Serialize;
 
 use crate::comparison::Claim;
+pub use crate::comparison::has_aims;
 use crate::flow::Flow;
 use crate::schema::{Named, Schema, claims};
 use crate::single_loss::SingleLoss;

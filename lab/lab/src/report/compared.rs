@@ -14,8 +14,8 @@ fn word(c: &Comparison) -> String {
     }
 }
 
-/// Ours beside the published numbers; `None` if there are none.
-pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
+/// Ours beside the published numbers, or beside what the project aims at (`aims`); `None` if there are none.
+pub(super) fn comparison(comparisons: &[Comparison], aims: bool) -> Option<Table> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     let rows: Vec<Vec<String>> = comparisons
         .iter()
@@ -29,25 +29,29 @@ pub(super) fn comparison(comparisons: &[Comparison]) -> Option<Table> {
                 c.z.map_or_else(|| "–".into(), |z| format!("{z:+.1}")),
                 c.decided_by(),
                 word(c),
+                c.reason(),
                 c.claim.place.clone(),
             ]
         })
         .collect();
     (!rows.is_empty()).then(|| Table {
-        title: "Ours beside the paper".into(),
-        caption: if comparisons.iter().any(|c| c.verdict == Verdict::Differs) {
+        title: if aims { "Ours beside what we aim at" } else { "Ours beside the paper" }.into(),
+        caption: if aims {
+            "Aims of our own: no paper prints these numbers, and they count among no published ones.".into()
+        } else if comparisons.iter().any(|c| c.verdict == Verdict::Differs) {
             "What the paper leaves open, and why numbers differ, stands in the notes below.".into()
         } else {
             String::new()
         },
         columns: columns(&[
             "What",
-            ">Paper",
+            if aims { ">Aim" } else { ">Paper" },
             ">Ours",
             ">Difference",
             ">z",
             "Decided by",
             "Verdict",
+            "Because",
             "Where",
         ]),
         rows,

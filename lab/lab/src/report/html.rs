@@ -15,7 +15,7 @@ pub(super) fn page(report: &Report, drawings: &[Drawing]) -> String {
     let mut out = String::new();
     header(&mut out, report);
     failures(&mut out, report);
-    if let Some(table) = comparison(&report.comparisons) {
+    if let Some(table) = comparison(&report.comparisons, report.has_aims()) {
         html::table(&mut out, &table);
     }
     for drawing in drawings {
@@ -52,7 +52,8 @@ fn header(out: &mut String, report: &Report) {
         let class = if agree == published { "good" } else { "bad" };
         let _ = writeln!(
             out,
-            "<li class=\"{class}\">{agree} of {published} published numbers agree</li>"
+            "<li class=\"{class}\">{agree} of {published} {}</li>",
+            if report.has_aims() { "aims of our own are met" } else { "published numbers agree" }
         );
     }
     if report.failures.is_empty() {

@@ -4,7 +4,9 @@
 pub mod agreement;
 pub mod campaign;
 mod compared;
+pub mod gallery;
 mod html;
+pub mod side_by_side;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ use tresse_report::{Frame, Table};
 
 use crate::comparison::{Comparison, Verdict};
 use crate::error::LabError;
-use crate::experiment::{About, Common, Experiment};
+use crate::experiment::{self, About, Common, Experiment};
 use crate::outcome::Outcome;
 pub use crate::outcome::{MatrixEntry, MatrixRow};
 use crate::overrides::Overrides;
@@ -99,6 +101,18 @@ impl Report {
         (agree, counted().count())
     }
 
+    /// Whether what it is compared with are aims of this project, which nobody has published.
+    #[must_use]
+    pub fn has_aims(&self) -> bool {
+        experiment::has_aims(&self.about.id)
+    }
+
+    /// The same numbers by today's rules.
+    fn judged_again(mut self) -> Report {
+        self.comparisons = self.comparisons.into_iter().map(Comparison::judged_again).collect();
+        self
+    }
+
     /// The stored result in `folder`.
     ///
     /// # Errors
@@ -118,12 +132,7 @@ impl Report {
             }
         })?;
         match serde_json::from_str::<Report>(&text) {
-            Ok(mut report) if report.format == FORMAT => {
-                // By today's rules.
-                report.comparisons =
-                    report.comparisons.into_iter().map(Comparison::judged_again).collect();
-                Ok(report)
-            }
+            Ok(report) if report.format == FORMAT => Ok(report.judged_again()),
             _ => Err(LabError::BadResult { path, command: command.to_owned() }),
         }
     }

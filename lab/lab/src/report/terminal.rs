@@ -11,7 +11,7 @@ pub fn render(report: &Report, screen: &Screen) -> String {
     for change in &report.changes {
         out.push_str(&format!("changed: {change}\n"));
     }
-    let compared = comparison(&report.comparisons);
+    let compared = comparison(&report.comparisons, report.has_aims());
     for table in compared.iter().chain(&report.tables).filter(|t| !t.detail) {
         out.push('\n');
         out.push_str(&table.to_text_for(screen));

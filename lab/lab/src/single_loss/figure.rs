@@ -18,6 +18,11 @@ pub(super) fn build(
     measurements: &Measurements,
     analysis: &Analysis,
 ) -> Option<Figure> {
+    let mut plot = plot.clone();
+    // The profile of the project is drawn wherever it was run.
+    let own = experiment.common.own().filter(|own| !plot.series.contains(own));
+    plot.series.extend(own);
+    let plot = &plot;
     match plot.kind {
         PlotKind::MttByMessage => mtt_by_message(plot, experiment, measurements),
         PlotKind::ReductionByDelay => reduction_by_delay(plot, experiment, analysis),

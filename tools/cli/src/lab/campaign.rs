@@ -150,6 +150,8 @@ struct Total {
     elapsed: Duration,
     agree: usize,
     published: usize,
+    met: usize,
+    aims: usize,
 }
 
 impl Total {
@@ -161,8 +163,13 @@ impl Total {
         self.failed += finished.report.failures.len();
         self.packets += finished.packets;
         self.elapsed += finished.elapsed;
-        self.agree += agree;
-        self.published += published;
+        if finished.report.has_aims() {
+            self.met += agree;
+            self.aims += published;
+        } else {
+            self.agree += agree;
+            self.published += published;
+        }
     }
 
     fn text(&self) -> String {
@@ -183,6 +190,10 @@ impl Total {
         }
         if self.published > 0 {
             let _ = writeln!(out, "{} of {} published numbers agree", self.agree, self.published);
+        }
+        if self.aims > 0 {
+            let _ =
+                writeln!(out, "{} of {} of our own are met", self.met, counted(self.aims, "aim"));
         }
         out
     }

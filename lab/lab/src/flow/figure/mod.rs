@@ -7,6 +7,7 @@ mod over_time;
 use super::measurements::Measurements;
 use super::plots::{Plot, PlotKind};
 use super::{Axis, Cell, Flow, metric};
+use crate::comparison::has_aims;
 use crate::schema::Experiment;
 
 /// The figure that `plot` describes. `None` if no value for it was measured.
@@ -15,6 +16,7 @@ pub(super) fn build(
     experiment: &Experiment<Flow>,
     m: &Measurements<'_>,
 ) -> Option<Figure> {
+    let plot = &with_own(plot, experiment);
     let mut figure = match plot.kind {
         PlotKind::ByAxis => by_axis(plot, experiment, m),
         PlotKind::ByProfile => by_profile(plot, experiment, m),
@@ -23,6 +25,9 @@ pub(super) fn build(
         PlotKind::Series => over_time::series(plot, experiment, m),
         PlotKind::Sequence => over_time::sequence(plot, experiment, m),
     }?;
+    if has_aims(&experiment.common.id) {
+        figure.reference_name = "aim";
+    }
     for level in &plot.levels {
         let [low, high] = figure.x_range;
         let piece = vec![Point::new(low, level.y), Point::new(high, level.y)];
@@ -30,6 +35,14 @@ pub(super) fn build(
         figure.lines.push(Line { label, style: 0, look: Look::Thin, pieces: vec![piece] });
     }
     Some(figure)
+}
+
+/// The profile of the project is drawn wherever profiles are compared and it was run.
+fn with_own(plot: &Plot, experiment: &Experiment<Flow>) -> Plot {
+    let mut plot = plot.clone();
+    let own = experiment.common.own().filter(|own| !plot.series.contains(own));
+    plot.series.extend(own.filter(|_| plot.kind.compares_profiles()));
+    plot
 }
 
 fn axes(plot: &Plot, x_label: String, y_label: String) -> Axes {

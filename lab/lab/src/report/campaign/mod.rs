@@ -11,13 +11,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Report;
+use crate::common::OWN as OURS;
 
 pub use all_profiles::all_profiles;
 pub use default_profile::default_profile;
 pub use reproduction::{papers, reproduction};
 
-/// Label of the project's own profile in every experiment.
-const OURS: &str = "tresse";
 /// Label of the standard in every experiment.
 const STANDARD: &str = "RFC 9260";
 
@@ -43,7 +42,7 @@ fn made_by(out: &mut String, reports: &[Report], absent: &[&str]) {
     let versions: Vec<&str> = versions.into_iter().collect();
     let _ = writeln!(out, "Made by {}.\n", versions.join(", "));
     if !absent.is_empty() {
-        let _ = writeln!(out, "Not run for this page, being slow: {}.\n", absent.join(", "));
+        let _ = writeln!(out, "Not run for this page: {}.\n", absent.join(", "));
     }
 }
 

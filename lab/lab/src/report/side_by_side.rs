@@ -1,0 +1,86 @@
+//! Two results of one experiment as a page.
+
+use std::fmt::Write as _;
+
+use tresse_report::Drawing;
+use tresse_report::figure::{Axes, Figure, Line, Look, Point};
+use tresse_report::html::{self, escape};
+
+use super::Report;
+use super::agreement::{Agreement, Pair, table};
+
+/// The page: how far apart the pairs are as a plot, and all of them as a table. `names` are those of both results.
+///
+/// # Errors
+/// What the drawing library says, as one line.
+pub fn page(results: [&Report; 2], pairs: &[Pair], names: [&str; 2]) -> Result<String, String> {
+    let about = &results[0].about;
+    let mut out = format!(
+        "<h1>{}</h1>\n<p class=\"paper\"><code>{}</code>: {} beside {}</p>\n<ul class=\"chips\">\n",
+        escape(&about.title),
+        escape(&about.id),
+        escape(names[1]),
+        escape(names[0])
+    );
+    for (agreement, word, class) in KINDS {
+        let count = pairs.iter().filter(|pair| pair.agreement() == agreement).count();
+        if count > 0 {
+            let _ = writeln!(out, "<li class=\"{class}\">{count} {word}</li>");
+        }
+    }
+    out.push_str("</ul>\n");
+    if let Some(figure) = differences(pairs, names) {
+        let mut plot = Drawing::new("differences", &figure)?;
+        plot.name = String::new();
+        html::drawing(&mut out, &plot);
+    }
+    let mut all = table(pairs, names);
+    all.columns.insert(0, ("row".into(), tresse_report::Align::Right));
+    for (row, n) in all.rows.iter_mut().zip(1..) {
+        row.insert(0, format!("{n}"));
+    }
+    html::table(&mut out, &all);
+    out.push_str("<section><h2>Make them again</h2>\n");
+    for (report, name) in results.into_iter().zip(names) {
+        let _ = writeln!(
+            out,
+            "<p>{}, by {}:</p><pre>{}</pre>",
+            escape(name),
+            escape(&report.version),
+            escape(&report.command)
+        );
+    }
+    out.push_str("</section>\n");
+    Ok(html::page(&format!("{}: {} beside {}", about.id, names[1], names[0]), "", &out))
+}
+
+const KINDS: [(Agreement, &str, &str); 3] = [
+    (Agreement::Close, "within 5 %", "good"),
+    (Agreement::Undecided, "intervals overlap", ""),
+    (Agreement::Apart, "apart", "bad"),
+];
+
+/// The difference of each pair by its row in the table; `None` if none can be said.
+fn differences(pairs: &[Pair], names: [&str; 2]) -> Option<Figure> {
+    let styles = [3, 5, 1];
+    let line = |((agreement, word, _), style): ((Agreement, &str, &str), usize)| {
+        let of = (1..).zip(pairs).filter(|(_, pair)| pair.agreement() == agreement);
+        let points: Vec<Point> =
+            of.filter_map(|(n, pair)| Some(Point::new(f64::from(n), pair.difference()?))).collect();
+        (!points.is_empty()).then(|| Line {
+            label: word.into(),
+            style,
+            look: Look::Markers,
+            pieces: vec![points],
+        })
+    };
+    let axes = Axes {
+        title: format!("{} less {}", names[1], names[0]),
+        x_label: "Row of the table".into(),
+        x_margin: 0.7,
+        x_labels: 12,
+        y_label: "Difference (%)".into(),
+        ..Axes::default()
+    };
+    Figure::new(axes, KINDS.into_iter().zip(styles).filter_map(line).collect(), Vec::new())
+}
