@@ -6,8 +6,8 @@ use std::path::Path;
 use std::{fs, io};
 
 use tresse_wire::{
-    AddStreams, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, Fsn, GapAckBlock,
-    ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Ppid, ReconfigurationResponse,
+    AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, Fsn, GapAckBlock,
+    ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
 };
@@ -22,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 29] = [
+const SEEDS: [(&str, Write); 31] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -49,6 +49,8 @@ const SEEDS: [(&str, Write); 29] = [
     ("re_config_reset", |w| w.re_config(&resets())),
     ("re_config_add", |w| w.re_config(&adds())),
     ("re_config_response", |w| w.re_config(&responses())),
+    ("asconf", |w| asconf(w)),
+    ("asconf_ack", |w| asconf_ack(w)),
     ("auth", |w| {
         w.auth(&Auth { key: 5, algorithm: HmacIdentifier::SHA_256, hmac: &[7; 32] });
         data(w, b"authentic");
@@ -167,6 +169,30 @@ fn responses() -> Vec<u8> {
         .finish()
 }
 
+/// The address of a host changes: one is added and made the primary one, all others are deleted.
+fn asconf(writer: &mut PacketWriter<'_>) {
+    let request = |correlation, address: [u8; 4]| AddressRequest { correlation, address: address.into() };
+    let v6 = AddressRequest { correlation: 4, address: [0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into() };
+    let list = ParameterWriter::new()
+        .add_ip_address(request(1, [192, 0, 2, 1]))
+        .set_primary_address(request(2, [192, 0, 2, 1]))
+        .delete_ip_address(request(3, [0; 4]))
+        .add_ip_address(v6)
+        .finish();
+    let requests = Parameters::new(&list);
+    writer.asconf(&Asconf { number: AsconfNumber(7), address: [192, 0, 2, 9].into(), requests });
+}
+
+fn asconf_ack(writer: &mut PacketWriter<'_>) {
+    let request = ParameterWriter::new()
+        .delete_ip_address(AddressRequest { correlation: 3, address: [192, 0, 2, 9].into() })
+        .finish();
+    let causes = CauseWriter::new().request_to_delete_source_address(&request).finish();
+    let list =
+        ParameterWriter::new().success_indication(1).error_cause_indication(3, &causes).finish();
+    writer.asconf_ack(&AsconfAck { number: AsconfNumber(7), responses: Parameters::new(&list) });
+}
+
 fn causes() -> Vec<u8> {
     CauseWriter::new()
         .invalid_stream_identifier(StreamId(42))
@@ -182,6 +208,10 @@ fn causes() -> Vec<u8> {
         .restart_with_new_addresses(&[0, 5, 0, 8, 192, 0, 2, 1])
         .user_initiated_abort(b"bye")
         .protocol_violation(b"unexpected chunk")
+        .request_to_delete_last_address(&[0xc0, 2, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 1])
+        .resource_shortage(&[0xc0, 1, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 1])
+        .illegal_asconf_ack()
+        .no_authorization(&[0xc0, 4, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 1])
         .unsupported_hmac_identifier(HmacIdentifier(2))
         .raw(CauseCode(0x7777), &[1])
         .finish()

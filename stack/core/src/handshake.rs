@@ -254,7 +254,7 @@ pub(crate) fn read_init<'a>(
     };
     let mut types = None;
     for raw in parameters.iter() {
-        if raw.is_ok_and(|raw| init.offer.take(raw) || is_no_method(raw)) {
+        if raw.is_ok_and(|raw| init.offer.take(raw) || is_no_method(raw) || is_no_request(raw)) {
             continue;
         }
         let parsed = raw.and_then(|raw| Ok((raw, Parameter::parse(raw)?)));
@@ -321,6 +321,13 @@ pub(crate) fn read_init<'a>(
 /// A Zero Checksum Acceptable parameter of another length than 8 is as good as unknown: nothing depends on it.
 fn is_no_method(raw: RawParameter<'_>) -> bool {
     raw.parameter_type == ParameterType::ZERO_CHECKSUM_ACCEPTABLE && Parameter::parse(raw).is_err()
+}
+
+/// A request to change addresses that is malformed. RFC 5061 §4.2: a parameter that is not allowed in INIT "MUST be
+/// ignored"; and nothing depends on one that is.
+fn is_no_request(raw: RawParameter<'_>) -> bool {
+    let requests = ParameterType::ADD_IP_ADDRESS.0..=ParameterType::SUCCESS_INDICATION.0;
+    requests.contains(&raw.parameter_type.0) && Parameter::parse(raw).is_err()
 }
 
 impl PeerInit<'_> {

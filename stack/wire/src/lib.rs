@@ -1,6 +1,6 @@
 //! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
 //! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk,
-//! the RE-CONFIG chunk of RFC 6525, and the AUTH chunk of RFC 4895.
+//! the RE-CONFIG chunk of RFC 6525, the AUTH chunk of RFC 4895, and the ASCONF chunks of RFC 5061.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -56,6 +56,7 @@ mod writer;
 
 pub use cause::{Cause, CauseCode, CauseWriter, Causes, ParsedCauses, RawCause, RawCauses};
 pub use chunk::abort::Abort;
+pub use chunk::asconf::{Asconf, AsconfAck};
 pub use chunk::auth::{
     AUTH_HEADER_LEN, Auth, HmacIdentifier, HmacIdentifiers, auth_chunk_len, authenticate,
 };
@@ -84,6 +85,7 @@ pub use packet::{
     COMMON_HEADER_LEN, Chunks, CommonHeader, MAX_PACKET_LEN, Packet, checksum, write_checksum,
 };
 pub use packet_id::add_packet_id;
+pub use parameter::address_configuration::{AddressRequest, ErrorIndication};
 pub use parameter::reconfiguration::{
     AddStreams, IncomingSsnReset, OutgoingSsnReset, ReconfigurationResponse, ReconfigurationResult,
     StreamIds,
@@ -94,5 +96,5 @@ pub use parameter::{
 };
 pub use text::{printable, printable_lines};
 pub use tlv::padded;
-pub use types::{Fsn, Mid, Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};
+pub use types::{AsconfNumber, Fsn, Mid, Ppid, RequestNumber, Ssn, StreamId, Tsn, VerificationTag};
 pub use writer::PacketWriter;

@@ -90,6 +90,12 @@ serial_number! {
     RequestNumber, u32, i32
 }
 
+serial_number! {
+    /// Sequence Number of ASCONF and ASCONF-ACK chunks: numbers the requests that one end makes to change addresses
+    /// (RFC 5061 §4.1.1).
+    AsconfNumber, u32, i32
+}
+
 /// Stream Identifier: which stream of the association a user message belongs to (RFC 9260 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct StreamId(

@@ -3,9 +3,9 @@
 use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
-    Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data, DataFlags, GapAckBlock,
-    IData, InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete, SkippedMessages,
-    SkippedStream, Ssn, StreamId, Timestamp, Tsn,
+    Asconf, AsconfAck, Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data,
+    DataFlags, GapAckBlock, IData, InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete,
+    SkippedMessages, SkippedStream, Ssn, StreamId, Timestamp, Tsn,
 };
 
 /// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
@@ -197,6 +197,17 @@ impl<'b> PacketWriter<'b> {
     /// [`ParameterWriter`](crate::ParameterWriter).
     pub fn re_config(&mut self, parameters: &[u8]) {
         chunk::re_config::emit(self.buffer, parameters);
+    }
+
+    /// Appends an ASCONF chunk (RFC 5061 §4.1.1) with a list of encoded requests, see
+    /// [`ParameterWriter`](crate::ParameterWriter).
+    pub fn asconf(&mut self, asconf: &Asconf<'_>) {
+        asconf.emit(self.buffer);
+    }
+
+    /// Appends an ASCONF-ACK chunk (RFC 5061 §4.1.2) with a list of encoded responses.
+    pub fn asconf_ack(&mut self, ack: &AsconfAck<'_>) {
+        ack.emit(self.buffer);
     }
 
     /// Appends an AUTH chunk (RFC 4895 §5.1) as it is; [`authenticate`](crate::authenticate) makes one for a packet.

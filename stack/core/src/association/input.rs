@@ -251,6 +251,11 @@ impl Association {
             Chunk::Pad(_) => {}
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
+            // RFC 5061 §4.1.1: who does not have it reports the chunk.
+            Chunk::Asconf(_) => return self.on_unknown_chunk(ChunkType::ASCONF, bytes, incoming),
+            Chunk::AsconfAck(_) => {
+                return self.on_unknown_chunk(ChunkType::ASCONF_ACK, bytes, incoming);
+            }
             // Never negotiated: skipped like an unknown chunk of its type (§3.2, highest bits 10).
             // One that was not agreed on is skipped, as its type says.
             Chunk::Timestamp(t) if self.sender.extensions().timestamp => {

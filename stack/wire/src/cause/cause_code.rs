@@ -32,6 +32,16 @@ code_points! {
     USER_INITIATED_ABORT = 12, "User-Initiated Abort";
     /// RFC 9260 §3.3.10.13.
     PROTOCOL_VIOLATION = 13, "Protocol Violation";
+    /// RFC 5061 §4.3.1.
+    REQUEST_TO_DELETE_LAST_ADDRESS = 0xa0, "Request to Delete Last Remaining IP Address";
+    /// RFC 5061 §4.3.2.
+    RESOURCE_SHORTAGE = 0xa1, "Operation Refused Due to Resource Shortage";
+    /// RFC 5061 §4.3.3.
+    REQUEST_TO_DELETE_SOURCE_ADDRESS = 0xa2, "Request to Delete Source IP Address";
+    /// RFC 5061 §4.3.4.
+    ILLEGAL_ASCONF_ACK = 0xa3, "Association Aborted Due to Illegal ASCONF-ACK";
+    /// RFC 5061 §4.3.5.
+    NO_AUTHORIZATION = 0xa4, "Request Refused - No Authorization";
     /// RFC 4895 §4.1.
     UNSUPPORTED_HMAC_IDENTIFIER = 0x0105, "Unsupported HMAC Identifier";
 }

@@ -69,6 +69,17 @@ pub enum Cause<'a> {
     /// A protocol violation that no other cause covers (13, RFC 9260 §3.3.10.13): additional
     /// information, unspecified.
     ProtocolViolation(&'a [u8]),
+    /// A request of an ASCONF chunk to delete the last address was refused (0x00A0, RFC 5061 §4.3.1): the whole request.
+    RequestToDeleteLastAddress(&'a [u8]),
+    /// A request of an ASCONF chunk was refused for want of resources (0x00A1, RFC 5061 §4.3.2): the whole request.
+    ResourceShortage(&'a [u8]),
+    /// A request of an ASCONF chunk to delete the address that it came from was refused (0x00A2, RFC 5061 §4.3.3): the
+    /// whole request.
+    RequestToDeleteSourceAddress(&'a [u8]),
+    /// An ASCONF-ACK chunk answered what had not been sent (0x00A3, RFC 5061 §4.3.4).
+    IllegalAsconfAck,
+    /// A request of an ASCONF chunk was refused by a policy (0x00A4, RFC 5061 §4.3.5): the whole request.
+    NoAuthorization(&'a [u8]),
     /// An AUTH chunk came with an HMAC Identifier that its receiver has not asked for (0x0105, RFC 4895 §4.1).
     UnsupportedHmacIdentifier {
         /// HMAC Identifier of that AUTH chunk.
@@ -79,7 +90,7 @@ pub enum Cause<'a> {
 }
 
 impl<'a> Cause<'a> {
-    /// Validates an error cause. The quotations in causes 5, 6, 8 and 11 are not judged: they are
+    /// Validates an error cause. The quotations in causes 5, 6, 8, 11 and those of ASCONF are not judged: they are
     /// what the peer says it received.
     ///
     /// # Errors
@@ -127,6 +138,13 @@ impl<'a> Cause<'a> {
             }
             CauseCode::USER_INITIATED_ABORT => Self::UserInitiatedAbort(value),
             CauseCode::PROTOCOL_VIOLATION => Self::ProtocolViolation(value),
+            CauseCode::REQUEST_TO_DELETE_LAST_ADDRESS => Self::RequestToDeleteLastAddress(value),
+            CauseCode::RESOURCE_SHORTAGE => Self::ResourceShortage(value),
+            CauseCode::REQUEST_TO_DELETE_SOURCE_ADDRESS => {
+                Self::RequestToDeleteSourceAddress(value)
+            }
+            CauseCode::ILLEGAL_ASCONF_ACK if value.is_empty() => Self::IllegalAsconfAck,
+            CauseCode::NO_AUTHORIZATION => Self::NoAuthorization(value),
             CauseCode::UNSUPPORTED_HMAC_IDENTIFIER => {
                 // RFC 4895 §4.1: Cause Length = 6; peers have counted the padding, too.
                 let &[h0, h1] = value.first_chunk().filter(|_| matches!(value.len(), 2 | 4))?;
@@ -135,7 +153,8 @@ impl<'a> Cause<'a> {
             }
             CauseCode::OUT_OF_RESOURCE
             | CauseCode::INVALID_MANDATORY_PARAMETER
-            | CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => return None,
+            | CauseCode::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN
+            | CauseCode::ILLEGAL_ASCONF_ACK => return None,
             _ => Self::Unknown(raw),
         })
     }

@@ -83,6 +83,27 @@ fn every_cause_reads_and_writes_its_bytes() {
             Cause::ProtocolViolation(b"OK"),
         ),
         (
+            [&[0, 0xa0, 0, 12][..], &ADDRESS].concat(),
+            written(|w| w.request_to_delete_last_address(&ADDRESS)),
+            Cause::RequestToDeleteLastAddress(&ADDRESS),
+        ),
+        (
+            [&[0, 0xa1, 0, 12][..], &ADDRESS].concat(),
+            written(|w| w.resource_shortage(&ADDRESS)),
+            Cause::ResourceShortage(&ADDRESS),
+        ),
+        (
+            [&[0, 0xa2, 0, 12][..], &ADDRESS].concat(),
+            written(|w| w.request_to_delete_source_address(&ADDRESS)),
+            Cause::RequestToDeleteSourceAddress(&ADDRESS),
+        ),
+        (vec![0, 0xa3, 0, 4], written(|w| w.illegal_asconf_ack()), Cause::IllegalAsconfAck),
+        (
+            [&[0, 0xa4, 0, 12][..], &ADDRESS].concat(),
+            written(|w| w.no_authorization(&ADDRESS)),
+            Cause::NoAuthorization(&ADDRESS),
+        ),
+        (
             vec![1, 5, 0, 6, 0, 2, 0, 0],
             written(|w| w.unsupported_hmac_identifier(HmacIdentifier(2))),
             Cause::UnsupportedHmacIdentifier { algorithm: HmacIdentifier(2) },
@@ -94,7 +115,7 @@ fn every_cause_reads_and_writes_its_bytes() {
     }
     let all: Vec<u8> = cases.iter().flat_map(|(bytes, ..)| bytes.clone()).collect();
     let parsed: Result<Vec<_>, _> = Causes::new(&all).parsed().collect();
-    assert_eq!(parsed.unwrap().len(), 14);
+    assert_eq!(parsed.unwrap().len(), 19);
 }
 
 #[test]
@@ -110,10 +131,10 @@ fn an_hmac_identifier_has_its_length() {
 
 #[test]
 fn unknown_causes_are_kept_whole() {
-    let bytes = written(|w| w.raw(CauseCode(0x00a0), &[1]));
+    let bytes = written(|w| w.raw(CauseCode(0x00b0), &[1]));
     let Ok(Cause::Unknown(raw)) = parse(&bytes) else { panic!("an unknown cause") };
-    assert_eq!((raw.code, raw.value, raw.bytes), (CauseCode(0xa0), &[1][..], &bytes[..5]));
-    assert_eq!(raw.code.to_string(), "code 160");
+    assert_eq!((raw.code, raw.value, raw.bytes), (CauseCode(0xb0), &[1][..], &bytes[..5]));
+    assert_eq!(raw.code.to_string(), "code 176");
     assert_eq!(CauseCode::STALE_COOKIE.to_string(), "Stale Cookie");
 }
 

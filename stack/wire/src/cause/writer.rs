@@ -112,6 +112,31 @@ impl CauseWriter {
         self.raw(CauseCode::PROTOCOL_VIOLATION, information)
     }
 
+    /// Adds Request to Delete Last Remaining IP Address (RFC 5061 §4.3.1): the whole request.
+    pub fn request_to_delete_last_address(&mut self, request: &[u8]) -> &mut Self {
+        self.raw(CauseCode::REQUEST_TO_DELETE_LAST_ADDRESS, request)
+    }
+
+    /// Adds Operation Refused Due to Resource Shortage (RFC 5061 §4.3.2): the whole request.
+    pub fn resource_shortage(&mut self, request: &[u8]) -> &mut Self {
+        self.raw(CauseCode::RESOURCE_SHORTAGE, request)
+    }
+
+    /// Adds Request to Delete Source IP Address (RFC 5061 §4.3.3): the whole request.
+    pub fn request_to_delete_source_address(&mut self, request: &[u8]) -> &mut Self {
+        self.raw(CauseCode::REQUEST_TO_DELETE_SOURCE_ADDRESS, request)
+    }
+
+    /// Adds Association Aborted Due to Illegal ASCONF-ACK (RFC 5061 §4.3.4).
+    pub fn illegal_asconf_ack(&mut self) -> &mut Self {
+        self.raw(CauseCode::ILLEGAL_ASCONF_ACK, &[])
+    }
+
+    /// Adds Request Refused - No Authorization (RFC 5061 §4.3.5): the whole request.
+    pub fn no_authorization(&mut self, request: &[u8]) -> &mut Self {
+        self.raw(CauseCode::NO_AUTHORIZATION, request)
+    }
+
     //= RFC 4895 4.1-1 4.1-2 4.1-3 4.1-4
     /// Adds Unsupported HMAC Identifier (RFC 4895 §4.1).
     pub fn unsupported_hmac_identifier(&mut self, algorithm: HmacIdentifier) -> &mut Self {

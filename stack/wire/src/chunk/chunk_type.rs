@@ -43,7 +43,7 @@ code_points! {
     NR_SACK = 16, "NR-SACK";
     /// Payload data with message identifiers (RFC 8260 §2.1), see [`IData`](crate::IData).
     I_DATA = 64, "I-DATA";
-    /// Address configuration acknowledgement (RFC 5061 §4.1.2); carried as unknown.
+    /// Address configuration acknowledgement (RFC 5061 §4.1.2), see [`AsconfAck`](crate::AsconfAck).
     ASCONF_ACK = 128, "ASCONF-ACK";
     /// Stream reconfiguration (RFC 6525 §3.1), see [`ReConfig`](crate::ReConfig).
     RE_CONFIG = 130, "RE-CONFIG";
@@ -54,7 +54,7 @@ code_points! {
     TIMESTAMP = 160, "TIMESTAMP";
     /// Forward cumulative TSN (RFC 3758 §3.2), see [`ForwardTsn`](crate::ForwardTsn).
     FORWARD_TSN = 192, "FORWARD TSN";
-    /// Address configuration change (RFC 5061 §4.1.1); carried as unknown.
+    /// Address configuration change (RFC 5061 §4.1.1), see [`Asconf`](crate::Asconf).
     ASCONF = 193, "ASCONF";
     /// Forward cumulative TSN for I-DATA (RFC 8260 §2.3.1), see [`IForwardTsn`](crate::IForwardTsn).
     I_FORWARD_TSN = 194, "I-FORWARD-TSN";

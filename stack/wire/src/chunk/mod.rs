@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod abort;
+pub(crate) mod asconf;
 pub(crate) mod auth;
 pub(crate) mod cookie_ack;
 pub(crate) mod cookie_echo;
@@ -37,9 +38,9 @@ mod chunk_type;
 pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
-    Abort, Auth, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn, Heartbeat, HeartbeatAck,
-    IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig, Sack, Shutdown, ShutdownComplete,
-    Timestamp, padded,
+    Abort, Asconf, AsconfAck, Auth, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn,
+    Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig, Sack,
+    Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -111,10 +112,14 @@ pub enum Chunk<'a> {
     NrSack(NrSack<'a>),
     /// User data that may be interleaved (RFC 8260 §2.1).
     IData(IData<'a>),
+    /// Acknowledges ASCONF (RFC 5061 §4.1.2).
+    AsconfAck(AsconfAck<'a>),
     /// Asks to change streams, or answers that (RFC 6525 §3.1).
     ReConfig(ReConfig<'a>),
     /// Passes over DATA chunks that are not sent any more (RFC 3758 §3.2).
     ForwardTsn(ForwardTsn<'a>),
+    /// Asks to change addresses (RFC 5061 §4.1.1).
+    Asconf(Asconf<'a>),
     /// Passes over I-DATA chunks that are not sent any more (RFC 8260 §2.3.1).
     IForwardTsn(IForwardTsn<'a>),
     /// Makes the packet longer (RFC 4820 §3).
@@ -158,8 +163,10 @@ impl<'a> Chunk<'a> {
             ChunkType::AUTH => Self::Auth(Auth::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
             ChunkType::I_DATA => Self::IData(IData::parse(raw)?),
+            ChunkType::ASCONF_ACK => Self::AsconfAck(AsconfAck::parse(raw)?),
             ChunkType::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             ChunkType::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
+            ChunkType::ASCONF => Self::Asconf(Asconf::parse(raw)?),
             ChunkType::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::parse(raw)?),
             ChunkType::PAD => Self::Pad(Pad::parse(raw)),
             ChunkType::TIMESTAMP => Self::Timestamp(Timestamp::parse(raw)?),
@@ -187,8 +194,10 @@ impl<'a> Chunk<'a> {
             Self::Auth(_) => ChunkType::AUTH,
             Self::NrSack(_) => ChunkType::NR_SACK,
             Self::IData(_) => ChunkType::I_DATA,
+            Self::AsconfAck(_) => ChunkType::ASCONF_ACK,
             Self::ReConfig(_) => ChunkType::RE_CONFIG,
             Self::ForwardTsn(_) => ChunkType::FORWARD_TSN,
+            Self::Asconf(_) => ChunkType::ASCONF,
             Self::IForwardTsn(_) => ChunkType::I_FORWARD_TSN,
             Self::Pad(_) => ChunkType::PAD,
             Self::Timestamp(_) => ChunkType::TIMESTAMP,

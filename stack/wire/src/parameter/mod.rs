@@ -1,5 +1,6 @@
 //! Optional and variable-length parameters of chunks (RFC 9260 §3.2.1, §3.3.2.1, §3.3.3.1).
 
+pub(crate) mod address_configuration;
 mod parameter_type;
 pub(crate) mod reconfiguration;
 mod writer;
@@ -14,8 +15,8 @@ pub use zero_checksum::ErrorDetectionMethod;
 use crate::list::List;
 use crate::tlv::tlv_list;
 use crate::{
-    AddStreams, ChunkError, HmacIdentifiers, IncomingSsnReset, OutgoingSsnReset,
-    ReconfigurationResponse, RequestNumber,
+    AddStreams, AddressRequest, ChunkError, ErrorIndication, HmacIdentifiers, IncomingSsnReset,
+    OutgoingSsnReset, ReconfigurationResponse, RequestNumber,
 };
 
 tlv_list! {
@@ -101,6 +102,16 @@ pub enum Parameter<'a> {
     /// Retransmit Bit Supported (0x8100): the sender knows the R bits of DATA and SACK chunks
     /// (draft-proshin-tsvwg-sctp-rtx-bit-03 §4.1). Its value, if any, is ignored.
     RetransmitBitSupported,
+    /// Add IP Address (0xC001) of an ASCONF chunk (RFC 5061 §4.2.1).
+    AddIpAddress(AddressRequest),
+    /// Delete IP Address (0xC002) of an ASCONF chunk (RFC 5061 §4.2.2).
+    DeleteIpAddress(AddressRequest),
+    /// Error Cause Indication (0xC003) of an ASCONF-ACK chunk (RFC 5061 §4.2.3).
+    ErrorCauseIndication(ErrorIndication<'a>),
+    /// Set Primary Address (0xC004) of an ASCONF, INIT or INIT ACK chunk (RFC 5061 §4.2.4).
+    SetPrimaryAddress(AddressRequest),
+    /// Success Indication (0xC005) of an ASCONF-ACK chunk (RFC 5061 §4.2.5): the request that was granted.
+    SuccessIndication(u32),
     /// Adaptation Layer Indication (0xC006): which protocol the sender has above SCTP (RFC 5061
     /// §4.2.6).
     AdaptationLayerIndication(u32),
@@ -167,6 +178,21 @@ impl<'a> Parameter<'a> {
             ParameterType::HMAC_ALGO => HmacIdentifiers::from_bytes(raw.value).map(Self::HmacAlgo),
             ParameterType::SUPPORTED_EXTENSIONS => Some(Self::SupportedExtensions(raw.value)),
             ParameterType::RETRANSMIT_BIT_SUPPORTED => Some(Self::RetransmitBitSupported),
+            ParameterType::ADD_IP_ADDRESS => {
+                AddressRequest::parse(raw.value).map(Self::AddIpAddress)
+            }
+            ParameterType::DELETE_IP_ADDRESS => {
+                AddressRequest::parse(raw.value).map(Self::DeleteIpAddress)
+            }
+            ParameterType::ERROR_CAUSE_INDICATION => {
+                ErrorIndication::parse(raw.value).map(Self::ErrorCauseIndication)
+            }
+            ParameterType::SET_PRIMARY_ADDRESS => {
+                AddressRequest::parse(raw.value).map(Self::SetPrimaryAddress)
+            }
+            ParameterType::SUCCESS_INDICATION => <[u8; 4]>::try_from(raw.value)
+                .ok()
+                .map(|id| Self::SuccessIndication(u32::from_be_bytes(id))),
             ParameterType::ADAPTATION_LAYER_INDICATION => <[u8; 4]>::try_from(raw.value)
                 .ok()
                 .map(|code| Self::AdaptationLayerIndication(u32::from_be_bytes(code))),

@@ -54,6 +54,16 @@ code_points! {
     RETRANSMIT_BIT_SUPPORTED = 0x8100, "Retransmit Bit Supported";
     /// Forward-TSN-Supported (RFC 3758 §3.1).
     FORWARD_TSN_SUPPORTED = 0xc000, "Forward-TSN-Supported";
+    /// Add IP Address (RFC 5061 §4.2.1).
+    ADD_IP_ADDRESS = 0xc001, "Add IP Address";
+    /// Delete IP Address (RFC 5061 §4.2.2).
+    DELETE_IP_ADDRESS = 0xc002, "Delete IP Address";
+    /// Error Cause Indication (RFC 5061 §4.2.3).
+    ERROR_CAUSE_INDICATION = 0xc003, "Error Cause Indication";
+    /// Set Primary Address (RFC 5061 §4.2.4).
+    SET_PRIMARY_ADDRESS = 0xc004, "Set Primary Address";
+    /// Success Indication (RFC 5061 §4.2.5).
+    SUCCESS_INDICATION = 0xc005, "Success Indication";
     /// Adaptation Layer Indication (RFC 5061 §4.2.6).
     ADAPTATION_LAYER_INDICATION = 0xc006, "Adaptation Layer Indication";
 }
@@ -99,7 +109,7 @@ mod tests {
         let named: Vec<_> = (0..=u16::MAX).filter_map(|n| ParameterType(n).name()).collect();
         // As many numbers as names, and 5 is an IPv4 address (RFC 9260 §3.2.1).
         let distinct: std::collections::BTreeSet<_> = named.iter().collect();
-        assert_eq!((named.len(), distinct.len()), (24, 24));
+        assert_eq!((named.len(), distinct.len()), (29, 29));
         assert_eq!(ParameterType(5), ParameterType::IPV4_ADDRESS);
     }
 

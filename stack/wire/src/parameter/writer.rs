@@ -5,15 +5,15 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::ParameterType;
 use crate::tlv;
 use crate::{
-    AddStreams, ErrorDetectionMethod, HmacIdentifier, MAX_CHUNK_LEN, ReconfigurationResponse,
-    RequestNumber, StreamId, Tsn,
+    AddStreams, AddressRequest, ErrorDetectionMethod, HmacIdentifier, MAX_CHUNK_LEN,
+    ReconfigurationResponse, RequestNumber, StreamId, Tsn,
 };
 
 /// Longest list of parameters an INIT or INIT ACK chunk can hold, in bytes: its Chunk Length also
 /// counts 20 bytes of fixed fields.
 const MAX_PARAMETERS_LEN: usize = MAX_CHUNK_LEN - 20;
 
-/// Builds the parameters of an INIT, INIT ACK or RE-CONFIG chunk, each padded to a multiple of four bytes.
+/// Builds the parameters of an INIT, INIT ACK, RE-CONFIG, ASCONF or ASCONF-ACK chunk, each padded to a multiple of four bytes.
 ///
 /// A parameter that does not fit into the largest possible chunk any more is left out and counted
 /// by [`left_out`](Self::left_out), so mandatory ones go first. The methods can be chained.
@@ -107,6 +107,33 @@ impl ParameterWriter {
     /// Adds Adaptation Layer Indication (RFC 5061 §4.2.6): a code point.
     pub fn adaptation_layer_indication(&mut self, code: u32) -> &mut Self {
         self.raw(ParameterType::ADAPTATION_LAYER_INDICATION, &code.to_be_bytes())
+    }
+
+    /// Adds an Add IP Address request (RFC 5061 §4.2.1).
+    pub fn add_ip_address(&mut self, request: AddressRequest) -> &mut Self {
+        self.raw(ParameterType::ADD_IP_ADDRESS, &request.value())
+    }
+
+    /// Adds a Delete IP Address request (RFC 5061 §4.2.2).
+    pub fn delete_ip_address(&mut self, request: AddressRequest) -> &mut Self {
+        self.raw(ParameterType::DELETE_IP_ADDRESS, &request.value())
+    }
+
+    /// Adds an Error Cause Indication (RFC 5061 §4.2.3) with a list of encoded causes, see
+    /// [`CauseWriter`](crate::CauseWriter), for the request with this correlation.
+    pub fn error_cause_indication(&mut self, correlation: u32, causes: &[u8]) -> &mut Self {
+        let value = [&correlation.to_be_bytes(), tlv::without_final_padding(causes)].concat();
+        self.raw(ParameterType::ERROR_CAUSE_INDICATION, &value)
+    }
+
+    /// Adds a Set Primary Address request (RFC 5061 §4.2.4).
+    pub fn set_primary_address(&mut self, request: AddressRequest) -> &mut Self {
+        self.raw(ParameterType::SET_PRIMARY_ADDRESS, &request.value())
+    }
+
+    /// Adds a Success Indication (RFC 5061 §4.2.5) for the request with this correlation.
+    pub fn success_indication(&mut self, correlation: u32) -> &mut Self {
+        self.raw(ParameterType::SUCCESS_INDICATION, &correlation.to_be_bytes())
     }
 
     //= RFC 6525 4.1-1

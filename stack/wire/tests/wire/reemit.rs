@@ -2,9 +2,11 @@
 //!
 //! The fuzz target uses this file as well.
 
+use std::net::IpAddr;
+
 use tresse_wire::{
-    Cause, CauseWriter, Causes, Chunk, ChunkError, Packet, PacketError, PacketWriter, Parameter,
-    ParameterType, ParameterWriter, Parameters, RawChunk, checksum,
+    Asconf, AsconfAck, Cause, CauseWriter, Causes, Chunk, ChunkError, Packet, PacketError,
+    PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, RawChunk, checksum,
 };
 
 /// Checks any bytes: the parser must not panic, and writing must preserve the meaning.
@@ -81,6 +83,14 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::CookieAck) => writer.cookie_ack(),
         Ok(Chunk::ShutdownComplete(complete)) => writer.shutdown_complete(complete.tag_reflected),
         Ok(Chunk::ReConfig(chunk)) => writer.re_config(&reencode_parameters(chunk.parameters)),
+        Ok(Chunk::Asconf(chunk)) => {
+            let requests = reencode_parameters(chunk.requests);
+            writer.asconf(&Asconf { requests: Parameters::new(&requests), ..chunk });
+        }
+        Ok(Chunk::AsconfAck(chunk)) => {
+            let responses = reencode_parameters(chunk.responses);
+            writer.asconf_ack(&AsconfAck { responses: Parameters::new(&responses), ..chunk });
+        }
         Ok(Chunk::ForwardTsn(chunk)) => {
             writer.forward_tsn(chunk.new_cumulative_tsn, chunk.skipped());
         }
@@ -140,9 +150,25 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
             Ok(Parameter::AdaptationLayerIndication(code)) => {
                 writer.adaptation_layer_indication(code)
             }
+            Ok(Parameter::AddIpAddress(request)) if is_writable(request.address) => {
+                writer.add_ip_address(request)
+            }
+            Ok(Parameter::DeleteIpAddress(request)) if is_writable(request.address) => {
+                writer.delete_ip_address(request)
+            }
+            Ok(Parameter::SetPrimaryAddress(request)) if is_writable(request.address) => {
+                writer.set_primary_address(request)
+            }
+            Ok(Parameter::ErrorCauseIndication(refused)) => {
+                writer.error_cause_indication(refused.correlation, &reencode_causes(refused.causes))
+            }
+            Ok(Parameter::SuccessIndication(correlation)) => writer.success_indication(correlation),
             Ok(
                 Parameter::HeartbeatInfo(_)
                 | Parameter::Ipv6Address(_)
+                | Parameter::AddIpAddress(_)
+                | Parameter::DeleteIpAddress(_)
+                | Parameter::SetPrimaryAddress(_)
                 | Parameter::HostName(_)
                 | Parameter::Unknown(_),
             )
@@ -151,6 +177,11 @@ fn reencode_parameters(parameters: Parameters<'_>) -> Vec<u8> {
     }
     assert_eq!(writer.left_out(), 0);
     writer.finish()
+}
+
+/// Whether an address is written as it was read: IPv4-mapped ones become IPv4.
+fn is_writable(address: IpAddr) -> bool {
+    address.to_canonical() == address
 }
 
 /// Writes causes from their validated form. The framing of a parsed chunk's list is sound.
@@ -181,6 +212,15 @@ fn reencode_causes(causes: Causes<'_>) -> Vec<u8> {
             }
             Ok(Cause::UserInitiatedAbort(reason)) => writer.user_initiated_abort(reason),
             Ok(Cause::ProtocolViolation(information)) => writer.protocol_violation(information),
+            Ok(Cause::RequestToDeleteLastAddress(request)) => {
+                writer.request_to_delete_last_address(request)
+            }
+            Ok(Cause::ResourceShortage(request)) => writer.resource_shortage(request),
+            Ok(Cause::RequestToDeleteSourceAddress(request)) => {
+                writer.request_to_delete_source_address(request)
+            }
+            Ok(Cause::IllegalAsconfAck) => writer.illegal_asconf_ack(),
+            Ok(Cause::NoAuthorization(request)) => writer.no_authorization(request),
             Ok(Cause::UnsupportedHmacIdentifier { algorithm }) => {
                 writer.unsupported_hmac_identifier(algorithm)
             }

@@ -1,15 +1,15 @@
 //! Chunks that own their contents, how to draw them at random, write them, and read them back.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
-    AddStreams, Auth, Cause, CauseCode, CauseWriter, Causes, Chunk, CommonHeader, DataFlags,
-    ErrorDetectionMethod, Fsn, GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet,
-    PacketWriter, Parameter, ParameterType, ParameterWriter, Parameters, Ppid,
-    ReconfigurationResponse, ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages,
-    SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
+    AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, Cause, CauseCode,
+    CauseWriter, Causes, Chunk, CommonHeader, DataFlags, ErrorDetectionMethod, Fsn, GapAckBlock,
+    HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter, ParameterType,
+    ParameterWriter, Parameters, Ppid, ReconfigurationResponse, ReconfigurationResult,
+    RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub(crate) enum ChunkSpec {
     CookieAck,
     ShutdownComplete(bool),
     ReConfig(Vec<ParameterSpec>),
+    Asconf(AsconfNumber, IpAddr, Vec<ParameterSpec>),
+    AsconfAck(AsconfNumber, Vec<ParameterSpec>),
     IData(Tsn, StreamId, Mid, u32, DataFlags, Vec<u8>),
     ForwardTsn(Tsn, Vec<SkippedStream>),
     IForwardTsn(Tsn, Vec<SkippedMessages>),
@@ -63,6 +65,11 @@ pub(crate) enum ParameterSpec {
     SupportedExtensions(Vec<u8>),
     RetransmitBitSupported,
     AdaptationLayerIndication(u32),
+    AddIpAddress(AddressRequest),
+    DeleteIpAddress(AddressRequest),
+    SetPrimaryAddress(AddressRequest),
+    ErrorCauseIndication(u32, Vec<CauseSpec>),
+    SuccessIndication(u32),
     Unknown(u16, Vec<u8>),
 }
 
@@ -81,6 +88,11 @@ pub(crate) enum CauseSpec {
     RestartWithNewAddresses(Vec<ParameterSpec>),
     UserInitiatedAbort(Vec<u8>),
     ProtocolViolation(Vec<u8>),
+    RequestToDeleteLastAddress(Vec<u8>),
+    ResourceShortage(Vec<u8>),
+    RequestToDeleteSourceAddress(Vec<u8>),
+    IllegalAsconfAck,
+    NoAuthorization(Vec<u8>),
     UnsupportedHmacIdentifier(HmacIdentifier),
     Unknown(u16, Vec<u8>),
 }
@@ -138,6 +150,15 @@ impl ChunkSpec {
             Self::CookieAck => writer.cookie_ack(),
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
             Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
+            Self::Asconf(number, address, requests) => writer.asconf(&Asconf {
+                number: *number,
+                address: *address,
+                requests: Parameters::new(&encode_parameters(requests)),
+            }),
+            Self::AsconfAck(number, responses) => writer.asconf_ack(&AsconfAck {
+                number: *number,
+                responses: Parameters::new(&encode_parameters(responses)),
+            }),
             Self::ForwardTsn(tsn, skipped) => writer.forward_tsn(*tsn, skipped.iter().copied()),
             Self::IData(tsn, stream, mid, number, flags, payload) => {
                 writer.i_data(&i_data_of(*tsn, *stream, *mid, *number, *flags, payload));
@@ -182,6 +203,12 @@ impl ChunkSpec {
             Chunk::CookieAck => Self::CookieAck,
             Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
             Chunk::ReConfig(chunk) => Self::ReConfig(decode_parameters(chunk.parameters)),
+            Chunk::Asconf(chunk) => {
+                Self::Asconf(chunk.number, chunk.address, decode_parameters(chunk.requests))
+            }
+            Chunk::AsconfAck(chunk) => {
+                Self::AsconfAck(chunk.number, decode_parameters(chunk.responses))
+            }
             Chunk::ForwardTsn(chunk) => {
                 Self::ForwardTsn(chunk.new_cumulative_tsn, chunk.skipped().collect())
             }
@@ -238,6 +265,15 @@ fn encode_parameters(parameters: &[ParameterSpec]) -> Vec<u8> {
             ParameterSpec::AdaptationLayerIndication(code) => {
                 writer.adaptation_layer_indication(*code)
             }
+            ParameterSpec::AddIpAddress(request) => writer.add_ip_address(*request),
+            ParameterSpec::DeleteIpAddress(request) => writer.delete_ip_address(*request),
+            ParameterSpec::SetPrimaryAddress(request) => writer.set_primary_address(*request),
+            ParameterSpec::ErrorCauseIndication(correlation, causes) => {
+                writer.error_cause_indication(*correlation, &encode_causes(causes))
+            }
+            ParameterSpec::SuccessIndication(correlation) => {
+                writer.success_indication(*correlation)
+            }
             ParameterSpec::Unknown(number, value) => writer.raw(ParameterType(*number), value),
         };
     }
@@ -284,6 +320,14 @@ fn decode_parameters(parameters: Parameters<'_>) -> Vec<ParameterSpec> {
         Parameter::AdaptationLayerIndication(code) => {
             ParameterSpec::AdaptationLayerIndication(code)
         }
+        Parameter::AddIpAddress(request) => ParameterSpec::AddIpAddress(request),
+        Parameter::DeleteIpAddress(request) => ParameterSpec::DeleteIpAddress(request),
+        Parameter::SetPrimaryAddress(request) => ParameterSpec::SetPrimaryAddress(request),
+        Parameter::ErrorCauseIndication(indication) => ParameterSpec::ErrorCauseIndication(
+            indication.correlation,
+            decode_causes(indication.causes),
+        ),
+        Parameter::SuccessIndication(correlation) => ParameterSpec::SuccessIndication(correlation),
         Parameter::Unknown(raw) => ParameterSpec::Unknown(raw.parameter_type.0, raw.value.to_vec()),
     };
     parameters.parsed().map(|parsed| spec(parsed.expect("a sound parameter"))).collect()
@@ -313,6 +357,15 @@ fn encode_causes(causes: &[CauseSpec]) -> Vec<u8> {
             }
             CauseSpec::UserInitiatedAbort(reason) => writer.user_initiated_abort(reason),
             CauseSpec::ProtocolViolation(information) => writer.protocol_violation(information),
+            CauseSpec::RequestToDeleteLastAddress(request) => {
+                writer.request_to_delete_last_address(request)
+            }
+            CauseSpec::ResourceShortage(request) => writer.resource_shortage(request),
+            CauseSpec::RequestToDeleteSourceAddress(request) => {
+                writer.request_to_delete_source_address(request)
+            }
+            CauseSpec::IllegalAsconfAck => writer.illegal_asconf_ack(),
+            CauseSpec::NoAuthorization(request) => writer.no_authorization(request),
             CauseSpec::UnsupportedHmacIdentifier(algorithm) => {
                 writer.unsupported_hmac_identifier(*algorithm)
             }
@@ -341,6 +394,15 @@ fn decode_causes(causes: Causes<'_>) -> Vec<CauseSpec> {
         }
         Cause::UserInitiatedAbort(reason) => CauseSpec::UserInitiatedAbort(reason.to_vec()),
         Cause::ProtocolViolation(text) => CauseSpec::ProtocolViolation(text.to_vec()),
+        Cause::RequestToDeleteLastAddress(request) => {
+            CauseSpec::RequestToDeleteLastAddress(request.to_vec())
+        }
+        Cause::ResourceShortage(request) => CauseSpec::ResourceShortage(request.to_vec()),
+        Cause::RequestToDeleteSourceAddress(request) => {
+            CauseSpec::RequestToDeleteSourceAddress(request.to_vec())
+        }
+        Cause::IllegalAsconfAck => CauseSpec::IllegalAsconfAck,
+        Cause::NoAuthorization(request) => CauseSpec::NoAuthorization(request.to_vec()),
         Cause::UnsupportedHmacIdentifier { algorithm } => {
             CauseSpec::UnsupportedHmacIdentifier(algorithm)
         }
@@ -407,6 +469,38 @@ fn request() -> impl Strategy<Value = ParameterSpec> {
     ]
 }
 
+/// Any address but an IPv4-mapped one.
+fn address() -> impl Strategy<Value = IpAddr> {
+    let v4 = any::<[u8; 4]>().prop_map(IpAddr::from);
+    let v6 = any::<[u8; 16]>().prop_map(IpAddr::from);
+    prop_oneof![v4, v6.prop_filter("mapped", |address| address.to_canonical() == *address)]
+}
+
+fn asconf_number() -> impl Strategy<Value = AsconfNumber> {
+    any::<u32>().prop_map(AsconfNumber)
+}
+
+/// Any request of an ASCONF chunk.
+fn address_request() -> impl Strategy<Value = ParameterSpec> {
+    let request = (any::<u32>(), address())
+        .prop_map(|(correlation, address)| AddressRequest { correlation, address });
+    let kinds = prop_oneof![
+        Just(ParameterSpec::AddIpAddress as fn(_) -> _),
+        Just(ParameterSpec::DeleteIpAddress as fn(_) -> _),
+        Just(ParameterSpec::SetPrimaryAddress as fn(_) -> _),
+    ];
+    (kinds, request).prop_map(|(kind, request)| kind(request))
+}
+
+/// Any response of an ASCONF-ACK chunk.
+fn address_response() -> impl Strategy<Value = ParameterSpec> {
+    prop_oneof![
+        (any::<u32>(), vec(plain_cause(), 0..4))
+            .prop_map(|(id, causes)| ParameterSpec::ErrorCauseIndication(id, causes)),
+        any::<u32>().prop_map(ParameterSpec::SuccessIndication),
+    ]
+}
+
 fn algorithm() -> impl Strategy<Value = HmacIdentifier> {
     prop_oneof![(1..5u16).prop_map(HmacIdentifier), any::<u16>().prop_map(HmacIdentifier)]
 }
@@ -445,12 +539,22 @@ fn parameter() -> impl Strategy<Value = ParameterSpec> {
         bytes().prop_map(ParameterSpec::SupportedExtensions),
         Just(ParameterSpec::RetransmitBitSupported),
         any::<u32>().prop_map(ParameterSpec::AdaptationLayerIndication),
+        address_request(),
+        address_response(),
         (any::<u16>().prop_filter("known", move |number| !known(number)), bytes())
             .prop_map(|(number, value)| ParameterSpec::Unknown(number, value)),
     ]
 }
 
 fn cause() -> impl Strategy<Value = CauseSpec> {
+    prop_oneof![
+        14 => plain_cause(),
+        1 => vec(parameter(), 0..3).prop_map(CauseSpec::RestartWithNewAddresses),
+    ]
+}
+
+/// Any cause that does not hold parameters.
+fn plain_cause() -> impl Strategy<Value = CauseSpec> {
     prop_oneof![
         any::<u16>().prop_map(|stream| CauseSpec::InvalidStreamIdentifier(StreamId(stream))),
         vec(any::<u16>(), 0..5).prop_map(CauseSpec::MissingMandatoryParameter),
@@ -462,12 +566,16 @@ fn cause() -> impl Strategy<Value = CauseSpec> {
         bytes().prop_map(CauseSpec::UnrecognizedParameters),
         tsn().prop_map(CauseSpec::NoUserData),
         Just(CauseSpec::CookieReceivedWhileShuttingDown),
-        vec(parameter(), 0..3).prop_map(CauseSpec::RestartWithNewAddresses),
+        bytes().prop_map(CauseSpec::RequestToDeleteLastAddress),
+        bytes().prop_map(CauseSpec::ResourceShortage),
+        bytes().prop_map(CauseSpec::RequestToDeleteSourceAddress),
+        Just(CauseSpec::IllegalAsconfAck),
+        bytes().prop_map(CauseSpec::NoAuthorization),
         bytes().prop_map(CauseSpec::UserInitiatedAbort),
         bytes().prop_map(CauseSpec::ProtocolViolation),
         algorithm().prop_map(CauseSpec::UnsupportedHmacIdentifier),
         (14..=u16::MAX, bytes())
-            .prop_filter("known", |(code, _)| *code != 0x105)
+            .prop_filter("known", |(code, _)| !matches!(*code, 0xa0..=0xa4 | 0x105))
             .prop_map(|(code, value)| CauseSpec::Unknown(code, value)),
     ]
 }
@@ -544,7 +652,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number = any::<u8>().prop_filter(
         "known",
-        |number| !matches!(number, 0..=11 | 14..=16 | 64 | 130 | 132 | 160 | 192 | 194),
+        |number| !matches!(number, 0..=11 | 14..=16 | 64 | 128 | 130 | 132 | 160 | 192..=194),
     );
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
@@ -574,6 +682,10 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         (4..2000usize).prop_map(ChunkSpec::Pad),
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
         vec(request(), 1..4).prop_map(ChunkSpec::ReConfig),
+        (asconf_number(), address(), vec(address_request(), 0..5))
+            .prop_map(|(number, address, list)| ChunkSpec::Asconf(number, address, list)),
+        (asconf_number(), vec(address_response(), 0..5))
+            .prop_map(|(number, list)| ChunkSpec::AsconfAck(number, list)),
         any::<(u32, u32)>().prop_map(|(tsval, tsecr)| ChunkSpec::Timestamp(tsval, tsecr)),
         auth(),
         unknown(),
