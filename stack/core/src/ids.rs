@@ -1,8 +1,17 @@
 //! What all modules may name: paths, their states, and why chunks are sent again.
 
-/// Number of a path within its association: the index of the peer's address, 0 for the first.
+/// Number of a path within its association: 0 for the peer's first address. It names this path as long as the address belongs
+/// to the association; that of an address that was removed is given to another one some time later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PathId(pub u8);
+
+impl PathId {
+    /// Its bit in a set of paths.
+    #[inline]
+    pub(crate) const fn bit(self) -> u32 {
+        1 << self.0
+    }
+}
 
 /// Reachability of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -22,7 +22,7 @@ pub(crate) struct CmtDelayedAck {
 impl CmtDelayedAck {
     /// A packet with DATA came over `path`.
     pub(crate) fn on_packet(&mut self, path: PathId) {
-        self.paths |= 1 << path.0;
+        self.paths |= path.bit();
         self.packets = self.packets.saturating_add(1);
     }
 

@@ -48,8 +48,12 @@ impl Sources {
 }
 
 /// The source to begin with on a path to `remote`: paths share those that are equally near.
-pub(super) fn source_beside(sources: &Sources, remote: IpAddr, others: &[Path]) -> Option<IpAddr> {
-    sources.best(remote, |l| others.iter().filter(|p| p.address.local() == Some(l)).count())
+pub(super) fn source_beside<'p>(
+    sources: &Sources,
+    remote: IpAddr,
+    others: impl Iterator<Item = &'p Path> + Clone,
+) -> Option<IpAddr> {
+    sources.best(remote, |l| others.clone().filter(|p| p.address.local() == Some(l)).count())
 }
 
 impl Association {
@@ -89,7 +93,13 @@ impl Association {
         }
         let target = paths[origin.path].address.remote();
         paths.become_those_to(&usable, |id, remote, others| {
-            Path::new(id, remote, source_beside(sources, remote, others), encapsulation, config)
+            Path::new(
+                id,
+                remote,
+                source_beside(sources, remote, others.iter()),
+                encapsulation,
+                config,
+            )
         });
         origin.path = paths.find(target).unwrap_or_default();
         self.listing.moved = true;
@@ -108,7 +118,7 @@ impl Association {
         let encapsulation = paths[PathId(0)].address.encapsulation();
         let both: Vec<IpAddr> = paths.iter().map(|p| p.address.remote()).chain(usable).collect();
         paths.become_those_to(&both, |id, remote, others| {
-            let local = source_beside(sources, remote, others);
+            let local = source_beside(sources, remote, others.iter());
             let mut path = Path::new(id, remote, local, encapsulation, config);
             // §5.4 rule 2: who brings the cookie has received it there.
             if Some(&remote) == addresses.first() {
@@ -124,12 +134,12 @@ impl Association {
 
     /// Gives every path a source that the peer knows of, if there is any.
     pub(super) fn pin_sources(&mut self) {
-        for i in 0..self.paths.len() {
-            let address = &self.paths[PathId(i as u8)].address;
+        for path in self.paths.ids() {
+            let address = &self.paths[path].address;
             if address.local().is_none_or(|l| !self.addresses.sources.knows(l)) {
                 let local =
-                    source_beside(&self.addresses.sources, address.remote(), self.paths.all());
-                self.paths[PathId(i as u8)].address.begin_from(local);
+                    source_beside(&self.addresses.sources, address.remote(), self.paths.iter());
+                self.paths[path].address.begin_from(local);
             }
         }
     }
@@ -245,8 +255,7 @@ impl Association {
         let apart = self.paths.iter().map(Path::rto).min().unwrap_or_default();
         let apart = apart.min(self.profile().rto.initial());
         let mut asked: u32 = 0;
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
+        for path in self.paths.ids() {
             let address = &self.paths[path].address;
             let lost = address.local().is_some_and(|l| self.addresses.sources.has_lost(l));
             // If all are lost, it may be the first that is back.

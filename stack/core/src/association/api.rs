@@ -128,8 +128,7 @@ impl Association {
     /// than it would if it began now.
     pub(crate) fn reconfigure(&mut self, now: Time, config: AssociationConfig) {
         let thin = self.sender.is_thin();
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
+        for path in self.paths.ids() {
             let min = Recovery::rto_min(&config.profile, thin);
             let p = &mut self.paths[path];
             p.rtt.reconfigure(&config.profile.rto, min);

@@ -17,8 +17,7 @@ impl Association {
     /// Starts monitoring when the association is established. Addresses that are not confirmed
     /// are asked first.
     pub(super) fn start_heartbeats(&mut self, now: Time) {
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
+        for path in self.paths.ids() {
             let at = if self.paths[path].is_confirmed() {
                 self.paths[path].settings.heartbeats.then(|| now + self.heartbeat_wait(path))
             } else {

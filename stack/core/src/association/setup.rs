@@ -64,7 +64,7 @@ impl Association {
         let config = blueprint.config.clone();
         let sources = &blueprint.sources;
         let make = |id: PathId, remote: IpAddr, others: &[Path]| {
-            let local = source_beside(sources, remote, others);
+            let local = source_beside(sources, remote, others.iter());
             let mut path = Path::new(id, remote, local, config.encapsulation, &config);
             // §5.4 rule 1: addresses given by the upper layer are confirmed.
             path.reachability.confirm();

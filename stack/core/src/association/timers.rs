@@ -55,8 +55,7 @@ impl Association {
         for path in sender.on_timer(&mut cx) {
             self.send_heartbeat(now, path);
         }
-        for i in 0..self.paths.len() {
-            let path = PathId(i as u8);
+        for path in self.paths.ids() {
             if due(self.paths[path].mtu.due()) {
                 self.on_mtu_timer(now, path);
             }

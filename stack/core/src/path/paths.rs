@@ -33,13 +33,17 @@ impl Failure {
 /// All paths of an association; never empty.
 #[derive(Debug)]
 pub(crate) struct Paths {
+    /// By their numbers. Those that were removed stay until their numbers are given away, so that what names them finds
+    /// something: a SACK of what was sent there, a timer, a heartbeat.
     list: Vec<Path>,
     primary: PathId,
+    /// The set of those that were removed.
+    gone: u32,
 }
 
 impl Paths {
     pub(crate) fn new(first: Path) -> Paths {
-        Paths { list: vec![first], primary: PathId(0) }
+        Paths { list: vec![first], primary: PathId(0), gone: 0 }
     }
 
     /// Leaves the paths to `remotes` only, one at least; `make` makes those that are new, from the number
@@ -50,7 +54,8 @@ impl Paths {
         mut make: impl FnMut(PathId, IpAddr, &[Path]) -> Path,
     ) {
         let primary = self[self.primary].address.remote();
-        self.list.retain(|p| remotes.contains(&p.address.remote()));
+        let gone = std::mem::take(&mut self.gone);
+        self.list.retain(|p| gone & p.id.bit() == 0 && remotes.contains(&p.address.remote()));
         for remote in remotes {
             if self.list.len() < MAX_PATHS && self.find(*remote).is_none() {
                 let path = make(PathId(self.list.len() as u8), *remote, &self.list);
@@ -89,37 +94,57 @@ impl Paths {
         Failure { changed, switched: self.primary != before }
     }
 
+    /// The one itself; where data goes if it was removed.
+    #[inline]
+    pub(crate) fn living(&self, path: PathId) -> PathId {
+        if self.gone & path.bit() == 0 { path } else { self.data_path() }
+    }
+
+    /// It was not removed.
+    #[inline]
+    pub(crate) const fn is_living(&self, path: PathId) -> bool {
+        self.gone & path.bit() == 0
+    }
+
     pub(crate) fn get(&self, path: PathId) -> Option<&Path> {
-        self.list.get(usize::from(path.0))
+        self.list.get(usize::from(path.0)).filter(|_| self.is_living(path))
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.list.len()
+        self.list.len() - self.gone.count_ones() as usize
     }
 
-    pub(crate) fn all(&self) -> &[Path] {
-        &self.list
+    /// Their numbers, in order; it does not borrow them.
+    #[inline]
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        let (numbers, gone) = (self.list.len() as u8, self.gone);
+        (0..numbers).map(PathId).filter(move |path| gone & path.bit() == 0)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> {
-        self.list.iter()
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Path> + Clone {
+        let gone = self.gone;
+        self.list.iter().filter(move |p| gone & p.id.bit() == 0)
     }
 
+    #[inline]
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
-        self.list.iter_mut()
+        let gone = self.gone;
+        self.list.iter_mut().filter(move |p| gone & p.id.bit() == 0)
     }
 
     /// Several of them may carry data at once.
     #[inline]
     pub(crate) fn are_concurrent(&self, config: &AssociationConfig) -> bool {
-        config.concurrent_transfer && self.list.len() > 1
+        config.concurrent_transfer && self.len() > 1
     }
 
     /// An opportunity to send came: this many packets may leave on each of them, all that can if that is 0. Credit
     /// that is not used is taken back when it is over; several SACKs handled before it add up.
     pub(crate) fn grant(&mut self, max_burst: u32) {
         let packets = max_burst as usize;
-        for path in &mut self.list {
+        for path in self.iter_mut() {
             let bytes = packets * path.pmdcs();
             path.bursts.grant(Some(bytes).filter(|_| packets > 0));
         }
@@ -127,7 +152,7 @@ impl Paths {
 
     /// When pacing lets the next packet go.
     pub(crate) fn pacing_deadline(&self) -> Option<Time> {
-        self.list.iter().filter_map(|p| p.bursts.deadline()).min()
+        self.iter().filter_map(|p| p.bursts.deadline()).min()
     }
 
     //= RFC 9260 6.4-1 6.4.1-1 8.2-4
@@ -142,9 +167,9 @@ impl Paths {
         if self[self.primary].preferred() {
             return self.primary;
         }
-        let preferred = self.list.iter().find(|p| p.preferred());
+        let preferred = self.iter().find(|p| p.preferred());
         let fewest = |of: fn(&&Path) -> bool| {
-            let of = self.list.iter().filter(of);
+            let of = self.iter().filter(of);
             of.min_by_key(|p| (p.reachability.failures(), p.id != self.primary))
         };
         let found =
@@ -161,7 +186,8 @@ impl Paths {
     pub(crate) fn alternate(&self, last: PathId) -> PathId {
         let n = self.list.len();
         let start = usize::from(last.0);
-        let others = || (1..n).map(|i| &self.list[(start + i) % n]);
+        let others =
+            || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| self.is_living(p.id));
         let preferred = others().find(|p| p.preferred());
         let fewest = || others().filter(|p| p.usable()).min_by_key(|p| p.reachability.failures());
         //= RFC 7829 4.1-4
@@ -172,7 +198,7 @@ impl Paths {
             inactive.min_by_key(|p| p.reachability.failures())
         };
         preferred.or_else(fewest).or_else(dormant).map_or_else(
-            || if self[last].is_confirmed() { last } else { self.data_path() },
+            || if self[last].is_confirmed() { self.living(last) } else { self.data_path() },
             |p| p.id,
         )
     }
@@ -182,17 +208,18 @@ impl Paths {
     /// everything behind it.
     pub(crate) fn next_in_turn(&self, last: PathId, pace: Pace) -> PathId {
         let (n, start) = (self.list.len(), usize::from(last.0));
-        let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(|p| p.is_confirmed());
+        let usable = |p: &&Path| p.is_confirmed() && self.is_living(p.id);
+        let others = || (1..n).map(|i| &self.list[(start + i) % n]).filter(usable);
         let missed = |p: &Path| p.reachability.missed(pace);
         let fails = |p: &Path| missed(p) > p.settings.max_retrans;
         let active = others().find(|p| !fails(p));
         let dormant = || others().filter(|_| fails(&self[last])).min_by_key(|p| missed(p));
-        active.or_else(dormant).map_or(last, |p| p.id)
+        active.or_else(dormant).map_or_else(|| self.living(last), |p| p.id)
     }
 
     /// Some path is in Fast Recovery (RFC 9260 §7.2.4 rule 6).
     pub(crate) fn in_fast_recovery(&self) -> bool {
-        self.list.iter().any(|p| p.window.is_recovering())
+        self.iter().any(|p| p.window.is_recovering())
     }
 
     /// Forgets what was measured: the peer restarted (RFC 9260 §5.2.4 A). Confirmation and settings
@@ -206,7 +233,7 @@ impl Paths {
     //= RFC 9260 6-9 6.9-5 6.9-10 7.3-3 7.3-4
     /// The smallest PMDCS of all paths (AMDCS, RFC 9260 §7.3).
     pub(crate) fn amdcs(&self) -> usize {
-        self.list.iter().map(Path::pmdcs).min().unwrap_or(512)
+        self.iter().map(Path::pmdcs).min().unwrap_or(512)
     }
 }
 

@@ -157,8 +157,7 @@ impl Sender {
 
     /// The association is established: data that left with the COOKIE ECHO now has its retransmission timer.
     pub(crate) fn establish(&mut self, cx: &mut Context<'_>) {
-        for i in 0..cx.paths.len() {
-            let path = PathId(i as u8);
+        for path in cx.paths.ids() {
             if self.board.earliest(path).is_some() {
                 self.arm_t3(cx, path);
             }
@@ -172,8 +171,7 @@ impl Sender {
 
     /// Declares everything in flight lost: the packets that carried it are known to be void.
     pub(crate) fn lose_all(&mut self, cx: &mut Context<'_>, cause: LossCause) {
-        for i in 0..cx.paths.len() {
-            let path = PathId(i as u8);
+        for path in cx.paths.ids() {
             for seq in self.in_flight(path) {
                 self.lose(cx, seq, cause);
             }

@@ -79,8 +79,8 @@ impl Ways for Concurrent {
     }
 
     fn new_data_path(&self, sender: &mut Sender, cx: &mut Context<'_>) -> Option<PathId> {
-        for i in 0..cx.paths.len() {
-            sender.decay_idle(cx, PathId(i as u8));
+        for path in cx.paths.ids() {
+            sender.decay_idle(cx, path);
         }
         let paths = path_views(sender, cx);
         if paths.iter().all(|p| !p.open) {
@@ -119,9 +119,9 @@ impl Ways for Concurrent {
             sender.spread.on_blocked();
         }
         let waiting = next.is_some() || sender.board.first_lost().is_some();
-        for i in 0..cx.paths.len() {
-            let flight = sender.board.flight(PathId(i as u8));
-            let p = &mut cx.paths[PathId(i as u8)];
+        for path in cx.paths.ids() {
+            let flight = sender.board.flight(path);
+            let p = &mut cx.paths[path];
             let room = flight < p.window.limited();
             p.bursts.wait(room && waiting);
             if room && !p.bursts.is_held_back() {
@@ -208,7 +208,7 @@ impl Ways for Concurrent {
     /// Each path has a Fast Recovery of its own.
     fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32 {
         let fresh = paths.iter().filter(|p| !p.window.is_recovering());
-        lost & fresh.fold(0, |bits, p| bits | 1 << p.id.0)
+        lost & fresh.fold(0, |bits, p| bits | p.id.bit())
     }
 
     /// The Cumulative TSN Ack Point that the path would have for itself.

@@ -43,8 +43,9 @@ impl<'a> Context<'a> {
 
     /// The peer answered over `path` what was first sent at `sent`.
     pub(super) fn path_answered(&mut self, path: PathId, sent: Time) {
+        let is_living = self.paths.is_living(path);
         let path = &mut self.paths[path];
-        if path.clear_errors(sent) {
+        if path.clear_errors(sent) && is_living {
             self.journal.path_changed(path);
         }
     }

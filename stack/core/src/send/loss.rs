@@ -125,7 +125,7 @@ impl Sender {
                 let again_lost = chunk.is_some_and(|c| self.is_lost_again(cx, c, cause));
                 // Before anything is taken from the flight: RFC 4015 step 0.
                 if let Some(path) = path
-                    && paths & (1 << path.0) == 0
+                    && paths & path.bit() == 0
                     && self.board.is_in_flight(seq)
                 {
                     cuts.push(self.cut(cx, path, 0));
@@ -138,8 +138,8 @@ impl Sender {
         if paths != 0 {
             self.start_fast_recovery(cx, paths, cuts);
         }
-        for i in (0..cx.paths.len()).filter(|i| twice & (1 << i) != 0) {
-            self.lower_again(cx, PathId(i as u8));
+        for path in cx.paths.ids().filter(|path| twice & path.bit() != 0) {
+            self.lower_again(cx, path);
         }
     }
 
@@ -162,7 +162,7 @@ impl Sender {
         cx.paths[path].counters.lost_chunks += 1;
         //= RFC 7496 3.1-2
         self.judge_lost(cx, seq);
-        1 << path.0
+        path.bit()
     }
 
     /// What a spurious loss of `path` would have to give back.
@@ -188,13 +188,12 @@ impl Sender {
         }
         let (cumulative, highest) = (self.board.cumulative(), self.board.next_seq() - 1);
         let recovery = &mut self.recovery;
-        cuts.retain(|cut| paths & (1 << cut.path.0) != 0);
+        cuts.retain(|cut| paths & cut.path.bit() != 0);
         recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
         recovery.on_fast_recovery();
         let profile = cx.profile();
-        for i in 0..cx.paths.len() {
-            if paths & (1 << i) != 0 {
-                let path = PathId(i as u8);
+        for path in cx.paths.ids() {
+            if paths & path.bit() != 0 {
                 self.cut_window(cx, path);
                 cx.ways.begin_low(&mut cx.paths[path], profile);
                 cx.paths[path].window.begin_reduction(profile);
@@ -204,7 +203,7 @@ impl Sender {
         cx.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
             let several = cx.ways.are_several();
-            for p in cx.paths.iter_mut().filter(|p| !several || paths & (1 << p.id.0) != 0) {
+            for p in cx.paths.iter_mut().filter(|p| !several || paths & p.id.bit() != 0) {
                 p.window.enter_recovery(highest);
             }
         }
@@ -235,8 +234,7 @@ impl Sender {
     /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
     pub(super) fn end_fast_recovery(&mut self, cx: &mut Context<'_>) {
         let (ways, profile) = (cx.ways, cx.profile());
-        for i in 0..cx.paths.len() {
-            let path = PathId(i as u8);
+        for path in cx.paths.ids() {
             let reached = |exit: u64| ways.has_recovered(&self.board, path, exit);
             if !cx.paths[path].window.leave_recovery(reached) {
                 continue;

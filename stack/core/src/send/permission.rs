@@ -30,6 +30,7 @@ impl Sender {
         for seq in lost.take(cx.ways.scanned()) {
             let chunk = board.get(seq)?;
             let path = answer.unwrap_or_else(|| cx.ways.retransmission_path(cx, &views, chunk));
+            let path = cx.paths.living(path);
             if now_or_never || self.cwnd_allows(cx, path) {
                 return Some((seq, path));
             }

@@ -63,8 +63,7 @@ impl Sender {
     pub(super) fn leave_silent_paths(&mut self, cx: &mut Context<'_>) -> Silent {
         let now = cx.now;
         let mut asked = Silent::new();
-        for i in 0..cx.paths.len() {
-            let path = PathId(i as u8);
+        for path in cx.paths.ids() {
             let p = &cx.paths[path];
             if self.silence_deadline_of(p, cx.profile()).is_none_or(|at| at > now) {
                 continue;

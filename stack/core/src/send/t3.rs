@@ -48,11 +48,10 @@ impl Expired {
 impl Sender {
     /// RFC 9260 §6.3.2 R2 to R4.
     pub(super) fn update_timers(&mut self, cx: &mut Context<'_>, outcome: &AckOutcome) {
-        for i in 0..cx.paths.len() {
-            let path = PathId(i as u8);
+        for path in cx.paths.ids() {
             let owed = self.forward_owed(path).is_some();
             let outstanding = self.board.earliest(path).is_some() || owed;
-            let earliest = outcome.paths.get(i).is_some_and(|p| p.earliest);
+            let earliest = outcome.paths.get(usize::from(path.0)).is_some_and(|p| p.earliest);
             let earliest = earliest || (owed && outcome.passed > 0);
             match t3_rtx::after_sack(outstanding, earliest, cx.paths[path].t3.is_running()) {
                 TimerAction::Keep => {}

@@ -409,7 +409,7 @@ impl Sender {
     #[inline]
     pub(crate) fn forward_path(&self, paths: &Paths) -> Option<PathId> {
         let partial = self.partial.as_ref().filter(|partial| partial.forward.is_due())?;
-        Some(partial.forward.path().unwrap_or_else(|| paths.data_path()))
+        Some(partial.forward.path().map_or_else(|| paths.data_path(), |path| paths.living(path)))
     }
 
     /// Bytes of a FORWARD TSN chunk that is to leave; 0 if none is.
