@@ -6,6 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tresse_wire::ChunkType;
+
+use crate::asconf::AUTHENTICATED;
 use crate::auth::Authentication;
 use crate::error::ConnectError;
 use crate::extensions::Extensions;
@@ -195,6 +198,10 @@ pub struct AssociationConfig {
     pub adaptation: Option<u32>,
     /// Extensions that the peer is offered. Default: all but authentication.
     pub extensions: Extensions,
+    /// The peer is told when the addresses of our host change ([`Endpoint::set_host_addresses`](crate::Endpoint::set_host_addresses)),
+    /// if [`Extensions::address_reconfiguration`] was agreed on (SCTP_AUTO_ASCONF, RFC 6458 §8.1.24): new ones are added where the
+    /// port is bound to a wildcard, and those that are gone are deleted as soon as another one is there. Default `true`.
+    pub follow_host_addresses: bool,
     /// How chunks are authenticated, if the extension is on (RFC 4895). Default: none needs to be.
     pub authentication: Arc<Authentication>,
     /// Which changes of streams the peer may ask for (RFC 6525).
@@ -268,6 +275,7 @@ impl Default for AssociationConfig {
             init_size: 80,
             adaptation: None,
             extensions: Extensions::default(),
+            follow_host_addresses: true,
             authentication: Arc::default(),
             reconfiguration: ReconfigurationPolicy::default(),
             reliability: Reliability::Full,
@@ -278,6 +286,12 @@ impl Default for AssociationConfig {
 }
 
 impl AssociationConfig {
+    //= RFC 5061 4.1.1-2 4.1.2-1
+    /// Chunks that are to be authenticated whatever the settings say: those that the extensions need.
+    pub(crate) fn authenticated(&self) -> &'static [ChunkType] {
+        if self.extensions.address_reconfiguration { &AUTHENTICATED } else { &[] }
+    }
+
     /// Checks ranges.
     ///
     /// # Errors
@@ -300,6 +314,10 @@ impl AssociationConfig {
         check("init_size", self.init_size, 0, 512)?;
         // RFC 9260 needs room for a cookie and for a chunk; IPv6 asks for 1280 anyway.
         check("mtu", self.mtu, 512, 65_535)?;
+        if self.extensions.address_reconfiguration && !self.extensions.authentication {
+            let why = "extensions.address_reconfiguration needs extensions.authentication";
+            return Err(ConnectError::Config(why.to_owned()));
+        }
         self.authentication.check().map_err(ConnectError::Config)?;
         self.mtu_discovery.check(self.mtu).map_err(ConnectError::Config)
     }

@@ -1,6 +1,8 @@
 //! Errors of the operations an application calls. A peer's fault is never one of these: it is
 //! answered or counted as RFC 9260 says, and reported as an [`Event`](crate::Event).
 
+use std::net::IpAddr;
+
 use thiserror::Error;
 
 /// Why [`Endpoint::connect`](crate::Endpoint::connect) refused.
@@ -120,6 +122,54 @@ pub enum ReconfigurationError {
     /// The association was reset less than 30 seconds ago (RFC 6525 §5.1.4).
     #[error("an association may be reset once in 30 seconds")]
     TooSoon,
+}
+
+/// Why the peer is not asked to change an address of ours (RFC 5061).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// The association is unknown or gone.
+    #[error("no such association")]
+    NoAssociation,
+    /// It is being set up.
+    #[error("the association is not established yet")]
+    NotEstablished,
+    /// It is shutting down.
+    #[error("the association is shutting down")]
+    ShuttingDown,
+    /// The peer, or this end, does not offer the extension, or the peer has shown that it does not know the request.
+    #[error("address reconfiguration is not supported by the peer, or switched off here")]
+    NotSupported,
+    /// Nothing can be sent from it to any address of the peer.
+    #[error("{address} is no address that the peer could be reached from")]
+    Unusable {
+        /// The address.
+        address: IpAddr,
+    },
+    /// It is part of the association, or was asked for already.
+    #[error("{address} is part of the association already")]
+    Known {
+        /// The address.
+        address: IpAddr,
+    },
+    /// It is not part of the association.
+    #[error("{address} is not part of the association")]
+    Unknown {
+        /// The address.
+        address: IpAddr,
+    },
+    /// An association has one address at least (RFC 5061 §5.3 F5).
+    #[error("the last address of an association cannot be removed; add another one first")]
+    Last,
+    /// The peer knows it as the address of a NAT: it cannot be named, and others are to stay (RFC 6951 §5.7).
+    #[error("{address} is translated by a NAT and cannot be removed while several others stay")]
+    Hidden {
+        /// The address.
+        address: IpAddr,
+    },
+    /// Too many changes wait for the peer.
+    #[error("too many changes of addresses wait for the peer; wait for their events")]
+    TooMany,
 }
 
 /// Why a shared key was not set or changed (RFC 4895, RFC 6458 §8.3).

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
+pub use crate::asconf::{AddressChange, AddressOutcome};
 pub use crate::ids::LossCause;
 use crate::ids::{PathId, PathState};
 use crate::reliability::Reliability;
@@ -178,6 +179,20 @@ pub enum Event {
         /// Streams in the peer's direction.
         inbound_streams: u16,
     },
+    /// What became of a change of our addresses that the peer was asked for (RFC 5061).
+    AddressChanged {
+        /// What was asked.
+        change: AddressChange,
+        /// Our address.
+        address: IpAddr,
+        /// What became of it.
+        outcome: AddressOutcome,
+    },
+    /// The peer has another address, whose path is not confirmed yet (SCTP_ADDR_ADDED, RFC 6458 §6.1.2).
+    PeerAddressAdded(PathId, IpAddr),
+    /// An address of the peer is none any more (SCTP_ADDR_REMOVED, RFC 6458 §6.1.2). What was in flight there leaves again over
+    /// another path.
+    PeerAddressRemoved(PathId, IpAddr),
     /// Of the authentication of chunks (SCTP_AUTHENTICATION_EVENT, RFC 6458 §6.1.8). What a peer can cause at will is left out
     /// while 256 events wait, as [`PeerError`](Self::PeerError) is.
     Authentication(AuthenticationEvent),

@@ -28,6 +28,11 @@ pub struct Extensions {
     /// than a CRC32c: elsewhere damaged packets are taken for good ones, and others on the way drop them. A packet with INIT or
     /// COOKIE ECHO, and what answers a packet of no association, always has its CRC32c.
     pub zero_checksum: bool,
+    /// Addresses come and go while the association goes on (ASCONF, RFC 5061), also of their own when those of the host change
+    /// ([`follow_host_addresses`](crate::AssociationConfig::follow_host_addresses)). It needs `authentication`, or anybody who
+    /// sees the packets could take the association over; with keys that are empty, whoever sees the handshake still can. Default
+    /// `false`. A peer that offers it without authentication is refused, as the RFC has it.
+    pub address_reconfiguration: bool,
 }
 
 impl Extensions {
@@ -38,6 +43,7 @@ impl Extensions {
         authentication: false,
         interleaving: false,
         zero_checksum: false,
+        address_reconfiguration: false,
     };
 
     //= RFC 3758 3.3.2-4
@@ -49,6 +55,7 @@ impl Extensions {
             authentication: self.authentication && other.authentication,
             interleaving: self.interleaving && other.interleaving,
             zero_checksum: self.zero_checksum && other.zero_checksum,
+            address_reconfiguration: self.address_reconfiguration && other.address_reconfiguration,
         }
     }
 }

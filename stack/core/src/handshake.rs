@@ -7,6 +7,7 @@ use tresse_wire::{
     ParameterTypes, ParameterWriter, Parameters, RawParameter, Tsn, UnknownAction, VerificationTag,
 };
 
+use crate::asconf::AUTHENTICATED;
 use crate::auth::{Offer, OfferReader};
 use crate::config::AssociationConfig;
 use crate::extensions;
@@ -95,6 +96,7 @@ impl Extensions {
         }
     }
 
+    //= RFC 5061 4.2.7-1 4.2.7-2 4.2.7-3 4.2.7-4 4.2.7-5
     //= RFC 6525 5.1.1-1
     //= RFC 8260 2.2.1-5 2.2.1-6 2.2.1-7
     /// Writes the offer into INIT or INIT ACK.
@@ -107,6 +109,8 @@ impl Extensions {
             (self.chosen.stream_reconfiguration, ChunkType::RE_CONFIG),
             (self.chosen.interleaving, ChunkType::I_DATA),
             (self.i_forward_tsn, ChunkType::I_FORWARD_TSN),
+            (self.chosen.address_reconfiguration, ChunkType::ASCONF),
+            (self.chosen.address_reconfiguration, ChunkType::ASCONF_ACK),
             // Linux looks at nothing else.
             (self.chosen.authentication, ChunkType::AUTH),
         ];
@@ -151,6 +155,8 @@ impl Extensions {
                 authentication: false,
                 interleaving: bits & 32 != 0,
                 zero_checksum: bits & 128 != 0,
+                // The cookie has it beside these.
+                address_reconfiguration: false,
             },
         }
     }
@@ -213,6 +219,7 @@ pub(crate) enum Refusal {
     Abort(Vec<u8>),
 }
 
+//= RFC 5061 4.2.6-2 4.2.6-3 6-6
 /// Reads the parameters of an INIT or INIT ACK that came from `source`.
 pub(crate) fn read_init<'a>(
     fields: InitFields,
@@ -279,6 +286,8 @@ pub(crate) fn read_init<'a>(
                 extensions.nr_sack |= types.contains(&ChunkType::NR_SACK.0);
                 extensions.chosen.interleaving |= types.contains(&ChunkType::I_DATA.0);
                 extensions.i_forward_tsn |= types.contains(&ChunkType::I_FORWARD_TSN.0);
+                let both = AUTHENTICATED.iter().all(|kind| types.contains(&kind.0));
+                extensions.chosen.address_reconfiguration |= both;
                 extensions.chosen.stream_reconfiguration |= types.contains(&ChunkType::RE_CONFIG.0);
                 // RFC 5061 §4.2.7: "The sender MUST support both the sending and the receiving of any chunk types listed
                 // within". Stacks for WebRTC offer FORWARD TSN in this way alone.
@@ -347,6 +356,7 @@ impl PeerInit<'_> {
         }
     }
 
+    //= RFC 5061 6-3 6-4 6-5
     //= RFC 3758 3.3.2-1 3.3.2-2
     /// Settles what depends on our settings. What we do not offer is as good as unknown to us, and gone about accordingly: an extension that the
     /// application has switched off is reported to a peer that offers it.
@@ -361,6 +371,8 @@ impl PeerInit<'_> {
                 self.add_report(&parameter);
             }
         }
+        self.peer.extensions.chosen.address_reconfiguration &=
+            config.extensions.address_reconfiguration;
         if !config.extensions.authentication {
             return Ok(());
         }
@@ -368,12 +380,18 @@ impl PeerInit<'_> {
         let offer = std::mem::take(&mut self.offer).finish().map_err(|wrong| {
             Refusal::Abort(CauseWriter::new().protocol_violation(wrong.as_bytes()).finish())
         })?;
-        if offer.is_none() && config.authentication.required {
+        // RFC 5061 §6: "an INIT that indicates that the peer supports the ASCONF extension but does NOT support the [RFC4895]
+        // extension" is answered with ABORT.
+        let unguarded = self.peer.extensions.chosen.address_reconfiguration && offer.is_none();
+        if unguarded || (offer.is_none() && config.authentication.required) {
             let types = [ParameterType::RANDOM, ParameterType::HMAC_ALGO];
             let causes = CauseWriter::new().missing_mandatory_parameter(&types).finish();
             return Err(Refusal::Abort(causes));
         }
         self.peer.extensions.chosen.authentication = offer.is_some();
+        // Who does not want them authenticated would take those of anybody.
+        self.peer.extensions.chosen.address_reconfiguration &=
+            offer.as_ref().is_some_and(|offer| offer.wants(&AUTHENTICATED));
         self.peer.offer = offer.map(Box::new);
         Ok(())
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ack;
+mod asconf;
 mod association;
 mod auth;
 pub mod config;
@@ -43,10 +44,13 @@ pub use bytes::Bytes;
 pub use config::{AssociationConfig, EndpointConfig, Families, PortConfig, ReconfigurationPolicy};
 pub use datagram::{Datagram, Icmp, IcmpKind, Transmit};
 pub use endpoint::{AssociationId, AuthenticationInfo, Endpoint, PartKey};
-pub use error::{AssociationError, ConnectError, KeyError, ReconfigurationError, SendError};
+pub use error::{
+    AddressError, AssociationError, ConnectError, KeyError, ReconfigurationError, SendError,
+};
 pub use event::{
-    AuthenticationEvent, CloseReason, Event, Message, ReceivedMessage, ReconfigurationOutcome,
-    ResetDirection, SendFailure, SendOptions, SpuriousCause, TraceEvent, WindowCause,
+    AddressChange, AddressOutcome, AuthenticationEvent, CloseReason, Event, Message,
+    ReceivedMessage, ReconfigurationOutcome, ResetDirection, SendFailure, SendOptions,
+    SpuriousCause, TraceEvent, WindowCause,
 };
 pub use extensions::Extensions;
 pub use ids::{LossCause, PathId, PathState};

@@ -61,6 +61,11 @@ tresse_counters::counters! {
         reconfigurations_seen_again: "Requests to change streams received again";
         /// Denied, out of order, for streams that do not exist, or while another one is in progress.
         reconfigurations_refused: "Requests to change streams refused";
+        /// RFC 5061; repetitions not counted.
+        asconfs_sent: "Requests to change addresses sent";
+        asconfs_repeated: "Requests to change addresses sent again";
+        asconfs_received: "Requests to change addresses received that were new";
+        asconfs_seen_again: "Requests to change addresses received again";
         /// RFC 4895.
         auth_chunks_sent: "AUTH chunks sent";
         auth_chunks_received: "AUTH chunks received that were authentic";

@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::verification::Verification;
 use super::{Association, Control, State};
+use crate::asconf::Changes;
 use crate::path::source::{Host, Sources};
 use crate::path::{HeartbeatInfo, MAX_PATHS, Path, PathId};
 use crate::time::Time;
@@ -27,11 +28,21 @@ pub(super) struct Addresses {
     /// Some of the peer have no path: we cannot reach them, or they were too many.
     pub(super) are_omitted: bool,
     pub(super) verification: Verification,
+    /// Changes of addresses (RFC 5061), if those were agreed on.
+    pub(super) changes: Option<Box<Changes>>,
+    /// The address that the peer prefers, as long as it is not confirmed.
+    pub(super) preferred: Option<IpAddr>,
 }
 
 impl Addresses {
     pub(super) fn new(sources: Sources) -> Addresses {
-        Addresses { sources, are_omitted: false, verification: Verification::default() }
+        Addresses {
+            sources,
+            are_omitted: false,
+            verification: Verification::default(),
+            changes: None,
+            preferred: None,
+        }
     }
 }
 
@@ -51,7 +62,7 @@ impl Sources {
 pub(super) fn source_beside<'p>(
     sources: &Sources,
     remote: IpAddr,
-    others: impl Iterator<Item = &'p Path> + Clone,
+    others: &(impl Iterator<Item = &'p Path> + Clone),
 ) -> Option<IpAddr> {
     sources.best(remote, |l| others.clone().filter(|p| p.address.local() == Some(l)).count())
 }
@@ -96,7 +107,7 @@ impl Association {
             Path::new(
                 id,
                 remote,
-                source_beside(sources, remote, others.iter()),
+                source_beside(sources, remote, &others.iter()),
                 encapsulation,
                 config,
             )
@@ -118,7 +129,7 @@ impl Association {
         let encapsulation = paths[PathId(0)].address.encapsulation();
         let both: Vec<IpAddr> = paths.iter().map(|p| p.address.remote()).chain(usable).collect();
         paths.become_those_to(&both, |id, remote, others| {
-            let local = source_beside(sources, remote, others.iter());
+            let local = source_beside(sources, remote, &others.iter());
             let mut path = Path::new(id, remote, local, encapsulation, config);
             // §5.4 rule 2: who brings the cookie has received it there.
             if Some(&remote) == addresses.first() {
@@ -138,7 +149,7 @@ impl Association {
             let address = &self.paths[path].address;
             if address.local().is_none_or(|l| !self.addresses.sources.knows(l)) {
                 let local =
-                    source_beside(&self.addresses.sources, address.remote(), self.paths.iter());
+                    source_beside(&self.addresses.sources, address.remote(), &self.paths.iter());
                 self.paths[path].address.begin_from(local);
             }
         }
@@ -163,8 +174,9 @@ impl Association {
     }
 
     /// Whether the peer would know a packet from `local`, and our host can send it.
-    fn may_leave_from(&self, local: IpAddr) -> bool {
-        self.addresses.sources.knows(local) && !self.addresses.sources.has_lost(local)
+    pub(super) fn may_leave_from(&self, local: IpAddr) -> bool {
+        let sources = &self.addresses.sources;
+        sources.knows(local) && !sources.has_lost(local) && !sources.is_leaving(local)
     }
 
     /// The source of an answer on `path` to what arrived at `local`: that address, so that the peer learns
@@ -273,5 +285,6 @@ impl Association {
                 asked += 1;
             }
         }
+        self.follow_host(now);
     }
 }

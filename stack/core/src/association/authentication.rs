@@ -8,6 +8,7 @@ use crate::config::AssociationConfig;
 use crate::error::KeyError;
 use crate::event::{AuthenticationEvent, Event};
 use crate::handshake::PeerParameters;
+use crate::path::PathId;
 
 /// What an association has whose end authenticates chunks.
 #[derive(Debug)]
@@ -40,6 +41,9 @@ impl Authenticator {
 pub(super) enum Seal {
     /// That is not known.
     None,
+    /// Nor does it come from an address of the peer: it was taken for its ASCONF chunk, and only what stands behind an AUTH
+    /// chunk that is right is processed (RFC 5061 §5.2 D5).
+    Stranger,
     /// The endpoint has found its AUTH chunk to be right, which has not been reached yet.
     Judged,
     /// It stands behind an AUTH chunk that is right.
@@ -64,7 +68,8 @@ impl Association {
     pub(super) fn make_offer(&mut self) {
         let settings = &self.config.authentication;
         if let Some(auth) = &mut self.origin.auth {
-            auth.ours = Some(Box::new(Offer::new(settings, &mut self.rng)));
+            let offer = Offer::new(settings, &mut self.rng);
+            auth.ours = Some(Box::new(offer.listing(self.config.authenticated())));
         }
     }
 
@@ -172,6 +177,17 @@ impl Association {
         verdict
     }
 
+    /// What is known of a packet on the path `known`, whose AUTH chunk may have been found `authentic`.
+    pub(super) fn seal_of(&self, known: Option<PathId>, authentic: bool) -> Seal {
+        if authentic {
+            Seal::Judged
+        } else if known.is_none() && self.has_changes() && !self.omits_addresses() {
+            Seal::Stranger
+        } else {
+            Seal::None
+        }
+    }
+
     //= RFC 4895 5.1-5 6.3-1 6.3-3 6.3-4 6.3-6 6.3-7
     /// Whether a chunk may be processed, in an association whose chunks are authenticated; `rest` is what is behind
     /// it in its packet.
@@ -194,7 +210,7 @@ impl Association {
             return Admission::Stop;
         };
         let verdict = match *seal {
-            Seal::None => self.judge(&auth, rest),
+            Seal::None | Seal::Stranger => self.judge(&auth, rest),
             Seal::Judged | Seal::Authentic => Verdict::Authentic,
         };
         match verdict {

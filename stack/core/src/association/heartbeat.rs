@@ -215,7 +215,9 @@ impl Association {
         //= RFC 9260 8.1-2
         // §8.1: only heartbeats on the path that carries the data count for the association.
         // §5.4: those to unconfirmed addresses never do.
-        if confirmed && error && !early && path == self.paths.data_path() {
+        // Where none is confirmed, since addresses have changed, these are all that tells of the peer.
+        let counts = if self.has_confirmed_path() { confirmed && !early } else { true };
+        if counts && error && path == self.paths.data_path() {
             self.errors.heartbeats += 1;
             self.judge_errors();
         }
@@ -260,6 +262,9 @@ impl Association {
             self.path_changed(path);
             //= RFC 8899 3-24
             self.paths[path].mtu.begin_search(now);
+        }
+        if newly_confirmed {
+            self.on_confirmed(path);
         }
         self.forgive_errors();
         // One that was sent since is still to be answered within its RTO.

@@ -60,10 +60,11 @@ impl Association {
         let p = &self.paths[path];
         // From an address that has gone since, nothing can leave.
         let source = source.filter(|source| !self.sources().has_lost(*source));
+        let back = self.outbox.back();
         Transmit {
-            destination: p.address.remote(),
-            source: source.or(p.address.local()),
-            encapsulation: p.address.encapsulation(),
+            destination: back.map_or(p.address.remote(), |back| back.address),
+            source: source.or_else(|| p.address.local().filter(|_| back.is_none())),
+            encapsulation: back.map_or(p.address.encapsulation(), |back| back.encapsulation),
             path: Some(path),
             fragment: p.mtu.needs_fragments(len) && !self.outbox.is_probe(),
         }

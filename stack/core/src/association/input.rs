@@ -13,7 +13,7 @@ use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
 use crate::datagram::headers;
 use crate::event::{CloseReason, Event};
-use crate::path::PathId;
+use crate::path::{PathId, Paths};
 use crate::receive::{ReceivedPacket, Receiver};
 use crate::streams::chunk::widened;
 use crate::time::Time;
@@ -25,6 +25,8 @@ pub(super) struct Incoming<'a> {
     pub(super) source: IpAddr,
     /// Our address that it was sent to.
     pub(super) local: IpAddr,
+    /// The peer's UDP port, if it came in UDP.
+    pub(super) encapsulation: Option<u16>,
     /// The path it came over; the data path if the address is not one of the peer's.
     arrival: PathId,
     /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
@@ -51,6 +53,14 @@ impl Incoming<'_> {
     /// It came from a confirmed address of the peer, so that answers may go there.
     pub(super) fn is_from_confirmed(&self) -> bool {
         self.path == self.arrival
+    }
+
+    /// Paths have come and gone because of it.
+    pub(super) fn follow(&mut self, paths: &Paths) {
+        self.arrival = paths.find(self.source).unwrap_or_else(|| paths.data_path());
+        let confirmed = paths[self.arrival].is_confirmed();
+        self.path = if confirmed { self.arrival } else { paths.data_path() };
+        self.replies = self.replies.filter(|(path, _)| paths.is_living(*path));
     }
 
     /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
@@ -99,6 +109,7 @@ impl Association {
             bytes,
             source,
             local,
+            encapsulation,
             arrival,
             path: if confirmed { arrival } else { self.paths.data_path() },
             facts: PacketFacts { gap, ..PacketFacts::default() },
@@ -108,7 +119,7 @@ impl Association {
             lowest: None,
             retransmission: false,
             timestamp: None,
-            seal: if authentic { Seal::Judged } else { Seal::None },
+            seal: self.seal_of(known, authentic),
             replies: None,
         };
         if let Some(receiver) = self.phase.receiver_mut() {
@@ -121,6 +132,7 @@ impl Association {
         }
     }
 
+    //= RFC 5061 4.1.1-3 4.1.2-2 5.2-2 5.2-3
     //= RFC 9260 6.10-6
     fn handle_chunks(&mut self, now: Time, incoming: &mut Incoming<'_>, packet: &Packet<'_>) {
         let mut chunks = packet.chunks();
@@ -135,6 +147,12 @@ impl Association {
                 may_be_echo &= raw.chunk_type == ChunkType::AUTH;
                 if is_echo {
                     continue;
+                }
+                // RFC 5061 §5.2 D5: of a stranger, only what stands behind an AUTH chunk that is right.
+                let admits = raw.chunk_type == ChunkType::AUTH;
+                if incoming.seal == Seal::Stranger && !admits {
+                    self.journal.stats.unauthenticated_chunks += 1;
+                    return;
                 }
                 if self.is_guarded() {
                     match self.admit(&mut incoming.seal, raw, chunks.rest()) {
@@ -173,6 +191,7 @@ impl Association {
         }
     }
 
+    //= RFC 5061 4.1.1-7 5.3-9 5.3-10 5.3-27 5.3.1-1
     /// Returns `false` to discard the rest of the packet.
     fn handle_chunk(
         &mut self,
@@ -236,6 +255,8 @@ impl Association {
             }
             Chunk::ShutdownAck => self.on_shutdown_ack(incoming),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
+            // RFC 5061 §5.3 F4: one that comes to an address that is being deleted "MUST be ignored".
+            Chunk::Abort(_) if self.sources().is_leaving(incoming.local) => return false,
             Chunk::Abort(abort) => {
                 self.on_abort(abort);
                 return false;
@@ -251,6 +272,8 @@ impl Association {
             Chunk::Pad(_) => {}
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
+            Chunk::Asconf(asconf) if self.has_changes() => self.on_asconf(now, incoming, &asconf),
+            Chunk::AsconfAck(ack) if self.has_changes() => self.on_asconf_ack(now, &ack),
             // RFC 5061 §4.1.1: who does not have it reports the chunk.
             Chunk::Asconf(_) => return self.on_unknown_chunk(ChunkType::ASCONF, bytes, incoming),
             Chunk::AsconfAck(_) => {
@@ -325,6 +348,9 @@ impl Association {
                 self.journal.stats.malformed_chunks += 1;
                 return;
             };
+            if let Ok(cause) = Cause::parse(raw) {
+                self.on_unrecognized_chunk(&cause);
+            }
             if let Ok(Cause::StaleCookie { .. }) = Cause::parse(raw) {
                 // §5.2.6: discarded unless in COOKIE-ECHOED; nothing to tell the application yet.
                 self.on_stale_cookie(now);

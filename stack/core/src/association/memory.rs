@@ -32,6 +32,7 @@ impl Association {
             + self.journal.memory()
             + self.phase.echo().map_or(0, Echo::memory)
             + self.reconfiguration.as_ref().map_or(0, |r| r.memory())
+            + self.addresses.changes.as_ref().map_or(0, |changes| changes.memory())
             + self.origin.auth.as_ref().map_or(0, |auth| auth.memory())
     }
 

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod api;
+mod asconf;
 mod authentication;
 mod checksum;
 mod cookie;
@@ -46,6 +47,7 @@ use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use addresses::Addresses;
+pub(crate) use asconf::lookup_address;
 use authentication::Authenticator;
 pub(crate) use checksum::needs_checksum;
 use errors::Errors;
@@ -179,7 +181,8 @@ impl Association {
 
     /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
     fn push_control(&mut self, path: PathId, control: Control) -> bool {
-        self.outbox.push(path, control)
+        let path = self.redirect(path, &control);
+        path.is_some_and(|path| self.outbox.push(path, control))
     }
 
     /// Ends the association without a word to the peer.
@@ -188,6 +191,7 @@ impl Association {
             return;
         }
         self.end_reconfiguration();
+        self.end_changes();
         self.phase = Phase::Closed(self.phase.leave());
         self.outbox.keep_last_words();
         self.stop_timers();
@@ -243,7 +247,9 @@ impl Association {
     }
 
     fn path_changed(&mut self, path: PathId) {
-        self.journal.path_changed(&mut self.paths[path]);
+        if self.paths.is_living(path) {
+            self.journal.path_changed(&mut self.paths[path]);
+        }
     }
 
     /// Something was not answered on a path; `true` if that changed its state.

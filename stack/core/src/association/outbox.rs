@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tresse_wire::{VerificationTag, padded};
+use tresse_wire::{AsconfNumber, VerificationTag, padded};
 
 use crate::path::PathId;
 
@@ -27,9 +27,22 @@ pub(crate) enum Control {
     ShutdownComplete(Option<IpAddr>),
     /// Encoded parameters of a RE-CONFIG chunk.
     ReConfig(Bytes, Option<IpAddr>),
+    /// The ASCONF chunk that is under way, with the source that it leaves from, if not the one of its path.
+    Asconf(Option<IpAddr>),
+    /// The number and the encoded responses of an ASCONF-ACK chunk, and where it goes.
+    AsconfAck(AsconfNumber, Bytes, Back),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
+}
+
+/// Where a packet came from, to be answered there, be it an address of the association or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Back {
+    pub(super) address: IpAddr,
+    pub(super) encapsulation: Option<u16>,
+    /// Where it arrived, if the peer knows it.
+    pub(super) local: Option<IpAddr>,
 }
 
 /// An ABORT chunk that waits to be sent, with the tag of its packet.
@@ -50,6 +63,8 @@ pub(super) struct Outbox {
     source: Option<IpAddr>,
     /// The packet being written is a probe of the path MTU.
     probe: bool,
+    /// Where the packet being written goes, if not where its path does.
+    back: Option<Back>,
 }
 
 impl Outbox {
@@ -116,6 +131,30 @@ impl Outbox {
     pub(super) fn leave_from(&mut self, source: Option<IpAddr>) {
         self.source = source;
         self.probe = false;
+        self.back = None;
+    }
+
+    /// The packet being written goes back there.
+    pub(super) fn go_back(&mut self, back: Back) {
+        self.back = Some(back);
+    }
+
+    /// Where the packet that was written goes, if not where its path does.
+    pub(super) const fn back(&self) -> Option<Back> {
+        self.back
+    }
+
+    /// What waits for a path that is gone leaves on another one; what asks just that one something does not leave.
+    pub(super) fn leave_path(&mut self, gone: PathId, path: PathId) {
+        self.waiting.retain(|(on, control)| *on != gone || !control.is_for_its_path());
+        for (on, _) in self.waiting.iter_mut().filter(|(on, _)| *on == gone) {
+            *on = path;
+        }
+    }
+
+    /// An ASCONF chunk that waits is no more to leave.
+    pub(super) fn drop_asconf(&mut self) {
+        self.waiting.retain(|(_, control)| !matches!(control, Control::Asconf(_)));
     }
 
     /// The packet being written is a probe of the path MTU.
@@ -147,6 +186,16 @@ impl Control {
         matches!(self, Control::Heartbeat(_, Some(_)))
     }
 
+    /// It is about the path that it leaves on.
+    pub(super) fn is_for_its_path(&self) -> bool {
+        matches!(self, Control::Heartbeat(..) | Control::HeartbeatAck(..) | Control::Probe(..))
+    }
+
+    /// It leaves without other chunks, so that no packet needs room for the AUTH chunk in front of it, which is rare.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self, Control::Asconf(_) | Control::AsconfAck(..))
+    }
+
     /// The source that it must leave from.
     pub(super) fn source(&self) -> Option<IpAddr> {
         match self {
@@ -156,7 +205,9 @@ impl Control {
             | Control::ShutdownComplete(source)
             | Control::Heartbeat(_, source)
             | Control::HeartbeatAck(_, source)
-            | Control::ReConfig(_, source) => *source,
+            | Control::ReConfig(_, source)
+            | Control::Asconf(source) => *source,
+            Control::AsconfAck(_, _, back) => back.local,
             _ => None,
         }
     }
@@ -167,7 +218,7 @@ impl Control {
             Control::Heartbeat(b, _) | Control::HeartbeatAck(b, _) => padded(b.len()) + 4,
             Control::Probe(b, _) => padded(b.len()) + 4,
             Control::Error(b) => padded(b.len()),
-            Control::ReConfig(b, _) => padded(b.len()),
+            Control::ReConfig(b, _) | Control::AsconfAck(_, b, _) => padded(b.len()),
             _ => 0,
         }
     }

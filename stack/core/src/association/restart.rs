@@ -36,6 +36,7 @@ impl Association {
         self.outbox.clear();
         self.stop_timers();
         self.end_reconfiguration();
+        self.end_changes();
         self.fail_unsent_messages();
         self.identity = Identity {
             local_tag: cookie.local_tag,

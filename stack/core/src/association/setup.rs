@@ -64,7 +64,7 @@ impl Association {
         let config = blueprint.config.clone();
         let sources = &blueprint.sources;
         let make = |id: PathId, remote: IpAddr, others: &[Path]| {
-            let local = source_beside(sources, remote, others.iter());
+            let local = source_beside(sources, remote, &others.iter());
             let mut path = Path::new(id, remote, local, config.encapsulation, &config);
             // §5.4 rule 1: addresses given by the upper layer are confirmed.
             path.reachability.confirm();
@@ -348,6 +348,7 @@ impl Association {
         self.addresses.are_omitted |= peer.omitted;
         self.adopt_addresses(&peer.addresses);
         self.agree_on_authentication(peer);
+        self.agree_on_changes(peer);
         self.notify_writer(); // What was refused for its stream left room.
         receiver
     }

@@ -18,6 +18,7 @@ impl Association {
         consider(self.phase.closing().and_then(|closing| closing.t5));
         consider(self.sender.probe_deadline());
         consider(self.reconfiguration_deadline());
+        consider(self.changes_deadline());
         if !self.is_closed() {
             consider(self.sender.deadline(&self.paths, &self.config, self.state()));
             consider(self.phase.receiver().and_then(Receiver::deadline));
@@ -45,6 +46,9 @@ impl Association {
         }
         if due(self.reconfiguration_deadline()) {
             self.on_reconfiguration_timer(now);
+        }
+        if due(self.changes_deadline()) {
+            self.on_changes_timer(now);
         }
         if let Some(receiver) = self.phase.receiver_mut()
             && due(receiver.deadline())

@@ -70,7 +70,7 @@ impl Association {
     //= RFC 9260 6.1-1
     /// A packet of lost chunks, or of new ones.
     fn write_data_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        if !self.may_send_data() {
+        if !self.may_send_data() || !self.has_confirmed_path() {
             return None;
         }
         let answer = self.phase.closing().and_then(|closing| closing.answer);
@@ -126,7 +126,7 @@ impl Association {
 
     /// A FORWARD TSN chunk that no packet with DATA has taken along, with a SACK if one is owed.
     fn write_forward_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        if !self.may_send_data() {
+        if !self.may_send_data() || !self.has_confirmed_path() {
             return None;
         }
         let path = self.sender.forward_path(&self.paths)?;

@@ -1,6 +1,8 @@
 //! What an end says of authentication in INIT or INIT ACK (RFC 4895 §3, §6.1).
 
-use tresse_wire::{HmacIdentifier, Parameter, ParameterType, ParameterWriter, RawParameter};
+use tresse_wire::{
+    ChunkType, HmacIdentifier, Parameter, ParameterType, ParameterWriter, RawParameter,
+};
 
 use super::chunk_set::{ChunkSet, NEVER};
 use super::mac::Algorithm;
@@ -90,6 +92,22 @@ impl Offer {
         };
         let [first, second] = if is_first { [&ours, &theirs] } else { [&theirs, &ours] };
         [secret, first, second].concat()
+    }
+
+    /// The same, with these chunks on its list.
+    pub(crate) fn listing(mut self, kinds: &[ChunkType]) -> Offer {
+        let chunks = self.chunks.get_or_insert_default();
+        for kind in kinds.iter().filter(|kind| !NEVER.contains(kind)) {
+            if !chunks.contains(&kind.0) {
+                chunks.push(kind.0);
+            }
+        }
+        self
+    }
+
+    /// Whether all of these are to be authenticated when sent to this end.
+    pub(crate) fn wants(&self, kinds: &[ChunkType]) -> bool {
+        kinds.iter().all(|kind| self.wanted().contains(*kind))
     }
 
     /// The chunks that are to be authenticated when sent to this end.

@@ -113,7 +113,8 @@ impl Endpoint {
     /// What INIT ACK says of authenticated chunks, with another Random Number each time.
     pub(super) fn fresh_offer(&mut self, config: &AssociationConfig) -> Option<Box<Offer>> {
         let on = config.extensions.authentication;
-        on.then(|| Box::new(Offer::new(&config.authentication, &mut self.rng)))
+        let offer = on.then(|| Offer::new(&config.authentication, &mut self.rng));
+        offer.map(|offer| Box::new(offer.listing(config.authenticated())))
     }
 
     //= RFC 4895 6.3-8 6.3-9 6.3-10

@@ -104,7 +104,11 @@ impl Cookie {
         let life = u32::try_from(self.life.as_millis()).unwrap_or(u32::MAX);
         b.extend(life.to_be_bytes());
         b.push(p.extensions.to_bits());
-        b.push(u8::from(p.adaptation.is_some()) | u8::from(p.omitted) << 1);
+        b.push(
+            u8::from(p.adaptation.is_some())
+                | u8::from(p.omitted) << 1
+                | u8::from(p.extensions.chosen.address_reconfiguration) << 7,
+        );
         b.extend(p.adaptation.into_iter().flat_map(u32::to_be_bytes));
         let addresses = &p.addresses[..p.addresses.len().min(MAX_PATHS)];
         b.push(addresses.len() as u8);
@@ -158,6 +162,7 @@ impl Cookie {
         };
         let mut extensions = Extensions::from_bits(extensions);
         extensions.chosen.authentication = peer_offer.is_some();
+        extensions.chosen.address_reconfiguration = flags & 128 != 0;
         r.0.is_empty().then_some(Cookie {
             local_port,
             remote_port,

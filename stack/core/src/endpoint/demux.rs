@@ -8,7 +8,7 @@ use tresse_wire::{
 };
 
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{PeerKey, needs_checksum};
+use crate::association::{PeerKey, lookup_address, needs_checksum};
 use crate::state::State;
 use crate::time::Time;
 
@@ -150,7 +150,7 @@ impl Endpoint {
             self.stats.invalid_packets += 1;
             return;
         }
-        let id = self.find(datagram, header);
+        let id = self.find(datagram, header).or_else(|| self.named(header, &packet));
         //= RFC 9260 8.4-5
         // §8.4: rule 2 comes before rule 4.
         if let Some(cookie) = survey.cookie.filter(|_| !survey.has_abort) {
@@ -268,6 +268,15 @@ impl Endpoint {
                 encapsulation: datagram.encapsulation,
             })
         })
+    }
+
+    //= RFC 5061 5.2-1 5.3.2-2
+    /// The association of a packet from another address that the peer has now: by our tag, and the Address Parameter of its
+    /// ASCONF chunk (RFC 5061 §5.2 D2).
+    fn named(&self, header: CommonHeader, packet: &Packet<'_>) -> Option<AssociationId> {
+        let id = self.tagged(header)?;
+        let lookup = lookup_address(packet)?;
+        self.associations.get(id).filter(|a| a.is_named_by(lookup)).map(|_| id)
     }
 
     //= RFC 9260 8.5-2 8.5-3 8.5.1-6 8.5.1-7 8.5.1-10 9.1-5

@@ -2,6 +2,7 @@
 
 mod account;
 mod addresses;
+mod asconf;
 mod authentication;
 mod claims;
 mod cookie;

@@ -8,6 +8,7 @@ mod sent;
 mod acks;
 mod addresses;
 mod amplification;
+mod asconf;
 mod authentication;
 mod collision;
 mod concurrent;

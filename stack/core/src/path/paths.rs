@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::ops::{Index, IndexMut};
 
+use smallvec::SmallVec;
+
 use super::{Pace, Path, PathId};
 use crate::config::AssociationConfig;
 use crate::time::Time;
@@ -10,6 +12,10 @@ use crate::time::Time;
 /// A peer that lists more addresses is believed for the first ones only (RFC 5062 §3: each
 /// address costs heartbeats to hosts that may not be the peer's).
 pub(crate) const MAX_PATHS: usize = 16;
+
+/// Numbers of paths: some more than there may be paths, for the number of one that was removed is not given away as long as a
+/// chunk is outstanding that may have been sent there. Sets of paths are 32 bits.
+const MAX_NUMBERS: usize = 2 * MAX_PATHS;
 
 /// What became of a path on which something was not answered.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +45,13 @@ pub(crate) struct Paths {
     primary: PathId,
     /// The set of those that were removed.
     gone: u32,
+    /// They, each with the first sequence number that was certainly not sent there.
+    removed: SmallVec<[(PathId, u64); 0]>,
 }
 
 impl Paths {
     pub(crate) fn new(first: Path) -> Paths {
-        Paths { list: vec![first], primary: PathId(0), gone: 0 }
+        Paths { list: vec![first], primary: PathId(0), gone: 0, removed: SmallVec::new() }
     }
 
     /// Leaves the paths to `remotes` only, one at least; `make` makes those that are new, from the number
@@ -55,6 +63,7 @@ impl Paths {
     ) {
         let primary = self[self.primary].address.remote();
         let gone = std::mem::take(&mut self.gone);
+        self.removed.clear();
         self.list.retain(|p| gone & p.id.bit() == 0 && remotes.contains(&p.address.remote()));
         for remote in remotes {
             if self.list.len() < MAX_PATHS && self.find(*remote).is_none() {
@@ -92,6 +101,48 @@ impl Paths {
             self.primary = self.data_path();
         }
         Failure { changed, switched: self.primary != before }
+    }
+
+    /// Adds one, if there may be one more; `make` makes it, from its number and those there are. What is sent has sequence
+    /// numbers above `cumulative`.
+    pub(crate) fn add(
+        &mut self,
+        cumulative: u64,
+        make: impl FnOnce(PathId, &Paths) -> Path,
+    ) -> Option<PathId> {
+        if self.len() >= MAX_PATHS {
+            return None;
+        }
+        let fresh = (self.list.len() < MAX_NUMBERS).then_some(PathId(self.list.len() as u8));
+        let id = match fresh {
+            Some(id) => id,
+            None => {
+                let free = self.removed.iter().position(|(_, next)| *next <= cumulative + 1)?;
+                self.removed.remove(free).0
+            }
+        };
+        let path = make(id, self);
+        match self.list.get_mut(usize::from(id.0)) {
+            Some(place) => *place = path,
+            None => self.list.push(path),
+        }
+        self.gone &= !id.bit();
+        Some(id)
+    }
+
+    /// Removes one, unless it is the last; `next` is the sequence number of the next chunk. If it was the primary path, another one is.
+    pub(crate) fn remove(&mut self, path: PathId, next: u64) -> bool {
+        if self.get(path).is_none() || self.len() == 1 {
+            return false;
+        }
+        self.gone |= path.bit();
+        self.removed.push((path, next));
+        if self.primary == path {
+            let confirmed = self.iter().find(|p| p.is_confirmed()).map(|p| p.id);
+            self.primary = confirmed.or_else(|| self.ids().next()).unwrap_or_default();
+            self.primary = self.data_path();
+        }
+        true
     }
 
     /// The one itself; where data goes if it was removed.

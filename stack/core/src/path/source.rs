@@ -153,6 +153,8 @@ pub(crate) struct Sources {
     /// Those of addresses that the association has, on either side.
     families: Families,
     host: Arc<Host>,
+    /// Those that the peer is asked to forget: nothing leaves from there any more.
+    leaving: Vec<IpAddr>,
 }
 
 impl Sources {
@@ -166,7 +168,7 @@ impl Sources {
     ) -> Sources {
         let known = host.listed(bound, remotes, families);
         let (listed, wildcard) = (known.len(), bound.is_empty());
-        Sources { known, listed, wildcard, families, host: Arc::clone(host) }
+        Sources { known, listed, wildcard, families, host: Arc::clone(host), leaving: Vec::new() }
     }
 
     /// The addresses that the peer knows of; empty as long as the system chooses one unseen.
@@ -196,6 +198,67 @@ impl Sources {
         if is_usable(address) && !self.knows(address) && self.known.len() < MAX_KNOWN {
             self.known.push(address);
         }
+    }
+
+    /// The peer is asked to forget it: nothing leaves from there any more.
+    pub(crate) fn leave(&mut self, address: IpAddr) {
+        if !self.is_leaving(address) {
+            self.leaving.push(address);
+        }
+    }
+
+    /// The peer is asked to forget it.
+    #[inline]
+    pub(crate) fn is_leaving(&self, address: IpAddr) -> bool {
+        self.leaving.contains(&address)
+    }
+
+    /// The peer does not forget it.
+    pub(crate) fn keep(&mut self, address: IpAddr) {
+        self.leaving.retain(|other| *other != address);
+    }
+
+    /// None of them is to be forgotten any more.
+    pub(crate) fn stay(&mut self) {
+        self.leaving.clear();
+    }
+
+    //= RFC 5061 5.3-28
+    /// The peer has forgotten it.
+    pub(crate) fn forget(&mut self, address: IpAddr) {
+        self.keep(address);
+        if let Some(at) = self.known.iter().position(|known| *known == address) {
+            self.known.remove(at);
+            self.listed -= usize::from(at < self.listed);
+        }
+    }
+
+    /// Whether packets from `local` can reach `remote`, and the association has addresses of that family.
+    pub(crate) fn matches(&self, local: IpAddr, remote: IpAddr) -> bool {
+        self.families.include(local) && reaches(local, remote)
+    }
+
+    /// Whether a peer at `remote` would see another address instead, so that this one is not to be named (RFC 6951 §5.7).
+    pub(crate) fn needs_wildcard(&self, local: IpAddr, remote: IpAddr) -> bool {
+        needs_translation(local, Some(&remote))
+    }
+
+    /// What a peer at `remotes` would be told now; nothing if the socket is bound to some addresses and not to a wildcard.
+    pub(crate) fn to_be_told(&self, remotes: &[IpAddr]) -> Vec<IpAddr> {
+        if !self.wildcard {
+            return Vec::new();
+        }
+        self.host.listed(&[], remotes, self.families)
+    }
+
+    /// Addresses of the host that a peer at `remotes` would not see, but those of a NAT instead.
+    pub(crate) fn hidden(&self, remotes: &[IpAddr]) -> Vec<IpAddr> {
+        let remote = remotes.first();
+        let hidden = |l: &&IpAddr| {
+            needs_translation(**l, remote) && remote.is_some_and(|r| self.matches(**l, *r))
+        };
+        let all: &[IpAddr] = if self.wildcard { &self.host.present } else { &[] };
+        all.iter().filter(hidden).copied().collect()
     }
 
     pub(crate) fn knows(&self, address: IpAddr) -> bool {
@@ -249,7 +312,7 @@ impl Sources {
         }
         let unseen = self.wildcard && !self.known.iter().any(|l| reaches(*l, remote));
         let from = if unseen { &self.host.present } else { &self.known };
-        let all = || from.iter().copied().filter(|l| reaches(*l, remote));
+        let all = || from.iter().copied().filter(|l| reaches(*l, remote) && !self.is_leaving(*l));
         let mut here: SmallVec<[IpAddr; 4]> = all().filter(|l| !self.has_lost(*l)).collect();
         if here.is_empty() {
             here = all().collect();

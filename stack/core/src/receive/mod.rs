@@ -217,6 +217,13 @@ impl Receiver {
         self.ack_path
     }
 
+    /// A path is gone: SACKs that would go there go to another one.
+    pub(crate) fn leave_path(&mut self, gone: PathId, path: PathId) {
+        if self.ack_path == gone {
+            (self.ack_path, self.ack_source) = (path, None);
+        }
+    }
+
     /// The source of a packet that has only a SACK, if not that of its path.
     pub(crate) const fn ack_source(&self) -> Option<IpAddr> {
         self.ack_source

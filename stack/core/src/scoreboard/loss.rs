@@ -1,6 +1,6 @@
 //! Chunks declared lost, and sent again.
 
-use super::{ChunkState, Scoreboard};
+use super::{ChunkState, Outstanding, Scoreboard};
 use crate::event::LossCause;
 use crate::ids::PathId;
 use crate::time::Time;
@@ -137,12 +137,13 @@ impl Scoreboard {
     }
 
     /// What T3-rtx declared lost, up to `highest`, and is not sent again yet, was not lost: it is
-    /// in flight as before. Returns their sequence numbers.
-    pub fn restore_lost(&mut self, highest: u64) -> Vec<u64> {
+    /// in flight as before, if its path `stays`. Returns their sequence numbers.
+    pub fn restore_lost(&mut self, highest: u64, stays: impl Fn(PathId) -> bool) -> Vec<u64> {
         let mut restored = Vec::new();
         let mut next = self.lost.first();
         while let Some(seq) = next.filter(|seq| *seq <= highest) {
-            if self.get(seq).is_some_and(|c| c.cause == Some(LossCause::Timeout)) {
+            let timed_out = |c: &Outstanding| c.cause == Some(LossCause::Timeout) && stays(c.path);
+            if self.get(seq).is_some_and(timed_out) {
                 restored.push(seq);
             }
             next = self.lost.next_after(seq);

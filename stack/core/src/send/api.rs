@@ -140,6 +140,11 @@ impl Sender {
         self.board.cumulative()
     }
 
+    /// The sequence number of the next chunk, unwrapped.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.board.next_seq()
+    }
+
     /// Chunks that are not acknowledged for good.
     pub(crate) fn outstanding(&self) -> usize {
         self.board.len()
@@ -177,6 +182,19 @@ impl Sender {
             }
             cx.paths[path].timed.cancel();
         }
+    }
+
+    /// `path` is gone: what is in flight there leaves again over another one.
+    pub(crate) fn leave_path(&mut self, cx: &mut Context<'_>, path: PathId) {
+        for seq in self.in_flight(path) {
+            self.lose(cx, seq, LossCause::PathFailure);
+        }
+        cx.paths[path].timed.cancel();
+        self.spread.leave_path(path);
+        if self.forward_owed(path).is_some() {
+            self.forward_after_timeout(cx, path);
+        }
+        cx.opportunity();
     }
 
     /// What is in flight on `path` and larger than `room` leaves again at once: it cannot have arrived.

@@ -283,7 +283,8 @@ impl Sender {
             let counters = &mut cx.paths[path].counters;
             if timeout {
                 counters.spurious_timeouts += 1;
-                if profile.limits.pf_forgives_spurious && cx.paths[path].forgive_timeout() {
+                let forgives = profile.limits.pf_forgives_spurious && cx.paths.is_living(path);
+                if forgives && cx.paths[path].forgive_timeout() {
                     cx.journal.path_changed(&mut cx.paths[path]);
                 }
             } else {
@@ -296,7 +297,7 @@ impl Sender {
         }
         if timeout {
             // Step 8: resume with previously unsent data.
-            for seq in self.board.restore_lost(episode.highest) {
+            for seq in self.board.restore_lost(episode.highest, |path| cx.paths.is_living(path)) {
                 let Some(chunk) = self.board.get(seq) else { continue };
                 self.recovery.on_restored(chunk.path, seq, chunk.last_sent);
             }

@@ -48,6 +48,11 @@ impl Spread {
         self.copies.extend(paths.map(|path| (path, seqs.clone())));
     }
 
+    /// No copies leave there any more: the path is gone.
+    pub(crate) fn leave_path(&mut self, path: PathId) {
+        self.copies.retain(|(on, _)| *on != path);
+    }
+
     /// The next chunks that leave once more, and their path.
     #[inline]
     pub(crate) fn take_copies(&mut self) -> Option<(PathId, Range<u64>)> {

@@ -195,7 +195,7 @@ fn files_do_not_use_each_other_in_circles() {
 
 /// The top modules of the core, each of which may use those before it: facts, then those who look at them and decide, then
 /// those who act.
-const LAYERS: [&str; 31] = [
+const LAYERS: [&str; 32] = [
     "time",
     "rng",
     "ranges",
@@ -208,6 +208,7 @@ const LAYERS: [&str; 31] = [
     "mtu_discovery",
     "reliability",
     "auth",
+    "asconf",
     "event",
     "profile",
     "peer_filter",

@@ -41,6 +41,7 @@ pub struct Asconf<'a> {
 }
 
 impl<'a> Asconf<'a> {
+    //= RFC 5061 4.1.1-5 4.1.1-6
     pub(crate) fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
         let Some((number, list)) = raw.value.split_first_chunk() else {
             return Err(raw.invalid_length());
@@ -154,6 +155,7 @@ mod tests {
         assert_eq!(ChunkType::ASCONF_ACK.unknown_action(), UnknownAction::Skip);
     }
 
+    //= RFC 5061 4.1.1-5 4.1.1-6
     #[test]
     fn without_an_address_it_is_malformed() {
         let missing =

@@ -237,7 +237,7 @@ impl Association {
     }
 
     /// The peer has answered what was sent on `path`.
-    pub(super) fn answered(&mut self, path: PathId, sent: Time) {
+    pub(in crate::association) fn answered(&mut self, path: PathId, sent: Time) {
         if self.paths[path].clear_errors(sent) {
             self.path_changed(path);
         }

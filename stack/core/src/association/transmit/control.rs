@@ -1,6 +1,8 @@
 //! Packets that begin with control chunks, and SACKs (RFC 9260 §6.2, §6.10).
 
-use tresse_wire::{ChunkType, PacketWriter, TIMESTAMP_CHUNK_LEN, VerificationTag};
+use tresse_wire::{
+    AsconfAck, ChunkType, PacketWriter, Parameters, TIMESTAMP_CHUNK_LEN, VerificationTag,
+};
 
 use super::super::{Association, Control, State};
 use crate::path::PathId;
@@ -48,6 +50,9 @@ impl Association {
         }
         let source = first.source();
         self.outbox.leave_from(source);
+        if first.is_alone() {
+            return self.write_alone(path, &first, buffer);
+        }
         let tag = match &first {
             Control::Abort(abort) => abort.tag,
             _ => self.identity.peer_tag,
@@ -75,7 +80,7 @@ impl Association {
                     | Control::Probe(..)
                     | Control::ShutdownComplete(_)
                     | Control::Abort(_)
-            );
+            ) && !next.is_alone();
             if *next_path != path || next.source() != source || !fits || !bundles || echo {
                 break;
             }
@@ -105,9 +110,32 @@ impl Association {
         Some(path)
     }
 
+    /// A packet with one chunk; `None` if that is no more to be said.
+    fn write_alone(
+        &mut self,
+        path: PathId,
+        control: &Control,
+        buffer: &mut Vec<u8>,
+    ) -> Option<PathId> {
+        let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
+        match control {
+            Control::Asconf(_) => self.write_asconf(&mut writer),
+            Control::AsconfAck(number, list, back) => {
+                self.outbox.go_back(*back);
+                let (number, responses) = (*number, Parameters::new(list));
+                writer.asconf_ack(&AsconfAck { number, responses });
+            }
+            _ => {}
+        }
+        let empty = writer.is_empty();
+        writer.finish_without_checksum();
+        (!empty).then_some(path)
+    }
+
     fn write_control(&mut self, writer: &mut PacketWriter<'_>, control: Control) {
         match control {
-            Control::Init | Control::Probe(..) => {} // Alone in its packet: written by the caller.
+            // Alone in its packet: written by the caller.
+            Control::Init | Control::Probe(..) | Control::Asconf(_) | Control::AsconfAck(..) => {}
             Control::CookieEcho => {
                 let echo = self.phase.echo();
                 writer.cookie_echo(echo.map_or(&[], |echo| &echo.cookie));
@@ -164,7 +192,7 @@ impl Association {
     pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
         let receiver = self.phase.receiver().filter(|r| r.is_sack_due())?;
         let open = self.may_send_data() || self.state() == State::ShutdownSent;
-        if !open {
+        if !open || !self.has_confirmed_path() {
             return None;
         }
         let path = receiver.ack_path();

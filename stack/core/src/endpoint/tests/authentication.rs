@@ -49,8 +49,8 @@ fn read_offer(sent: &Sent) -> Option<Offer> {
 }
 
 /// A peer that the test plays by hand, with keys.
-struct Peer {
-    script: Script,
+pub(super) struct Peer {
+    pub(super) script: Script,
     offer: Offer,
     guard: Guard,
     keys: SharedKeys,
@@ -94,6 +94,74 @@ impl Peer {
         (Peer { script, offer, guard, keys }, sent)
     }
 
+    /// An association that the endpoint opened with a peer at these addresses, established. The peer wants these chunks
+    /// authenticated, and offers these extensions.
+    pub(super) fn extended(
+        config: &AssociationConfig,
+        chunks: &[ChunkType],
+        extensions: &[ChunkType],
+        remotes: &[IpAddr],
+    ) -> Peer {
+        Peer::between(config, 1, chunks, extensions, remotes)
+    }
+
+    /// The same of an endpoint with so many addresses.
+    pub(super) fn between(
+        config: &AssociationConfig,
+        ours: u8,
+        chunks: &[ChunkType],
+        extensions: &[ChunkType],
+        remotes: &[IpAddr],
+    ) -> Peer {
+        let script = Script::with_end(pair::endpoint(Side::A, ours, config));
+        let (source, local) = (remotes[0], addresses(Side::A, 1)[0]);
+        Peer::opened(script, config, chunks, extensions, remotes, (source, local))
+    }
+
+    /// The same of an endpoint that is bound to a wildcard, on a host with these addresses.
+    pub(super) fn behind_nat(
+        config: &AssociationConfig,
+        chunks: &[ChunkType],
+        ours: &[IpAddr],
+        remote: IpAddr,
+    ) -> Peer {
+        let settings = EndpointConfig { association: config.clone(), ..EndpointConfig::default() };
+        let mut script = Script::with_end(Endpoint::new(settings, [7; 32]));
+        script.end.set_host_addresses(script.now, ours);
+        Peer::opened(script, config, chunks, chunks, &[remote], (remote, ours[0]))
+    }
+
+    fn opened(
+        mut script: Script,
+        config: &AssociationConfig,
+        chunks: &[ChunkType],
+        extensions: &[ChunkType],
+        remotes: &[IpAddr],
+        (source, destination): (IpAddr, IpAddr),
+    ) -> Peer {
+        let sent = script.connect(config, &remotes[..1]);
+        let theirs = read_offer(&sent[0]).expect("an offer");
+        let offer = offer_of(chunks, 5);
+        let mut parameters = ParameterWriter::new();
+        parameters.state_cookie(b"cookie");
+        let extensions: Vec<u8> = extensions.iter().map(|kind| kind.0).collect();
+        parameters.supported_extensions(&extensions);
+        script::write_addresses(&mut parameters, &remotes[1..]);
+        offer.write(&mut parameters);
+        let list = parameters.finish();
+        let give = |script: &mut Script, packet: Vec<u8>| {
+            let packet = packet.into();
+            script.give_datagram(Datagram { source, destination, encapsulation: None, packet });
+        };
+        let tag = script.tag;
+        give(&mut script, packet(tag, |w| w.init_ack(&peer_fields(), &list)));
+        give(&mut script, packet(tag, |w| w.cookie_ack()));
+        assert_eq!(script.state(), State::Established);
+        script.events.clear();
+        let guard = Guard::new(&offer, &theirs);
+        Peer { script, offer, guard, keys: config.authentication.keys.clone() }
+    }
+
     /// An association that the endpoint opened, established.
     fn connected(config: &AssociationConfig, chunks: &[ChunkType]) -> Peer {
         let (mut peer, _) = Peer::echoed(config, chunks);
@@ -104,14 +172,14 @@ impl Peer {
     }
 
     /// A packet as the endpoint wants it.
-    fn signed(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
+    pub(super) fn signed(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<u8> {
         let mut bytes = packet(self.script.tag, write);
         self.guard.sign(&self.keys, &mut bytes);
         write_checksum(&mut bytes);
         bytes
     }
 
-    fn give(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<Sent> {
+    pub(super) fn give(&mut self, write: impl FnOnce(&mut PacketWriter<'_>)) -> Vec<Sent> {
         let bytes = self.signed(write);
         self.script.give_bytes(bytes)
     }

@@ -270,6 +270,7 @@ fn an_abort_before_the_peers_tag_is_known_is_not_sent() {
     assert_eq!(script.closed(), Some(&CloseReason::Aborted));
 }
 
+//= RFC 5061 4.2.6-2 4.2.6-3 6-6
 /// RFC 5061 §4.2.6: each end tells the other its adaptation layer, also when one of them restarts.
 #[test]
 fn adaptation_layers_are_told() {

@@ -126,6 +126,7 @@ fn sources(known: &[&str]) -> Sources {
         wildcard: true,
         families: Families::Both,
         host: Arc::default(),
+        leaving: Vec::new(),
     }
 }
 

@@ -1,0 +1,389 @@
+//! What this end asks, one ASCONF chunk at a time (RFC 5061 §5.1), and what the acknowledgement says of each request.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{
+    AddressRequest, AsconfAck, AsconfNumber, CauseCode, Parameter, ParameterType, ParameterWriter,
+    Parameters, Tsn,
+};
+
+use super::{AddressChange, AddressOutcome};
+use crate::ids::PathId;
+use crate::time::Time;
+
+/// Requests of one chunk, at most: with IPv6 addresses some more than 400 bytes, which fits every packet.
+const MAX_TOGETHER: usize = 12;
+/// Requests that wait, at most.
+const MAX_WAITING: usize = 64;
+
+/// One change that the peer is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) change: AddressChange,
+    /// Our address that it is about.
+    pub(crate) address: IpAddr,
+    /// The peer knows it as another one, that of a NAT: the chunk has a wildcard, which means where it comes from. To delete one
+    /// is then to delete all others.
+    pub(crate) unseen: bool,
+}
+
+/// The chunk that is not acknowledged.
+#[derive(Debug)]
+struct Flight {
+    number: AsconfNumber,
+    /// The correlation of the first request; the others have those that follow.
+    first: u32,
+    asked: Vec<Request>,
+    /// As they stand in the chunk.
+    encoded: Bytes,
+    lookup: IpAddr,
+    path: PathId,
+    sent: Time,
+    /// When the T-4 RTO timer expires.
+    due: Option<Time>,
+}
+
+/// What an ASCONF-ACK chunk means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// It was acknowledged before.
+    Old,
+    /// It acknowledges what was never sent.
+    Illegal,
+    /// This became of the requests.
+    Answers(Vec<(Request, AddressOutcome)>),
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    next: AsconfNumber,
+    next_correlation: u32,
+    waiting: VecDeque<Request>,
+    flight: Option<Flight>,
+    /// The peer does not know the chunk, or these requests.
+    unknown: bool,
+    knows_no_changes: bool,
+    knows_no_primary: bool,
+}
+
+impl Requests {
+    pub(super) fn new(initial_tsn: Tsn) -> Requests {
+        Requests {
+            next: AsconfNumber(initial_tsn.0),
+            next_correlation: 1,
+            waiting: VecDeque::new(),
+            flight: None,
+            unknown: false,
+            knows_no_changes: false,
+            knows_no_primary: false,
+        }
+    }
+
+    /// The peer has shown that it does not know such a request.
+    pub(crate) const fn are_unknown(&self, change: AddressChange) -> bool {
+        self.unknown
+            || match change {
+                AddressChange::Add | AddressChange::Delete => self.knows_no_changes,
+                AddressChange::SetPrimary => self.knows_no_primary,
+            }
+    }
+
+    /// One more; `false` if too many wait.
+    pub(crate) fn push(&mut self, request: Request) -> bool {
+        let fits = self.waiting.len() < MAX_WAITING;
+        if fits {
+            self.waiting.push_back(request);
+        }
+        fits
+    }
+
+    /// Those that are not answered.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Request> {
+        self.flight.iter().flat_map(|flight| &flight.asked).chain(&self.waiting)
+    }
+
+    /// Those that are under way.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = &Request> {
+        self.flight.iter().flat_map(|flight| &flight.asked)
+    }
+
+    /// None is under way, and some wait.
+    pub(crate) fn may_begin(&self) -> bool {
+        self.flight.is_none() && !self.waiting.is_empty()
+    }
+
+    //= RFC 5061 3-3 4.1.1-1 5.1-1 5.1-2 5.1-3 5.1-4 5.1-5 5.1.1-1 5.1.1-2 5.5-5
+    /// Makes a chunk of those that wait; the peer finds the association by `lookup`.
+    ///
+    /// A wildcard means where the packet comes from: two addresses that are not seen need two packets.
+    pub(crate) fn begin(&mut self, lookup: IpAddr) {
+        if !self.may_begin() {
+            return;
+        }
+        let mut asked: Vec<Request> = Vec::new();
+        while let Some(next) = self.waiting.front().filter(|_| asked.len() < MAX_TOGETHER) {
+            let unseen = |r: &&Request| r.unseen && r.change != AddressChange::Delete;
+            let other = asked.iter().find(unseen).is_some_and(|one| one.address != next.address);
+            if other && unseen(&next) {
+                break;
+            }
+            asked.extend(self.waiting.pop_front());
+        }
+        let first = self.next_correlation;
+        let mut writer = ParameterWriter::new();
+        for (correlation, request) in (first..).zip(&asked) {
+            let address = if request.unseen { wildcard(request.address) } else { request.address };
+            let one = AddressRequest { correlation, address };
+            match request.change {
+                AddressChange::Add => writer.add_ip_address(one),
+                AddressChange::Delete => writer.delete_ip_address(one),
+                AddressChange::SetPrimary => writer.set_primary_address(one),
+            };
+        }
+        self.next_correlation = first.wrapping_add(asked.len() as u32);
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        let (path, encoded) = (PathId::default(), writer.finish().into());
+        self.flight = Some(Flight {
+            number,
+            first,
+            asked,
+            encoded,
+            lookup,
+            path,
+            sent: Time::ZERO,
+            due: None,
+        });
+    }
+
+    /// The chunk that is not acknowledged: number, Address Parameter and encoded requests.
+    pub(crate) fn chunk(&self) -> Option<(AsconfNumber, IpAddr, Bytes)> {
+        self.flight.as_ref().map(|flight| (flight.number, flight.lookup, flight.encoded.clone()))
+    }
+
+    /// It leaves on `path`.
+    pub(crate) fn on_sent(&mut self, now: Time, path: PathId, due: Time) {
+        if let Some(flight) = &mut self.flight {
+            (flight.path, flight.sent, flight.due) = (path, now, Some(due));
+        }
+    }
+
+    /// Where it was sent last, and when.
+    pub(crate) fn sent_on(&self) -> Option<(PathId, Time)> {
+        self.flight.as_ref().map(|flight| (flight.path, flight.sent))
+    }
+
+    /// When the T-4 RTO timer expires.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.flight.as_ref()?.due
+    }
+
+    //= RFC 5061 5.1-8 5.3-2
+    /// An acknowledgement.
+    pub(crate) fn on_ack(&mut self, ack: &AsconfAck<'_>) -> Meaning {
+        // F0: "greater than or equal to the next Sequence Number to be used".
+        if ack.number.distance(self.next) >= 0 {
+            return Meaning::Illegal;
+        }
+        let Some(flight) = self.flight.take_if(|flight| flight.number == ack.number) else {
+            return Meaning::Old;
+        };
+        let mut outcomes: Vec<Option<AddressOutcome>> = vec![None; flight.asked.len()];
+        let mut failed = None;
+        for parameter in ack.responses.parsed().map_while(Result::ok) {
+            let (correlation, outcome) = match parameter {
+                Parameter::SuccessIndication(correlation) => (correlation, AddressOutcome::Done),
+                Parameter::ErrorCauseIndication(indication) => {
+                    let cause = indication.causes.iter().next().and_then(Result::ok);
+                    if let Some(cause) =
+                        cause.filter(|c| c.code == CauseCode::UNRECOGNIZED_PARAMETERS)
+                    {
+                        self.note_unknown(cause.value);
+                    }
+                    let code = cause.map_or(0, |cause| cause.code.0);
+                    (indication.correlation, AddressOutcome::Refused { cause: code })
+                }
+                _ => continue,
+            };
+            let at = correlation.wrapping_sub(flight.first) as usize;
+            if let Some(slot) = outcomes.get_mut(at) {
+                *slot = Some(outcome);
+                if outcome != AddressOutcome::Done {
+                    failed = Some(failed.map_or(at, |first: usize| first.min(at)));
+                }
+            }
+        }
+        // A7, A8: what is before the first that failed is done if nothing else is said, what is behind it is not.
+        let implied = |at: usize| match failed {
+            Some(failed) if at > failed => AddressOutcome::Failed,
+            _ => AddressOutcome::Done,
+        };
+        let outcomes = outcomes.into_iter().enumerate().map(|(at, o)| o.unwrap_or(implied(at)));
+        Meaning::Answers(flight.asked.into_iter().zip(outcomes).collect())
+    }
+
+    //= RFC 5061 5.3-6 5.3-7
+    /// F3a, F3b: the peer did not understand these requests.
+    fn note_unknown(&mut self, parameters: &[u8]) {
+        for raw in Parameters::new(parameters).iter().map_while(Result::ok) {
+            match raw.parameter_type {
+                ParameterType::ADD_IP_ADDRESS | ParameterType::DELETE_IP_ADDRESS => {
+                    self.knows_no_changes = true;
+                }
+                ParameterType::SET_PRIMARY_ADDRESS => self.knows_no_primary = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Nothing will be answered any more: those that were not. `unknown`: since the peer does not know the chunk.
+    pub(crate) fn give_up(&mut self, unknown: bool) -> Vec<Request> {
+        self.unknown |= unknown;
+        let flight = self.flight.take().map(|flight| flight.asked).unwrap_or_default();
+        flight.into_iter().chain(self.waiting.drain(..)).collect()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let flight = self.flight.as_ref();
+        let flight =
+            flight.map_or(0, |f| f.encoded.len() + f.asked.capacity() * size_of::<Request>());
+        self.waiting.capacity() * size_of::<Request>() + flight
+    }
+}
+
+/// The wildcard of the address' family.
+fn wildcard(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tresse_wire::CauseWriter;
+
+    fn request(change: AddressChange, last: u8) -> Request {
+        Request { change, address: [10, 0, 0, last].into(), unseen: false }
+    }
+
+    fn three() -> Requests {
+        let mut requests = Requests::new(Tsn(u32::MAX));
+        for last in 1..4 {
+            assert!(requests.push(request(AddressChange::Add, last)));
+        }
+        requests.begin([10, 0, 0, 9].into());
+        requests
+    }
+
+    fn acknowledged(requests: &mut Requests, number: u32, list: &[u8]) -> Vec<AddressOutcome> {
+        let ack = AsconfAck { number: AsconfNumber(number), responses: Parameters::new(list) };
+        match requests.on_ack(&ack) {
+            Meaning::Answers(answers) => answers.into_iter().map(|(_, outcome)| outcome).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    //= RFC 5061 3-3 5.1-1 5.1-2 5.1-3 5.1-4 5.1-5 5.1.1-2
+    #[test]
+    fn one_chunk_is_under_way_with_the_next_number() {
+        let mut requests = three();
+        let (number, lookup, encoded) = requests.chunk().unwrap();
+        assert_eq!((number, lookup), (AsconfNumber(u32::MAX), [10, 0, 0, 9].into()));
+        let parsed: Vec<_> = Parameters::new(&encoded).parsed().map(Result::unwrap).collect();
+        let add = |correlation: u32| {
+            let address = [10, 0, 0, correlation as u8].into();
+            Parameter::AddIpAddress(AddressRequest { correlation, address })
+        };
+        assert_eq!(parsed, [add(1), add(2), add(3)]);
+        requests.push(request(AddressChange::Delete, 1));
+        requests.begin([10, 0, 0, 9].into());
+        assert_eq!(requests.chunk().unwrap().0, number, "the other one waits");
+        assert_eq!(requests.open().count(), 4);
+        assert_eq!(acknowledged(&mut requests, u32::MAX, &[]), [AddressOutcome::Done; 3]);
+        requests.begin([10, 0, 0, 9].into());
+        assert_eq!(requests.chunk().unwrap().0, AsconfNumber(0));
+    }
+
+    //= RFC 5061 5.1-8
+    #[test]
+    fn what_stands_behind_a_failure_has_failed_unless_it_is_said_to_be_done() {
+        let causes = CauseWriter::new().resource_shortage(&[]).finish();
+        let list = |with: &[u32]| {
+            let mut writer = ParameterWriter::new();
+            writer.error_cause_indication(2, &causes);
+            for correlation in with {
+                writer.success_indication(*correlation);
+            }
+            writer.finish()
+        };
+        let refused = AddressOutcome::Refused { cause: 0xa1 };
+        let outcomes = acknowledged(&mut three(), u32::MAX, &list(&[]));
+        assert_eq!(outcomes, [AddressOutcome::Done, refused, AddressOutcome::Failed]);
+        let outcomes = acknowledged(&mut three(), u32::MAX, &list(&[3, 99]));
+        assert_eq!(outcomes, [AddressOutcome::Done, refused, AddressOutcome::Done]);
+    }
+
+    //= RFC 5061 5.3-2
+    #[test]
+    fn what_was_never_sent_cannot_be_acknowledged() {
+        let mut requests = three();
+        let mut meaning = |n| {
+            let ack = AsconfAck { number: AsconfNumber(n), responses: Parameters::default() };
+            requests.on_ack(&ack)
+        };
+        assert_eq!(meaning(0), Meaning::Illegal);
+        assert_eq!(meaning((1 << 31) - 1), Meaning::Illegal);
+        assert_eq!(meaning(u32::MAX - 1), Meaning::Old);
+        assert!(matches!(meaning(u32::MAX), Meaning::Answers(_)));
+        assert_eq!(meaning(u32::MAX), Meaning::Old);
+        assert_eq!(meaning(0), Meaning::Illegal);
+    }
+
+    //= RFC 5061 5.3-6 5.3-7
+    #[test]
+    fn what_the_peer_does_not_know_is_asked_no_more() {
+        let unknown = ParameterWriter::new()
+            .set_primary_address(AddressRequest { correlation: 1, address: [10, 0, 0, 1].into() })
+            .finish();
+        let causes = CauseWriter::new().unrecognized_parameters(&unknown).finish();
+        let mut requests = three();
+        let list = ParameterWriter::new().error_cause_indication(1, &causes).finish();
+        acknowledged(&mut requests, u32::MAX, &list);
+        assert!(requests.are_unknown(AddressChange::SetPrimary));
+        assert!(!requests.are_unknown(AddressChange::Add));
+        requests.give_up(true);
+        assert!(requests.are_unknown(AddressChange::Add));
+    }
+
+    #[test]
+    fn addresses_that_are_not_seen_need_a_packet_each() {
+        let mut requests = Requests::new(Tsn(1));
+        let unseen = |change, last| Request { unseen: true, ..request(change, last) };
+        let all = [
+            unseen(AddressChange::Add, 1),
+            unseen(AddressChange::Delete, 7),
+            unseen(AddressChange::Add, 2),
+        ];
+        for one in all {
+            requests.push(one);
+        }
+        requests.begin(IpAddr::from([0; 4]));
+        assert_eq!(requests.under_way().copied().collect::<Vec<_>>(), all[..2]);
+        let (_, _, encoded) = requests.chunk().unwrap();
+        let parsed: Vec<_> = Parameters::new(&encoded).parsed().map(Result::unwrap).collect();
+        let none = |correlation| AddressRequest { correlation, address: [0; 4].into() };
+        assert_eq!(parsed, [Parameter::AddIpAddress(none(1)), Parameter::DeleteIpAddress(none(2))]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut requests = Requests::new(Tsn(1));
+        let taken = (0..1000).filter(|_| requests.push(request(AddressChange::Add, 1))).count();
+        assert_eq!(taken, MAX_WAITING);
+    }
+}

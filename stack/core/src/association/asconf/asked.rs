@@ -1,0 +1,248 @@
+//! ASCONF chunks of the peer (RFC 5061 §5.2, §5.3).
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tresse_wire::{
+    AddressRequest, Asconf, CauseWriter, Parameter, ParameterType, ParameterWriter, RawParameter,
+    UnknownAction,
+};
+
+use crate::asconf::Turn;
+use crate::association::input::Incoming;
+use crate::association::outbox::Back;
+use crate::association::{Association, Control};
+use crate::path::PathId;
+use crate::path::source::is_usable;
+use crate::time::Time;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    Last,
+    Source,
+    Shortage,
+    /// It cannot be reached from here, or is no address of the peer.
+    Unusable,
+}
+
+/// What was found while the requests of a chunk were processed.
+#[derive(Debug, Default)]
+struct Processing {
+    responses: ParameterWriter,
+    /// An addition or deletion has failed.
+    fails: bool,
+    /// Something was refused: of what follows it, success is to be said.
+    refused: bool,
+}
+
+impl Association {
+    //= RFC 5061 4.1.1-1 5.2-8 5.2-9 5.3.2-3
+    /// An ASCONF chunk, which was authenticated.
+    pub(in crate::association) fn on_asconf(
+        &mut self,
+        now: Time,
+        incoming: &mut Incoming<'_>,
+        asconf: &Asconf<'_>,
+    ) {
+        if !self.may_change_addresses() {
+            return;
+        }
+        let Some(changes) = &self.addresses.changes else { return };
+        let responses = match changes.answers.turn(asconf.number) {
+            Turn::New => {
+                self.journal.stats.asconfs_received += 1;
+                let responses = Bytes::from(self.perform_requests(now, incoming, asconf));
+                if let Some(changes) = &mut self.addresses.changes {
+                    changes.answers.keep(responses.clone());
+                }
+                responses
+            }
+            Turn::Again(kept) => {
+                self.journal.stats.asconfs_seen_again += 1;
+                let Some(responses) = kept else { return };
+                responses
+            }
+            // E5: "it must be either a stale packet or from an attacker".
+            Turn::Stray => {
+                self.journal.stats.malformed_chunks += 1;
+                return;
+            }
+        };
+        // E6: back to where it came from, whether that is an address of the association or not.
+        let path = self.paths.find(incoming.source);
+        let back = Back {
+            address: incoming.source,
+            encapsulation: incoming.encapsulation,
+            local: self.may_leave_from(incoming.local).then_some(incoming.local),
+        };
+        let path = path.unwrap_or_else(|| self.paths.data_path());
+        self.push_control(path, Control::AsconfAck(asconf.number, responses, back));
+        incoming.follow(&self.paths);
+    }
+
+    //= RFC 5061 4.2-1 4.2-2 4.2.6-4 5.2-4 5.2-5 5.2-6 5.4-2 5.4-3
+    /// Goes through the requests in their order. The encoded responses come out: refusals, and what is not understood; the rest
+    /// is done.
+    fn perform_requests(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        asconf: &Asconf<'_>,
+    ) -> Vec<u8> {
+        let mut state = Processing::default();
+        for raw in asconf.requests.iter().map_while(Result::ok) {
+            let Ok(parameter) = Parameter::parse(raw) else { continue };
+            match parameter {
+                Parameter::AddIpAddress(request) => {
+                    let refusal = match state.fails {
+                        false => self.add_peer_address(now, incoming, &request).err(),
+                        true => Some(Refusal::Shortage),
+                    };
+                    state.fails |= refusal.is_some();
+                    state.respond(refusal, &request, raw);
+                }
+                Parameter::DeleteIpAddress(request) => {
+                    let refusal = match state.fails {
+                        false => self.delete_peer_address(now, incoming, &request).err(),
+                        true => Some(Refusal::Shortage),
+                    };
+                    state.fails |= refusal.is_some();
+                    state.respond(refusal, &request, raw);
+                }
+                Parameter::SetPrimaryAddress(request) => {
+                    let address = meant(&request, incoming);
+                    // §5.4: what "does not exist" is not honored.
+                    let refusal = match self.paths.find(address) {
+                        Some(path) => {
+                            self.prefer_address(path);
+                            None
+                        }
+                        None => Some(Refusal::Unusable),
+                    };
+                    state.respond(refusal, &request, raw);
+                }
+                // §4.2: what is known and not allowed here is ignored.
+                _ if is_known(raw.parameter_type) => {}
+                _ => {
+                    let action = raw.parameter_type.unknown_action();
+                    let reports = matches!(
+                        action,
+                        UnknownAction::SkipAndReport | UnknownAction::StopAndReport
+                    );
+                    if let Some(id) = raw.value.first_chunk().filter(|_| reports) {
+                        let causes = CauseWriter::new().unrecognized_parameters(raw.bytes).finish();
+                        state.refused = true;
+                        state.responses.error_cause_indication(u32::from_be_bytes(*id), &causes);
+                    }
+                    if matches!(action, UnknownAction::Stop | UnknownAction::StopAndReport) {
+                        break;
+                    }
+                }
+            }
+        }
+        state.finish(self.paths.amdcs())
+    }
+
+    //= RFC 5061 4.2.1-3 5.3-19
+    fn add_peer_address(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        request: &AddressRequest,
+    ) -> Result<(), Refusal> {
+        let address = meant(request, incoming);
+        let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
+        let sources = &self.addresses.sources;
+        if !is_usable(address) || foreign_loopback || !sources.reach(address) {
+            return Err(Refusal::Unusable);
+        }
+        if self.paths.find(address).is_some() {
+            return Ok(());
+        }
+        // What it lists may be reached at the port that its packets come from.
+        let encapsulation = incoming.encapsulation;
+        self.add_path(now, address, encapsulation).map(|_| ()).ok_or(Refusal::Shortage)
+    }
+
+    //= RFC 5061 4.2.2-3 5.3-15 5.3-16 5.3-17 5.3-18 5.3-22
+    fn delete_peer_address(
+        &mut self,
+        now: Time,
+        incoming: &Incoming<'_>,
+        request: &AddressRequest,
+    ) -> Result<(), Refusal> {
+        let source = self.paths.find(incoming.source);
+        if request.address.is_unspecified() {
+            // "all addresses of the peer except the source address of the packet".
+            let source = source.ok_or(Refusal::Source)?;
+            let others: Vec<PathId> = self.paths.ids().filter(|path| *path != source).collect();
+            for path in others {
+                self.remove_path(now, path);
+            }
+            return Ok(());
+        }
+        let path = self.paths.find(request.address).ok_or(Refusal::Unusable)?;
+        if self.paths.len() == 1 {
+            return Err(Refusal::Last);
+        }
+        if request.address == incoming.source {
+            return Err(Refusal::Source);
+        }
+        if self.remove_path(now, path) { Ok(()) } else { Err(Refusal::Last) }
+    }
+}
+
+/// The address that a request is about: a wildcard means where the packet comes from.
+fn meant(request: &AddressRequest, incoming: &Incoming<'_>) -> IpAddr {
+    if request.address.is_unspecified() { incoming.source } else { request.address }
+}
+
+fn is_known(kind: ParameterType) -> bool {
+    kind.name().is_some()
+}
+
+impl Processing {
+    //= RFC 5061 4.2.1-1 4.2.2-1 4.2.3-1 4.2.4-1 5.2-7 5.3-15 5.3-18 5.3-19 5.3-20 5.3-21
+    fn respond(
+        &mut self,
+        refusal: Option<Refusal>,
+        request: &AddressRequest,
+        raw: RawParameter<'_>,
+    ) {
+        let Some(refusal) = refusal else {
+            if self.refused {
+                self.responses.success_indication(request.correlation);
+            }
+            return;
+        };
+        self.refused = true;
+        let mut causes = CauseWriter::new();
+        match refusal {
+            Refusal::Last => causes.request_to_delete_last_address(raw.bytes),
+            Refusal::Source => causes.request_to_delete_source_address(raw.bytes),
+            Refusal::Shortage => causes.resource_shortage(raw.bytes),
+            Refusal::Unusable => {
+                causes.unresolvable_address(raw.value.get(4..).unwrap_or_default())
+            }
+        };
+        self.responses.error_cause_indication(request.correlation, &causes.finish());
+    }
+
+    //= RFC 5061 5.1.1-6
+    /// The responses, if they fit a packet of this many bytes: those that do not are left out from the end, but
+    /// for the first that failed, which says that what follows it was not done.
+    fn finish(mut self, room: usize) -> Vec<u8> {
+        let list = self.responses.finish();
+        let mut end = 0;
+        for raw in tresse_wire::Parameters::new(&list).iter().map_while(Result::ok) {
+            let next = end + tresse_wire::padded(raw.bytes.len());
+            // Headers of the chunk, and an AUTH chunk.
+            if next + 64 > room && end > 0 {
+                break;
+            }
+            end = next;
+        }
+        list.get(..end).unwrap_or_default().to_vec()
+    }
+}

@@ -1,0 +1,56 @@
+//! The addresses of our host have changed, and the peer is to know of it.
+
+use std::net::IpAddr;
+
+use crate::asconf::Request;
+use crate::association::{Association, State};
+use crate::event::AddressChange;
+use crate::time::Time;
+
+impl Association {
+    //= RFC 6951 3.2-2 5.7-2
+    /// Asks the peer to add what is new and to delete what is gone, if the association follows its host.
+    ///
+    /// What the peer would not see, since a NAT is between, is added only if nothing that it knows is left: it is one address to
+    /// the peer, and all others are deleted with a wildcard.
+    pub(in crate::association) fn follow_host(&mut self, now: Time) {
+        if !self.config.follow_host_addresses
+            || self.state() != State::Established
+            || !self.has_changes()
+        {
+            return;
+        }
+        let stays = self.staying();
+        let remotes: Vec<IpAddr> = self.paths.iter().map(|p| p.address.remote()).collect();
+        let sources = &self.addresses.sources;
+        let gone: Vec<IpAddr> = stays.iter().copied().filter(|l| sources.has_lost(*l)).collect();
+        let left = stays.len() - gone.len();
+        let mut requests: Vec<Request> = Vec::new();
+        let request = |change, address, unseen| Request { change, address, unseen };
+        for address in sources.to_be_told(&remotes).into_iter().filter(|a| !stays.contains(a)) {
+            requests.push(request(AddressChange::Add, address, false));
+        }
+        if requests.is_empty() && left == 0 {
+            let hidden = sources.hidden(&remotes).into_iter().find(|a| !stays.contains(a));
+            requests.extend(hidden.map(|address| request(AddressChange::Add, address, true)));
+        }
+        let moves = requests.iter().any(|r| r.unseen);
+        // F5: the last one stays until there is another.
+        if left + requests.len() > 0 {
+            for address in gone {
+                let unseen = sources.needs_wildcard(address, remotes[0]);
+                // A wildcard deletes all others, which is right only if none is to stay.
+                if !unseen || moves {
+                    requests.push(request(AddressChange::Delete, address, unseen));
+                }
+            }
+        }
+        let Some(changes) = &mut self.addresses.changes else { return };
+        let known = |r: &Request| !changes.requests.are_unknown(r.change);
+        requests.retain(known);
+        for one in requests {
+            let _waits = changes.requests.push(one);
+        }
+        self.pursue_changes(now);
+    }
+}

@@ -1,0 +1,71 @@
+//! Changes of addresses, as an application asks for them (RFC 5061; RFC 6458 §8.3.12, §9.1).
+
+use std::net::IpAddr;
+
+use super::{AssociationId, Endpoint};
+use crate::error::AddressError;
+use crate::event::AddressChange;
+use crate::time::Time;
+
+impl Endpoint {
+    /// Asks the peer to add an address of ours to the association (sctp_bindx with SCTP_BINDX_ADD_ADDR, RFC 6458 §9.1). Packets
+    /// leave from there once it has; [`Event::AddressChanged`](crate::Event::AddressChanged) tells. Where a NAT is between, the
+    /// request says no address but comes from there.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn add_local_address(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::Add, address)
+    }
+
+    /// Asks the peer to remove an address of ours from the association (sctp_bindx with SCTP_BINDX_REM_ADDR, RFC 6458 §9.1).
+    /// Nothing leaves from there any more, but for who has no other; what comes there is taken.
+    /// [`Event::AddressChanged`](crate::Event::AddressChanged) tells what became of it.
+    ///
+    /// # Errors
+    /// See [`AddressError`]; the last one stays.
+    pub fn remove_local_address(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::Delete, address)
+    }
+
+    /// Asks the peer to send to this address of ours by default (SCTP_SET_PEER_PRIMARY_ADDR, RFC 6458 §8.3.12). It is advice.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn set_peer_primary(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        address: IpAddr,
+    ) -> Result<(), AddressError> {
+        self.change_address(now, id, AddressChange::SetPrimary, address)
+    }
+
+    /// Asks the peer for any of these changes.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn change_address(
+        &mut self,
+        now: Time,
+        id: AssociationId,
+        change: AddressChange,
+        address: IpAddr,
+    ) -> Result<(), AddressError> {
+        let a = self.associations.get_mut(id).filter(|a| !a.is_closed());
+        let a = a.ok_or(AddressError::NoAssociation)?;
+        let result = a.change_address(now, change, address);
+        self.settle(now, id);
+        result
+    }
+}

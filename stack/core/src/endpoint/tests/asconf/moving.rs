@@ -1,0 +1,144 @@
+//! Hosts that move: their addresses change, and the association follows (RFC 5061 §5.3.2; RFC 6951 §5.7).
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::*;
+use crate::config::PortConfig;
+
+/// A is bound to a wildcard on a host with these addresses; what is sent from others, or to them, is lost.
+struct Mobile {
+    pair: Pair,
+    ids: [AssociationId; 2],
+    here: Rc<RefCell<BTreeSet<IpAddr>>>,
+}
+
+impl Mobile {
+    fn new(config: &AssociationConfig, first: &[IpAddr]) -> Mobile {
+        let mut pair = Pair::new(config, 1);
+        let settings = EndpointConfig { association: config.clone(), ..EndpointConfig::default() };
+        pair.replace(Side::A, Endpoint::new(settings, [9; 32]));
+        let now = pair.now;
+        pair.end(Side::A).set_host_addresses(now, first);
+        let here = Rc::new(RefCell::new(first.iter().copied().collect::<BTreeSet<_>>()));
+        let mut mobile = Mobile { ids: [AssociationId::default(); 2], here, pair };
+        mobile.lose_what_has_no_way();
+        let (a, z) = mobile.pair.connect(config);
+        mobile.ids = [a, z];
+        mobile
+    }
+
+    fn lose_what_has_no_way(&mut self) {
+        let here = Rc::clone(&self.here);
+        self.pair.drop = Box::new(move |p| {
+            let ours = if p.from == Side::A { p.to.source } else { Some(p.to.destination) };
+            !ours.is_some_and(|ours| here.borrow().contains(&ours))
+        });
+    }
+
+    fn becomes(&mut self, addresses: &[IpAddr]) {
+        *self.here.borrow_mut() = addresses.iter().copied().collect();
+        let now = self.pair.now;
+        self.pair.end(Side::A).set_host_addresses(now, addresses);
+    }
+
+    fn exchange(&mut self, from: u32) {
+        for n in from..from + 30 {
+            self.pair.send(Side::A, self.ids[0], 0, numbered(n));
+            self.pair.send(Side::Z, self.ids[1], 0, numbered(n));
+        }
+    }
+
+    fn expect(&mut self, from: u32) {
+        let expected: Vec<u32> = (from..from + 30).collect();
+        let a = self.pair.recv_all(Side::A, self.ids[0]);
+        assert_eq!(numbers(&a), expected);
+        let z = self.pair.recv_all(Side::Z, self.ids[1]);
+        assert_eq!(numbers(&z), expected);
+    }
+}
+
+//= RFC 5061 5.3.2-1 5.3.2-3
+#[test]
+fn the_only_address_is_changed_while_data_is_in_flight() {
+    let mut mobile = Mobile::new(&config(), &[a(0)]);
+    for round in 1..6u8 {
+        let from = u32::from(round) * 100;
+        mobile.exchange(from);
+        mobile.pair.run(ms(15));
+        mobile.becomes(&[a(round)]);
+        mobile.pair.run(secs(8));
+        mobile.expect(from);
+        let [id, peer] = mobile.ids;
+        assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(round)]);
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(round)]);
+    }
+}
+
+#[test]
+fn one_is_added_before_the_other_is_gone() {
+    let mut mobile = Mobile::new(&config(), &[a(0)]);
+    let [id, peer] = mobile.ids;
+    mobile.becomes(&[a(0), a(1)]);
+    mobile.pair.run(secs(3));
+    assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(0), a(1)]);
+    mobile.exchange(0);
+    mobile.pair.run(ms(15));
+    let asked = mobile.pair.now;
+    mobile.becomes(&[a(1)]);
+    mobile.pair.run(ms(500));
+    mobile.expect(0);
+    assert!(asked + ms(500) == mobile.pair.now, "no timer was waited for");
+    assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(1)]);
+    assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(1)]);
+}
+
+/// All are lost, and the last one of them is back later.
+#[test]
+fn without_any_address_it_waits() {
+    let mut mobile = Mobile::new(&config(), &[a(0), a(1)]);
+    mobile.pair.run(secs(2));
+    mobile.exchange(0);
+    mobile.pair.run(ms(15));
+    mobile.becomes(&[]);
+    mobile.pair.run(secs(2));
+    mobile.becomes(&[a(1)]);
+    mobile.pair.run(secs(20));
+    mobile.expect(0);
+    let peer = mobile.ids[1];
+    assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(1)]);
+}
+
+#[test]
+fn who_does_not_want_that_keeps_to_what_was_told() {
+    let config = AssociationConfig { follow_host_addresses: false, ..config() };
+    let mut mobile = Mobile::new(&config, &[a(0)]);
+    mobile.becomes(&[a(0), a(1)]);
+    mobile.pair.run(secs(3));
+    assert!(mobile.pair.sent(Side::A, ChunkType::ASCONF).is_empty());
+}
+
+//= RFC 6951 3.2-2 5.7-2
+/// A private address, and a peer out in the world: the request names none, and comes from the new one.
+#[test]
+fn behind_a_nat_only_wildcards_are_sent() {
+    let config = config();
+    let world: IpAddr = [203, 0, 113, 5].into();
+    let mut peer = Peer::behind_nat(&config, &BOTH, &[a(0)], world);
+    let now = peer.script.now;
+    peer.script.end.set_host_addresses(now, &[a(1)]);
+    let sent = peer.script.poll();
+    let asked = sent.iter().find(|p| p.carries(ChunkType::ASCONF)).expect("ASCONF");
+    assert_eq!(asked.to.source, Some(a(1)));
+    let Some(Chunk::Asconf(chunk)) = asked.chunks().nth(1) else { panic!("ASCONF") };
+    let none = IpAddr::from([0; 4]);
+    assert_eq!(chunk.address, none);
+    let requests: Vec<_> = chunk.requests.parsed().map(Result::unwrap).collect();
+    let one = |correlation| AddressRequest { correlation, address: none };
+    assert_eq!(requests, [Parameter::AddIpAddress(one(1)), Parameter::DeleteIpAddress(one(2))]);
+    let (now, id) = (peer.script.now, peer.script.id);
+    let last = peer.script.end.remove_local_address(now, id, a(1));
+    assert_eq!(last, Err(AddressError::Last));
+    let _ = PortConfig::default();
+}
