@@ -166,7 +166,7 @@ fn results_are_compared_number_by_number() {
     }
     let same =
         lab(temp.path(), &["compare", "hurtig/fig2", "one", "same", "--page", "both/page.html"]);
-    let page = std::fs::read_to_string(temp.path().join("both/page.html")).unwrap();
+    let page = fs::read_to_string(temp.path().join("both/page.html")).unwrap();
     assert!(page.contains("within 5 %</li>") && page.contains("same less one"), "{page}");
     assert_eq!(same.status.code(), Some(0));
     assert!(!text(&same.stdout).contains("apart"), "{}", text(&same.stdout));
