@@ -68,6 +68,26 @@ def test_who_is_cancelled_loses_nothing():
     run(main())
 
 
+def test_messages_leave_in_the_order_of_the_calls():
+    async def main():
+        *_, ours, theirs = await pair(no_delay=True)
+        sending = [asyncio.ensure_future(ours.send(n.to_bytes(2, "big"))) for n in range(500)]
+        received = [int.from_bytes((await theirs.recv()).data, "big") for _ in range(500)]
+        assert received == list(range(500))
+        await asyncio.gather(*sending)
+        # Also those of impatient callers, and what follows them.
+        for n in range(500):
+            try:
+                await asyncio.wait_for(ours.send(n.to_bytes(2, "big")), 0.0002)
+            except asyncio.TimeoutError:
+                pass
+        await ours.shutdown()
+        received = [int.from_bytes(message.data, "big") async for message in theirs]
+        assert received == sorted(set(received)) and len(received) > 100
+
+    run(main())
+
+
 def test_two_readers_share_what_comes():
     async def main():
         *_, ours, theirs = await pair()
@@ -121,6 +141,9 @@ def test_what_is_wrong_is_one_line():
         ]:
             with pytest.raises(tresse.TresseError, match=message):
                 await ours.send(data, **options)
+        for data in (3, "text", [1, 2], None):
+            with pytest.raises(TypeError, match="a message is bytes, not"):
+                await ours.send(data)
         with pytest.raises(ValueError, match="not by both"):
             await ours.send(b"x", lifetime=1, retransmissions=1)
         with pytest.raises(ValueError, match="no lifetime"):

@@ -90,6 +90,11 @@ def test_profiles_tell_their_parameters():
     assert standard.parameters["rto"]["min_ms"] == 1000
     quick = standard.set({"rto.min_ms": 300})
     assert quick.differs_from(standard) == {"rto.min_ms": (300.0, 1000.0)}
+    later = quick.set({"rto.min_ms": 200}).set({"rto": {"max_ms": 9000}})
+    assert later.differs_from(standard).keys() == {"rto.min_ms", "rto.max_ms"}
+    assert later.parameters["rto"]["min_ms"] == 200
+    with pytest.raises(tresse.LabError):
+        standard.set({"rto.min_ms = 5\nrto.max_ms": 9000})
     assert "rack.enabled" in standard.differs_from(tresse.Profile("tresse"))
 
 

@@ -278,7 +278,7 @@ fn in_parallel<R: Run>(
     mut finished: impl FnMut(usize, Result<R::Record, String>) -> bool,
 ) -> Result<(), LabError> {
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(execution.threads())
+        .num_threads(execution.threads().min(todo.len()))
         .thread_name(|n| format!("{}{n}", failure::THREAD_NAME))
         .build()
         .map_err(|e| LabError::Option(format!("cannot start threads: {e}")))?;

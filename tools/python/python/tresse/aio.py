@@ -14,7 +14,7 @@ from typing import Any, Awaitable, Callable, Generic, Mapping, Sequence, TypeVar
 
 from . import _native
 from ._native import ClosedError, Message
-from .lab import _toml
+from .profiles import Profile
 
 __all__ = ["Association", "Endpoint", "Message"]
 
@@ -74,7 +74,7 @@ class Endpoint:
 
         Raises `OSError` if an address is not free, `LabError` if the profile is unknown.
         """
-        overrides = "".join(f"{key} = {_toml(value)}\n" for key, value in (parameters or {}).items())
+        overrides = Profile(profile).set(parameters or {}).overrides
         native = _native.Endpoint.bind(
             [local] if isinstance(local, str) else list(local),
             port=port,
@@ -170,6 +170,8 @@ class Association:
     def __init__(self, native: _native.Association) -> None:
         self._native = native
         self._received: _Once[Message | None] = _Once(native.recv)
+        self._turn = asyncio.Lock()
+        self._sending: asyncio.Future[None] | None = None
 
     async def send(
         self,
@@ -184,19 +186,30 @@ class Association:
         """Sends a message, waiting for room in the send buffer. That it returns means accepted, not delivered: `shutdown`
         tells whether everything arrived.
 
+        Messages leave in the order of the calls. One whose call is cancelled while it waits for room is still sent, before
+        those that follow; one that waits for its turn is not.
+
         `ppid`: payload protocol identifier. `unordered`: delivered without regard to order. `lifetime` (seconds) or
         `retransmissions`: when it is given up (RFC 3758, RFC 7496).
 
         Raises `ClosedError` after the end, `TresseError` if there is no such stream or the message is empty or too large.
         """
-        await self._native.send(
-            bytes(data),
-            stream,
-            ppid=ppid,
-            unordered=unordered,
-            lifetime=lifetime,
-            retransmissions=retransmissions,
-        )
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a message is bytes, not {type(data).__name__}")
+        async with self._turn:
+            if self._sending is not None:
+                # That of a call that was cancelled: what became of it is nobody's business any more.
+                await asyncio.wait([self._sending])
+            sending = self._native.send(
+                bytes(data),
+                stream,
+                ppid=ppid,
+                unordered=unordered,
+                lifetime=lifetime,
+                retransmissions=retransmissions,
+            )
+            self._sending = asyncio.ensure_future(sending)
+            await asyncio.shield(self._sending)
 
     async def recv(self) -> Message | None:
         """Waits for a message; `None` once the association has ended and all were read."""

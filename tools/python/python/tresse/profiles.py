@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Mapping
 
 from . import _native
-from .lab import _toml
+from ._native import LabError
+from .lab import _without_none
 
 
 def profiles() -> dict[str, str]:
@@ -25,11 +26,16 @@ class Profile:
 
     #: Its name, or several joined by `+`.
     name: str
-    #: Changes, as TOML.
-    overrides: str = ""
+    #: Changes, as JSON; see `set`.
+    changes: str = "{}"
 
     def __post_init__(self) -> None:
         self.parameters  # An unknown name is said here.
+
+    @property
+    def overrides(self) -> str:
+        """What is changed, as TOML."""
+        return _native.to_toml(self.changes)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -37,9 +43,11 @@ class Profile:
         return dict(json.loads(_native.profile(self.name, self.overrides)))
 
     def set(self, parameters: Mapping[str, Any]) -> "Profile":
-        """Changes parameters, such as `rto.min_ms`."""
-        more = "".join(f"{key} = {_toml(value)}\n" for key, value in parameters.items())
-        return Profile(self.name, self.overrides + more)
+        """Changes parameters, such as `rto.min_ms`, or a table of them; of two values the later one counts."""
+        changes = json.loads(self.changes)
+        for key, value in parameters.items():
+            _put(changes, key.split("."), value)
+        return Profile(self.name, json.dumps(_without_none(changes)))
 
     def differs_from(self, other: "Profile") -> dict[str, tuple[Any, Any]]:
         """Parameters in which two differ: of this one, and of the other one."""
@@ -47,6 +55,19 @@ class Profile:
         keys = sorted(own.keys() | theirs.keys())
         both = {key: (own.get(key), theirs.get(key)) for key in keys}
         return {key: values for key, values in both.items() if values[0] != values[1]}
+
+
+def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _put(table, [*path, str(key)], inner)
+    elif len(path) == 1:
+        table[path[0]] = value
+    else:
+        inner = table.setdefault(path[0], {})
+        if not isinstance(inner, dict):
+            raise LabError(f"{path[0]} is one value, not a table")
+        _put(inner, path[1:], value)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
