@@ -135,7 +135,8 @@ fn results_are_complete_and_repeat_byte_for_byte() {
     assert!(page.contains("A &lt;small&gt; experiment") && page.contains("A &amp; B"));
     // Nothing is loaded from elsewhere: the one address is the name of a namespace.
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"));
-    assert_eq!(page.matches("<svg").count(), 2);
+    // Each plot is drawn twice, wide and narrow.
+    assert_eq!(page.matches("<svg").count(), 4);
     assert!(page.trim_end().ends_with("</html>"));
 
     let report = Report::load(&first.join("test/small"), "test/small", "tresse lab run x").unwrap();

@@ -263,7 +263,11 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
         // The log has nothing more of them than that they are there.
         ChunkType::COOKIE_ECHO => value.resize(length.clamp(8, 65_535) - 4, 0),
         ChunkType::HEARTBEAT | ChunkType::HEARTBEAT_ACK => value.extend([0, 1, 0, 4]),
-        ChunkType::AUTH | ChunkType::TIMESTAMP | ChunkType::RE_CONFIG => return Some(()),
+        ChunkType::AUTH
+        | ChunkType::TIMESTAMP
+        | ChunkType::RE_CONFIG
+        | ChunkType::ASCONF
+        | ChunkType::ASCONF_ACK => return Some(()),
         _ => {}
     }
     out.extend([kind.0, flags]);
@@ -333,7 +337,7 @@ mod tests {
             }
             found += 1;
         }
-        // All but AUTH, TIMESTAMP and RE-CONFIG.
-        assert_eq!(found, names.len() - 3);
+        // All but AUTH, TIMESTAMP, RE-CONFIG, ASCONF and its answer.
+        assert_eq!(found, names.len() - 5);
     }
 }
