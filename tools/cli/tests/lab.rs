@@ -466,7 +466,7 @@ fn wrong_words_are_refused_in_one_line() {
         (vec!["run", "hurtig/fig2", "--set"], vec!["'--set <KEY=VALUE>'"]),
         (vec!["run", "hurtig/fig2", "--sed", "1"], vec!["'--sed'", "'--seed'"]),
         (vec!["walk"], vec!["'walk'", "`tresse lab --help`"]),
-        (vec![], vec!["a command is missing: list, profiles, new, run, show, compare, report;"]),
+        (vec![], vec!["list, profiles, new, run, show, compare, report, playground;"]),
     ] {
         refused(temp.path(), &arguments, &words);
     }
