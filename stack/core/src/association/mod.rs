@@ -31,6 +31,7 @@ mod transmit;
 mod verification;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use tresse_wire::{CauseWriter, Tsn, VerificationTag};
 
@@ -262,6 +263,21 @@ impl Association {
             self.primary_changed();
         }
         failure.changes_state()
+    }
+
+    /// A request was not answered on a path: that backs off its RTO, and counts for it and for the association. `false` if
+    /// the association ended with it.
+    fn outlives_silence(&mut self, now: Time, path: PathId) -> bool {
+        let error = self.context(now).is_error();
+        let profile = Arc::clone(&self.config.profile);
+        self.paths[path].rtt.back_off(&profile);
+        if self.count_failure(path, error) {
+            self.ask_failed(now, path);
+        }
+        self.doubt_source(now, path, now);
+        self.errors.timeouts += u32::from(error);
+        self.judge_errors();
+        !self.is_closed()
     }
 
     fn primary_changed(&mut self) {

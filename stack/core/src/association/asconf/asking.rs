@@ -171,16 +171,7 @@ impl Association {
     pub(in crate::association) fn on_changes_timer(&mut self, now: Time) {
         let sent = self.addresses.changes.as_ref().and_then(|changes| changes.requests.sent_on());
         let Some((last, _)) = sent else { return };
-        let error = self.context(now).is_error();
-        let profile = std::sync::Arc::clone(&self.config.profile);
-        self.paths[last].rtt.back_off(&profile);
-        if self.count_failure(last, error) {
-            self.ask_failed(now, last);
-        }
-        self.doubt_source(now, last, now);
-        self.errors.timeouts += u32::from(error);
-        self.judge_errors();
-        if self.is_closed() {
+        if !self.outlives_silence(now, last) {
             return;
         }
         self.journal.stats.asconfs_repeated += 1;

@@ -182,16 +182,7 @@ impl Association {
         let Some(parameters) = r.requests.parameters() else { return };
         let mut path = last;
         if counts {
-            let error = self.context(now).is_error();
-            let profile = std::sync::Arc::clone(&self.config.profile);
-            self.paths[last].rtt.back_off(&profile);
-            if self.count_failure(last, error) {
-                self.ask_failed(now, last);
-            }
-            self.doubt_source(now, last, now);
-            self.errors.timeouts += u32::from(error);
-            self.judge_errors();
-            if self.is_closed() {
+            if !self.outlives_silence(now, last) {
                 return;
             }
             path = self.paths.alternate(last);
