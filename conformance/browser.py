@@ -49,8 +49,10 @@ class Browser:
         except urllib.error.HTTPError as error:
             sys.exit(f"{method} {path}: {error.read().decode()[:600]}")
 
-    def open(self, path):
-        self.call("POST", "/url", {"url": f"file://{path}"})
+    def open(self, page):
+        """A file, or an address."""
+        address = page if ":" in str(page) else f"file://{page}"
+        self.call("POST", "/url", {"url": address})
 
     def run(self, script, *arguments):
         """What the script returns."""
@@ -74,6 +76,11 @@ class Browser:
     def click(self, x, y, kind="mouse"):
         self.point(x, y, [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}], kind)
 
+    def drag(self, start, end, kind="mouse"):
+        parts = [tuple(a + (b - a) * part for a, b in zip(start, end)) for part in (0.3, 0.7, 1.0)]
+        moves = [{"type": "pointerMove", "duration": 40, "x": round(x), "y": round(y)} for x, y in parts]
+        self.point(*start, [{"type": "pointerDown", "button": 0}, *moves, {"type": "pointerUp", "button": 0}], kind)
+
     def wheel(self, x, y, by, ctrl=False):
         where = {"x": round(x), "y": round(y), "deltaX": 0, "deltaY": by, "duration": 0}
         actions = [{"type": "wheel", "id": "wheel", "actions": [{"type": "pause"}, {"type": "scroll", **where}, {"type": "pause"}]}]
@@ -86,16 +93,25 @@ class Browser:
         steps = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": steps}]})
 
+    def log(self, kind):
+        """Entries since this was asked last."""
+        return self.call("POST", "/se/log", {"type": kind})
+
     def complaints(self):
         """What the console says, and what was loaded from anywhere but files, since this was asked last."""
-        found = [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]
-        for entry in self.call("POST", "/se/log", {"type": "performance"}):
+        found = [entry["message"] for entry in self.log("browser")]
+        for entry in self.log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 address = message["params"]["request"]["url"]
                 if not address.startswith(("file:", "data:")):
                     found.append(f"loads {address}")
         return [text for text in found if "favicon" not in text]
+
+    def view(self, path):
+        """What is seen of the page, as a PNG."""
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.call("GET", "/screenshot")))
 
     def picture(self, path):
         """All of the page, as a PNG."""

@@ -11,91 +11,14 @@ import argparse
 import base64
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
+
+from browser import Browser
 
 # A page that is slower than this on a loaded machine would not be usable.
 LEAST_SPEED = 60.0
-
-
-class Browser:
-    """A headless Chromium, driven by its chromedriver."""
-
-    def __init__(self, profile):
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
-        for line in self.driver.stdout:
-            if "started successfully on port" in line:
-                port = int(line.rsplit("port", 1)[1].strip(" .\n"))
-                break
-        else:
-            sys.exit("playground.py: chromedriver does not start")
-        self.root = f"http://127.0.0.1:{port}/session"
-        options = {
-            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}"],
-        }
-        capabilities = {
-            "browserName": "chrome",
-            "goog:chromeOptions": options,
-            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-        }
-        answer = self.call("POST", "", {"capabilities": {"alwaysMatch": capabilities}})
-        self.root += "/" + answer["sessionId"]
-
-    def call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.root + path, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=120) as response:
-                return json.load(response)["value"]
-        except urllib.error.HTTPError as error:
-            sys.exit(f"playground.py: {method} {path}: {error.read().decode()[:600]}")
-
-    def run(self, script, *arguments):
-        return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
-
-    def devtools(self, command, **parameters):
-        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-    def open(self, address):
-        self.call("POST", "/url", {"url": address})
-
-    def look(self, width, height, dark):
-        """The size of the window and the colours that the reader likes."""
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.devtools("Emulation.setDeviceMetricsOverride", **metrics)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.devtools("Emulation.setEmulatedMedia", features=scheme)
-
-    def drag(self, start, end, kind="mouse"):
-        steps = [
-            {"type": "pointerMove", "duration": 0, "x": round(start[0]), "y": round(start[1])},
-            {"type": "pointerDown", "button": 0},
-        ]
-        for part in (0.3, 0.7, 1.0):
-            x, y = (round(a + (b - a) * part) for a, b in zip(start, end))
-            steps.append({"type": "pointerMove", "duration": 40, "x": x, "y": y})
-        steps.append({"type": "pointerUp", "button": 0})
-        source = {"type": "pointer", "id": kind, "parameters": {"pointerType": kind}, "actions": steps}
-        self.call("POST", "/actions", {"actions": [source]})
-
-    def press(self, *keys):
-        steps = [{"type": action, "value": key} for key in keys for action in ("keyDown", "keyUp")]
-        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": steps}]})
-
-    def picture(self, path):
-        path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
-
-    def log(self, kind):
-        return self.call("POST", "/se/log", {"type": kind})
-
-    def close(self):
-        self.call("DELETE", "")
-        self.driver.terminate()
-        self.driver.wait()
 
 
 class Page:
@@ -327,43 +250,39 @@ def main():
     check(index.is_file(), f"{index} is missing: tresse lab playground --out {arguments.folder}")
     pictures = arguments.pictures or pathlib.Path(tempfile.mkdtemp())
     pictures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(profile)
-        try:
-            page = Page(browser)
-            for width, height in ((1400, 1000), (800, 1000), (400, 850)):
-                for dark in (False, True):
-                    name = f"{width}-{'dark' if dark else 'light'}"
-                    browser.look(width, height, dark)
-                    page.open(index.as_uri())
-                    fits(page, width, name)
-                    browser.picture(pictures / f"{name}.png")
-                    browser.run("document.getElementById('diagram').scrollIntoView(); window.scrollBy(0, -200)")
-                    time.sleep(0.4)
-                    browser.picture(pictures / f"{name}-diagram.png")
-                    browser.run("window.scrollTo(0, 0)")
-                touch(page)
-                browser.run("window.scrollTo(0, 0)")
-                drag_a_loss(page)
-                spike(page)
-            browser.look(1400, 1000, False)
-            page.open(index.as_uri())
-            page.after(lambda: browser.run("document.getElementById('clear').click()"))
-            drop_on_a_packet(page)
-            share(page)
-            mistakes(page)
-            page.open(index.as_uri())
-            for name in page.presets():
-                page.choose(name)
-                check(page.error() is None, f"{name}: {page.error()}")
+    with Browser() as browser:
+        page = Page(browser)
+        for width, height in ((1400, 1000), (800, 1000), (400, 850)):
+            for dark in (False, True):
+                name = f"{width}-{'dark' if dark else 'light'}"
+                browser.look(width, height, dark)
+                page.open(index.as_uri())
+                fits(page, width, name)
+                browser.view(pictures / f"{name}.png")
                 browser.run("document.getElementById('diagram').scrollIntoView(); window.scrollBy(0, -200)")
-                time.sleep(0.3)
-                browser.picture(pictures / f"preset-{page.presets().index(name)}.png")
+                time.sleep(0.4)
+                browser.view(pictures / f"{name}-diagram.png")
                 browser.run("window.scrollTo(0, 0)")
-            speed(page)
-            judge_logs(browser)
-        finally:
-            browser.close()
+            touch(page)
+            browser.run("window.scrollTo(0, 0)")
+            drag_a_loss(page)
+            spike(page)
+        browser.look(1400, 1000, False)
+        page.open(index.as_uri())
+        page.after(lambda: browser.run("document.getElementById('clear').click()"))
+        drop_on_a_packet(page)
+        share(page)
+        mistakes(page)
+        page.open(index.as_uri())
+        for name in page.presets():
+            page.choose(name)
+            check(page.error() is None, f"{name}: {page.error()}")
+            browser.run("document.getElementById('diagram').scrollIntoView(); window.scrollBy(0, -200)")
+            time.sleep(0.3)
+            browser.view(pictures / f"preset-{page.presets().index(name)}.png")
+            browser.run("window.scrollTo(0, 0)")
+        speed(page)
+        judge_logs(browser)
     print("the playground does what it says")
 
 

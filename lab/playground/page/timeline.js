@@ -15,7 +15,8 @@ const Timeline = (() => {
     return e;
   }
 
-  const width = () => $("timeline").clientWidth - LEFT - 4;
+  // Before there is room for it, its clientWidth is 0.
+  const width = () => Math.max(1, $("timeline").clientWidth - LEFT - 4);
   const total = () => scenario.seconds * 1000;
   const x = (ms) => LEFT + (ms / total()) * width();
   const time = (clientX) => {
