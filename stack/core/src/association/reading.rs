@@ -33,7 +33,7 @@ impl Reading {
 
     /// The first of them.
     pub(super) fn take_retained(&mut self) -> Option<ReceivedMessage> {
-        self.retained.pop_front()
+        if self.retained.is_empty() { None } else { self.retained.pop_front() }
     }
 
     /// None of them will be read.

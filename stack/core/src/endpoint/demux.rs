@@ -319,7 +319,7 @@ impl Endpoint {
                 authentic,
             );
         }
-        self.settle(now, id);
+        self.settle_to_be_polled(now, id);
     }
 
     /// §8.4, rules 2 to 8; INIT and COOKIE ECHO were handled before.

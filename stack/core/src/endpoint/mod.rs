@@ -266,7 +266,8 @@ impl Endpoint {
         None
     }
 
-    /// When `handle_timeout` must be called next.
+    /// When `handle_timeout` must be called next, once `poll_transmit` has no packet any more: what arrived may have
+    /// started timers that count from then on.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.deadlines.first().map(|(at, _)| *at)
     }

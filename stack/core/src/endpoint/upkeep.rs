@@ -19,6 +19,12 @@ impl Endpoint {
     /// After anything happened to an association: passes on its events, and keeps the endpoint's
     /// lists in step with it.
     pub(super) fn settle(&mut self, now: Time, id: AssociationId) {
+        self.settle_to_be_polled(now, id);
+        self.schedule(id);
+    }
+
+    /// The same, but that deadlines which have come nearer count once `poll_transmit` has asked it for packets.
+    pub(super) fn settle_to_be_polled(&mut self, now: Time, id: AssociationId) {
         let Some(a) = self.associations.get_mut(id) else { return };
         if a.is_closed() {
             if self.index.remove_tag(a.identity.local_tag.0) {
@@ -32,7 +38,6 @@ impl Endpoint {
         self.account.touch(id, a);
         self.enqueue(id);
         self.tell(id);
-        self.schedule(id);
     }
 
     /// The next packet of those that may have one to send.

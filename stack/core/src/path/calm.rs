@@ -23,6 +23,8 @@ const MARGIN: Duration = Duration::from_millis(5);
 pub(crate) struct Calm {
     smoothed: Option<Duration>,
     latest: Duration,
+    /// A queue was seen. Asked for each chunk that leaves, it changes with samples only.
+    queued: bool,
     /// A stream of one message in ten seconds should have seen the queue empty.
     recent: Windowed<600>,
 }
@@ -40,7 +42,9 @@ impl Calm {
         };
         self.recent.sample(now, rtt);
         self.latest = rtt;
-        self.smoothed = Some(self.smoothed.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        let smoothed = self.smoothed.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8);
+        self.smoothed = Some(smoothed);
+        self.queued = self.limit().is_some_and(|limit| smoothed.max(rtt) > limit);
     }
 
     fn limit(&self) -> Option<Duration> {
@@ -68,9 +72,8 @@ impl Calm {
     }
 
     /// No queue was seen; nothing was, before the first sample.
-    pub(crate) fn is_calm(&self) -> bool {
-        let longest = self.smoothed.map_or(self.latest, |srtt| srtt.max(self.latest));
-        self.limit().is_none_or(|limit| longest <= limit)
+    pub(crate) const fn is_calm(&self) -> bool {
+        !self.queued
     }
 }
 

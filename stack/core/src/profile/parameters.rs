@@ -257,8 +257,9 @@ parameters! {
 }
 
 pub(super) fn millis(ms: f64) -> Duration {
-    // `validate` has bounded every duration, so this cannot overflow.
-    Duration::from_nanos((ms.max(0.0) * 1e6).round() as u64)
+    // `validate` has bounded every duration, so this cannot overflow. Without `f64::round`, which is a call on
+    // processors that are not known to have SSE 4.1, and this is asked for with every packet.
+    Duration::from_nanos((ms.max(0.0) * 1e6 + 0.5) as u64)
 }
 
 impl RtoParameters {

@@ -78,10 +78,10 @@ impl Sender {
 
     /// Whether there is room for a message of `size` bytes of a stream.
     pub(crate) fn fits(&self, stream: StreamId, size: usize) -> bool {
-        let (buffered, held) = (self.buffered(), self.queue.held(stream));
+        let buffered = self.buffered();
         buffered == 0
             || buffered + size <= self.room.send_limit()
-            || self.room.reserve_takes(buffered, held, size)
+            || self.room.reserve_takes(buffered, self.queue.held(stream), size)
     }
 
     /// There was none: the application waits for some.

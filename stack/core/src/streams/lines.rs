@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use slotmap::{DefaultKey, SlotMap};
+use slab::Slab;
 use tresse_wire::StreamId;
 
 use super::table::StreamTable;
 
-/// Names a message that waits.
-pub(super) type Place = DefaultKey;
+/// Names a message as long as it waits; the next one may come to the same place.
+pub(super) type Place = usize;
 
 /// Lines per page of the table: a page has a few hundred bytes.
 const PAGE: usize = 16;
@@ -17,7 +17,7 @@ const PAGE: usize = 16;
 /// were as many before.
 #[derive(Debug)]
 pub(super) struct Lines<M> {
-    places: SlotMap<Place, Waiting<M>>,
+    places: Slab<Waiting<M>>,
     table: StreamTable<Line, PAGE>,
     /// How many messages came, ever.
     arrived: u64,
@@ -41,7 +41,7 @@ struct Waiting<M> {
 
 impl<M> Lines<M> {
     pub(super) fn new() -> Lines<M> {
-        Lines { places: SlotMap::new(), table: StreamTable::new(), arrived: 0 }
+        Lines { places: Slab::new(), table: StreamTable::new(), arrived: 0 }
     }
 
     /// A message joins a line: its number, and where it is.
@@ -54,34 +54,41 @@ impl<M> Lines<M> {
 
     #[inline]
     fn append(&mut self, number: u64, line: StreamId, message: M) -> Place {
-        let Line { first, last } = self.table.get(line);
-        let waiting = Waiting { number, line, before: last, behind: None, message };
-        let place = self.places.insert(waiting);
-        if let Some(last) = last {
-            self.places[last].behind = Some(place);
+        let ends = self.table.get_mut(line);
+        let before = ends.last;
+        let place = self.places.insert(Waiting { number, line, before, behind: None, message });
+        ends.last = Some(place);
+        match before {
+            Some(before) => self.places[before].behind = Some(place),
+            None => ends.first = Some(place),
         }
-        *self.table.get_mut(line) = Line { first: first.or(Some(place)), last: Some(place) };
         place
     }
 
     /// The first message of a line.
     #[inline]
     pub(super) fn first(&self, line: StreamId) -> Option<&M> {
-        self.table.get(line).first.map(|place| &self.places[place].message)
+        self.places.get(self.table.find(line)?.first?).map(|waiting| &waiting.message)
     }
 
     /// Takes the first message out of a line: with its number, and where it was.
     #[inline]
     pub(super) fn take_first(&mut self, line: StreamId) -> Option<(u64, Place, M)> {
         let place = self.table.get(line).first?;
-        let (number, _, message) = self.take(place)?;
+        let Waiting { number, behind, message, .. } = self.places.try_remove(place)?;
+        let ends = self.table.get_mut(line);
+        ends.first = behind;
+        match behind {
+            Some(behind) => self.places[behind].before = None,
+            None => ends.last = None,
+        }
         Some((number, place, message))
     }
 
     /// Takes a message out, wherever it waits: with its number and its line.
     #[inline]
     pub(super) fn take(&mut self, place: Place) -> Option<(u64, StreamId, M)> {
-        let Waiting { number, line, before, behind, message } = self.places.remove(place)?;
+        let Waiting { number, line, before, behind, message } = self.places.try_remove(place)?;
         let ends = self.table.get_mut(line);
         match before {
             Some(before) => self.places[before].behind = behind,

@@ -242,28 +242,25 @@ impl SendQueue {
     fn settle(&mut self, line: StreamId) {
         let leaving = |begun: &Begun| self.turns.line_of(begun.message.stream) == line;
         let first = self.lines.first(line).filter(|_| !self.begun.as_ref().is_some_and(leaving));
-        let state = |queued: &Queued| self.table.get(queued.stream);
-        let blocked = |q: &Queued| !q.unordered && state(q).in_flight >= MAX_ORDERED_IN_FLIGHT;
+        let state = |queued: &Queued| self.table.find(queued.stream);
+        let blocked = |queued: &Queued| {
+            let in_flight = |state: &OutStream| state.in_flight >= MAX_ORDERED_IN_FLIGHT;
+            !queued.unordered && state(queued).is_some_and(in_flight)
+        };
         let next = match self.goes_on(line) {
             Some(begun) if self.begun.is_none() => Some(&begun.message),
             _ => first.filter(|queued| !blocked(queued)),
         };
         match next {
             Some(_) if self.turns.waits(line) => {}
-            Some(queued) => self.turns.enter(line, state(queued).value),
+            Some(queued) => self.turns.enter(line, state(queued).map_or(0, |state| state.value)),
             None => self.turns.leave(line),
         }
     }
 
-    /// A message or a chunk is done with. What the receiver keeps for good has no bytes any more when it is acknowledged.
-    #[inline]
+    /// A message is done with.
     fn release(&mut self, stream: StreamId, bytes: usize) {
-        let state = self.table.get_mut(stream);
-        state.pieces = state.pieces.saturating_sub(1);
-        state.held = match state.pieces {
-            0 => 0,
-            _ => state.held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX)),
-        };
+        self.table.get_mut(stream).release(bytes);
     }
 
     /// Outbound streams.
@@ -372,28 +369,28 @@ impl SendQueue {
         if max_payload == 0 {
             return None;
         }
-        let begun = match self.begun.take() {
-            Some(begun) => begun,
-            None => {
-                let line = self.turns.first()?;
-                match self.go_on(line, max_payload) {
-                    Some(begun) => begun,
-                    None => self.begin(line, max_payload)?,
-                }
+        let begun = if self.begun.is_some() {
+            self.begun.take()?
+        } else {
+            let line = self.turns.first()?;
+            if self.is_interleaving() && self.goes_on(line).is_some() {
+                self.go_on(line, max_payload)?
+            } else {
+                self.begin(line, max_payload)?
             }
         };
         self.turns.on_chunk();
         let Begun { message, number, mid, fsn, taken } = begun;
         let Queued { stream, unordered, sack_immediately, ppid, context, .. } = message;
         let Cut { len, beginning, ending } = cut(message.payload.len(), taken, max_payload)?;
-        // The last chunk takes the place of its message.
-        self.table.get_mut(stream).pieces += u32::from(!ending);
         let payload = if ending {
             let mut whole = message.payload;
             whole.advance(taken);
             self.settle(self.turns.line_of(stream));
             whole
         } else {
+            // The last chunk takes the place of its message.
+            self.table.get_mut(stream).pieces += 1;
             let part = message.payload.slice(taken..taken + len);
             let (taken, fsn) = (taken + len, fsn.wrapping_add(1));
             self.put_back(Begun { message, number, mid, fsn, taken });
@@ -451,9 +448,9 @@ impl SendQueue {
     //= RFC 9260 6.1-23
     /// Notes that a chunk with so many bytes was cumulatively acknowledged; called once for each chunk.
     pub(crate) fn on_acked(&mut self, stream: StreamId, flags: DataFlags, bytes: usize) {
-        self.release(stream, bytes);
+        let state = self.table.get_mut(stream);
+        state.release(bytes);
         if flags.ending && !flags.unordered {
-            let state = self.table.get_mut(stream);
             let was_blocked = state.in_flight >= MAX_ORDERED_IN_FLIGHT;
             state.in_flight = state.in_flight.saturating_sub(1);
             if was_blocked {
@@ -475,6 +472,18 @@ impl SendQueue {
         let parked = self.parked.take().map(|mut parked| parked.take_where(|_| true));
         let parked = parked.into_iter().flatten().map(|message| message.failure(false));
         begun.into_iter().chain(rest).chain(parked).collect()
+    }
+}
+
+impl OutStream {
+    /// A message or a chunk is done with. What the receiver keeps for good has no bytes any more when it is acknowledged.
+    #[inline]
+    fn release(&mut self, bytes: usize) {
+        self.pieces = self.pieces.saturating_sub(1);
+        self.held = match self.pieces {
+            0 => 0,
+            _ => self.held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX)),
+        };
     }
 }
 

@@ -35,12 +35,19 @@ impl<T: Copy + Default, const PAGE: usize> StreamTable<T, PAGE> {
         }
     }
 
+    /// The state of `stream`, if its page exists.
+    #[inline]
+    pub(super) fn find(&self, stream: StreamId) -> Option<&T> {
+        let index = usize::from(stream.0);
+        self.pages.get(index / PAGE)?.as_ref().map(|page| &page[index % PAGE])
+    }
+
     /// The state of `stream`, to change it.
     #[inline]
     pub(super) fn get_mut(&mut self, stream: StreamId) -> &mut T {
         let index = usize::from(stream.0);
         let page = index / PAGE;
-        if !matches!(self.pages.get(page), Some(Some(_))) {
+        if self.pages.get(page).is_none_or(Option::is_none) {
             self.add_page(page);
         }
         let page = self.pages[page].get_or_insert_with(Self::new_page);

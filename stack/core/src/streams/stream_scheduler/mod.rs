@@ -73,6 +73,9 @@ fn scheduler(which: profile::StreamScheduler) -> Box<dyn StreamScheduler> {
 #[derive(Debug)]
 pub(super) struct Turns {
     scheduler: Box<dyn StreamScheduler>,
+    /// What it says of itself, which does not change.
+    one_line: bool,
+    per_packet: bool,
     order: Order,
     /// The line of the message that began to leave last, and its place.
     latest: (StreamId, u64),
@@ -82,8 +85,11 @@ pub(super) struct Turns {
 
 impl Turns {
     pub(super) fn new(which: profile::StreamScheduler) -> Turns {
+        let scheduler = scheduler(which);
         Turns {
-            scheduler: scheduler(which),
+            one_line: scheduler.has_one_line(),
+            per_packet: scheduler.is_per_packet(),
+            scheduler,
             order: Order::default(),
             latest: (StreamId(0), 0),
             packet: false,
@@ -93,7 +99,7 @@ impl Turns {
     /// The line in which messages of a stream wait.
     #[inline]
     pub(super) fn line_of(&self, stream: StreamId) -> StreamId {
-        if self.scheduler.has_one_line() { StreamId(0) } else { stream }
+        if self.one_line { StreamId(0) } else { stream }
     }
 
     /// The line whose first message begins to leave next; `None` also if that has to wait for the next packet.
@@ -131,7 +137,7 @@ impl Turns {
     /// Whether all messages wait in one line.
     #[inline]
     pub(super) fn has_one_line(&self) -> bool {
-        self.scheduler.has_one_line()
+        self.one_line
     }
 
     /// The first message of the first line, or its next chunk, of so many bytes, begins to leave; the line waits no more.
@@ -146,7 +152,7 @@ impl Turns {
     /// A chunk of the message that began last is in the packet.
     #[inline]
     pub(super) fn on_chunk(&mut self) {
-        self.packet = self.scheduler.is_per_packet();
+        self.packet = self.per_packet;
     }
 
     /// No new chunk is added to this packet: the line whose turn this ends, if it waits for the next one.

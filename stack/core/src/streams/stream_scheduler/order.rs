@@ -9,12 +9,15 @@ use super::super::table::StreamTable;
 
 /// The least place goes first; of equal ones the least stream.
 ///
-/// A line that leaves from the middle only loses its place. What stays behind of it in the heap is skipped when it comes
-/// to the front, and swept out when there is more of that than of lines.
+/// The first one stands apart: where a single line has messages, nothing else is touched. One that leaves from the middle
+/// of the others only loses its place. What stays behind of it in the heap is skipped when it comes to the front, and
+/// swept out when there is more of that than of lines.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// The front is no leftover.
+    first: Option<(u64, u16)>,
+    /// The others, and leftovers; its front is none.
     heap: BinaryHeap<Reverse<(u64, u16)>>,
+    /// Of the others.
     places: StreamTable<Option<u64>, 16>,
     waiting: usize,
 }
@@ -23,22 +26,43 @@ impl Order {
     /// The line whose turn it is, and its place.
     #[inline]
     pub(super) fn first(&self) -> Option<(StreamId, u64)> {
-        let Reverse((place, line)) = self.heap.peek()?;
-        Some((StreamId(*line), *place))
+        self.first.map(|(place, line)| (StreamId(line), place))
     }
 
     #[inline]
     pub(super) fn contains(&self, line: StreamId) -> bool {
-        self.places.get(line).is_some()
+        self.is_first(line) || self.is_behind(line)
+    }
+
+    #[inline]
+    fn is_first(&self, line: StreamId) -> bool {
+        self.first.is_some_and(|(_, first)| first == line.0)
+    }
+
+    #[inline]
+    fn is_behind(&self, line: StreamId) -> bool {
+        self.waiting > 0 && self.places.get(line).is_some()
     }
 
     /// A line that does not wait yet takes this place.
     #[inline]
     pub(super) fn insert(&mut self, line: StreamId, place: u64) {
         debug_assert!(!self.contains(line), "it waits already");
-        *self.places.get_mut(line) = Some(place);
+        let new = (place, line.0);
+        match self.first {
+            None => self.first = Some(new),
+            Some(first) if new < first => {
+                self.first = Some(new);
+                self.insert_behind(first);
+            }
+            Some(_) => self.insert_behind(new),
+        }
+    }
+
+    fn insert_behind(&mut self, (place, line): (u64, u16)) {
+        *self.places.get_mut(StreamId(line)) = Some(place);
         self.waiting += 1;
-        self.heap.push(Reverse((place, line.0)));
+        self.heap.push(Reverse((place, line)));
         // A leftover of it may have become valid again: twice in the heap, it is once in the order.
         if self.heap.len() > 2 * self.waiting + 8 {
             self.sweep();
@@ -48,11 +72,28 @@ impl Order {
     /// A line gives up its place, if it has one.
     #[inline]
     pub(super) fn remove(&mut self, line: StreamId) {
-        if self.contains(line) {
-            *self.places.get_mut(line) = None;
-            self.waiting -= 1;
-            self.skip();
+        if self.is_first(line) {
+            self.first = None;
+            if self.waiting > 0 {
+                self.first = self.heap.peek().map(|Reverse(next)| *next);
+                self.leave_heap();
+            }
+        } else if self.is_behind(line) {
+            self.remove_behind(line);
         }
+    }
+
+    /// Who came to the front of the heap is first now.
+    fn leave_heap(&mut self) {
+        if let Some((_, line)) = self.first {
+            self.remove_behind(StreamId(line));
+        }
+    }
+
+    fn remove_behind(&mut self, line: StreamId) {
+        *self.places.get_mut(line) = None;
+        self.waiting -= 1;
+        self.skip();
     }
 
     /// Bytes of memory.
@@ -60,12 +101,10 @@ impl Order {
         self.heap.capacity() * size_of::<Reverse<(u64, u16)>>() + self.places.memory()
     }
 
-    #[inline]
     fn is_leftover(&self, place: u64, line: u16) -> bool {
         self.places.get(StreamId(line)) != Some(place)
     }
 
-    #[inline]
     fn skip(&mut self) {
         while let Some(Reverse((place, line))) = self.heap.peek()
             && self.is_leftover(*place, *line)
