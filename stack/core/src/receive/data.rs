@@ -48,7 +48,7 @@ impl Receiver {
         }
         let was_idle = self.inbound.ready() == 0;
         self.received.record(seq);
-        self.room.on_received(data.payload.len());
+        self.buffer.on_received(data.payload.len());
         let chunk = InChunk {
             seq,
             tsn: data.tsn,
@@ -71,12 +71,12 @@ impl Receiver {
     /// RFC 9260 §6.2: with a closed window, a TSN above the largest received MUST be dropped; for
     /// a lower one, the largest TSN held for reordering SHOULD be dropped instead.
     fn make_room(&mut self, seq: u64, len: usize) -> bool {
-        let promised = self.room.has_promised(len);
+        let promised = self.buffer.has_promised(len);
         // The application has read everything, and the next thing it gets begins with this chunk:
         // if it does not fit now it never will, for example a fragment larger than half the buffer
         // of a message larger than the buffer (§6.9).
         let starved = self.is_read() && seq == self.received.cumulative_seq() + 1;
-        let hard_limit = HARD_LIMIT * self.room.size();
+        let hard_limit = HARD_LIMIT * self.buffer.size();
         // Memory is all but used up: who holds much may add what is in sequence, and no more.
         if seq > self.received.cumulative_seq() + 1 && self.is_over_share() {
             return false;

@@ -4,8 +4,8 @@
 
 mod data;
 mod forward_tsn;
+mod receive_buffer;
 mod reset;
-mod room;
 mod sack;
 
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use crate::streams::inbound::Inbound;
 use crate::time::Time;
 pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
-use room::Room;
+use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
 
 /// What a packet with DATA means as a whole.
@@ -54,7 +54,7 @@ pub(crate) struct Receiver {
     received: ReceivedTsns,
     inbound: Inbound,
     delayed: DelayedAck,
-    room: Room,
+    buffer: ReceiveBuffer,
     /// Streams that the peer may use.
     streams: u16,
     /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
@@ -99,7 +99,7 @@ impl Receiver {
             inbound,
             received,
             delayed: DelayedAck::new(&config.profile.sack),
-            room: Room::new(config.receive_buffer, past),
+            buffer: ReceiveBuffer::new(config.receive_buffer, past),
             streams,
             ack_path: PathId(0),
             ack_source: None,

@@ -49,7 +49,7 @@ impl Receiver {
 
     /// More than half of the receive buffer is held.
     pub(crate) fn is_half_full(&self) -> bool {
-        self.occupied() > self.room.size() / 2
+        self.occupied() > self.buffer.size() / 2
     }
 
     //= RFC 6525 5.1.7-5 5.1.7-6 5.2.4-1

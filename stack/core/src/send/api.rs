@@ -15,24 +15,24 @@ impl Sender {
     /// INIT or INIT ACK told the peer's window, and with it how many streams there are. Returns the messages whose
     /// stream is not among them.
     pub(crate) fn begin(&mut self, a_rwnd: u32, streams: u16) -> Vec<SendFailure> {
-        self.room.begin(a_rwnd);
+        self.buffer.begin(a_rwnd);
         self.queue.set_streams(streams)
     }
 
     /// The peer has restarted. What was outstanding or waited was taken out before.
     pub(crate) fn restart(&mut self, initial_tsn: Tsn, config: &AssociationConfig) {
-        let room = self.room.restarted(config.send_buffer);
+        let buffer = self.buffer.restarted(config.send_buffer);
         let new = Sender::new(initial_tsn, config);
         let old = std::mem::replace(self, new);
         self.partial = old.partial.map(|partial| Box::new(partial.restarted()));
         self.queue = old.queue.restarted(config.outbound_streams, config.profile.streams.scheduler);
-        self.room = room;
+        self.buffer = buffer;
     }
 
     /// The application has other settings from now on.
     pub(crate) fn configure(&mut self, config: &AssociationConfig) {
         let streams = &config.profile.streams;
-        self.room.configure(config.send_buffer, streams.reserve);
+        self.buffer.configure(config.send_buffer, streams.reserve);
         self.queue.set_scheduler(streams.scheduler);
     }
 
@@ -80,28 +80,28 @@ impl Sender {
     pub(crate) fn fits(&self, stream: StreamId, size: usize) -> bool {
         let buffered = self.buffered();
         buffered == 0
-            || buffered + size <= self.room.send_limit()
-            || self.room.reserve_takes(buffered, self.queue.held(stream), size)
+            || buffered + size <= self.buffer.send_limit()
+            || self.buffer.reserve_takes(buffered, self.queue.held(stream), size)
     }
 
     /// There was none: the application waits for some.
     pub(crate) fn on_refused(&mut self) {
-        self.room.on_refused();
+        self.buffer.on_refused();
     }
 
     /// Free bytes in the send buffer.
     pub(crate) fn space(&self) -> usize {
-        self.room.send_limit().saturating_sub(self.buffered())
+        self.buffer.send_limit().saturating_sub(self.buffered())
     }
 
     /// Whether the application that waits for room has some: once half of the send buffer is free again; with
     /// concurrent transfer an eighth, as the rest may be held by what one path is late with.
     pub(crate) fn has_made_room(&mut self, concurrent: bool) -> bool {
-        let limit = self.room.send_limit();
+        let limit = self.buffer.send_limit();
         let free = if concurrent { limit / 8 } else { limit / 2 };
-        let has_room = self.room.writer_waits() && self.buffered() <= limit - free;
+        let has_room = self.buffer.writer_waits() && self.buffered() <= limit - free;
         if has_room {
-            self.room.on_writable();
+            self.buffer.on_writable();
         }
         has_room
     }
@@ -115,19 +115,19 @@ impl Sender {
 
     /// User data that waits, as far as the peer is about to take it.
     pub(crate) fn moving(&self) -> usize {
-        self.buffered().min(self.room.ahead())
+        self.buffered().min(self.buffer.ahead())
     }
 
     /// The part of the endpoint's memory that is its own; no bound while there is plenty.
     #[inline(always)]
     pub(crate) const fn share(&self) -> usize {
-        self.room.share()
+        self.buffer.share()
     }
 
     /// Learns how short memory is, after this many bytes of user data.
     pub(crate) fn obey(&mut self, now: Time, share: usize, sent: u64) {
         let taken = sent.saturating_sub(self.buffered() as u64);
-        self.room.obey(now, share, taken);
+        self.buffer.obey(now, share, taken);
     }
 
     /// Gives memory back that is not needed.
@@ -190,7 +190,7 @@ impl Sender {
             self.lose(cx, seq, LossCause::PathFailure);
         }
         cx.paths[path].timed.cancel();
-        self.spread.leave_path(path);
+        self.distribution.leave_path(path);
         if self.forward_owed(path).is_some() {
             self.forward_after_timeout(cx, path);
         }
@@ -227,7 +227,7 @@ impl Sender {
             return true;
         }
         self.lose(cx, first, LossCause::Timeout);
-        self.permits.retransmit_one();
+        self.overrides.retransmit_one();
         true
     }
 }

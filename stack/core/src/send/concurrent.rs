@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::strategy::{PathViews, Strategy};
 use super::strikes::Strikes;
-use super::ways::{PathViews, Ways};
 use super::{Context, Sender};
 use crate::event::LossCause;
 use crate::path::scheduler::{PathView, View};
@@ -23,7 +23,7 @@ const MAX_LOST_SCANNED: usize = 64;
 /// All paths that can.
 pub(super) struct Concurrent;
 
-impl Ways for Concurrent {
+impl Strategy for Concurrent {
     fn are_several(&self) -> bool {
         true
     }
@@ -67,8 +67,8 @@ impl Ways for Concurrent {
             return true;
         }
         let (board, n) = (&sender.board, cx.carriers().count().max(1));
-        let send_share = sender.room.limit() / n;
-        let receive_share = (sender.room.a_rwnd() + board.flight_user_bytes()) / n;
+        let send_share = sender.buffer.limit() / n;
+        let receive_share = (sender.buffer.a_rwnd() + board.flight_user_bytes()) / n;
         match cx.profile().multipath.buffer_splitting {
             BufferSplitting::None => true,
             BufferSplitting::Outstanding => board.flight(path) < send_share.min(receive_share),
@@ -88,7 +88,7 @@ impl Ways for Concurrent {
         }
         let view = sending_view(sender, cx, &paths);
         // Nobody hands over a path that is not open.
-        sender.spread.choose(&view).filter(|id| sender.may_send_new(cx, *id))
+        sender.distribution.choose(&view).filter(|id| sender.may_send_new(cx, *id))
     }
 
     fn may_send_new(&self, sender: &Sender, cx: &Context<'_>) -> bool {
@@ -102,9 +102,9 @@ impl Ways for Concurrent {
     /// A thin stream goes over all paths at once: copies of the packet that has just left.
     fn on_new(&self, sender: &mut Sender, cx: &Context<'_>, path: PathId, seqs: &Range<u64>) {
         let thin = sender.is_thin();
-        if sender.spread.duplicates(thin) {
+        if sender.distribution.duplicates(thin) {
             let others: SmallVec<[PathId; 4]> = cx.carriers().filter(|id| *id != path).collect();
-            sender.spread.plan_copies(others.into_iter(), seqs);
+            sender.distribution.plan_copies(others.into_iter(), seqs);
         }
     }
 
@@ -113,10 +113,10 @@ impl Ways for Concurrent {
         let next = sender.queue.next_len(sender.max_payload(cx.paths));
         let blocked = match next {
             Some(len) => len > sender.peer_window(),
-            None => sender.room.writer_waits(),
+            None => sender.buffer.writer_waits(),
         };
         if blocked && cx.carriers().any(|id| sender.cwnd_allows(cx, id)) {
-            sender.spread.on_blocked();
+            sender.distribution.on_blocked();
         }
         let waiting = next.is_some() || sender.board.first_lost().is_some();
         for path in cx.paths.ids() {
@@ -220,14 +220,15 @@ impl Ways for Concurrent {
     fn reschedule(&self, sender: &mut Sender, cx: &mut Context<'_>) {
         let buffers = Buffers {
             sending: sender.buffered(),
-            send_limit: sender.room.limit(),
-            receiving: sender.room.peer_holds(),
-            receive_limit: sender.room.peer_buffer(),
+            send_limit: sender.buffer.limit(),
+            receiving: sender.buffer.peer_holds(),
+            receive_limit: sender.buffer.peer_buffer(),
         };
         let parameters = &cx.profile().multipath;
         let paths = &cx.paths;
         let srtt = |path: PathId| paths[path].rtt.srtt().unwrap_or_else(|| paths[path].rto());
-        let found = sender.spread.reschedule(cx.now, parameters, &buffers, &sender.board, srtt);
+        let found =
+            sender.distribution.reschedule(cx.now, parameters, &buffers, &sender.board, srtt);
         let Some(range) = found else { return };
         let blocking = sender.board.get(range.start).map(|c| c.path);
         for seq in range {
@@ -266,9 +267,12 @@ fn sending_view<'a>(sender: &Sender, cx: &Context<'_>, paths: &'a [PathView]) ->
         paths,
         primary: cx.paths.primary(),
         queued: sender.queue.bytes(),
-        window: sender.room.limit().min(sender.room.a_rwnd() + sender.board.flight_user_bytes()),
+        window: sender
+            .buffer
+            .limit()
+            .min(sender.buffer.a_rwnd() + sender.board.flight_user_bytes()),
         mss: cx.paths.amdcs(),
-        blocked: sender.spread.blocked(),
+        blocked: sender.distribution.blocked(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::concurrent::Concurrent;
 use super::single::Single;
-use super::ways::Ways;
+use super::strategy::Strategy;
 use super::{Context, Patience};
 use crate::config::AssociationConfig;
 use crate::journal::Journal;
@@ -20,9 +20,9 @@ impl<'a> Context<'a> {
         patience: &'a mut Patience,
         journal: &'a mut Journal,
     ) -> Context<'a> {
-        let ways: &'static dyn Ways =
+        let strategy: &'static dyn Strategy =
             if paths.are_concurrent(config) { &Concurrent } else { &Single };
-        Context { now, state, config, ways, paths, patience, journal }
+        Context { now, state, config, strategy, paths, patience, journal }
     }
 
     #[inline]

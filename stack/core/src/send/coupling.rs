@@ -23,7 +23,7 @@ impl Sender {
         let mut others: SmallVec<[PathView; 4]> = SmallVec::new();
         if cx.paths[path].window.control().is_coupled() {
             // With one path at a time there is nothing to couple; nor is there with paths that carry what they can.
-            let coupled = |p: &Path| cx.ways.are_several() && p.window.is_pressed();
+            let coupled = |p: &Path| cx.strategy.are_several() && p.window.is_pressed();
             let in_use = |p: &&Path| {
                 let sent = p.timed.measurable_at();
                 let recently = sent != Time::ZERO && now.since(sent) <= p.rto();
@@ -43,7 +43,7 @@ impl Sender {
         let cwnd = if path.window.is_reducing() { control.ssthresh() } else { control.cwnd() };
         PathView {
             cwnd: cwnd as f64,
-            ssthresh: control.ssthresh().min(self.room.peer_buffer()) as f64,
+            ssthresh: control.ssthresh().min(self.buffer.peer_buffer()) as f64,
             rtt: path.rtt.srtt().unwrap_or(path.rto()).as_secs_f64().max(MIN_RTT),
             between_losses: control.between_losses() as f64,
         }

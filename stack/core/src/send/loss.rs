@@ -26,7 +26,7 @@ impl Sender {
     ) -> bool {
         let Work { outcome, decisions, duplicates } = work;
         let now = cx.now;
-        let strikes = cx.ways.strikes(cx.profile(), marks.packets, was_in_recovery);
+        let strikes = cx.strategy.strikes(cx.profile(), marks.packets, was_in_recovery);
         let struck = self.strike(outcome, strikes);
         decisions.clear();
         let quiet = self.board.missing().next().is_none() && outcome.newly_acked == 0;
@@ -46,7 +46,7 @@ impl Sender {
             duplicates,
             struck: struck || !outcome.reneged.is_empty(),
             new_data_ready,
-            several_paths: cx.ways.are_several(),
+            several_paths: cx.strategy.are_several(),
             smss: cx.paths[data_path].pmdcs(),
             in_fast_recovery: cx.paths.in_fast_recovery(),
             thin: self.recovery.is_thin(&self.board),
@@ -90,12 +90,12 @@ impl Sender {
 
     /// Carries out what the recovery algorithms decided.
     pub(super) fn act_on_losses(&mut self, cx: &mut Context<'_>, decisions: &mut Decisions) {
-        self.permits.add_extra(decisions.send_new);
+        self.overrides.add_extra(decisions.send_new);
         if decisions.probes_new {
             cx.journal.stats.tail_loss_probes += 1;
         }
         let probe = decisions.probe.and_then(|seq| self.judge_probe(cx, seq));
-        self.permits.probe(probe);
+        self.overrides.probe(probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
@@ -182,7 +182,7 @@ impl Sender {
         paths: u32,
         mut cuts: SmallVec<[Cut; 2]>,
     ) {
-        let paths = cx.ways.recovering_anew(cx.paths, paths);
+        let paths = cx.strategy.recovering_anew(cx.paths, paths);
         if paths == 0 {
             return; // What is marked leaves as cwnd allows; cwnd is not cut again.
         }
@@ -195,14 +195,14 @@ impl Sender {
         for path in cx.paths.ids() {
             if paths & path.bit() != 0 {
                 self.cut_window(cx, path);
-                cx.ways.begin_low(&mut cx.paths[path], profile);
+                cx.strategy.begin_low(&mut cx.paths[path], profile);
                 cx.paths[path].window.begin_reduction(profile);
             }
         }
         self.retransmit_now(profile);
         cx.journal.stats.fast_recoveries += 1;
         if profile.fast_retransmit.fast_recovery {
-            let several = cx.ways.are_several();
+            let several = cx.strategy.are_several();
             for p in cx.paths.iter_mut().filter(|p| !several || paths & p.id.bit() != 0) {
                 p.window.enter_recovery(highest);
             }
@@ -219,7 +219,7 @@ impl Sender {
     /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
     fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
         let (now, profile) = (cx.now, cx.profile());
-        cx.ways.lower_again(now, cx.paths, path, profile);
+        cx.strategy.lower_again(now, cx.paths, path, profile);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
@@ -227,24 +227,24 @@ impl Sender {
         let now = cx.now;
         cx.paths[path].window.on_loss(now);
         self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
-        cx.ways.spare_window(cx.paths, path);
+        cx.strategy.spare_window(cx.paths, path);
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
     /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).
     pub(super) fn end_fast_recovery(&mut self, cx: &mut Context<'_>) {
-        let (ways, profile) = (cx.ways, cx.profile());
+        let (strategy, profile) = (cx.strategy, cx.profile());
         for path in cx.paths.ids() {
-            let reached = |exit: u64| ways.has_recovered(&self.board, path, exit);
+            let reached = |exit: u64| strategy.has_recovered(&self.board, path, exit);
             if !cx.paths[path].window.leave_recovery(reached) {
                 continue;
             }
             if cx.paths[path].window.end_reduction() {
                 // By now the path is measured better.
-                cx.ways.spare_window(cx.paths, path);
+                cx.strategy.spare_window(cx.paths, path);
                 self.trace_window(cx, path, WindowCause::RateReduction);
             }
-            ways.restore_floor(&mut cx.paths[path], profile);
+            strategy.restore_floor(&mut cx.paths[path], profile);
         }
     }
 
@@ -257,7 +257,7 @@ impl Sender {
         let recovering = cx.paths.in_fast_recovery();
         // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
         // another one carries would make every timeout look spurious.
-        let readable = !cx.ways.are_several();
+        let readable = !cx.strategy.are_several();
         let spurious = &mut self.recovery.spurious;
         if readable {
             spurious.on_timeout(cumulative, highest, recovering);

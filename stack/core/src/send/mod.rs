@@ -5,22 +5,22 @@ mod api;
 mod concurrent;
 mod context;
 mod coupling;
+mod cwnd_overrides;
+mod distribution;
 mod drain;
 mod loss;
+mod may_send;
 mod patience;
-mod permission;
-mod permits;
 mod reset;
-mod room;
 mod rtt;
 mod sack;
+mod send_buffer;
 mod silence;
 mod single;
-mod spread;
+mod strategy;
 mod strikes;
 mod t3;
 mod timers;
-mod ways;
 mod write;
 mod zero_window;
 
@@ -38,12 +38,12 @@ use crate::state::State;
 use crate::streams::send_queue::SendQueue;
 use crate::time::Time;
 use abandon::Partial;
+use cwnd_overrides::CwndOverrides;
+use distribution::Distribution;
 pub(crate) use patience::Patience;
-use permits::Permits;
-use room::Room;
 pub(crate) use sack::Effects;
-use spread::Spread;
-use ways::Ways;
+use send_buffer::SendBuffer;
+use strategy::Strategy;
 pub(crate) use write::{DataPacket, Plan};
 use zero_window::ZeroWindow;
 
@@ -58,7 +58,7 @@ pub(crate) struct Context<'a> {
     now: Time,
     state: State,
     config: &'a AssociationConfig,
-    ways: &'static dyn Ways,
+    strategy: &'static dyn Strategy,
     paths: &'a mut Paths,
     patience: &'a mut Patience,
     journal: &'a mut Journal,
@@ -95,12 +95,12 @@ pub(crate) struct Sender {
     work: Option<Box<Work>>,
     /// SACKs in a row that contradicted one before and acknowledged nothing new.
     contradictions: usize,
-    room: Room,
-    permits: Permits,
+    buffer: SendBuffer,
+    overrides: CwndOverrides,
     zero_window: ZeroWindow,
     /// What was agreed with the peer.
     extensions: Extensions,
-    spread: Spread,
+    distribution: Distribution,
     /// Once a message was sent that may be given up.
     partial: Option<Box<Partial>>,
 }
@@ -123,11 +123,11 @@ impl Sender {
             asking: Asking::default(),
             work: None,
             contradictions: 0,
-            room: Room::new(config.send_buffer, config.profile.streams.reserve),
-            permits: Permits::default(),
+            buffer: SendBuffer::new(config.send_buffer, config.profile.streams.reserve),
+            overrides: CwndOverrides::default(),
             zero_window: ZeroWindow::default(),
             extensions: Extensions::NONE,
-            spread: Spread::new(multipath),
+            distribution: Distribution::new(multipath),
             partial: None,
         }
     }
@@ -143,7 +143,7 @@ impl Sender {
 
     /// What is lost may leave: one packet of it, whatever cwnd says.
     pub(crate) fn retransmit_now(&mut self, profile: &Profile) {
-        self.permits.retransmit(profile.congestion.one_packet_until_sack);
+        self.overrides.retransmit(profile.congestion.one_packet_until_sack);
     }
 
     /// The stream is thin.
@@ -164,13 +164,13 @@ impl Sender {
         if self.board.len() >= MAX_TSNS {
             return 0;
         }
-        self.room.a_rwnd().saturating_sub(self.board.flight_user_bytes())
+        self.buffer.a_rwnd().saturating_sub(self.board.flight_user_bytes())
     }
 
     /// The peer has no room for the first chunk that is outstanding.
     pub(crate) fn is_window_closed(&self) -> bool {
         let first = self.board.get(self.board.cumulative() + 1);
-        first.is_some_and(|c| c.chunk.payload.len() > self.room.a_rwnd())
+        first.is_some_and(|c| c.chunk.payload.len() > self.buffer.a_rwnd())
     }
 
     /// What is in flight on `path`, lowest first.

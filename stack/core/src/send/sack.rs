@@ -47,7 +47,7 @@ impl Sender {
         let effects = refusal.unwrap_or_else(|| {
             let (duplicates, newly_acked) = (work.duplicates.len(), work.outcome.newly_acked);
             cx.journal.stats.duplicates_reported += duplicates as u64;
-            self.room.on_sack(sack.a_rwnd);
+            self.buffer.on_sack(sack.a_rwnd);
             cx.journal.trace(cx.now, || TraceEvent::Sacked {
                 cumulative,
                 gap_blocks,
@@ -149,7 +149,7 @@ impl Sender {
             self.zero_window.on_progress();
         }
         self.zero_window.on_answer();
-        self.permits.on_sack();
+        self.overrides.on_sack();
         let cumulative = self.board.cumulative();
         let in_recovery = cx.paths.in_fast_recovery();
         self.end_fast_recovery(cx);
@@ -173,7 +173,7 @@ impl Sender {
         }
         let next = self.board.next_seq();
         for (i, ack) in outcome.paths.iter().enumerate() {
-            cx.ways.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
+            cx.strategy.watch_queue(now, &mut cx.paths[PathId(i as u8)], ack, next);
         }
         //= RFC 9260 7.2.4-6
         let spurious = self.recover(cx, work, marks, in_recovery);
@@ -191,7 +191,7 @@ impl Sender {
             }
         }
         self.act_on_losses(cx, &mut work.decisions);
-        cx.ways.reschedule(self, cx);
+        cx.strategy.reschedule(self, cx);
         self.forward_after_ack(cx, work.outcome.passed);
         self.update_timers(cx, &work.outcome);
         if self.board.is_empty() {
@@ -208,21 +208,21 @@ impl Sender {
         (ack, rate): (&PathAck, Option<&RateSample>),
         outcome: &AckOutcome,
     ) {
-        let (now, ways, profile) = (cx.now, cx.ways, cx.profile());
+        let (now, strategy, profile) = (cx.now, cx.strategy, cx.profile());
         let flight = self.board.flight(path);
         let p = &mut cx.paths[path];
         if p.window.reduce(ack.bytes, flight, p.mtu.max_packet()) {
             self.trace_window(cx, path, WindowCause::RateReduction);
             return;
         }
-        let cumulative_advanced = ways.advanced(profile, outcome, path);
+        let cumulative_advanced = strategy.advanced(profile, outcome, path);
         let before = p.window.cwnd();
         let flight_before = p.window.flight_at_send();
         let in_fast_recovery = p.window.is_recovering();
         let srtt = p.rtt.srtt();
         let measured = ack.latest.filter(|latest| latest.transmissions == 1);
         let (rtt, next) = (measured.map(|latest| now.since(latest.sent)), self.board.next_seq());
-        let paced = ways.is_paced(p);
+        let paced = strategy.is_paced(p);
         self.tell_control(cx, path, |control, coupled| {
             control.on_ack(&AckFacts {
                 now,
@@ -290,7 +290,7 @@ impl Sender {
         let idle = self.board.total_flight() == 0 && self.board.first_lost().is_none();
         if !closed {
             self.zero_window.on_open();
-        } else if idle && self.room.is_half_open() {
+        } else if idle && self.buffer.is_half_open() {
             // A chunk larger than half the peer's buffer.
             self.zero_window.on_narrow();
         } else if idle {

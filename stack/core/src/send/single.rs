@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::strategy::{PathViews, Strategy};
 use super::strikes::Strikes;
-use super::ways::{PathViews, Ways};
 use super::{Context, Sender};
 use crate::event::LossCause;
 use crate::path::scheduler::PathView;
@@ -20,7 +20,7 @@ fn ssthresh_floor(path: &Path, profile: &Profile) -> usize {
     (profile.congestion.ssthresh_floor * path.pmdcs() as f64) as usize
 }
 
-impl Ways for Single {
+impl Strategy for Single {
     fn are_several(&self) -> bool {
         false
     }

@@ -164,7 +164,7 @@ impl Sender {
         let Expired { path, sent, early, .. } = *expired;
         let now = cx.now;
         self.recovery.on_timeout();
-        let several = cx.ways.are_several();
+        let several = cx.strategy.are_several();
         for p in cx.paths.iter_mut().filter(|p| !several || p.id == path) {
             p.window.abandon_recovery();
         }

@@ -105,8 +105,8 @@ impl Sender {
     pub(crate) fn plan(&mut self, cx: &mut Context<'_>, answer: Option<PathId>) -> Option<Plan> {
         // F-RTO sends new data first, to learn whether the rest is lost at all.
         let held = self.holds_retransmissions(cx);
-        let now_or_never = self.permits.retransmits_now();
-        let waits = (held || self.permits.rest_waits()) && !now_or_never;
+        let now_or_never = self.overrides.retransmits_now();
+        let waits = (held || self.overrides.rest_waits()) && !now_or_never;
         let lost = if waits { None } else { self.next_lost(cx, answer, now_or_never) };
         // §6.1 A: without room at the peer, "one DATA chunk in flight": the one that it waits for. Of
         // more it would take that one alone, and the rest would wait for T3-rtx.
@@ -121,10 +121,10 @@ impl Sender {
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
         let waiting = self.board.first_lost().is_some() && !held;
-        if waiting && !cx.ways.new_passes_lost() {
+        if waiting && !cx.strategy.new_passes_lost() {
             return None;
         }
-        cx.ways.new_data_path(self, cx).map(|path| Plan { path, what: What::New })
+        cx.strategy.new_data_path(self, cx).map(|path| Plan { path, what: What::New })
     }
 
     /// Bytes of the first chunk of a packet.
@@ -142,7 +142,7 @@ impl Sender {
         match &plan.what {
             What::Lost(seq) => {
                 self.write_lost(cx, packet, *seq);
-                self.permits.on_retransmitted();
+                self.overrides.on_retransmitted();
                 self.fill_retransmission(cx, packet);
                 if self.board.first_lost().is_none() && self.may_send_new(cx, plan.path) {
                     self.write_new(cx, packet);
@@ -170,12 +170,12 @@ impl Sender {
 
     /// Nothing leaves any more: what Max.Burst left is not saved up (§6.1 D).
     pub(crate) fn end_opportunity(&mut self, cx: &mut Context<'_>) {
-        cx.ways.on_opportunity_over(self, cx);
+        cx.strategy.on_opportunity_over(self, cx);
         self.note_app_limited(cx);
         for path in cx.paths.iter_mut() {
             path.bursts.expire();
         }
-        self.permits.expire();
+        self.overrides.expire();
     }
 
     /// §7.2.1: cwnd decays while nothing is sent on an address.
@@ -192,7 +192,7 @@ impl Sender {
         let max = cx.paths[packet.path].mtu.max_packet();
         // A chunk made for a larger PMTU is left to IP (§6.9), but not behind a COOKIE ECHO.
         let always_first = cx.may_send_data();
-        let views = cx.ways.views(self, cx);
+        let views = cx.strategy.views(self, cx);
         let closed = self.is_window_closed();
         let mut next = Some(from);
         while let Some(seq) = next {
@@ -203,8 +203,8 @@ impl Sender {
             if !fits || (closed && !first) {
                 break;
             }
-            if !first && !cx.ways.rides_along(cx, &views, chunk, packet.path) {
-                if !cx.ways.are_several() {
+            if !first && !cx.strategy.rides_along(cx, &views, chunk, packet.path) {
+                if !cx.strategy.are_several() {
                     break;
                 }
                 next = self.board.next_lost(seq);
@@ -214,12 +214,12 @@ impl Sender {
             self.write_again(cx, packet, seq, cause);
             let path = packet.path;
             self.recovery.spurious.on_retransmission(cx.now, seq);
-            let eligibility = cx.ways.eligibility(cx.profile());
+            let eligibility = cx.strategy.eligibility(cx.profile());
             self.board.record_retransmission(cx.now, path, seq, eligibility);
             self.note_sent_again(seq);
-            let ways = cx.ways;
+            let strategy = cx.strategy;
             for p in cx.paths.iter_mut() {
-                p.timed.spoil(|timed| ways.spoils(seq, timed));
+                p.timed.spoil(|timed| strategy.spoils(seq, timed));
             }
             let earliest = self.board.earliest(path) == Some(seq);
             let running = cx.paths[path].t3.is_running();
@@ -329,7 +329,7 @@ impl Sender {
         let new = u64::from(carried.new);
         if new > 0 {
             let end = self.board.next_seq();
-            cx.ways.on_new(self, cx, path, &(end - new..end));
+            cx.strategy.on_new(self, cx, path, &(end - new..end));
         }
     }
 
@@ -345,9 +345,9 @@ impl Sender {
         let now = cx.now;
         if carried.new == 0 {
             // What the window or pacing would not have let go.
-            let beyond = self.board.flight(path) > cx.ways.window(&cx.paths[path]);
-            if self.permits.has_extra() && (beyond || cx.ways.is_held_back(&cx.paths[path])) {
-                self.permits.use_extra();
+            let beyond = self.board.flight(path) > cx.strategy.window(&cx.paths[path]);
+            if self.overrides.has_extra() && (beyond || cx.strategy.is_held_back(&cx.paths[path])) {
+                self.overrides.use_extra();
                 cx.journal.stats.count_extra_packet();
                 cx.journal.trace(now, || TraceEvent::extra_packet(path));
             }

@@ -194,7 +194,7 @@ impl Sender {
         }
         let most = if let Reliability::Priority(value) = reliability { Some(value) } else { None };
         let matters_less = |value: u32| most.is_none_or(|most| value > most);
-        let needed = (self.buffered() + size).saturating_sub(self.room.send_limit());
+        let needed = (self.buffered() + size).saturating_sub(self.buffer.send_limit());
         let waiting = self.queue.by_priority().take_while(|(value, _)| matters_less(*value));
         let waiting: usize = waiting.map(|(_, bytes)| bytes).sum();
         let partial = self.partial.as_ref();
@@ -384,7 +384,7 @@ impl Sender {
         }
         // What was lost is given up, and nothing leaves again.
         if self.board.first_lost().is_none() {
-            self.permits.on_retransmitted();
+            self.overrides.on_retransmitted();
         }
     }
 

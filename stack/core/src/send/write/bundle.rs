@@ -55,7 +55,7 @@ impl Sender {
 
     /// A tail loss probe that waits to be sent.
     pub(super) fn plan_probe(&mut self) -> Option<Plan> {
-        let seq = self.permits.take_probe()?;
+        let seq = self.overrides.take_probe()?;
         let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable())?;
         Some(Plan { path: chunk.path, what: What::Probe(seq) })
     }
@@ -82,7 +82,7 @@ impl Sender {
 
     /// A packet of a thin stream that waits to be sent once more over another path.
     pub(super) fn plan_redundant(&mut self, cx: &Context<'_>) -> Option<Plan> {
-        while let Some((path, seqs)) = self.spread.take_copies() {
+        while let Some((path, seqs)) = self.distribution.take_copies() {
             let repeatable = |seq| self.board.get(seq).is_some_and(Outstanding::is_repeatable);
             let in_flight = seqs.clone().any(repeatable);
             if in_flight && cx.paths[path].preferred() {

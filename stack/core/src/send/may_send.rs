@@ -11,8 +11,8 @@ impl Sender {
     pub(super) fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
         self.recovery.spurious.holds_retransmissions()
             && (self.board.total_flight() > 0
-                || self.permits.retransmits_now()
-                || cx.ways.may_send_new(self, cx))
+                || self.overrides.retransmits_now()
+                || cx.strategy.may_send_new(self, cx))
     }
 
     /// The lowest lost chunk that may leave now, and its path. `now_or_never` lets one leave
@@ -25,11 +25,11 @@ impl Sender {
     ) -> Option<(u64, PathId)> {
         let board = &self.board;
         let first = board.first_lost()?;
-        let mut views = cx.ways.views(self, cx);
+        let mut views = cx.strategy.views(self, cx);
         let lost = std::iter::successors(Some(first), |seq| board.next_lost(*seq));
-        for seq in lost.take(cx.ways.scanned()) {
+        for seq in lost.take(cx.strategy.scanned()) {
             let chunk = board.get(seq)?;
-            let path = answer.unwrap_or_else(|| cx.ways.retransmission_path(cx, &views, chunk));
+            let path = answer.unwrap_or_else(|| cx.strategy.retransmission_path(cx, &views, chunk));
             let path = cx.paths.living(path);
             if now_or_never || self.cwnd_allows(cx, path) {
                 return Some((seq, path));
@@ -69,8 +69,9 @@ impl Sender {
         // §7.2.3: after a timeout, "no more than one SCTP packet will be in flight for that
         // address until the endpoint receives acknowledgement".
         let flight = self.board.flight(path);
-        let more = !cx.paths[path].window.is_one_packet() && !cx.ways.is_held_back(&cx.paths[path]);
-        flight == 0 || (more && flight < cx.ways.window(&cx.paths[path]))
+        let more =
+            !cx.paths[path].window.is_one_packet() && !cx.strategy.is_held_back(&cx.paths[path]);
+        flight == 0 || (more && flight < cx.strategy.window(&cx.paths[path]))
     }
 
     /// After a timeout new chunks fill the one packet up, in packets of their own.
@@ -81,8 +82,8 @@ impl Sender {
     /// Whether a chunk with `len` bytes of user data still has room there.
     pub(super) fn fits_lone_packet(&self, cx: &Context<'_>, path: PathId, len: usize) -> bool {
         let flight = self.board.flight(path) + self.board.chunk_len(len);
-        flight <= cx.ways.window(&cx.paths[path]).min(cx.paths[path].pmdcs())
-            && !cx.ways.is_held_back(&cx.paths[path])
+        flight <= cx.strategy.window(&cx.paths[path]).min(cx.paths[path].pmdcs())
+            && !cx.strategy.is_held_back(&cx.paths[path])
     }
 
     //= RFC 8260 2.2.2-4
@@ -96,10 +97,10 @@ impl Sender {
             len <= self.peer_window() || self.zero_window.may_probe(self.board.total_flight());
         let fills = self.fills_lone_packet(cx, path) && self.fits_lone_packet(cx, path, len);
         let cwnd = fills || self.cwnd_allows(cx, path);
-        let cwnd = (cwnd || self.permits.has_extra()) && cx.ways.share_allows(self, cx, path);
+        let cwnd = (cwnd || self.overrides.has_extra()) && cx.strategy.share_allows(self, cx, path);
         let p = &cx.paths[path];
         // Pacing does away with bursts by itself.
-        let burst = p.bursts.has_credit() || cx.ways.is_paced(p);
+        let burst = p.bursts.has_credit() || cx.strategy.is_paced(p);
         // Once the application shuts down, it can add nothing that would be worth waiting for.
         window && cwnd && burst && !(cx.state == State::Established && self.nagle_holds(cx))
     }
@@ -117,7 +118,7 @@ impl Sender {
         }
         for p in cx.paths.iter().filter(|p| p.window.control().samples_rate()) {
             let flight = self.board.flight(p.id);
-            if flight < cx.ways.window(p) && !cx.ways.is_held_back(p) {
+            if flight < cx.strategy.window(p) && !cx.strategy.is_held_back(p) {
                 self.board.note_app_limited(p.id);
             }
         }

@@ -3,9 +3,9 @@
 use crate::memory::Throughput;
 use crate::time::Time;
 
-/// Room at both ends, in bytes of user data.
+/// SendBuffer at both ends, in bytes of user data.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct SendBuffer {
     /// a_rwnd of the last SACK.
     a_rwnd: usize,
     /// a_rwnd of the peer's INIT or INIT ACK: the size of its receive buffer.
@@ -22,18 +22,18 @@ pub(crate) struct Room {
     taken: Throughput,
 }
 
-impl Room {
-    pub(super) const fn new(limit: usize, reserve: f64) -> Room {
+impl SendBuffer {
+    pub(super) const fn new(limit: usize, reserve: f64) -> SendBuffer {
         let (share, taken) = (usize::MAX, Throughput::NONE);
-        Room { a_rwnd: 0, peer_buffer: 0, limit, reserve, share, writer_waits: false, taken }
+        SendBuffer { a_rwnd: 0, peer_buffer: 0, limit, reserve, share, writer_waits: false, taken }
     }
 
     /// The peer has restarted: it tells its window again. The application may go on waiting.
-    pub(super) const fn restarted(&self, limit: usize) -> Room {
-        Room {
+    pub(super) const fn restarted(&self, limit: usize) -> SendBuffer {
+        SendBuffer {
             writer_waits: self.writer_waits,
             taken: self.taken,
-            ..Room::new(limit, self.reserve)
+            ..SendBuffer::new(limit, self.reserve)
         }
     }
 

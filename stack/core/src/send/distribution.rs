@@ -13,7 +13,7 @@ use crate::time::Time;
 
 /// The choice of paths for data.
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub(crate) struct Distribution {
     /// Which path new data takes, when several may.
     scheduler: Scheduler,
     rescheduling: Rescheduling,
@@ -23,9 +23,9 @@ pub(crate) struct Spread {
     blocked: u64,
 }
 
-impl Spread {
-    pub(super) fn new(parameters: &MultipathParameters) -> Spread {
-        Spread {
+impl Distribution {
+    pub(super) fn new(parameters: &MultipathParameters) -> Distribution {
+        Distribution {
             scheduler: Scheduler::new(parameters.scheduler),
             rescheduling: Rescheduling::default(),
             copies: VecDeque::new(),

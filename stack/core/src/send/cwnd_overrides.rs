@@ -3,7 +3,7 @@
 
 /// What was permitted at the last events, and is not used up.
 #[derive(Debug, Default)]
-pub(crate) struct Permits {
+pub(crate) struct CwndOverrides {
     /// New packets that Limited Transmit allows beyond cwnd.
     extra: u32,
     //= RFC 9260 7.2.4-4
@@ -15,7 +15,7 @@ pub(crate) struct Permits {
     probe: Option<u64>,
 }
 
-impl Permits {
+impl CwndOverrides {
     /// One packet of lost chunks may leave; the rest may have to wait for a SACK.
     pub(super) fn retransmit(&mut self, rest_waits: bool) {
         self.retransmit_now = true;

@@ -6,7 +6,7 @@ use crate::memory::Budget;
 
 /// The receive buffer.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ReceiveBuffer {
     window: ReceiveWindow,
     /// Size of the receive buffer in bytes.
     buffer: usize,
@@ -21,10 +21,10 @@ pub(super) struct Room {
     budget: Budget,
 }
 
-impl Room {
+impl ReceiveBuffer {
     /// A buffer of this many bytes, of which `past` are taken.
-    pub(super) fn new(buffer: u32, past: usize) -> Room {
-        Room {
+    pub(super) fn new(buffer: u32, past: usize) -> ReceiveBuffer {
+        ReceiveBuffer {
             window: ReceiveWindow::new(buffer),
             buffer: buffer as usize,
             past,
@@ -59,66 +59,71 @@ impl Receiver {
 
     /// Learns how short memory is.
     pub(crate) fn obey(&mut self, budget: Budget) {
-        self.room.budget = budget;
+        self.buffer.budget = budget;
     }
 
     /// The peer was told of a window of this many bytes when the association was set up.
     pub(crate) fn begin_with(&mut self, a_rwnd: u32) {
-        self.room.window.on_sacked(a_rwnd);
+        self.buffer.window.on_sacked(a_rwnd);
     }
 
     /// User bytes that the application has not read.
     pub(crate) fn buffered(&self) -> usize {
-        self.room.past + self.inbound.buffered()
+        self.buffer.past + self.inbound.buffered()
     }
 
     /// Bytes that count against the window.
     pub(super) fn occupied(&self) -> usize {
         // With something left to read the application is not waiting for the rest of a message.
-        if self.room.past > 0 { self.buffered() } else { self.inbound.occupied(self.room.buffer) }
+        if self.buffer.past > 0 {
+            self.buffered()
+        } else {
+            self.inbound.occupied(self.buffer.buffer)
+        }
     }
 
     /// A message of this many bytes from before a restart was read.
     pub(crate) fn on_past_read(&mut self, bytes: usize) {
-        self.room.past -= bytes;
+        self.buffer.past -= bytes;
     }
 
     /// Bytes of messages from before a restart of the peer that the application has not read.
     pub(crate) const fn past(&self) -> usize {
-        self.room.past
+        self.buffer.past
     }
 
     /// The window has opened so far that the peer is to be told.
     pub(super) fn is_update_due(&self, pmdcs: usize) -> bool {
-        self.room.window.update_due(self.occupied(), pmdcs)
+        self.buffer.window.update_due(self.occupied(), pmdcs)
     }
 
     /// The application has read everything.
     pub(super) fn is_read(&self) -> bool {
-        self.room.past == 0 && self.inbound.ready() == 0
+        self.buffer.past == 0 && self.inbound.ready() == 0
     }
 
     /// Whether it holds more than its share while memory is all but used up.
     pub(super) fn is_over_share(&self) -> bool {
-        self.room.budget.scarce && self.buffered() > self.room.budget.share
+        self.buffer.budget.scarce && self.buffered() > self.buffer.budget.share
     }
 
     /// The window to advertise now.
     pub(super) fn advertised(&mut self) -> u32 {
         self.bound_window();
-        self.room.window.advertised(self.occupied())
+        self.buffer.window.advertised(self.occupied())
     }
 
     /// Keeps the window within the share.
     pub(super) fn bound_window(&mut self) {
-        let left = self.room.budget.share.saturating_sub(self.buffered());
-        self.room.window.narrow(left);
+        let left = self.buffer.budget.share.saturating_sub(self.buffered());
+        self.buffer.window.narrow(left);
     }
 
     /// Remembers what a SACK that leaves now advertises.
     pub(super) fn note_advertised(&mut self, a_rwnd: u32) {
-        let room = &mut self.room;
-        room.window.on_sacked(a_rwnd);
-        room.promised_bytes = room.promised_bytes.max(room.received_bytes + u64::from(a_rwnd));
+        let buffer = &mut self.buffer;
+        buffer.window.on_sacked(a_rwnd);
+        buffer.promised_bytes =
+            buffer.promised_bytes.max(buffer.received_bytes + u64::from(a_rwnd));
     }
 }

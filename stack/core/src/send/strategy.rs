@@ -14,7 +14,7 @@ use crate::time::Time;
 pub(super) type PathViews = SmallVec<[PathView; 4]>;
 
 /// How data is spread over the paths.
-pub(super) trait Ways {
+pub(super) trait Strategy {
     /// Several paths carry data at once.
     fn are_several(&self) -> bool;
 
