@@ -39,8 +39,8 @@ struct Inner {
     association: AssociationConfig,
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
+impl Inner {
+    fn close(&self) {
         self.shared.act(|state, now| {
             state.accepting = false;
             for id in std::mem::take(&mut state.backlog) {
@@ -51,6 +51,12 @@ impl Drop for Inner {
             }
         });
         self.shared.incoming.notify_waiters();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -167,6 +173,9 @@ impl Endpoint {
             if let Some(why) = &state.ended {
                 return Err(ConnectError::Closed(Closed::Driver(Arc::clone(why))));
             }
+            if !state.accepting {
+                return Err(ConnectError::EndpointClosed);
+            }
             let send_buffer = config.send_buffer;
             let id = shared.connect(state, now, &peer.addresses, peer.sctp_port, config)?;
             let slot = Slot::new(Phase::Connecting, send_buffer);
@@ -185,7 +194,7 @@ impl Endpoint {
     }
 
     /// Waits for the next association that a peer opened; `None` when none can come any more
-    /// because the driver has ended. The endpoint must have been configured to accept.
+    /// because the endpoint was closed or the driver has ended. The endpoint must have been configured to accept.
     pub async fn accept(&self) -> Option<Association> {
         wait(&self.inner.shared.incoming, || self.accepted()).await
     }
@@ -199,7 +208,7 @@ impl Endpoint {
     pub(crate) fn accepted(&self) -> Option<Option<Association>> {
         let shared = &self.inner.shared;
         let mut state = shared.lock();
-        if state.ended.is_some() {
+        if state.ended.is_some() || !state.accepting {
             return Some(None);
         }
         loop {
@@ -238,6 +247,12 @@ impl Endpoint {
             (state.is_idle() || state.ended.is_some()).then_some(())
         })
         .await;
+    }
+
+    /// Has no association taken or opened any more, for all clones: [`accept`](Self::accept) returns `None`, and those that
+    /// wait for it are aborted. The others go on, and the driver ends with the last of them.
+    pub fn close(&self) {
+        self.inner.close();
     }
 
     /// Aborts every association.

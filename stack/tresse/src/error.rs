@@ -136,6 +136,9 @@ pub enum ConnectError {
     /// A setting is outside its range.
     #[error("unusable setting: {0}")]
     Config(String),
+    /// [`Endpoint::close`](crate::Endpoint::close) was called.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
     /// Nothing can leave this host for the peer now.
     #[error(transparent)]
     NoRoute(#[from] NoRoute),

@@ -257,6 +257,37 @@ async fn an_abort_tells_why() {
 
 //= RFC 9260 9-1
 #[tokio::test]
+async fn a_closed_endpoint_takes_and_opens_no_association_and_keeps_those_it_has() {
+    let server = server();
+    let address = (server.local_addr(), PORT);
+    let client = Endpoint::bind(Config::client(loopback())).unwrap();
+    let (ours, theirs) = tokio::join!(client.connect(address), server.accept());
+    let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
+    let waiting = tokio::spawn({
+        let server = server.clone();
+        async move { server.accept().await.is_none() }
+    });
+    tokio::task::yield_now().await;
+    server.close();
+    client.close();
+    assert!(soon("whoever waits", waiting).await.unwrap());
+    assert!(soon("accept", server.accept()).await.is_none());
+    let refused = soon("connect", client.connect((server.local_addr(), PORT + 1))).await;
+    assert!(matches!(refused, Err(ConnectError::EndpointClosed)));
+    let other = Endpoint::bind(Config::client(loopback())).unwrap();
+    match soon("a stranger", other.connect(address)).await {
+        Ok(association) => assert!(
+            soon("the end", association.closed()).await.to_string().contains("nobody accepts")
+        ),
+        Err(error) => assert!(matches!(error, ConnectError::Closed(_)), "{error}"),
+    }
+    ours.send(StreamId(0), numbered(7, 4)).await.unwrap();
+    assert_eq!(soon("a message", theirs.recv()).await.unwrap().payload, numbered(7, 4));
+    soon("shutdown", ours.shutdown()).await.unwrap();
+    soon("idleness", server.wait_idle()).await;
+}
+
+#[tokio::test]
 async fn dropping_the_last_handle_still_delivers() {
     let (a, b) = pair().await;
     for n in 0..500 {
