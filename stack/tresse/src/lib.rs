@@ -52,7 +52,7 @@
 //! | [`Association::shutdown`] | everything sent is delivered, then both sides close |
 //! | [`Association::abort`] | closes at once; the peer is told the reason |
 //! | the last clone of an [`Association`] is dropped | a graceful shutdown goes on in the driver; what still arrives is discarded. If the association was not established yet, it is aborted |
-//! | the last clone of an [`Endpoint`] is dropped | nothing new is accepted; open associations go on, and the driver ends with the last of them |
+//! | the last clone of an [`Endpoint`] is dropped, or one is [closed](Endpoint::close) | nothing new is accepted; open associations go on, and the driver ends with the last of them |
 //! | the driver or its runtime is dropped | everything ends with [`Closed::Driver`]; peers are not told and notice by their timers. Await [`Endpoint::wait_idle`] first |
 
 #![forbid(unsafe_code)]

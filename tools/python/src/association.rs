@@ -13,13 +13,14 @@ use tresse::{
 };
 
 use crate::errors::{closed, error};
-use crate::runtime::awaitable;
+use crate::runtime::{Process, awaitable};
 use crate::{profiles, runtime};
 
 /// One SCTP port on some local addresses.
 #[pyclass(frozen, module = "tresse")]
 pub(crate) struct Endpoint {
     endpoint: Arc<tresse::Endpoint>,
+    process: Process,
 }
 
 #[pymethods]
@@ -63,7 +64,7 @@ impl Endpoint {
         let runtime = runtime::handle()?;
         let _entered = runtime.enter();
         let endpoint = tresse::Endpoint::bind(config).map_err(PyErr::from)?;
-        Ok(Endpoint { endpoint: Arc::new(endpoint) })
+        Ok(Endpoint { endpoint: Arc::new(endpoint), process: Process::this() })
     }
 
     /// Opens an association.
@@ -74,30 +75,36 @@ impl Endpoint {
         udp_port: u16,
         port: u16,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let addresses = addresses.iter().map(|text| address(text)).collect::<PyResult<Vec<_>>>()?;
         let peer = Peer::multihomed(addresses, port).on_udp_port(udp_port);
         let endpoint = Arc::clone(&self.endpoint);
         awaitable(py, async move {
             let association = endpoint.connect(peer).await.map_err(closed)?;
-            Ok(Association { association })
+            Ok(Association::from(association))
         })
     }
 
     /// Waits for an association that a peer opens.
     fn accept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let endpoint = Arc::clone(&self.endpoint);
-        awaitable(py, async move {
-            Ok(endpoint.accept().await.map(|association| Association { association }))
-        })
+        awaitable(py, async move { Ok(endpoint.accept().await.map(Association::from)) })
     }
 
     /// Waits until no association is left.
     fn wait_idle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let endpoint = Arc::clone(&self.endpoint);
         awaitable(py, async move {
             endpoint.wait_idle().await;
             Ok(())
         })
+    }
+
+    /// Has no association taken or opened any more.
+    fn close(&self) {
+        self.endpoint.close();
     }
 
     /// Aborts all associations.
@@ -186,6 +193,13 @@ impl Message {
 #[pyclass(frozen, module = "tresse")]
 pub(crate) struct Association {
     association: Inner,
+    process: Process,
+}
+
+impl From<Inner> for Association {
+    fn from(association: Inner) -> Association {
+        Association { association, process: Process::this() }
+    }
 }
 
 #[pymethods]
@@ -204,6 +218,7 @@ impl Association {
         lifetime: Option<f64>,
         retransmissions: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let reliability = match (lifetime, retransmissions) {
             (None, None) => None,
             (Some(seconds), None) => {
@@ -231,6 +246,7 @@ impl Association {
 
     /// Waits for a message; `None` once all were read and the association has ended.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let association = self.association.clone();
         awaitable(
             py,
@@ -240,12 +256,14 @@ impl Association {
 
     /// Waits until everything is delivered, and ends.
     fn shutdown<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let association = self.association.clone();
         awaitable(py, async move { association.shutdown().await.map_err(closed) })
     }
 
     /// Waits for the end; says how it ended.
     fn closed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check()?;
         let association = self.association.clone();
         awaitable(py, async move { Ok(association.closed().await.to_string()) })
     }

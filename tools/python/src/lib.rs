@@ -33,5 +33,5 @@ mod _native {
     #[pymodule_export]
     use crate::profiles::{profile, profiles};
     #[pymodule_export]
-    use crate::runtime::shut_down;
+    use crate::runtime::{forked, shut_down};
 }

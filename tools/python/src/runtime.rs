@@ -2,11 +2,13 @@
 //!
 //! Its threads call Python when a future is done. That must not happen once the interpreter ends, which aborts the
 //! process; so the package shuts the runtime down before (`atexit`), which the runtime of `pyo3-async-runtimes`, being
-//! static, cannot be.
+//! static, cannot be. Nor do its threads exist in the child of a fork (`os.register_at_fork`): there another runtime
+//! begins when it is needed, and what belongs to the old one says so.
 
 use std::cell::OnceCell;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +46,40 @@ pub(crate) fn handle() -> PyResult<Handle> {
     let handle = runtime.handle().clone();
     *held = Held { runtime: Some(runtime), handle: Some(handle.clone()) };
     Ok(handle)
+}
+
+/// How many forks lie between the first process and this one.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// This process is the child of a fork: the runtime's threads are its parent's.
+#[pyfunction]
+pub(crate) fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    // Nobody else runs in a child yet; if its parent held this lock, nothing can be begun here.
+    if let Ok(mut held) = HELD.try_lock() {
+        std::mem::forget(held.runtime.take());
+        held.handle = None;
+    }
+}
+
+/// The process in which something was made.
+#[derive(Clone, Copy)]
+pub(crate) struct Process(u32);
+
+impl Process {
+    pub(crate) fn this() -> Process {
+        Process(GENERATION.load(Ordering::Relaxed))
+    }
+
+    /// Whether it is this one, without whose threads nothing that was made in it goes on.
+    pub(crate) fn check(self) -> PyResult<()> {
+        if self.0 == Process::this().0 {
+            return Ok(());
+        }
+        let what =
+            "endpoints and associations stay with the process that made them: this is a fork of it";
+        Err(error(what))
+    }
 }
 
 /// Ends the runtime: associations end with it, and their peers are not told.

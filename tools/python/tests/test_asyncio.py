@@ -1,7 +1,11 @@
 """Associations on asyncio."""
 
 import asyncio
+import os
 import random
+import subprocess
+import sys
+import textwrap
 
 import pytest
 import tresse
@@ -157,7 +161,108 @@ def test_what_is_wrong_is_one_line():
                 tresse.Endpoint.bind(local)
         with pytest.raises(tresse.LabError, match="tress"):
             tresse.Endpoint.bind("127.0.0.1:0", profile="tress")
+        for settings, message in [
+            ({"streams": 0}, "streams is 0: it can be 1 to 65535"),
+            ({"port": 70_000}, "port is 70000"),
+            ({"receive_buffer": 2**32}, "receive_buffer is 4294967296"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                tresse.Endpoint.bind("127.0.0.1:0", **settings)
+        with pytest.raises(ValueError, match="ppid is -1"):
+            await ours.send(b"x", ppid=-1)
+        with pytest.raises(TypeError, match="stream is a whole number, not float"):
+            await ours.send(b"x", 1.0)
         with pytest.raises(ValueError, match="no UDP port"):
             await tresse.Endpoint.bind("127.0.0.1:0").connect("127.0.0.1:http", 7)
 
     run(main())
+
+
+def test_a_closed_endpoint_takes_nobody_and_keeps_what_it_has():
+    async def main():
+        server, client, ours, theirs = await pair()
+        waiting = asyncio.ensure_future(server.accept())
+        await asyncio.sleep(0)
+        server.close()
+        with pytest.raises(tresse.ClosedError, match="closed"):
+            await waiting
+        await ours.send(b"still")
+        assert (await theirs.recv()).data == b"still"
+        async with client:
+            pass
+        assert await theirs.recv() is None
+        with pytest.raises(tresse.ClosedError, match="closed"):
+            await client.connect("127.0.0.1:9", 7)
+
+    run(main())
+
+
+def test_names_and_profiles_as_objects():
+    async def main():
+        profile = tresse.Profile("rfc9260").set({"rto.min_ms": 123})
+        server = tresse.Endpoint.bind("127.0.0.1:0", port=7, profile=profile)
+        client = tresse.Endpoint.bind("127.0.0.1:0", profile=profile, parameters={"rto.initial_ms": 456})
+        ours = await client.connect(f"localhost:{server.addresses[0][1]}", 7)
+        assert "127.0.0.1" in repr(ours) and "SCTP port 7" in repr(server)
+        with pytest.raises(OSError):
+            await client.connect("no-such-host.invalid", 7)
+
+    run(main())
+
+
+def alone(program):
+    """Runs a program in a process of its own: what it prints, and what it says is wrong."""
+    words = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    return done.stdout, done.stderr, done.returncode
+
+
+def test_a_loop_ends_while_somebody_waits():
+    out, err, status = alone("""
+        import asyncio, tresse
+        async def main():
+            server = tresse.Endpoint.bind("127.0.0.1:0", port=7)
+            client = tresse.Endpoint.bind("127.0.0.1:0")
+            ours = await client.connect(f"127.0.0.1:{server.addresses[0][1]}", 7)
+            theirs = await server.accept()
+            waiting = [asyncio.ensure_future(who.recv()) for who in (ours, theirs)]
+            waiting.append(asyncio.ensure_future(server.accept()))
+            await asyncio.sleep(0.05)
+            theirs.abort(b"now")
+        for _ in range(3):
+            asyncio.run(main())
+        print("ended")
+    """)
+    assert (out, err, status) == ("ended\n", "", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_is_told_what_is_not_its_own():
+    out, err, status = alone("""
+        import asyncio, os, tresse
+        async def pair():
+            server = tresse.Endpoint.bind("127.0.0.1:0", port=7)
+            client = tresse.Endpoint.bind("127.0.0.1:0")
+            ours = await client.connect(f"127.0.0.1:{server.addresses[0][1]}", 7)
+            return server, client, ours, await server.accept()
+        async def talk(ours, theirs):
+            await ours.send(b"x")
+            return (await theirs.recv()).data
+        parents = asyncio.run(pair())
+        child = os.fork()
+        if child == 0:
+            try:
+                asyncio.run(parents[2].recv())
+            except tresse.TresseError as error:
+                print(error, flush=True)
+            async def own():
+                _, _, ours, theirs = await pair()
+                print(await talk(ours, theirs), flush=True)
+            asyncio.run(own())
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        print(asyncio.run(talk(*parents[2:])))
+    """)
+    assert err == "" and status == 0, err
+    told, *talked = out.splitlines()
+    assert "this is a fork" in told and talked == ["b'x'", "b'x'"]

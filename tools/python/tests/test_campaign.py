@@ -1,5 +1,6 @@
 """Campaigns on a real Dask scheduler with real worker processes."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -92,6 +93,40 @@ def test_what_is_wrong_is_one_line(tmp_path, monkeypatch, cluster):
         tresse.campaign("hurtig/fig2", on=client, out=tmp_path)
     with pytest.raises(tresse.LabError, match="no Dask scheduler at dask://127.0.0.1:9"):
         tresse.campaign("hurtig/fig2", on="dask://127.0.0.1:9", out=tmp_path)
+
+
+def test_no_worker_and_no_scheduler_any_more(tmp_path, monkeypatch, cluster, small):
+    client, workers = cluster
+    for worker in workers:
+        worker.kill()
+    while client.nthreads():
+        time.sleep(0.05)
+    monkeypatch.setattr(tresse.campaigns, "PATIENCE", 1)
+    with pytest.raises(tresse.LabError, match="the scheduler has no worker: start one with `dask worker tcp://"):
+        tresse.campaign("hurtig/fig2", on=client, out=tmp_path)
+
+
+def test_the_scheduler_is_lost(tmp_path, cluster, small):
+    client, _ = cluster
+    experiment = tresse.Experiment.from_toml(small).set({"replications.count": 400})
+    stored = tmp_path / experiment.id / "runs.jsonl"
+
+    def kill():
+        while not (stored.exists() and stored.stat().st_size > 0):
+            time.sleep(0.005)
+        with contextlib.suppress(OSError):  # Its answer never comes.
+            client.run_on_scheduler(lambda: os._exit(1))
+
+    threading.Thread(target=kill, daemon=True).start()
+    with pytest.raises(tresse.LabError, match="the scheduler was lost"):
+        tresse.campaign(experiment, on=client, out=tmp_path)
+    assert stored.stat().st_size > 0
+
+
+def test_who_comes_later_has_the_same_version(small):
+    experiment = tresse.Experiment.from_toml(small)
+    with pytest.raises(tresse.LabError, match="a worker has tresse .*, this is tresse 0.0.1"):
+        tresse.campaigns._make(experiment, [], "tresse 0.0.1")
 
 
 def test_the_module_is_a_command(tmp_path, cluster):

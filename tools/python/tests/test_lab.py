@@ -109,6 +109,25 @@ def test_a_link_drops_delays_and_counts():
     assert numbers[0] == numbers[1] != numbers[2] and 30 < len(numbers[0]) < 70
 
 
+def test_what_is_no_experiment_is_one_line(tmp_path, small):
+    path = tmp_path / "small.toml"
+    path.write_text(small)
+    assert tresse.Experiment(path).runs == tresse.Experiment.from_toml(small).runs
+    result = tresse.Experiment(path).run(tmp_path / "out")
+    definition = tresse.Experiment.from_toml(small).definition
+    with pytest.raises(tresse.LabError, match="not what TOML can say"):
+        tresse.Experiment.from_dict({**definition, "seed": float("nan")})
+    with pytest.raises(tresse.LabError, match="over a list of values, not over 'abc'"):
+        tresse.sweep(tresse.Experiment(path), {"rto.min_ms": "abc"}, out=tmp_path)
+    (result.folder / "rows.parquet").write_bytes(b"PAR1")
+    (result.folder / "summary.json").write_text("{")
+    for read in (result.table, lambda: result.summary):
+        with pytest.raises(tresse.LabError, match="is damaged .*: run the experiment again"):
+            read()
+    nothing = tresse.Link(loss=1.0).carry([(0.0, 100)]).arrivals
+    assert nothing.num_rows == 0 and str(nothing.schema.field("arrived_ms").type) == "double"
+
+
 def test_captures_are_data_frames(tmp_path, small):
     folder = tmp_path / "captures"
     tresse.Experiment.from_toml(small).run(tmp_path, capture=folder)

@@ -11,6 +11,7 @@ The stack: `Endpoint` and `Association` are SCTP (RFC 9260) on asyncio, in UDP d
 """
 
 import atexit
+import os
 
 from . import _native
 from ._native import ClosedError, LabError, TresseError, version
@@ -24,6 +25,8 @@ from .profiles import Profile, profiles
 
 # No thread may call Python once the interpreter ends.
 atexit.register(_native.shut_down)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_native.forked)
 
 __all__ = [
     "Association",

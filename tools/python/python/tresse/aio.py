@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import socket
 from types import TracebackType
 from typing import Any, Awaitable, Callable, Generic, Mapping, Sequence, TypeVar
 
@@ -19,6 +21,11 @@ from .profiles import Profile
 __all__ = ["Association", "Endpoint", "Message"]
 
 _T = TypeVar("_T")
+
+
+async def _task(made: Awaitable[_T]) -> _T:
+    """As a task, it is cancelled when its event loop ends; a future that the loop does not know would outlive it."""
+    return await made
 
 
 class _Once(Generic[_T]):
@@ -32,7 +39,7 @@ class _Once(Generic[_T]):
     async def next(self) -> _T:
         async with self._turn:
             if self._pending is None:
-                self._pending = asyncio.ensure_future(self._take())
+                self._pending = asyncio.ensure_future(_task(self._take()))
             taken = await asyncio.shield(self._pending)
             self._pending = None
             return taken
@@ -41,7 +48,7 @@ class _Once(Generic[_T]):
 class Endpoint:
     """One SCTP port on some local addresses: it opens associations, and takes those of peers if it has a port.
 
-    Use `bind`. As a context manager it aborts what is still open in the end.
+    Use `bind`. As a context manager it is closed in the end, and aborts what is still open.
     """
 
     def __init__(self, native: _native.Endpoint) -> None:
@@ -55,7 +62,7 @@ class Endpoint:
         *,
         port: int | None = None,
         raw: bool = False,
-        profile: str = "tresse",
+        profile: str | Profile = "tresse",
         parameters: Mapping[str, Any] | None = None,
         streams: int = 16,
         no_delay: bool = False,
@@ -68,18 +75,26 @@ class Endpoint:
 
         `local`: addresses with the UDP port that they share (RFC 6951; 0: the system chooses), or without one if `raw`:
         directly on IP, which needs CAP_NET_RAW on Linux. `port`: SCTP port of a server; `None`: any, and nothing is
-        accepted. `profile` and `parameters` say how it recovers from loss (see `profiles`). `streams`: outbound streams
+        accepted. `profile` and `parameters` say how it recovers from loss (see `profiles`, `Profile`). `streams`: outbound streams
         that are asked for. `no_delay`: no Nagle's algorithm. `concurrent`: all paths to a peer at once. Sizes of buffers
         and of the largest message are in bytes; by default 1 MiB, 1 MiB and 16 MiB.
 
-        Raises `OSError` if an address is not free, `LabError` if the profile is unknown.
+        Raises `OSError` if an address is not free, `LabError` if the profile is unknown, `ValueError` if a number is out of
+        its range.
         """
-        overrides = Profile(profile).set(parameters or {}).overrides
+        base = profile if isinstance(profile, Profile) else Profile(profile)
+        overrides = base.set(parameters or {}).overrides
+        if port is not None:
+            _whole("port", port, 1, 65_535)
+        _whole("streams", streams, 1, 65_535)
+        _whole("send_buffer", send_buffer, 1, 2**62)
+        _whole("receive_buffer", receive_buffer, 1, 2**32 - 1)
+        _whole("max_message", max_message, 1, 2**62)
         native = _native.Endpoint.bind(
             [local] if isinstance(local, str) else list(local),
             port=port,
             raw=raw,
-            profile=profile,
+            profile=base.name,
             overrides=overrides,
             streams=streams,
             no_delay=no_delay,
@@ -93,15 +108,19 @@ class Endpoint:
     async def connect(
         self, peer: str | Sequence[str], port: int, *, udp_port: int = 9899
     ) -> "Association":
-        """Opens an association with the SCTP port `port` of a peer: one address (`"192.0.2.1"`, or with its UDP port,
-        `"192.0.2.1:9899"`) or several of them.
+        """Opens an association with the SCTP port `port` of a peer: one address or name (`"192.0.2.1"`, or with its UDP
+        port, `"192.0.2.1:9899"`) or several of them.
 
-        Raises `ClosedError` if the peer does not answer or refuses.
+        Raises `ClosedError` if the peer does not answer or refuses, `OSError` if a name has no address.
         """
         addresses = [peer] if isinstance(peer, str) else list(peer)
         if len(addresses) == 1 and ":" in addresses[0]:
             addresses[0], udp_port = _split(addresses[0], udp_port)
-        return Association(await self._native.connect(addresses, udp_port, port))
+        _whole("port", port, 1, 65_535)
+        _whole("udp_port", udp_port, 1, 65_535)
+        family = ipaddress.ip_address(self.addresses[0][0]).version
+        resolved = [await _resolve(address, family) for address in addresses]
+        return Association(await self._native.connect(resolved, udp_port, port))
 
     async def accept(self) -> "Association":
         """Waits for an association that a peer opens."""
@@ -115,6 +134,11 @@ class Endpoint:
     async def wait_idle(self) -> None:
         """Waits until no association is left, so that peers hear of every end."""
         await self._native.wait_idle()
+
+    def close(self) -> None:
+        """Has no association taken or opened any more: who waits in `accept` gets a `ClosedError`. Open ones go on; see
+        `wait_idle` and `abort_all`."""
+        self._native.close()
 
     def abort_all(self, reason: bytes = b"") -> None:
         """Aborts all associations; peers are told the reason."""
@@ -144,7 +168,34 @@ class Endpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
         self.abort_all()
+
+    def __repr__(self) -> str:
+        addresses = ", ".join(f"{address} ({udp})" if udp else address for address, udp in self.addresses)
+        return f"Endpoint({addresses}; SCTP port {self.port})"
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> None:
+    """Checks a whole number; `None` is a default."""
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}: it can be {least} to {most}")
+
+
+async def _resolve(host: str, family: int) -> str:
+    """An address as it is, and of a name the first one of this version of IP."""
+    try:
+        ipaddress.ip_address(host)
+        return host
+    except ValueError:
+        kind = socket.AF_INET6 if family == 6 else socket.AF_INET
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, None, family=kind, type=socket.SOCK_DGRAM)
+        return str(found[0][4][0])
 
 
 def _split(text: str, default: int) -> tuple[str, int]:
@@ -196,6 +247,9 @@ class Association:
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"a message is bytes, not {type(data).__name__}")
+        _whole("stream", stream, 0, 65_535)
+        _whole("ppid", ppid, 0, 2**32 - 1)
+        _whole("retransmissions", retransmissions, 0, 2**32 - 1)
         async with self._turn:
             if self._sending is not None:
                 # That of a call that was cancelled: what became of it is nobody's business any more.
@@ -208,7 +262,7 @@ class Association:
                 lifetime=lifetime,
                 retransmissions=retransmissions,
             )
-            self._sending = asyncio.ensure_future(sending)
+            self._sending = asyncio.ensure_future(_task(sending))
             await asyncio.shield(self._sending)
 
     async def recv(self) -> Message | None:
@@ -223,6 +277,10 @@ class Association:
         if message is None:
             raise StopAsyncIteration
         return message
+
+    def __repr__(self) -> str:
+        peers = ", ".join(str(path["address"]) for path in self.paths) or "ended"
+        return f"Association({peers})"
 
     async def shutdown(self) -> None:
         """Waits until everything that was sent is delivered, and ends the association.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MOST_RUNS = 200
 #: So many tasks for each thread of the cluster, if there are as many runs: who is quick gets more of them.
 TASKS_A_THREAD = 8
+#: So long a scheduler may be without any worker, in seconds.
+PATIENCE = 30
 #: A task whose worker is lost is given to another one so many times: then it is the task that kills workers.
 RETRIES = 5
 
@@ -94,6 +96,13 @@ def _version_here() -> str:
 
 def _check_versions(client: "Client") -> None:
     ours = _version_here()
+    if not client.nthreads():
+        _say("the scheduler has no worker yet")
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except Exception as error:  # Of a kind that depends on the version of Dask.
+            address = client.scheduler.address if client.scheduler else "ADDRESS"
+            raise LabError(f"the scheduler has no worker: start one with `dask worker {address}`") from error
     for worker, theirs in client.run(_version_here, on_error="return").items():
         if isinstance(theirs, BaseException):
             raise LabError(f"the worker {worker} has no package tresse: {theirs}")
@@ -144,14 +153,16 @@ def _made(
     size = max(1, min(MOST_RUNS, len(keys) // (threads * TASKS_A_THREAD)))
     parts = [list(keys[n : n + size]) for n in range(0, len(keys), size)]
     futures = [
-        client.submit(_make, experiment, part, key=_name(id, part), pure=False, retries=RETRIES)
+        client.submit(_make, experiment, part, _version_here(), key=_name(id, part), pure=False, retries=RETRIES)
         for part in parts
     ]
     try:
         for future, made in _as_completed(client, futures):
             if future.status != "finished":
-                # What it raised, or that worker after worker was lost with it.
-                raise LabError(f"{id}: {_line(future.exception())}")
+                # What it raised, or that worker after worker was lost with it; nothing if the scheduler has gone.
+                error = future.exception() if future.status == "error" else None
+                lost = "the scheduler was lost: what was finished is stored, and another call goes on from there"
+                raise LabError(f"{id}: {lost if error is None else _line(error)}")
             yield made
             future.release()
     finally:
@@ -174,8 +185,12 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _make(experiment: Experiment, keys: list[str]) -> list[tuple[str, str | None, str | None]]:
+def _make(
+    experiment: Experiment, keys: list[str], version: str
+) -> list[tuple[str, str | None, str | None]]:
     """What a worker does. It does not need the experiment's file."""
+    if _native.version() != version:  # It came later than the others, which were asked.
+        raise LabError(f"a worker has {_native.version()}, this is {version}: runs would differ")
     return experiment.plan.make(keys)
 
 

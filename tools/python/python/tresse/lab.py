@@ -34,7 +34,7 @@ class Experiment:
     246
     """
 
-    name: str
+    name: str | Path
     #: Profiles that run beside those of the experiment.
     profiles: tuple[str, ...] = ()
     #: Changed parameters, each as `key=value` in TOML.
@@ -45,6 +45,7 @@ class Experiment:
     text: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", str(self.name))
         if self.text is None and Path(self.name).is_file():
             try:
                 object.__setattr__(self, "text", Path(self.name).read_text(encoding="utf-8"))
@@ -60,18 +61,18 @@ class Experiment:
     @classmethod
     def from_dict(cls, definition: Mapping[str, Any]) -> "Experiment":
         """The experiment in a dictionary, which has the keys of a file; `definition` of another one is a start."""
-        text = _native.to_toml(json.dumps(_without_none(definition)))
+        text = _native.to_toml(_json(_without_none(definition)))
         return cls(str(definition.get("id", "experiment")), text=text)
 
     @property
     def definition(self) -> dict[str, Any]:
         """What its file says, with every default, as a dictionary: without what is changed about it."""
-        return dict(json.loads(_native.definition(self.name, self.text)))
+        return dict(json.loads(_native.definition(str(self.name), self.text)))
 
     @property
     def plan(self) -> _native.Plan:
         """The runs, as the native part has them."""
-        return _plan(self.name, self.text, self.profiles, self.parameters, self.seed)
+        return _plan(str(self.name), self.text, self.profiles, self.parameters, self.seed)
 
     @property
     def id(self) -> str:
@@ -150,6 +151,13 @@ def _toml(value: Any) -> str:
     raise LabError(f"{value!r} is no value of a parameter: booleans, numbers, texts, lists and tables are")
 
 
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise LabError(f"this is not what TOML can say: {error}") from None
+
+
 def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _without_none(v) for key, v in value.items() if v is not None}
@@ -183,9 +191,11 @@ class Result:
         """`summary.json`: the experiment, its profiles, tables, comparisons and statistics."""
         path = self.folder / "summary.json"
         try:
-            return dict(json.loads(path.read_text()))
+            return dict(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             raise LabError(f"there is no result in {self.folder}") from None
+        except ValueError as error:
+            raise LabError(f"{path} is damaged ({error}): run the experiment again") from None
 
     @property
     def tables(self) -> list[str]:
@@ -198,7 +208,10 @@ class Result:
         if not path.exists():
             known = ", ".join(self.tables) or "none"
             raise LabError(f"there is no table {name} in {self.folder}; there are: {known}")
-        return _tables.read(path)
+        try:
+            return _tables.read(path)
+        except (OSError, ValueError) as error:  # pyarrow's are among them.
+            raise LabError(f"{path} is damaged ({error}): run the experiment again") from None
 
     def to_pandas(self, name: str = "rows") -> "pandas.DataFrame":
         """`table` as a data frame, whose `attrs["units"]` are the units."""
@@ -250,6 +263,10 @@ def sweep(
     """
     pa = _tables.arrow()
     parts = []
+    plain = {key: values for key, values in parameters.items() if isinstance(values, (str, bytes))}
+    if plain:
+        key, value = next(iter(plain.items()))
+        raise LabError(f"{key} is swept over a list of values, not over {value!r}")
     for values in _combinations(parameters):
         part = experiment.set(values).run(out, jobs=jobs).table(table)
         for key, value in reversed(list(values.items())):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 from . import _native, _tables
-from .lab import _without_none
+from .lab import _json, _without_none
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,7 +36,7 @@ class Link:
     def __init__(self, *, seed: int = 1, **settings: Any) -> None:
         self._settings: Mapping[str, Any] = _without_none(settings)
         self._seed = seed
-        self._text = _native.to_toml(json.dumps(self._settings))
+        self._text = _native.to_toml(_json(self._settings))
         _native.carry(self._text, seed, [])  # What is wrong is said here.
 
     def __repr__(self) -> str:
@@ -57,5 +56,8 @@ class Link:
             "copy": [copy for *_, copy, _ in arrivals],
             "corrupted": [corrupted for *_, corrupted in arrivals],
         }
-        table = _tables.with_units(_tables.arrow().table(columns))
-        return Carried(table, dict(counts))
+        pa = _tables.arrow()
+        # Also where nothing arrives.
+        types = [pa.int64(), pa.float64(), pa.float64(), pa.int64(), pa.bool_(), pa.bool_()]
+        table = pa.table(columns, schema=pa.schema(list(zip(columns, types))))
+        return Carried(_tables.with_units(table), dict(counts))

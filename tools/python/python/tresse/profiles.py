@@ -8,7 +8,7 @@ from typing import Any, Mapping
 
 from . import _native
 from ._native import LabError
-from .lab import _without_none
+from .lab import _json, _without_none
 
 
 def profiles() -> dict[str, str]:
@@ -47,7 +47,7 @@ class Profile:
         changes = json.loads(self.changes)
         for key, value in parameters.items():
             _put(changes, key.split("."), value)
-        return Profile(self.name, json.dumps(_without_none(changes)))
+        return Profile(self.name, _json(_without_none(changes)))
 
     def differs_from(self, other: "Profile") -> dict[str, tuple[Any, Any]]:
         """Parameters in which two differ: of this one, and of the other one."""
