@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use tresse_wire::{
-    AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, CauseCode, CauseWriter, CommonHeader, DataFlags, Fsn, GapAckBlock,
+    AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, CauseCode, CauseWriter, CommonHeader, Cwr, DataFlags, Ecne, Fsn, GapAckBlock,
     ErrorDetectionMethod, HmacIdentifier, IData, InitFields, Mid, PacketWriter, ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
     ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn,
     VerificationTag,
@@ -22,7 +22,7 @@ const FIELDS: InitFields = InitFields {
     initial_tsn: Tsn(0x3a98_017f),
 };
 
-const SEEDS: [(&str, Write); 31] = [
+const SEEDS: [(&str, Write); 34] = [
     ("empty", |_| {}),
     ("data", |w| data(w, b"hello")),
     ("data_without_user_data", |w| w.raw(&[0, 3, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -46,6 +46,9 @@ const SEEDS: [(&str, Write); 31] = [
     ("cookie_echo", |w| w.cookie_echo(b"cookie")),
     ("cookie_ack", |w| w.cookie_ack()),
     ("shutdown_complete", |w| w.shutdown_complete(true)),
+    ("ecne", |w| w.ecne(Ecne { lowest_tsn: Tsn(7), packets: Some(2) })),
+    ("ecne_without_number", |w| w.ecne(Ecne { lowest_tsn: Tsn(7), packets: None })),
+    ("cwr", |w| w.cwr(Cwr { lowest_tsn: Tsn(7), any_path: true, same_window: true })),
     ("re_config_reset", |w| w.re_config(&resets())),
     ("re_config_add", |w| w.re_config(&adds())),
     ("re_config_response", |w| w.re_config(&responses())),

@@ -73,6 +73,8 @@ fn describe(chunk: &wire::Chunk<'_>, there: bool, first: &mut FirstTsns) -> Chun
         wire::Chunk::Error(_) => empty("ERROR"),
         wire::Chunk::CookieEcho(_) => empty("COOKIE ECHO"),
         wire::Chunk::CookieAck => empty("COOKIE ACK"),
+        wire::Chunk::Ecne(_) => empty("ECNE"),
+        wire::Chunk::Cwr(_) => empty("CWR"),
         wire::Chunk::ShutdownComplete(_) => empty("SHUTDOWN COMPLETE"),
         wire::Chunk::Auth(_) => empty("AUTH"),
         wire::Chunk::ReConfig(_) => empty("RE-CONFIG"),

@@ -1,6 +1,7 @@
 //! SCTP on the wire: packets, chunks, parameters and error causes of RFC 9260, the TIMESTAMP chunk
 //! and retransmit bits by which a sender recognises spurious retransmissions, the NR-SACK chunk,
-//! the RE-CONFIG chunk of RFC 6525, the AUTH chunk of RFC 4895, and the ASCONF chunks of RFC 5061.
+//! the RE-CONFIG chunk of RFC 6525, the AUTH chunk of RFC 4895, the ASCONF chunks of RFC 5061, and
+//! the ECNE and CWR chunks of RFC 4960, Appendix A.
 //!
 //! There are two levels. A *borrowed view* ([`Packet`], [`RawChunk`], [`RawParameter`], [`RawCause`])
 //! checks framing only and cannot panic on any bytes; a *representation* ([`Chunk`], [`Parameter`],
@@ -61,7 +62,9 @@ pub use chunk::auth::{
     AUTH_HEADER_LEN, Auth, HmacIdentifier, HmacIdentifiers, auth_chunk_len, authenticate,
 };
 pub use chunk::cookie_echo::CookieEcho;
+pub use chunk::cwr::{CWR_CHUNK_LEN, Cwr};
 pub use chunk::data::{DATA_HEADER_LEN, Data, DataFlags, data_chunk_len};
+pub use chunk::ecne::{ECNE_CHUNK_LEN, Ecne};
 pub use chunk::error::ErrorChunk;
 pub use chunk::forward_tsn::{FORWARD_TSN_HEADER_LEN, ForwardTsn, SkippedStream};
 pub use chunk::heartbeat::Heartbeat;

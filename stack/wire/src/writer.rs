@@ -3,9 +3,9 @@
 use crate::chunk;
 use crate::packet::write_checksum;
 use crate::{
-    Asconf, AsconfAck, Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Data,
-    DataFlags, GapAckBlock, IData, InitFields, Pad, Ppid, SackFlags, Shutdown, ShutdownComplete,
-    SkippedMessages, SkippedStream, Ssn, StreamId, Timestamp, Tsn,
+    Asconf, AsconfAck, Auth, COMMON_HEADER_LEN, ChunkType, CommonHeader, CookieEcho, Cwr, Data,
+    DataFlags, Ecne, GapAckBlock, IData, InitFields, Pad, Ppid, SackFlags, Shutdown,
+    ShutdownComplete, SkippedMessages, SkippedStream, Ssn, StreamId, Timestamp, Tsn,
 };
 
 /// Writes one packet into a caller's buffer: common header, chunks, and the checksum at the end.
@@ -191,6 +191,16 @@ impl<'b> PacketWriter<'b> {
     /// Appends a COOKIE ACK chunk (RFC 9260 §3.3.12).
     pub fn cookie_ack(&mut self) {
         chunk::cookie_ack::emit(self.buffer);
+    }
+
+    /// Appends an ECNE chunk (RFC 4960 Appendix A) of [`ECNE_CHUNK_LEN`](crate::ECNE_CHUNK_LEN) bytes, or 8 without a number.
+    pub fn ecne(&mut self, ecne: Ecne) {
+        ecne.emit(self.buffer);
+    }
+
+    /// Appends a CWR chunk (RFC 4960 Appendix A) of [`CWR_CHUNK_LEN`](crate::CWR_CHUNK_LEN) bytes.
+    pub fn cwr(&mut self, cwr: Cwr) {
+        cwr.emit(self.buffer);
     }
 
     /// Appends a RE-CONFIG chunk (RFC 6525 §3.1) with a list of one or two encoded parameters, see

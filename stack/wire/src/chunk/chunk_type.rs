@@ -30,9 +30,9 @@ code_points! {
     COOKIE_ECHO = 10, "COOKIE ECHO";
     /// Cookie acknowledgement (RFC 9260 §3.3.12).
     COOKIE_ACK = 11, "COOKIE ACK";
-    /// Reserved for Explicit Congestion Notification Echo (RFC 9260 §3.2).
+    /// Explicit Congestion Notification Echo (RFC 4960 Appendix A), see [`Ecne`](crate::Ecne).
     ECNE = 12, "ECNE";
-    /// Reserved for Congestion Window Reduced (RFC 9260 §3.2).
+    /// Congestion Window Reduced (RFC 4960 Appendix A), see [`Cwr`](crate::Cwr).
     CWR = 13, "CWR";
     /// Shutdown complete (RFC 9260 §3.3.13).
     SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE";

@@ -15,7 +15,9 @@ pub(crate) mod asconf;
 pub(crate) mod auth;
 pub(crate) mod cookie_ack;
 pub(crate) mod cookie_echo;
+pub(crate) mod cwr;
 pub(crate) mod data;
+pub(crate) mod ecne;
 pub(crate) mod error;
 pub(crate) mod forward_tsn;
 pub(crate) mod heartbeat;
@@ -38,9 +40,9 @@ mod chunk_type;
 pub use chunk_type::{ChunkType, UnknownAction};
 
 use crate::{
-    Abort, Asconf, AsconfAck, Auth, ChunkError, CookieEcho, Data, ErrorChunk, ForwardTsn,
-    Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig, Sack,
-    Shutdown, ShutdownComplete, Timestamp, padded,
+    Abort, Asconf, AsconfAck, Auth, ChunkError, CookieEcho, Cwr, Data, Ecne, ErrorChunk,
+    ForwardTsn, Heartbeat, HeartbeatAck, IData, IForwardTsn, Init, InitAck, NrSack, Pad, ReConfig,
+    Sack, Shutdown, ShutdownComplete, Timestamp, padded,
 };
 
 /// Length of type, flags and length in front of a chunk's value, in bytes (RFC 9260 §3.2).
@@ -104,6 +106,10 @@ pub enum Chunk<'a> {
     CookieEcho(CookieEcho<'a>),
     /// Answers a COOKIE ECHO (RFC 9260 §3.3.12).
     CookieAck,
+    /// Packets arrived with the mark of congestion (RFC 4960 Appendix A).
+    Ecne(Ecne),
+    /// A congestion window was reduced for such a mark (RFC 4960 Appendix A).
+    Cwr(Cwr),
     /// Ends the graceful close (RFC 9260 §3.3.13).
     ShutdownComplete(ShutdownComplete),
     /// Authenticates the chunks behind it (RFC 4895 §5.1).
@@ -159,6 +165,8 @@ impl<'a> Chunk<'a> {
                 cookie_ack::parse(raw)?;
                 Self::CookieAck
             }
+            ChunkType::ECNE => Self::Ecne(Ecne::parse(raw)?),
+            ChunkType::CWR => Self::Cwr(Cwr::parse(raw)?),
             ChunkType::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             ChunkType::AUTH => Self::Auth(Auth::parse(raw)?),
             ChunkType::NR_SACK => Self::NrSack(NrSack::parse(raw)?),
@@ -190,6 +198,8 @@ impl<'a> Chunk<'a> {
             Self::Error(_) => ChunkType::ERROR,
             Self::CookieEcho(_) => ChunkType::COOKIE_ECHO,
             Self::CookieAck => ChunkType::COOKIE_ACK,
+            Self::Ecne(_) => ChunkType::ECNE,
+            Self::Cwr(_) => ChunkType::CWR,
             Self::ShutdownComplete(_) => ChunkType::SHUTDOWN_COMPLETE,
             Self::Auth(_) => ChunkType::AUTH,
             Self::NrSack(_) => ChunkType::NR_SACK,

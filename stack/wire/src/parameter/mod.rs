@@ -85,7 +85,7 @@ pub enum Parameter<'a> {
     AddOutgoingStreams(AddStreams),
     /// Add Incoming Streams Request (18) of a RE-CONFIG chunk (RFC 6525 §4.6).
     AddIncomingStreams(AddStreams),
-    /// Reserved for ECN Capable (0x8000), RFC 9260 §3.3.2. Its value, if any, is ignored.
+    /// ECN Capable (0x8000), RFC 4960 Appendix A. Its value, if any, is ignored.
     EcnCapable,
     /// Zero Checksum Acceptable (0x8001): how the sender detects errors in packets with a checksum of zero (RFC 9653 §4).
     ZeroChecksumAcceptable(ErrorDetectionMethod),

@@ -36,7 +36,7 @@ code_points! {
     ADD_OUTGOING_STREAMS = 17, "Add Outgoing Streams Request";
     /// Add Incoming Streams Request (RFC 6525 §4.6).
     ADD_INCOMING_STREAMS = 18, "Add Incoming Streams Request";
-    /// Reserved for ECN Capable (RFC 9260 §3.3.2).
+    /// ECN Capable (RFC 4960 Appendix A).
     ECN_CAPABLE = 0x8000, "ECN Capable";
     /// Zero Checksum Acceptable (RFC 9653 §4).
     ZERO_CHECKSUM_ACCEPTABLE = 0x8001, "Zero Checksum Acceptable";

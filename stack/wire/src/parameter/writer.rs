@@ -214,7 +214,7 @@ impl ParameterWriter {
         self.raw(ParameterType::ZERO_CHECKSUM_ACCEPTABLE, &method.0.to_be_bytes())
     }
 
-    /// Adds ECN Capable (reserved by RFC 9260 §3.3.2).
+    /// Adds ECN Capable (RFC 4960 Appendix A).
     pub fn ecn_capable(&mut self) -> &mut Self {
         self.raw(ParameterType::ECN_CAPABLE, &[])
     }

@@ -81,6 +81,8 @@ fn reemit(writer: &mut PacketWriter<'_>, raw: RawChunk<'_>, chunk: Result<Chunk<
         Ok(Chunk::Error(error)) => writer.error(&reencode_causes(error.causes)),
         Ok(Chunk::CookieEcho(echo)) => writer.cookie_echo(echo.cookie),
         Ok(Chunk::CookieAck) => writer.cookie_ack(),
+        Ok(Chunk::Ecne(ecne)) => writer.ecne(ecne),
+        Ok(Chunk::Cwr(cwr)) => writer.cwr(cwr),
         Ok(Chunk::ShutdownComplete(complete)) => writer.shutdown_complete(complete.tag_reflected),
         Ok(Chunk::ReConfig(chunk)) => writer.re_config(&reencode_parameters(chunk.parameters)),
         Ok(Chunk::Asconf(chunk)) => {

@@ -6,10 +6,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tresse_wire::{
     AddStreams, AddressRequest, Asconf, AsconfAck, AsconfNumber, Auth, Cause, CauseCode,
-    CauseWriter, Causes, Chunk, CommonHeader, DataFlags, ErrorDetectionMethod, Fsn, GapAckBlock,
-    HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter, ParameterType,
-    ParameterWriter, Parameters, Ppid, ReconfigurationResponse, ReconfigurationResult,
-    RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId, Tsn, VerificationTag,
+    CauseWriter, Causes, Chunk, CommonHeader, Cwr, DataFlags, Ecne, ErrorDetectionMethod, Fsn,
+    GapAckBlock, HmacIdentifier, IData, InitFields, Mid, Packet, PacketWriter, Parameter,
+    ParameterType, ParameterWriter, Parameters, Ppid, ReconfigurationResponse,
+    ReconfigurationResult, RequestNumber, SackFlags, SkippedMessages, SkippedStream, Ssn, StreamId,
+    Tsn, VerificationTag,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub(crate) enum ChunkSpec {
     Error(Vec<CauseSpec>),
     CookieEcho(Vec<u8>),
     CookieAck,
+    Ecne(Ecne),
+    Cwr(Cwr),
     ShutdownComplete(bool),
     ReConfig(Vec<ParameterSpec>),
     Asconf(AsconfNumber, IpAddr, Vec<ParameterSpec>),
@@ -148,6 +151,8 @@ impl ChunkSpec {
             Self::Error(causes) => writer.error(&encode_causes(causes)),
             Self::CookieEcho(cookie) => writer.cookie_echo(cookie),
             Self::CookieAck => writer.cookie_ack(),
+            Self::Ecne(ecne) => writer.ecne(*ecne),
+            Self::Cwr(cwr) => writer.cwr(*cwr),
             Self::ShutdownComplete(reflected) => writer.shutdown_complete(*reflected),
             Self::ReConfig(parameters) => writer.re_config(&encode_parameters(parameters)),
             Self::Asconf(number, address, requests) => writer.asconf(&Asconf {
@@ -201,6 +206,8 @@ impl ChunkSpec {
             Chunk::Error(error) => Self::Error(decode_causes(error.causes)),
             Chunk::CookieEcho(echo) => Self::CookieEcho(echo.cookie.to_vec()),
             Chunk::CookieAck => Self::CookieAck,
+            Chunk::Ecne(ecne) => Self::Ecne(ecne),
+            Chunk::Cwr(cwr) => Self::Cwr(cwr),
             Chunk::ShutdownComplete(complete) => Self::ShutdownComplete(complete.tag_reflected),
             Chunk::ReConfig(chunk) => Self::ReConfig(decode_parameters(chunk.parameters)),
             Chunk::Asconf(chunk) => {
@@ -652,7 +659,7 @@ fn sack() -> impl Strategy<Value = ChunkSpec> {
 fn unknown() -> impl Strategy<Value = ChunkSpec> {
     let number = any::<u8>().prop_filter(
         "known",
-        |number| !matches!(number, 0..=11 | 14..=16 | 64 | 128 | 130 | 132 | 160 | 192..=194),
+        |number| !matches!(number, 0..=16 | 64 | 128 | 130 | 132 | 160 | 192..=194),
     );
     (number, any::<u8>(), bytes()).prop_map(|(number, flags, value)| {
         let length = u8::try_from(4 + value.len()).expect("short");
@@ -680,6 +687,11 @@ pub(crate) fn chunk() -> impl Strategy<Value = ChunkSpec> {
         bytes().prop_map(ChunkSpec::CookieEcho),
         Just(ChunkSpec::CookieAck),
         (4..2000usize).prop_map(ChunkSpec::Pad),
+        (tsn(), any::<Option<u32>>())
+            .prop_map(|(lowest_tsn, packets)| ChunkSpec::Ecne(Ecne { lowest_tsn, packets })),
+        (tsn(), any::<(bool, bool)>()).prop_map(|(lowest_tsn, (any_path, same_window))| {
+            ChunkSpec::Cwr(Cwr { lowest_tsn, any_path, same_window })
+        }),
         any::<bool>().prop_map(ChunkSpec::ShutdownComplete),
         vec(request(), 1..4).prop_map(ChunkSpec::ReConfig),
         (asconf_number(), address(), vec(address_request(), 0..5))
