@@ -297,6 +297,7 @@ impl EndpointHost {
             source: packet.source,
             destination: packet.destination,
             encapsulation: packet.udp.map(|ports| ports.source),
+            ecn: tresse_core::Ecn::NotEct,
             packet: packet.payload,
         };
         self.endpoint.handle_datagram(self.clock.read(world.now), datagram);

@@ -59,6 +59,7 @@ impl Pair {
                         source,
                         destination: t.destination,
                         encapsulation: None,
+                        ecn: tresse_core::Ecn::NotEct,
                         packet: Bytes::copy_from_slice(&self.buffer),
                     };
                     self.ends[1 - from].handle_datagram(self.now, datagram);

@@ -6,6 +6,20 @@ use bytes::Bytes;
 
 use crate::ids::PathId;
 
+/// The ECN field of an IP packet (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ecn {
+    /// 00: it cannot be marked.
+    #[default]
+    NotEct,
+    /// 01, ECT(1): it may be marked. Not sent.
+    Ect1,
+    /// 10, ECT(0): it may be marked.
+    Ect0,
+    /// 11, CE: it was marked, for there was congestion on its way.
+    Ce,
+}
+
 /// A received SCTP packet with its addresses.
 #[derive(Clone, Debug)]
 pub struct Datagram {
@@ -15,6 +29,8 @@ pub struct Datagram {
     pub destination: IpAddr,
     /// UDP source port if it came encapsulated (RFC 6951), `None` on raw IP.
     pub encapsulation: Option<u16>,
+    /// The ECN field it arrived with; [`NotEct`](Ecn::NotEct) if that is not known.
+    pub ecn: Ecn,
     /// The SCTP packet, from the common header on.
     pub packet: Bytes,
 }
@@ -33,6 +49,8 @@ pub struct Transmit {
     /// IP must be allowed to fragment the packet, for the path MTU has shrunk since its contents were
     /// made (RFC 9260 §6.9), or is below 512. All others leave with DF set (§7.3).
     pub fragment: bool,
+    /// The ECN field to send it with: ECT(0) for new data, if [`Extensions::ecn`](crate::Extensions::ecn) was agreed on.
+    pub ecn: Ecn,
 }
 
 /// An ICMP or ICMPv6 message, reduced to what RFC 9260 §10 needs. Carriers leave out what ICMP1 to

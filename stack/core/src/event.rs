@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tresse_wire::{Ppid, Ssn, StreamId, Tsn};
 
 pub use crate::asconf::{AddressChange, AddressOutcome};
-pub use crate::ids::LossCause;
+pub use crate::ids::{LossCause, WindowCause};
 use crate::ids::{PathId, PathState};
 use crate::reliability::Reliability;
 use crate::time::Time;
@@ -408,6 +408,11 @@ pub enum TraceEvent {
         /// What found it out.
         by: SpuriousCause,
     },
+    /// Packets that may be marked (ECN) vanish on a path: no more leave there.
+    EcnGivenUp {
+        /// The path.
+        path: PathId,
+    },
     /// The bound that RTO.Min sets on the timers of the association changed.
     RtoMin {
         /// The new bound.
@@ -451,38 +456,6 @@ impl SpuriousCause {
             SpuriousCause::EifelRetransmitBit => "eifel-retransmit-bit",
             SpuriousCause::DupTsn => "dup-tsn",
             SpuriousCause::FRto => "f-rto",
-        }
-    }
-}
-
-/// What changed a congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WindowCause {
-    /// Acknowledged data in slow start or congestion avoidance.
-    Growth,
-    /// Loss found by SACKs: fast recovery begins.
-    Loss,
-    /// Loss found by T3-rtx.
-    Timeout,
-    /// A loss turned out to be none (RFC 4015).
-    Undo,
-    /// Proportional Rate Reduction during fast recovery (RFC 6937).
-    RateReduction,
-    /// Nothing was sent for a while (RFC 9260 §7.2.1).
-    Idle,
-}
-
-impl WindowCause {
-    /// A short name for tables, such as `rate-reduction`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WindowCause::Growth => "growth",
-            WindowCause::Loss => "loss",
-            WindowCause::Timeout => "timeout",
-            WindowCause::Undo => "undo",
-            WindowCause::RateReduction => "rate-reduction",
-            WindowCause::Idle => "idle",
         }
     }
 }

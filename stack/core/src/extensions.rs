@@ -33,6 +33,11 @@ pub struct Extensions {
     /// sees the packets could take the association over; with keys that are empty, whoever sees the handshake still can. Default
     /// `false`. A peer that offers it without authentication is refused, as the RFC has it.
     pub address_reconfiguration: bool,
+    /// Explicit congestion notification (ECN; RFC 3168, RFC 4960 Appendix A and draft-stewart-tsvwg-sctpecn, as FreeBSD has
+    /// it): routers mark packets of new data before their queues overflow, and a window is reduced without a loss. Default
+    /// `false`. Where a link drops what it could mark, or clears the marks, everything is as without; where packets that may be
+    /// marked vanish, ECN is given up on that path. The carrier must set and read the ECN field.
+    pub ecn: bool,
 }
 
 impl Extensions {
@@ -44,6 +49,7 @@ impl Extensions {
         interleaving: false,
         zero_checksum: false,
         address_reconfiguration: false,
+        ecn: false,
     };
 
     //= RFC 3758 3.3.2-4
@@ -56,6 +62,7 @@ impl Extensions {
             interleaving: self.interleaving && other.interleaving,
             zero_checksum: self.zero_checksum && other.zero_checksum,
             address_reconfiguration: self.address_reconfiguration && other.address_reconfiguration,
+            ecn: self.ecn && other.ecn,
         }
     }
 }

@@ -124,6 +124,11 @@ impl Extensions {
         if partial_reliability {
             writer.forward_tsn_supported();
         }
+        // RFC 4960 Appendix A: "To indicate that an endpoint is ECN capable, an endpoint SHOULD add to the INIT and or INIT
+        // ACK chunk the TLV reserved for ECN."
+        if self.chosen.ecn {
+            writer.ecn_capable();
+        }
         //= RFC 9653 4-2 4-3 5.1-1
         if self.chosen.zero_checksum {
             writer.zero_checksum_acceptable(ErrorDetectionMethod::DTLS);
@@ -157,6 +162,7 @@ impl Extensions {
                 zero_checksum: bits & 128 != 0,
                 // The cookie has it beside these.
                 address_reconfiguration: false,
+                ecn: false,
             },
         }
     }
@@ -303,9 +309,8 @@ pub(crate) fn read_init<'a>(
                 init.names_forward_tsn = true;
             }
             Parameter::SupportedAddressTypes(listed) => types = Some(listed),
-            Parameter::EcnCapable
-            | Parameter::HeartbeatInfo(_)
-            | Parameter::UnrecognizedParameter(_) => {}
+            Parameter::EcnCapable => init.peer.extensions.chosen.ecn = true,
+            Parameter::HeartbeatInfo(_) | Parameter::UnrecognizedParameter(_) => {}
             // Extensions that we do not speak are as good as unknown.
             //= RFC 4820 4-3 4-4 4-5
             // Padding is among them, by its bits.

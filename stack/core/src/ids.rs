@@ -164,3 +164,38 @@ impl LossCause {
         }
     }
 }
+
+/// What changed a congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WindowCause {
+    /// Acknowledged data in slow start or congestion avoidance.
+    Growth,
+    /// Loss found by SACKs: fast recovery begins.
+    Loss,
+    /// The peer tells that packets were marked (ECN).
+    Mark,
+    /// Loss found by T3-rtx.
+    Timeout,
+    /// A loss turned out to be none (RFC 4015).
+    Undo,
+    /// Proportional Rate Reduction during fast recovery (RFC 6937).
+    RateReduction,
+    /// Nothing was sent for a while (RFC 9260 §7.2.1).
+    Idle,
+}
+
+impl WindowCause {
+    /// A short name for tables, such as `rate-reduction`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WindowCause::Growth => "growth",
+            WindowCause::Loss => "loss",
+            WindowCause::Mark => "mark",
+            WindowCause::Timeout => "timeout",
+            WindowCause::Undo => "undo",
+            WindowCause::RateReduction => "rate-reduction",
+            WindowCause::Idle => "idle",
+        }
+    }
+}

@@ -76,6 +76,17 @@ tresse_counters::counters! {
         /// RFC 9653.
         zero_checksums_sent: "Packets sent with a checksum of zero";
         zero_checksums_received: "Packets received with a checksum of zero";
+        /// RFC 3168.
+        ect_packets_sent: "Packets sent that may be marked (ECN)";
+        ce_packets_received: "Packets received that were marked (ECN)";
+        ecn_echoes_sent: "ECNE chunks sent, repetitions included";
+        ecn_echoes_received: "ECNE chunks received, repetitions included";
+        ecn_echoes_ignored: "ECNE chunks received about what was never sent, or is long over";
+        congestion_marks: "Packets that the peer tells were marked (ECN)";
+        cuts_by_marks: "Times that a congestion window was reduced for a mark (ECN)";
+        cwrs_sent: "CWR chunks sent";
+        cwrs_received: "CWR chunks received";
+        ecn_given_up: "Paths on which packets that may be marked vanished";
         wrong_tag: "Packets discarded for a wrong verification tag";
         malformed_chunks: "Chunks discarded as malformed or impossible";
     }
@@ -280,6 +291,8 @@ tresse_counters::counters! {
         lost_chunks: "DATA chunks of the path declared lost";
         spurious_timeouts: "T3-rtx expirations found to be spurious";
         spurious_fast_retransmits: "Loss declarations by SACKs found to be spurious";
+        ect_packets_sent: "Packets sent that may be marked (ECN)";
+        congestion_marks: "Packets that the peer tells were marked (ECN)";
         mtu_probes_sent: "Probes of the path MTU sent (RFC 8899)";
         mtu_probes_acked: "Probes of the path MTU answered";
         mtu_black_holes: "Times that the path MTU was lowered since large packets did not arrive";

@@ -225,8 +225,14 @@ impl Driver {
         if let Some(watch) = &mut self.observer {
             watch.received(now, &incoming, self.shared.local[0].port());
         }
-        let Incoming { source, destination, encapsulation, packet, .. } = incoming;
-        let datagram = Datagram { source, destination, encapsulation, packet };
+        let Incoming { source, destination, encapsulation, ecn, packet, .. } = incoming;
+        let ecn = match ecn {
+            Ecn::NotEct => tresse_core::Ecn::NotEct,
+            Ecn::Ect1 => tresse_core::Ecn::Ect1,
+            Ecn::Ect0 => tresse_core::Ecn::Ect0,
+            Ecn::Ce => tresse_core::Ecn::Ce,
+        };
+        let datagram = Datagram { source, destination, encapsulation, ecn, packet };
         state.core.handle_datagram(now, datagram);
         // After each packet rather than after the batch: acknowledgements stay as frequent as
         // RFC 9260 §6.2 asks, and Max.Burst applies to each arriving SACK. The packets still
@@ -245,7 +251,7 @@ impl Driver {
                 destination: transmit.destination,
                 source: transmit.source,
                 encapsulation: transmit.encapsulation,
-                ecn: Ecn::NotEct,
+                ecn: ecn_of(transmit),
                 fragment: transmit.fragment,
             };
             self.carrier.queue(&to, &self.packet);
@@ -316,6 +322,16 @@ impl Drop for Driver {
     }
 }
 
+/// The ECN field with which a packet leaves.
+const fn ecn_of(transmit: Transmit) -> Ecn {
+    match transmit.ecn {
+        tresse_core::Ecn::NotEct => Ecn::NotEct,
+        tresse_core::Ecn::Ect1 => Ecn::Ect1,
+        tresse_core::Ecn::Ect0 => Ecn::Ect0,
+        tresse_core::Ecn::Ce => Ecn::Ce,
+    }
+}
+
 impl Watch {
     fn told(&mut self, at: Time, told: &Told, core: &tresse_core::Endpoint) {
         let observed = ObservedEvent { at, association: told.id, event: &told.event, core };
@@ -351,7 +367,7 @@ impl Watch {
             direction: Direction::Out,
             local: SocketAddr::new(source, local[0].port()),
             remote: SocketAddr::new(transmit.destination, port),
-            ecn: Ecn::NotEct,
+            ecn: ecn_of(*transmit),
             packet,
         });
     }

@@ -145,7 +145,13 @@ impl Victim {
     fn handle(&mut self, now: Time, source: IpAddr, packet: &[u8]) {
         self.on(|end| {
             let packet = Bytes::copy_from_slice(packet);
-            let datagram = Datagram { source, destination: VICTIM, encapsulation: None, packet };
+            let datagram = Datagram {
+                source,
+                destination: VICTIM,
+                encapsulation: None,
+                ecn: tresse_core::Ecn::NotEct,
+                packet,
+            };
             end.handle_datagram(now, datagram);
         });
     }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::{Association, State};
-use crate::datagram::{IcmpKind, Transmit};
+use crate::datagram::{Ecn, IcmpKind, Transmit};
 use crate::event::CloseReason;
 use crate::path::PathId;
 use crate::time::Time;
@@ -67,6 +67,7 @@ impl Association {
             encapsulation: back.map_or(p.address.encapsulation(), |back| back.encapsulation),
             path: Some(path),
             fragment: p.mtu.needs_fragments(len) && !self.outbox.is_probe(),
+            ecn: Ecn::NotEct,
         }
     }
 }

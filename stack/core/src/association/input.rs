@@ -11,7 +11,7 @@ use tresse_wire::{
 use super::authentication::{Admission, Seal};
 use super::{Association, Control, State};
 use crate::ack::delayed::PacketFacts;
-use crate::datagram::headers;
+use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
 use crate::path::{PathId, Paths};
 use crate::receive::{ReceivedPacket, Receiver};
@@ -28,7 +28,7 @@ pub(super) struct Incoming<'a> {
     /// The peer's UDP port, if it came in UDP.
     pub(super) encapsulation: Option<u16>,
     /// The path it came over; the data path if the address is not one of the peer's.
-    arrival: PathId,
+    pub(super) arrival: PathId,
     /// Where SACKs and errors that answer it go: the same, unless the address is unconfirmed.
     pub(super) path: PathId,
     /// What the acknowledgement rules need to know of its DATA chunks.
@@ -71,17 +71,15 @@ impl Incoming<'_> {
 
 impl Association {
     /// Takes a packet whose verification tag was checked (RFC 9260 §8.5). Its AUTH chunk may have been found `authentic`, too.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn handle_packet(
         &mut self,
         now: Time,
-        source: IpAddr,
-        local: IpAddr,
-        encapsulation: Option<u16>,
-        bytes: &Bytes,
+        datagram: &Datagram,
         packet: &Packet<'_>,
         authentic: bool,
     ) {
+        let Datagram { source, destination: local, encapsulation, ecn, packet: ref bytes } =
+            *datagram;
         self.journal.stats.packets_received += 1;
         self.journal.stats.bytes_received += bytes.len() as u64;
         self.journal.stats.zero_checksums_received += u64::from(packet.received_checksum() == 0);
@@ -122,8 +120,9 @@ impl Association {
             seal: self.seal_of(known, authentic),
             replies: None,
         };
+        let marked = self.note_ecn(ecn);
         if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.begin_packet(bytes.len());
+            receiver.begin_packet(bytes.len(), marked);
         }
         self.handle_chunks(now, &mut incoming, packet);
         if !self.is_closed() {
@@ -270,6 +269,11 @@ impl Association {
             //= RFC 8899 4.1-1
             // RFC 4820 §3: "MUST discard this chunk and continue processing the rest of the chunks in the packet".
             Chunk::Pad(_) => {}
+            Chunk::Ecne(ecne) if self.has_ecn() => self.on_ecne(now, incoming, &ecne),
+            Chunk::Cwr(cwr) if self.has_ecn() => self.on_cwr(incoming, &cwr),
+            // Not agreed on: as if we did not know the types.
+            Chunk::Ecne(_) => return self.on_unknown_chunk(ChunkType::ECNE, &[], incoming),
+            Chunk::Cwr(_) => return self.on_unknown_chunk(ChunkType::CWR, &[], incoming),
             // Where it was agreed on it never gets here.
             Chunk::Auth(_) => return self.on_unknown_chunk(ChunkType::AUTH, &[], incoming),
             Chunk::Asconf(asconf) if self.has_changes() => self.on_asconf(now, incoming, &asconf),

@@ -16,6 +16,7 @@ mod icmp;
 mod input;
 mod lifetime;
 mod listing;
+mod marks;
 mod memory;
 mod outbox;
 mod path_mtu;

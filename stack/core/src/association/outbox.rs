@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tresse_wire::{AsconfNumber, VerificationTag, padded};
+use tresse_wire::{AsconfNumber, Cwr, VerificationTag, padded};
 
 use crate::path::PathId;
 
@@ -31,6 +31,8 @@ pub(crate) enum Control {
     Asconf(Option<IpAddr>),
     /// The number and the encoded responses of an ASCONF-ACK chunk, and where it goes.
     AsconfAck(AsconfNumber, Bytes, Back),
+    /// A window was reduced for a mark.
+    Cwr(Cwr),
     /// Encoded error causes.
     Error(Vec<u8>),
     Abort(Abort),
@@ -157,6 +159,11 @@ impl Outbox {
         self.waiting.retain(|(_, control)| !matches!(control, Control::Asconf(_)));
     }
 
+    /// A CWR chunk for `path` that waits is replaced by a later one.
+    pub(super) fn drop_cwr(&mut self, path: PathId) {
+        self.waiting.retain(|(on, control)| *on != path || !matches!(control, Control::Cwr(_)));
+    }
+
     /// The packet being written is a probe of the path MTU.
     pub(super) fn leave_whole(&mut self) {
         self.probe = true;
@@ -188,7 +195,13 @@ impl Control {
 
     /// It is about the path that it leaves on.
     pub(super) fn is_for_its_path(&self) -> bool {
-        matches!(self, Control::Heartbeat(..) | Control::HeartbeatAck(..) | Control::Probe(..))
+        matches!(
+            self,
+            Control::Heartbeat(..)
+                | Control::HeartbeatAck(..)
+                | Control::Probe(..)
+                | Control::Cwr(_)
+        )
     }
 
     /// It leaves without other chunks, so that no packet needs room for the AUTH chunk in front of it, which is rare.

@@ -8,7 +8,7 @@ mod control;
 use tresse_wire::{CommonHeader, PacketWriter};
 
 use super::Association;
-use crate::datagram::Transmit;
+use crate::datagram::{Ecn, Transmit};
 use crate::path::PathId;
 use crate::receive::Receiver;
 use crate::send::{DataPacket, Plan};
@@ -37,10 +37,12 @@ impl Association {
         self.seal(buffer);
         self.journal.stats.packets_sent += 1;
         self.journal.stats.bytes_sent += buffer.len() as u64;
+        let ect = self.paths[path].window.marks_mut().take_leaving();
         let counters = &mut self.paths[path].counters;
         counters.packets_sent += 1;
         counters.bytes_sent += buffer.len() as u64;
-        Some(self.transmit_to(path, self.outbox.source(), buffer.len()))
+        let transmit = self.transmit_to(path, self.outbox.source(), buffer.len());
+        Some(Transmit { ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct }, ..transmit })
     }
 
     /// An opportunity to send came.

@@ -116,6 +116,11 @@ pub(crate) trait CongestionControl {
     fn on_ack(&mut self, facts: &AckFacts<'_>);
     /// Loss found by SACKs, at the start of an episode.
     fn on_loss(&mut self, coupled: &Coupled<'_>);
+    /// A packet was marked (ECN), at the start of an episode. RFC 3168 §5: "essentially the same as the congestion control
+    /// response to a *single* dropped packet".
+    fn on_mark(&mut self, coupled: &Coupled<'_>) {
+        self.on_loss(coupled);
+    }
     /// T3-rtx expired; `again` says that it has since anything was acknowledged.
     fn on_timeout(&mut self, again: bool, coupled: &Coupled<'_>);
     /// Nothing was sent for one RTO.

@@ -4,7 +4,7 @@
 //! Layout, big-endian: version 1 byte, key number 1, ports 2 + 2, local tag 4, peer tag 4,
 //! tie tags 4 + 4, our initial TSN 4, the peer's initial TSN 4, its a_rwnd 4, OS and MIS of the
 //! peer 2 + 2, OS and MIS of ours 2 + 2, creation time 8, lifespan in ms 4, extensions that the
-//! peer offers 1, whether it has an adaptation layer (1) and more addresses (2) 1, the indication of
+//! peer offers 1, whether it has an adaptation layer (1), more addresses (2), ECN (4) and ASCONF (128) 1, the indication of
 //! the former, if there is one, 4, number of addresses 1, addresses (family 1, 4 or 16 bytes), whether both ends
 //! authenticate chunks 1 and, if so, what ours and the peer's say of it in INIT and INIT ACK (RFC 4895 §6.3; never a shared key),
 //! HMAC-SHA-256, the first 16 bytes (RFC 2104 §5). It is short, for an INIT ACK must not be much longer
@@ -107,6 +107,7 @@ impl Cookie {
         b.push(
             u8::from(p.adaptation.is_some())
                 | u8::from(p.omitted) << 1
+                | u8::from(p.extensions.chosen.ecn) << 2
                 | u8::from(p.extensions.chosen.address_reconfiguration) << 7,
         );
         b.extend(p.adaptation.into_iter().flat_map(u32::to_be_bytes));
@@ -163,6 +164,7 @@ impl Cookie {
         let mut extensions = Extensions::from_bits(extensions);
         extensions.chosen.authentication = peer_offer.is_some();
         extensions.chosen.address_reconfiguration = flags & 128 != 0;
+        extensions.chosen.ecn = flags & 4 != 0;
         r.0.is_empty().then_some(Cookie {
             local_port,
             remote_port,

@@ -309,15 +309,7 @@ impl Endpoint {
         let budget = self.budget();
         if let Some(a) = self.associations.get_mut(id) {
             a.obey(now, budget);
-            a.handle_packet(
-                now,
-                datagram.source,
-                datagram.destination,
-                datagram.encapsulation,
-                &datagram.packet,
-                packet,
-                authentic,
-            );
+            a.handle_packet(now, datagram, packet, authentic);
         }
         self.settle_to_be_polled(now, id);
     }

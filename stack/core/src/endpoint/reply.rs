@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use tresse_wire::{CommonHeader, InitFields, PacketWriter, VerificationTag};
 
 use super::{Datagram, Transmit};
-use crate::datagram::headers;
+use crate::datagram::{Ecn, headers};
 
 /// At most this many replies wait; a flood is answered in part.
 const MAX_REPLIES: usize = 1024;
@@ -71,6 +71,7 @@ impl Replies {
             encapsulation: to.encapsulation,
             path: None,
             fragment: false,
+            ecn: Ecn::NotEct,
         };
         self.bytes += packet.len();
         self.queue.push_back((transmit, packet));

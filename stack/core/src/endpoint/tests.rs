@@ -16,6 +16,7 @@ mod cookies;
 mod crossing;
 mod dac;
 mod data;
+mod ecn;
 mod encapsulation;
 mod events;
 mod failover;
@@ -70,6 +71,7 @@ use tresse_wire::{
 
 use super::{AssociationId, Datagram, Endpoint, Transmit};
 use crate::config::{AssociationConfig, EndpointConfig};
+use crate::datagram::Ecn;
 use crate::event::{CloseReason, Event, ReceivedMessage, SendOptions, TraceEvent};
 use crate::extensions::Extensions;
 use crate::path::PathId;

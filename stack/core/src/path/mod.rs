@@ -4,6 +4,7 @@ mod address;
 mod bursts;
 mod calm;
 mod heartbeat;
+mod marks;
 mod mtu;
 mod mtu_search;
 mod pacing;

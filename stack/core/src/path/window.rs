@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::marks::Marks;
 use super::queue_limit::QueueLimit;
 use crate::congestion::{CongestionControl, Controller, RateReduction, floor};
 use crate::profile::Profile;
@@ -33,10 +34,11 @@ pub(crate) struct Window {
     lowered_at: Time,
     /// Recoveries from not much more than the floor of ssthresh, one after the other.
     overloads: u32,
+    marks: Marks,
 }
 
 impl Window {
-    pub(super) const fn new(control: Controller, limit: Option<QueueLimit>) -> Window {
+    pub(super) fn new(control: Controller, limit: Option<QueueLimit>) -> Window {
         Window {
             control,
             limit,
@@ -48,6 +50,7 @@ impl Window {
             cwnd_at_loss: 0,
             lowered_at: Time::ZERO,
             overloads: 0,
+            marks: Marks::default(),
         }
     }
 
@@ -69,6 +72,17 @@ impl Window {
     #[inline]
     pub(crate) fn ssthresh(&self) -> usize {
         self.control.get().ssthresh()
+    }
+
+    /// Marks of congestion.
+    #[inline]
+    pub(crate) const fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    #[inline]
+    pub(crate) const fn marks_mut(&mut self) -> &mut Marks {
+        &mut self.marks
     }
 
     /// Bytes that may be in flight beside other paths: cwnd, or less to keep the queue short.
@@ -121,6 +135,7 @@ impl Window {
     pub(super) fn start_over(&mut self, control: Controller) {
         self.control = control;
         self.reduction = None;
+        self.marks.start_over();
     }
 
     //= RFC 9260 7.2-3
@@ -174,7 +189,11 @@ impl Window {
             return;
         }
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-        if more > 0 && self.fast_recovery_exit.is_none() && self.flight_at_send >= cwnd {
+        if more > 0
+            && !self.marks.is_echoed()
+            && self.fast_recovery_exit.is_none()
+            && self.flight_at_send >= cwnd
+        {
             control.set_window(cwnd + more, ssthresh);
         }
     }

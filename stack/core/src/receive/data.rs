@@ -33,7 +33,11 @@ pub(crate) enum Taken {
 impl Receiver {
     /// A DATA or I-DATA chunk of the packet `bytes`.
     pub(crate) fn on_data(&mut self, now: Time, data: &IData<'_>, bytes: &Bytes) -> Taken {
-        let seq = match self.received.classify(data.tsn) {
+        let arrival = self.received.classify(data.tsn);
+        if !matches!(arrival, Arrival::OutOfRange) {
+            self.marks.on_chunk(data.tsn);
+        }
+        let seq = match arrival {
             Arrival::New { seq } => seq,
             Arrival::Duplicate => {
                 //= RFC 9260 6.2-20 6.2-21

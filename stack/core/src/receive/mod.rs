@@ -4,6 +4,7 @@
 
 mod data;
 mod forward_tsn;
+mod marks;
 mod receive_buffer;
 mod reset;
 mod sack;
@@ -26,6 +27,7 @@ use crate::streams::inbound::Inbound;
 use crate::time::Time;
 pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
+use marks::Marks;
 use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
 
@@ -71,6 +73,8 @@ pub(crate) struct Receiver {
     nr_sack: NrSackMode,
     /// The blocks of the SACK being written.
     report: Report,
+    /// Marks of congestion that the peer has to be told.
+    marks: Marks,
 }
 
 impl Receiver {
@@ -109,6 +113,7 @@ impl Receiver {
                 .then(CmtDelayedAck::default),
             nr_sack,
             report: Report::default(),
+            marks: Marks::default(),
         }
     }
 
@@ -131,12 +136,6 @@ impl Receiver {
     #[inline]
     pub(crate) fn has_gaps(&self) -> bool {
         self.received.has_gaps()
-    }
-
-    /// A packet of this many bytes begins, of which chunks keep slices.
-    #[inline]
-    pub(crate) fn begin_packet(&mut self, bytes: usize) {
-        self.inbound.begin_packet(bytes);
     }
 
     /// Messages that can be read, but for those from before a restart.
@@ -163,6 +162,7 @@ impl Receiver {
     /// All chunks of a packet with DATA were processed.
     pub(crate) fn on_packet(&mut self, now: Time, packet: &ReceivedPacket) {
         self.ack_source = packet.source;
+        self.marks.end_packet(packet.arrival);
         let mut gap = packet.filled || self.received.has_gaps();
         if let Some(dac) = &mut self.dac {
             dac.on_packet(packet.arrival);
@@ -219,6 +219,7 @@ impl Receiver {
 
     /// A path is gone: SACKs that would go there go to another one.
     pub(crate) fn leave_path(&mut self, gone: PathId, path: PathId) {
+        self.forget_marks(gone);
         if self.ack_path == gone {
             (self.ack_path, self.ack_source) = (path, None);
         }

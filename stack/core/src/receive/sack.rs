@@ -37,9 +37,9 @@ impl Receiver {
         self.ack_path == path && (self.delayed.pending() || self.delayed.due())
     }
 
-    /// Bytes of a SACK or NR-SACK without blocks.
+    /// Bytes of a SACK or NR-SACK without blocks, and of the ECNE chunks before it.
     fn sack_header(&self) -> usize {
-        if self.nr_sack == NrSackMode::Off { 16 } else { 20 }
+        self.marks.len() + if self.nr_sack == NrSackMode::Off { 16 } else { 20 }
     }
 
     /// An upper bound of the bytes of the next SACK, should it have room.
@@ -64,6 +64,8 @@ impl Receiver {
     pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>, form: SackForm) -> bool {
         let SackForm { max, window, retransmit_bit } = form;
         let Some(room) = max.checked_sub(writer.len() + self.sack_header()) else { return false };
+        // In front, while what was marked may still be outstanding at the peer.
+        self.marks.write(writer);
         //= RFC 9260 6.2-17 6.7-6 6.7-7
         self.fill_report(window, room / 4);
         let a_rwnd = self.advertised();

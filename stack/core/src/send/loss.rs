@@ -98,6 +98,7 @@ impl Sender {
         self.overrides.probe(probe);
         let mut cuts = SmallVec::new();
         let mut paths = 0u32; // Bit set of paths that lost something.
+        let mut fresh = 0u32; // The same for losses that no mark has answered for.
         let mut twice = 0u32; // The same for those that lost a retransmission of this recovery.
         // A receiver that has no room drops what is sent again, and says so in a SACK: repeating it
         // for each of them would go on until there is room. T3-rtx sees to that.
@@ -132,11 +133,13 @@ impl Sender {
                 }
                 let lost = self.lose(cx, seq, cause);
                 paths |= lost;
+                let spared = path.is_some_and(|path| cx.paths[path].window.marks().spares(seq));
+                fresh |= if spared { 0 } else { lost };
                 twice |= if again_lost { lost } else { 0 };
             }
         }
         if paths != 0 {
-            self.start_fast_recovery(cx, paths, cuts);
+            self.start_fast_recovery(cx, paths, fresh, cuts);
         }
         for path in cx.paths.ids().filter(|path| twice & path.bit() != 0) {
             self.lower_again(cx, path);
@@ -175,11 +178,12 @@ impl Sender {
     }
 
     //= RFC 9260 7.2.4-5
-    /// RFC 9260 §7.2.4 rules 2, 3 and 6.
+    /// RFC 9260 §7.2.4 rules 2, 3 and 6. Of the `paths` the windows of those are cut that `fresh` has.
     fn start_fast_recovery(
         &mut self,
         cx: &mut Context<'_>,
         paths: u32,
+        fresh: u32,
         mut cuts: SmallVec<[Cut; 2]>,
     ) {
         let paths = cx.strategy.recovering_anew(cx.paths, paths);
@@ -188,12 +192,12 @@ impl Sender {
         }
         let (cumulative, highest) = (self.board.cumulative(), self.board.next_seq() - 1);
         let recovery = &mut self.recovery;
-        cuts.retain(|cut| paths & cut.path.bit() != 0);
+        cuts.retain(|cut| paths & fresh & cut.path.bit() != 0);
         recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
         recovery.on_fast_recovery();
         let profile = cx.profile();
         for path in cx.paths.ids() {
-            if paths & path.bit() != 0 {
+            if paths & fresh & path.bit() != 0 {
                 self.cut_window(cx, path);
                 cx.strategy.begin_low(&mut cx.paths[path], profile);
                 cx.paths[path].window.begin_reduction(profile);
@@ -226,6 +230,7 @@ impl Sender {
     fn cut_window(&mut self, cx: &mut Context<'_>, path: PathId) {
         let now = cx.now;
         cx.paths[path].window.on_loss(now);
+        cx.paths[path].window.marks_mut().on_loss(self.board.next_seq() - 1);
         self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
         cx.strategy.spare_window(cx.paths, path);
         self.trace_window(cx, path, WindowCause::Loss);
@@ -314,7 +319,8 @@ impl Sender {
         for cut in &episode.cuts {
             let flight = self.board.flight(cut.path);
             let p = &mut cx.paths[cut.path];
-            if cut.full && p.calm.is_standing(response.standing_queue) {
+            let marked = p.window.marks().is_since_loss();
+            if marked || cut.full && p.calm.is_standing(response.standing_queue) {
                 continue;
             }
             p.window.abandon_reduction();

@@ -9,6 +9,7 @@ mod cwnd_overrides;
 mod distribution;
 mod drain;
 mod loss;
+mod marks;
 mod may_send;
 mod patience;
 mod reset;

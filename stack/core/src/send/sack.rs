@@ -169,6 +169,7 @@ impl Sender {
                     cx.paths[path].address.on_ack(sent);
                 }
                 self.take_rtt_sample(cx, path, ack.latest);
+                self.watch_marks(cx, path, ack);
             }
         }
         let next = self.board.next_seq();
@@ -213,6 +214,11 @@ impl Sender {
         let p = &mut cx.paths[path];
         if p.window.reduce(ack.bytes, flight, p.mtu.max_packet()) {
             self.trace_window(cx, path, WindowCause::RateReduction);
+            return;
+        }
+        // RFC 3168 §6.1.2: "the TCP sender SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
+        // ACK packet."
+        if p.window.marks().is_echoed() && !p.window.control().is_model_based() {
             return;
         }
         let cumulative_advanced = strategy.advanced(profile, outcome, path);

@@ -148,6 +148,10 @@ impl Sender {
             // E1
             let again = cx.paths[path].t3.in_a_row() > 1;
             self.tell_control(cx, path, |control, coupled| control.on_timeout(again, &coupled));
+            let (again, highest) = (cx.paths[path].t3.in_a_row(), self.board.next_seq() - 1);
+            let marks = cx.paths[path].window.marks_mut();
+            marks.on_loss(highest);
+            marks.on_timeout(again);
             cx.paths[path].window.on_timeout(profile.congestion.one_packet_after_timeout);
             self.trace_window(cx, path, WindowCause::Timeout);
         }

@@ -65,6 +65,8 @@ struct Carried {
     bytes: usize,
     /// The highest sequence number.
     highest: u64,
+    /// It is not to be marked: it probes a window, or begins with chunks that set an association up.
+    unmarked: bool,
 }
 
 impl Carried {
@@ -91,6 +93,11 @@ impl<'b> DataPacket<'b> {
 
     pub(crate) fn writer(&mut self) -> &mut PacketWriter<'b> {
         &mut self.writer
+    }
+
+    /// It is not ECT, whatever it carries.
+    pub(crate) fn leave_unmarked(&mut self) {
+        self.carried.unmarked = true;
     }
 
     /// No chunk was written yet.
@@ -354,6 +361,7 @@ impl Sender {
         }
         if probe {
             self.zero_window.on_probe_sent();
+            carried.unmarked = true;
             cx.journal.stats.zero_window_probes += 1;
         }
         let p = &mut cx.paths[path];
@@ -398,6 +406,9 @@ impl Sender {
         }
         if let Some(cause) = carried.cause {
             cx.journal.stats.retransmitted_packets[cause.index()] += 1;
+        }
+        if carried.retransmitted + carried.copies == 0 && !carried.unmarked {
+            self.mark_capable(cx, path, carried.highest);
         }
         let flight = self.board.flight(path);
         let waits = self.board.first_lost().is_some() || !self.queue.rests();

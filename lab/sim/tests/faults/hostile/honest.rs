@@ -137,6 +137,7 @@ impl Honest {
                     source: VICTIM,
                     destination: self.address,
                     encapsulation: None,
+                    ecn: tresse_core::Ecn::NotEct,
                     packet: packet.into(),
                 },
             );

@@ -61,6 +61,7 @@ impl Association {
         //= RFC 9260 3-1 3.3.7-2 5.1-9 5.1-10 6.10-8
         let alone = matches!(first, Control::ShutdownComplete(_) | Control::Abort(_));
         let echo = matches!(first, Control::CookieEcho) && self.paths[path].is_confirmed();
+        let may_be_marked = matches!(first, Control::Cwr(_));
         let ends = matches!(first, Control::Shutdown(_) | Control::ShutdownAck(_));
         // §9.2: SHUTDOWN MAY be bundled with a SACK, which must come first to report gaps.
         if ends {
@@ -95,6 +96,9 @@ impl Association {
             && !self.is_concurrent()
             && !self.sender.has_lost();
         let mut packet = DataPacket::new(path, writer);
+        if !may_be_marked {
+            packet.leave_unmarked();
+        }
         if echo || data_fits {
             self.write_timestamp(now, packet.writer(), path);
             self.write_sack(packet.writer(), path);
@@ -154,6 +158,7 @@ impl Association {
             Control::ShutdownAck(_) => writer.shutdown_ack(),
             Control::ShutdownComplete(_) => writer.shutdown_complete(false),
             Control::ReConfig(parameters, _) => writer.re_config(&parameters),
+            Control::Cwr(cwr) => writer.cwr(cwr),
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }
@@ -173,8 +178,10 @@ impl Association {
             return;
         };
         let retransmit_bit = self.sender.extensions().retransmit_bit;
+        let echoes = receiver.echoes() as u64;
         if receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
             self.journal.stats.sacks_sent += 1;
+            self.journal.stats.ecn_echoes_sent += echoes;
         }
     }
 

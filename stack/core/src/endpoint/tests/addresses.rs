@@ -93,7 +93,8 @@ impl Net {
             if arrival == Some(next)
                 && let Some((_, to, source, destination, packet)) = self.wire.pop_front()
             {
-                let datagram = Datagram { source, destination, encapsulation: None, packet };
+                let datagram =
+                    Datagram { source, destination, encapsulation: None, ecn: Ecn::NotEct, packet };
                 self.end(to).handle_datagram(now, datagram);
             } else {
                 self.ends.iter_mut().for_each(|end| end.handle_timeout(now));
@@ -340,6 +341,7 @@ fn what_arrives_at_an_address_that_the_peer_was_not_told_of_does_not_make_it_a_s
         source: addresses(Side::Z, 1)[0],
         destination: ip("10.99.0.1"),
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: data.into(),
     };
     script.end.handle_datagram(script.now, datagram);
@@ -362,6 +364,7 @@ fn a_heartbeat_is_answered_from_where_it_arrived() {
             source: addresses(Side::Z, 1)[0],
             destination,
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: packet.into(),
         };
         script.end.handle_datagram(script.now, datagram);
@@ -464,6 +467,7 @@ fn deliver(script: &mut Script, from: usize, to: &str, packet: Vec<u8>) -> Vec<S
         source: addresses(Side::Z, 2)[from],
         destination: ip(to),
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: packet.into(),
     })
 }
@@ -597,7 +601,8 @@ fn a_cookie_ack_to_an_unconfirmed_address_takes_its_heartbeat_past_what_waits() 
     for (source, packet) in addresses(Side::Z, 2).into_iter().zip([heartbeat, echo]) {
         let destination = ip("10.0.0.1");
         let packet = packet.into();
-        let datagram = Datagram { source, destination, encapsulation: None, packet };
+        let datagram =
+            Datagram { source, destination, encapsulation: None, ecn: Ecn::NotEct, packet };
         script.end.handle_datagram(script.now, datagram);
     }
     let sent = script.poll();

@@ -28,6 +28,7 @@ fn drawn(ours: &[IpAddr], source: IpAddr, parameters: &[u8]) -> (f64, usize) {
         source,
         destination,
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: init.into(),
     });
     let ack = sent::only(&sent);

@@ -151,7 +151,13 @@ impl Peer {
         let list = parameters.finish();
         let give = |script: &mut Script, packet: Vec<u8>| {
             let packet = packet.into();
-            script.give_datagram(Datagram { source, destination, encapsulation: None, packet });
+            script.give_datagram(Datagram {
+                source,
+                destination,
+                encapsulation: None,
+                ecn: Ecn::NotEct,
+                packet,
+            });
         };
         let tag = script.tag;
         give(&mut script, packet(tag, |w| w.init_ack(&peer_fields(), &list)));

@@ -382,6 +382,7 @@ fn an_init_ack_to_another_address_than_the_init_came_from_lists_ours_for_that_on
             source: ip("fd00::2"),
             destination: ip("fd00::1"),
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: init_packet(&other_init(), &parameters).into(),
         });
         let ack = only(&sent);
@@ -416,6 +417,7 @@ fn an_init_ack_to_another_address_than_the_init_came_from_leaves_from_where_our_
             source: ip("10.1.0.2"),
             destination: ip("10.1.0.1"),
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: init_packet(&other_init(), &parameters).into(),
         });
         let to = &only(&sent).to;

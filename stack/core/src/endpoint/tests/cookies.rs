@@ -42,6 +42,7 @@ fn replies_that_nobody_collects_are_bounded() {
             source: addresses(Side::Z, 1)[0],
             destination: addresses(Side::A, 1)[0],
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: init.clone().into(),
         };
         script.end.handle_datagram(script.now, datagram);

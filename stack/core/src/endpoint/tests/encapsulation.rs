@@ -16,6 +16,7 @@ fn heartbeat(script: &mut Script, n: u8, encapsulation: Option<u16>) -> Transmit
         source: addresses(Side::Z, 2)[usize::from(n)],
         destination: addresses(Side::A, 1)[0],
         encapsulation,
+        ecn: Ecn::NotEct,
         packet: packet(script.tag, |w| w.heartbeat(b"info")).into(),
     });
     assert_eq!(only(&sent).types(), [ChunkType::HEARTBEAT_ACK]);

@@ -12,6 +12,7 @@ fn give_unheard(script: &mut Script, packet: Vec<u8>) {
             source: addresses(Side::Z, 1)[0],
             destination: addresses(Side::A, 1)[0],
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: packet.into(),
         },
     );
@@ -111,6 +112,7 @@ fn a_flood_of_one_association_takes_no_room_from_another() {
             source: other,
             destination: addresses(Side::A, 1)[0],
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: init.into(),
         },
     );
@@ -146,6 +148,7 @@ fn restarts_that_nobody_hears_of_are_one() {
             source: None,
             encapsulation: None,
             path: None,
+            ecn: Ecn::NotEct,
             fragment: false,
         };
         let bytes = Bytes::copy_from_slice(&buffer);

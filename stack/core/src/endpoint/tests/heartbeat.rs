@@ -434,6 +434,7 @@ fn a_heartbeat_for_which_there_is_no_room_is_not_unanswered() {
             source: IpAddr::from([10, 0, 0, 2]),
             destination: IpAddr::from([10, 0, 0, 1]),
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: beat.into(),
         };
         script.end.handle_datagram(script.now, datagram);

@@ -220,6 +220,7 @@ fn the_udp_port_of_the_peer_follows_only_a_valid_tag() {
         source: addresses(Side::Z, 1)[0],
         destination: addresses(Side::A, 1)[0],
         encapsulation: Some(port),
+        ecn: Ecn::NotEct,
         packet: bytes.into(),
     };
     let wrong = VerificationTag(script.tag.0 ^ 1);

@@ -228,6 +228,7 @@ fn an_init_ack_goes_where_the_init_came_from() {
         source,
         destination,
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: init_packet(&peer_fields(), &parameters).into(),
     };
     let sent = script.give_datagram(datagram);
@@ -322,6 +323,7 @@ fn the_only_address_is_listed_unless_the_packet_leaves_from_there() {
             source: [198, 51, 100, 1].into(),
             destination: at.into(),
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: init_packet(&peer_fields(), &ParameterWriter::new().padding(48).finish())
                 .into(),
         });

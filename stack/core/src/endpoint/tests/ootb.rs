@@ -28,7 +28,8 @@ fn rule_1_non_unicast_addresses() {
             for (source, destination) in [(many, one), (one, many)] {
                 let mut script = Script::listening(&standard());
                 let packet = bytes.clone().into();
-                let datagram = Datagram { source, destination, encapsulation: None, packet };
+                let datagram =
+                    Datagram { source, destination, encapsulation: None, ecn: Ecn::NotEct, packet };
                 let sent = script.give_datagram(datagram);
                 assert!(sent.is_empty(), "{source} to {destination}: {:?}", types(&sent));
             }
@@ -212,13 +213,19 @@ fn the_reply_goes_back_the_way_the_packet_came() {
     let mut script = Script::listening(&standard());
     let (source, destination) = ([10, 7, 7, 7].into(), [10, 0, 0, 1].into());
     let packet = packet(STRANGE, |w| w.heartbeat(b"x")).into();
-    let sent =
-        script.give_datagram(Datagram { source, destination, encapsulation: Some(9), packet });
+    let sent = script.give_datagram(Datagram {
+        source,
+        destination,
+        encapsulation: Some(9),
+        ecn: Ecn::NotEct,
+        packet,
+    });
     let expected = Transmit {
         destination: source,
         source: Some(destination),
         encapsulation: Some(9),
         path: None,
+        ecn: Ecn::NotEct,
         fragment: false,
     };
     assert_eq!(only(&sent).to, expected);

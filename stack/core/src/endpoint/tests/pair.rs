@@ -29,8 +29,11 @@ pub(crate) type Filter = Box<dyn FnMut(&Sent) -> bool>;
 /// How much longer than usual a packet takes.
 pub(crate) type Detour = Box<dyn FnMut(&Sent) -> Duration>;
 
+/// The ECN field with which a packet arrives.
+pub(crate) type Marker = Box<dyn FnMut(&Sent) -> Ecn>;
+
 /// A packet under way: when it arrives, a number to break ties, and what arrives where.
-type UnderWay = Reverse<(Time, u64, Side, IpAddr, IpAddr, Vec<u8>)>;
+type UnderWay = Reverse<(Time, u64, Side, IpAddr, IpAddr, Ecn, Vec<u8>)>;
 
 /// Two endpoints and the wire between them.
 pub(crate) struct Pair {
@@ -42,6 +45,7 @@ pub(crate) struct Pair {
     counts: [u64; 2],
     pub(crate) drop: Filter,
     pub(crate) detour: Detour,
+    pub(crate) mark: Marker,
     pub(crate) events: Vec<(Side, AssociationId, Event)>,
     /// Every packet offered to the wire.
     pub(crate) log: Vec<Sent>,
@@ -68,6 +72,7 @@ impl Pair {
             counts: [0; 2],
             drop: Box::new(|_| false),
             detour: Box::new(|_| Duration::ZERO),
+            mark: Box::new(|sent| sent.to.ecn),
             events: Vec::new(),
             log: Vec::new(),
         }
@@ -154,6 +159,7 @@ impl Pair {
                 let bytes = Bytes::copy_from_slice(&buffer);
                 let sent = Sent { from: side, at: now, to, number, bytes };
                 let detour = (self.detour)(&sent);
+                let ecn = (self.mark)(&sent);
                 if !(self.drop)(&sent) {
                     let source = to.source.unwrap_or(addresses(side, 1)[0]);
                     self.sequence += 1;
@@ -163,6 +169,7 @@ impl Pair {
                         side.other(),
                         source,
                         to.destination,
+                        ecn,
                         buffer.clone(),
                     )));
                 }
@@ -182,10 +189,11 @@ impl Pair {
             let Some(next) = next.filter(|t| *t <= end) else { break };
             self.now = self.now.max(next);
             if arrival == Some(next) {
-                let Some(Reverse((_, _, to, source, destination, bytes))) = self.wire.pop() else {
+                let Some(Reverse((_, _, to, source, destination, ecn, bytes))) = self.wire.pop()
+                else {
                     break;
                 };
-                self.deliver(to, source, destination, bytes);
+                self.deliver(to, source, destination, ecn, bytes);
             } else {
                 let now = self.now;
                 for side in [Side::A, Side::Z] {
@@ -197,16 +205,16 @@ impl Pair {
         self.now = end;
     }
 
-    fn deliver(&mut self, to: Side, source: IpAddr, destination: IpAddr, bytes: Vec<u8>) {
+    fn deliver(&mut self, to: Side, source: IpAddr, destination: IpAddr, ecn: Ecn, bytes: Vec<u8>) {
         let now = self.now;
         let packet = Bytes::from(bytes);
-        let datagram = Datagram { source, destination, encapsulation: None, packet };
+        let datagram = Datagram { source, destination, encapsulation: None, ecn, packet };
         self.end(to).handle_datagram(now, datagram);
     }
 
     /// Delivers a packet to `side` as if it came from `source`.
     pub(crate) fn inject(&mut self, side: Side, source: IpAddr, packet: Vec<u8>) {
-        self.deliver(side, source, addresses(side, 1)[0], packet);
+        self.deliver(side, source, addresses(side, 1)[0], Ecn::NotEct, packet);
     }
 
     pub(crate) fn saw(&self, side: Side, event: impl Fn(&Event) -> bool) -> bool {

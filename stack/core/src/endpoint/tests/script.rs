@@ -309,6 +309,7 @@ impl Script {
             source,
             destination: addresses(Side::A, 1)[0],
             encapsulation: self.encapsulation,
+            ecn: Ecn::NotEct,
             packet: packet.into(),
         })
     }

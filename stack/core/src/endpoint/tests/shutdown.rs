@@ -557,6 +557,7 @@ fn data_that_arrives_in_shutdown_sent_is_answered_from_where_it_arrived() {
         source: addresses(Side::Z, 1)[0],
         destination: sources[0],
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: packet.into(),
     });
     assert_eq!(types(&sent), [[ChunkType::SACK, ChunkType::SHUTDOWN]]);

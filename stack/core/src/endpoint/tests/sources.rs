@@ -48,6 +48,7 @@ fn give_at(
         source: addresses(Side::Z, 1)[0],
         destination: ip(destination),
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: packet.into(),
     })
 }
@@ -295,6 +296,7 @@ fn a_source_is_not_blamed_for_what_left_from_another() {
         source: addresses(Side::Z, 1)[0],
         destination: ip("10.0.0.1"),
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: script::packet(script.tag, |w| w.heartbeat_ack(&beat)).into(),
     });
     assert_eq!(script.path(0).local, Some(ip("10.0.0.1")));
@@ -316,7 +318,13 @@ fn a_cookie_echo_from_elsewhere_says_nothing_of_the_first_path() {
     let give = |script: &mut Script, source, destination: &str, packet: Vec<u8>| {
         let packet = packet.into();
         let destination = ip(destination);
-        script.give_datagram(Datagram { source, destination, encapsulation: None, packet })
+        script.give_datagram(Datagram {
+            source,
+            destination,
+            encapsulation: None,
+            ecn: Ecn::NotEct,
+            packet,
+        })
     };
     let ack = give(&mut script, first, "10.0.0.1", init);
     let ack = sent::only(&ack).clone();

@@ -124,6 +124,7 @@ fn render(traces: &[(Time, TraceEvent)], start: Time, first: u32) -> String {
             TraceEvent::Forwarded { tsn, streams, .. } => {
                 format!("forward to {} on {streams} streams", number(*tsn))
             }
+            TraceEvent::EcnGivenUp { .. } => "ECN given up".to_owned(),
             TraceEvent::Rtt { .. } => continue,
         };
         writeln!(text, "{:4} {line}", at.since(start).as_millis()).expect("a string grows");

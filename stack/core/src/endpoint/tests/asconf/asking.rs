@@ -227,6 +227,7 @@ fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
         source: z(0),
         destination,
         encapsulation: None,
+        ecn: Ecn::NotEct,
         packet: Bytes::copy_from_slice(packet),
     };
     peer.script.give_datagram(datagram(a(0), &packet));

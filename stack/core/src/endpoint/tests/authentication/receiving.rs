@@ -159,6 +159,7 @@ fn a_flood_of_unknown_keys_costs_no_memory() {
             source,
             destination: addresses(Side::A, 1)[0],
             encapsulation: None,
+            ecn: Ecn::NotEct,
             packet: bytes.into(),
         };
         peer.script.end.handle_datagram(now, datagram);

@@ -89,7 +89,13 @@ fn a_response_leaves_from_where_the_request_arrived() {
         let parameters = parameters.finish();
         let packet = script::packet(script.tag, |w| w.re_config(&parameters));
         let source = addresses(Side::Z, 1)[0];
-        let datagram = Datagram { source, destination, encapsulation: None, packet: packet.into() };
+        let datagram = Datagram {
+            source,
+            destination,
+            encapsulation: None,
+            ecn: Ecn::NotEct,
+            packet: packet.into(),
+        };
         let sent = script.give_datagram(datagram);
         let answer = sent.iter().find(|p| p.carries(ChunkType::RE_CONFIG)).unwrap();
         assert_eq!(answer.to.source, Some(destination));

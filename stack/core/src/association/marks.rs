@@ -1,0 +1,49 @@
+//! ECNE and CWR chunks (RFC 4960 Appendix A; draft-stewart-tsvwg-sctpecn), where both ends are ECN-capable.
+
+use tresse_wire::{Cwr, Ecne};
+
+use super::input::Incoming;
+use super::{Association, Control};
+use crate::datagram::Ecn;
+use crate::time::Time;
+
+impl Association {
+    /// Both ends are ECN-capable.
+    #[inline]
+    pub(super) const fn has_ecn(&self) -> bool {
+        self.sender.extensions().chosen.ecn
+    }
+
+    /// A packet begins; whether it bears the mark of congestion.
+    pub(super) fn note_ecn(&mut self, ecn: Ecn) -> bool {
+        if !self.has_ecn() {
+            return false;
+        }
+        self.paths.iter_mut().for_each(|path| path.window.marks_mut().begin_packet());
+        let marked = ecn == Ecn::Ce;
+        self.journal.stats.ce_packets_received += u64::from(marked);
+        marked
+    }
+
+    /// An ECNE chunk: the peer has received marked packets.
+    pub(super) fn on_ecne(&mut self, now: Time, incoming: &Incoming<'_>, ecne: &Ecne) {
+        if !self.may_send_data() {
+            return;
+        }
+        let arrival = incoming.arrival;
+        let (sender, mut cx) = self.sending(now);
+        let Some((path, cwr)) = sender.on_ecne(&mut cx, ecne, arrival) else { return };
+        self.outbox.drop_cwr(path);
+        if self.push_control(path, Control::Cwr(cwr)) {
+            self.journal.stats.cwrs_sent += 1;
+        }
+    }
+
+    /// A CWR chunk: the peer has reduced a window.
+    pub(super) fn on_cwr(&mut self, incoming: &Incoming<'_>, cwr: &Cwr) {
+        self.journal.stats.cwrs_received += 1;
+        if let Some(receiver) = self.phase.receiver_mut() {
+            receiver.on_cwr(incoming.arrival, cwr);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! ECN in the sending half (RFC 3168, RFC 4960 Appendix A, draft-stewart-tsvwg-sctpecn): which packets are ECT, what
+//! ECNE chunks mean, and what answers them.
+//!
+//! A mark is congestion as a loss is: the window of its path is cut, once per round trip, and nothing is sent again.
+
+use tresse_wire::{Cwr, Ecne};
+
+use super::{Context, MAX_TSNS, Sender};
+use crate::event::{TraceEvent, WindowCause};
+use crate::path::PathId;
+use crate::scoreboard::{PathAck, Scoreboard};
+
+impl Sender {
+    /// An ECNE chunk, which came over `arrival`: the CWR chunk that answers it, if one is due, and its path.
+    pub(crate) fn on_ecne(
+        &mut self,
+        cx: &mut Context<'_>,
+        ecne: &Ecne,
+        arrival: PathId,
+    ) -> Option<(PathId, Cwr)> {
+        let now = cx.now;
+        cx.journal.stats.ecn_echoes_received += 1;
+        let seq = self.board.unwrap(ecne.lowest_tsn);
+        if seq >= self.board.next_seq() {
+            // It was never sent.
+            cx.journal.stats.ecn_echoes_ignored += 1;
+            return None;
+        }
+        let Some((path, certain)) = self.marked_path(cx, seq, arrival) else {
+            // As FreeBSD: what is long over is answered for any path, so that the peer does not tell it for ever.
+            cx.journal.stats.ecn_echoes_ignored += 1;
+            let path = if cx.paths.is_living(arrival) { arrival } else { cx.paths.data_path() };
+            return Some((
+                path,
+                Cwr { lowest_tsn: ecne.lowest_tsn, any_path: true, same_window: true },
+            ));
+        };
+        let p = &mut cx.paths[path];
+        let round_trip = p.rtt.srtt().unwrap_or(p.rto());
+        let marks = p.window.marks_mut();
+        let packets = certain.then(|| ecne.packets.unwrap_or(1));
+        let echo = marks.hear(now, seq, packets, round_trip);
+        let cuts = !marks.is_cut_for(seq);
+        p.counters.congestion_marks += u64::from(echo.packets());
+        cx.journal.stats.congestion_marks += u64::from(echo.packets());
+        if cuts {
+            self.cut_for_mark(cx, path);
+        }
+        let answer = Scoreboard::tsn(echo.answer()?);
+        Some((path, Cwr { lowest_tsn: answer, any_path: false, same_window: !cuts }))
+    }
+
+    /// Where the marked packet went, and whether that is certain; `None` if it is not known any more.
+    fn marked_path(&self, cx: &Context<'_>, seq: u64, arrival: PathId) -> Option<(PathId, bool)> {
+        // What was sent again elsewhere was marked when it was sent first: retransmissions are not ECT.
+        let chunk = self.board.get(seq).filter(|chunk| chunk.one_path);
+        let sent = chunk.map(|chunk| (chunk.path, true));
+        let told = || cx.paths.iter().find(|p| p.window.marks().has_heard(seq));
+        // SACKs, which may have been faster, go back where DATA came from (RFC 9260 §6.4).
+        let recent = seq + MAX_TSNS as u64 > self.board.cumulative();
+        let guessed = || {
+            let is_news = recent && cx.paths[arrival].window.marks().is_news(seq);
+            is_news.then_some((arrival, cx.paths.len() == 1))
+        };
+        let path = sent.or_else(|| told().map(|p| (p.id, true))).or_else(guessed);
+        path.filter(|(path, _)| cx.paths.is_living(*path))
+    }
+
+    fn cut_for_mark(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let now = cx.now;
+        cx.paths[path].window.on_loss(now);
+        cx.paths[path].window.marks_mut().on_mark(self.board.next_seq() - 1);
+        self.tell_control(cx, path, |control, coupled| control.on_mark(&coupled));
+        cx.strategy.spare_window(cx.paths, path);
+        cx.journal.stats.cuts_by_marks += 1;
+        self.trace_window(cx, path, WindowCause::Mark);
+    }
+
+    /// What a SACK acknowledged on `path` tells whether ECT packets arrive there.
+    pub(super) fn watch_marks(&self, cx: &mut Context<'_>, path: PathId, ack: &PathAck) {
+        let Some(latest) = ack.latest.filter(|_| self.extensions.chosen.ecn) else { return };
+        if cx.paths[path].window.marks_mut().on_ack(latest.seq, latest.transmissions) {
+            cx.journal.stats.ecn_given_up += 1;
+            cx.journal.trace(cx.now, || TraceEvent::EcnGivenUp { path });
+        }
+    }
+
+    /// A packet of nothing but new chunks leaves on `path`, the highest of them `seq`: it may be ECT.
+    ///
+    /// RFC 3168 §6.1.5: "ECN-capable TCP implementations MUST NOT set either ECT codepoint [...] for retransmitted data
+    /// packets"; §6.1.6: nor for window probes.
+    pub(super) fn mark_capable(&self, cx: &mut Context<'_>, path: PathId, seq: u64) {
+        let p = &mut cx.paths[path];
+        if self.extensions.chosen.ecn && cx.state.may_send_data() && p.window.marks().may_leave() {
+            p.window.marks_mut().on_sent(seq);
+            p.counters.ect_packets_sent += 1;
+            cx.journal.stats.ect_packets_sent += 1;
+        }
+    }
+}
