@@ -36,7 +36,7 @@ const INTERLEAVED: u64 = 1 << 22;
 /// So many of these.
 const WITH_INTERLEAVING: u64 = 15;
 /// Seeds beyond them that have failed.
-const FAILED: [u64; 1] = [199];
+const FAILED: [u64; 2] = [199, 1_048_616];
 /// For so long.
 const SPAN: Duration = Duration::from_secs(10);
 /// The honest begin before the attacker does.

@@ -30,7 +30,7 @@ pub(crate) struct Listing {
     /// That is no longer right.
     pub(crate) touched: bool,
     /// Where it stands among the largest; 0 if not at all.
-    pub(crate) size_class: u8,
+    pub(crate) size_class: u16,
 }
 
 impl Default for Listing {

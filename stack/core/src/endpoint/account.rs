@@ -17,7 +17,9 @@ use crate::time::Time;
 const LEAST_SHARE: usize = 64 << 10;
 /// What has ended and waits to be read counts as sixteen times as much: nothing of it moves, and lists
 /// of those who do move can be long.
-const ENDED: u8 = 8;
+const ENDED: u16 = 8;
+/// Who holds no more than his part of a half of the memory is not ended as long as somebody holds more.
+const OVER: u16 = 256;
 /// This many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;
 
@@ -32,27 +34,30 @@ pub(super) fn growth(len: usize) -> usize {
 pub(super) struct Account {
     limit: usize,
     used: usize,
+    /// Associations that hold something: all but those that have just begun.
+    holders: usize,
     /// Associations to which something has happened, and how many bytes it has added at most.
     touched: Vec<AssociationId>,
     unseen: usize,
     /// This many are enough to look at them: none while memory is short.
     tolerance: usize,
-    /// Associations by the logarithm of what they hold, beyond what moves; those that have ended, if there is
-    /// something to read.
-    by_size: BTreeSet<(u8, AssociationId)>,
+    /// Associations by the logarithm of what they hold, beyond what moves, those that hold more than their part above all
+    /// others; those that have ended, if there is something to read.
+    by_size: BTreeSet<(u16, AssociationId)>,
 }
 
 /// Twice the logarithm to the base 2, and one more in the upper half; 0 for nothing.
-fn size_class(bytes: usize) -> u8 {
+fn size_class(bytes: usize) -> u16 {
     let bits = usize::BITS - bytes.leading_zeros();
     let half = bits > 1 && bytes >> (bits - 2) & 1 == 1;
-    (2 * bits) as u8 + u8::from(half)
+    (2 * bits) as u16 + u16::from(half)
 }
 
 impl Account {
     pub(super) fn new(limit: usize) -> Account {
         let (touched, by_size) = (Vec::new(), BTreeSet::new());
-        let mut account = Account { limit, used: 0, touched, unseen: 0, tolerance: 0, by_size };
+        let mut account =
+            Account { limit, used: 0, holders: 0, touched, unseen: 0, tolerance: 0, by_size };
         account.tolerate();
         account
     }
@@ -96,12 +101,17 @@ impl Account {
     /// Looks at what an association holds.
     fn measure(&mut self, id: AssociationId, association: &mut Association) {
         let held = association.memory();
-        self.used = self.used + held - std::mem::replace(&mut association.listing.held, held);
+        let before = std::mem::replace(&mut association.listing.held, held);
+        self.holders = self.holders + usize::from(held > 0) - usize::from(before > 0);
+        self.used = self.used + held - before;
         self.tolerate();
         let class = match association.is_closed() {
             true if association.readable() == 0 => 0,
-            true => size_class(held) + ENDED,
-            false if self.is_short() => size_class(association.excess()),
+            true => OVER + ENDED + size_class(held),
+            false if self.is_short() => {
+                let over = if held > self.part() { OVER } else { 0 };
+                over + size_class(association.excess())
+            }
             _ => size_class(held),
         };
         let before = association.listing.size_class;
@@ -123,9 +133,15 @@ impl Account {
 
     /// An association has gone.
     pub(super) fn remove(&mut self, id: AssociationId, association: &Association) {
+        self.holders -= usize::from(association.listing.held > 0);
         self.used -= association.listing.held;
         self.tolerate();
         self.by_size.remove(&(association.listing.size_class, id));
+    }
+
+    /// The part of each of a half of the memory.
+    fn part(&self) -> usize {
+        self.limit / 2 / self.holders.max(1)
     }
 
     /// Half of it is used: windows shrink.
@@ -212,6 +228,6 @@ mod tests {
     fn a_class_is_half_a_doubling() {
         assert_eq!([0, 1, 2, 3, 4, 5, 6, 7, 8].map(size_class), [0, 2, 4, 5, 6, 6, 7, 7, 8]);
         assert!((1..100_000).all(|n| size_class(n) <= size_class(n + 1)));
-        assert!(size_class(usize::MAX) < u8::MAX);
+        assert!(size_class(usize::MAX) < OVER);
     }
 }
