@@ -91,6 +91,10 @@ pub struct LinkConfig {
     /// `queue_packets` and `queue_bytes` limit the queue all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codel: Option<CodelConfig>,
+    /// What becomes of the ECN field of every packet, as on ways that do not know it; marks of `red` and `codel` are beside
+    /// that. Default `"keep"`.
+    #[serde(skip_serializing_if = "EcnField::is_kept")]
+    pub ecn: EcnField,
     /// Delay spikes. Absent (default): none.
     pub spikes: Option<SpikesConfig>,
     /// Changes of settings that the link makes by itself. Default: none.
@@ -108,6 +112,25 @@ pub enum LossStage {
     /// After serialisation: a lost packet has taken its share of queue and bandwidth, like a
     /// transmission error.
     Wire,
+}
+
+/// What becomes of the ECN field of a packet (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnField {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is cleared: not ECT.
+    Clear,
+    /// CE, congestion experienced, if it is ECT.
+    Mark,
+}
+
+impl EcnField {
+    const fn is_kept(&self) -> bool {
+        matches!(self, EcnField::Keep)
+    }
 }
 
 impl Default for LinkConfig {
@@ -141,6 +164,7 @@ impl Default for LinkConfig {
             gilbert_elliott: None,
             red: None,
             codel: None,
+            ecn: EcnField::Keep,
             spikes: None,
             changes: Vec::new(),
         }

@@ -23,6 +23,7 @@
 //! | 8 | corruption | `corruption.rs` | `corrupt*` |
 //! | 9 | propagation delay and jitter | `delay.rs`, `ticks.rs` | `delay_ms`, `jitter_ms`, `jitter_reorders`, `ticks` |
 //! | 10 | reordering | `reordering.rs` | `reorder*` |
+//! | | what becomes of the ECN field | `link.rs` | `ecn` |
 //! | 11 | delay spikes at the receiver | `spikes.rs` | `spikes` |
 //!
 //! A link keeps the order of its packets unless `reorder*` or `jitter_reorders` says otherwise.
@@ -77,7 +78,7 @@ mod time;
 
 pub use cellular::CellularConfig;
 pub use changes::LinkChange;
-pub use config::{LinkConfig, LossStage};
+pub use config::{EcnField, LinkConfig, LossStage};
 pub use corruption::Corruption;
 pub use error::ConfigError;
 pub use link::Link;

@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::changes::{Changes, LinkChange};
-use crate::config::{LinkConfig, LossStage};
+use crate::config::{EcnField, LinkConfig, LossStage};
 use crate::corruption::Corrupter;
 use crate::delay::Delay;
 use crate::duplication::Duplication;
@@ -13,7 +13,7 @@ use crate::loss::Loss;
 use crate::packet::{Class, Delivery, Entry, Verdict};
 use crate::pattern::Numbers;
 use crate::queue::Queue;
-use crate::queue::red::Red;
+use crate::queue::red::{Judgement, Red};
 use crate::random::{Random, Stage};
 use crate::rate::Rate;
 use crate::reordering::{Detour, Held, Reordering};
@@ -114,6 +114,8 @@ impl<T: Clone> Link<T> {
             size,
             bytes: u64::from(size) + u64::from(self.config.overhead_bytes),
             copy: false,
+            ect: class.contains(Class::ECT),
+            marked: false,
             offered_at: self.now,
         };
         if !self.config.up {
@@ -370,19 +372,24 @@ impl<T: Clone> Link<T> {
     }
 
     /// Stage 5.
-    fn enqueue(&mut self, at: Nanos, entry: Entry<T>) -> Verdict {
+    fn enqueue(&mut self, at: Nanos, mut entry: Entry<T>) -> Verdict {
         let idle = self.queue.len() == 0 && self.busy_until <= at;
         if self.config.red.is_some() {
             let idle = idle.then(|| at - self.busy_until);
-            if self.red.drops(self.queue.len(), idle) {
-                return self.drop_at_entry(DropCause::Red);
+            match self.red.judge(self.queue.len(), idle, entry.ect) {
+                Judgement::Pass => {}
+                Judgement::Mark => entry.marked = true,
+                Judgement::Drop => return self.drop_at_entry(DropCause::Red),
             }
         }
+        let marked = u64::from(entry.marked);
         if idle {
             self.stats.in_transit += 1;
+            self.stats.marked += marked;
             self.serialise(at, entry);
         } else if self.queue.push(at, entry, &mut self.stats) {
             self.stats.in_transit += 1;
+            self.stats.marked += marked;
         } else {
             return self.drop_at_entry(DropCause::Queue);
         }
@@ -468,6 +475,10 @@ impl<T: Clone> Link<T> {
             number,
             offered_at: entry.offered_at,
             copy: entry.copy,
+            ecn: match self.config.ecn {
+                EcnField::Keep if entry.marked => EcnField::Mark,
+                ecn => ecn,
+            },
             corruption,
         }
     }

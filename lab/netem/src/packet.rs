@@ -2,6 +2,7 @@
 
 use std::ops::BitOr;
 
+use crate::config::EcnField;
 use crate::corruption::Corruption;
 use crate::pattern::Numbers;
 use crate::stats::DropCause;
@@ -19,6 +20,8 @@ impl Class {
     pub const DATA: Class = Class(1);
     /// Carries an acknowledgment (in SCTP: a SACK or NR-SACK chunk). Counted by `drop_acks`.
     pub const ACK: Class = Class(2);
+    /// May be marked instead of dropped (ECN: its field says ECT or CE, RFC 3168 §5).
+    pub const ECT: Class = Class(4);
 
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: Class) -> bool {
@@ -44,6 +47,9 @@ pub(crate) struct Entry<T> {
     pub(crate) bytes: u64,
     /// The second of two copies that duplication made.
     pub(crate) copy: bool,
+    /// It may be marked, and whether it is.
+    pub(crate) ect: bool,
+    pub(crate) marked: bool,
     pub(crate) offered_at: Nanos,
 }
 
@@ -71,4 +77,6 @@ pub struct Delivery<T> {
     pub copy: bool,
     /// Bits to flip in it, if it was corrupted.
     pub corruption: Option<Corruption>,
+    /// What has become of its ECN field.
+    pub ecn: EcnField,
 }

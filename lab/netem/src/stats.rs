@@ -61,6 +61,9 @@ pub struct LinkStats {
     pub dropped_red: u64,
     /// Packets dropped by controlled delay.
     pub dropped_codel: u64,
+    /// Packets that `red` or `codel` marked instead of dropping them; they are not lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub marked: u64,
     /// Packets lost at random.
     pub dropped_random: u64,
     /// Packets lost because a list named them.
@@ -118,6 +121,11 @@ impl LinkStats {
             DropCause::Down => self.dropped_down += 1,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn mean(integral: u128, span: Nanos) -> f64 {

@@ -12,7 +12,8 @@
 //! again:     count <- drops of the spell before, if it ended less than 16 INTERVALs ago and had more than one
 //! ```
 //!
-//! Packets are dropped, never marked. What exceeds the limits of the queue is dropped at its tail, and counted as
+//! With `ecn` a packet that may be marked is marked instead of dropped, and leaves (RFC 8289 §5.5 leaves that to the
+//! implementation; so does Linux). What exceeds the limits of the queue is dropped at its tail, and counted as
 //! with drop tail.
 
 use serde::{Deserialize, Serialize};
@@ -34,17 +35,20 @@ pub struct CodelConfig {
     /// For how long, in milliseconds, every packet must have waited longer before the first is dropped: about the
     /// longest usual round trip. Default 100 (RFC 8289 §4.3).
     pub interval_ms: f64,
+    /// Packets of an ECN-capable transport are marked instead of dropped. Default `false`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 impl Default for CodelConfig {
     fn default() -> CodelConfig {
-        CodelConfig { target_ms: 5.0, interval_ms: 100.0 }
+        CodelConfig { target_ms: 5.0, interval_ms: 100.0, ecn: false }
     }
 }
 
 impl CodelConfig {
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
-        let CodelConfig { target_ms, interval_ms } = *self;
+        let CodelConfig { target_ms, interval_ms, ecn: _ } = *self;
         if !(interval_ms > 0.0 && interval_ms <= MAX_MILLIS) {
             let reason =
                 format!("more than 0 and up to {MAX_MILLIS} ms are needed, not {interval_ms}");
@@ -69,6 +73,9 @@ pub(super) trait Line {
 
     /// Drops a packet that was taken.
     fn drop(&mut self, entry: Self::Entry);
+
+    /// Marks a packet that was taken; `false` if it may not be marked.
+    fn mark(&mut self, entry: &mut Self::Entry) -> bool;
 }
 
 /// The state of one queue, named as in the RFC.
@@ -85,6 +92,7 @@ pub(super) struct Codel {
     count: u64,
     last_count: u64,
     dropping: bool,
+    ecn: bool,
 }
 
 impl Codel {
@@ -98,13 +106,14 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
+            ecn: config.ecn,
         }
     }
 
     /// The state goes on under new settings.
     pub(super) fn reconfigure(&mut self, config: &CodelConfig) {
-        let Codel { target, interval, .. } = Codel::new(config);
-        (self.target, self.interval) = (target, interval);
+        let Codel { target, interval, ecn, .. } = Codel::new(config);
+        (self.target, self.interval, self.ecn) = (target, interval, ecn);
     }
 
     /// A packet of this many bytes enters the queue.
@@ -119,8 +128,12 @@ impl Codel {
             self.dropping = ok_to_drop;
             // Several may be due at once where much waits.
             while self.dropping && now >= self.drop_next {
-                line.drop(entry);
                 self.count += 1;
+                if self.ecn && line.mark(&mut entry) {
+                    self.drop_next = self.control_law(self.drop_next);
+                    return Some(entry);
+                }
+                line.drop(entry);
                 (entry, ok_to_drop) = self.take(now, line)?;
                 self.dropping = ok_to_drop;
                 if ok_to_drop {
@@ -128,8 +141,10 @@ impl Codel {
                 }
             }
         } else if ok_to_drop {
-            line.drop(entry);
-            (entry, _) = self.take(now, line)?;
+            if !(self.ecn && line.mark(&mut entry)) {
+                line.drop(entry);
+                (entry, _) = self.take(now, line)?;
+            }
             self.dropping = true;
             let before = self.count - self.last_count;
             let recent = now - self.drop_next < Nanos::new(MEMORY * self.interval.get());
@@ -171,6 +186,7 @@ mod tests {
         waited: Nanos,
         behind: u64,
         dropped: u32,
+        marked: u32,
     }
 
     impl Line for Standing {
@@ -183,6 +199,26 @@ mod tests {
         fn drop(&mut self, (): ()) {
             self.dropped += 1;
         }
+
+        fn mark(&mut self, (): &mut ()) -> bool {
+            self.marked += 1;
+            true
+        }
+    }
+
+    #[test]
+    fn marks_are_as_many_as_drops() {
+        let standing = || Standing { waited: MS(20), behind: 30_000, dropped: 0, marked: 0 };
+        let (mut line, mut marking) = (standing(), standing());
+        let (mut codel, mut ecn) = (codel(), codel());
+        ecn.ecn = true;
+        for at in 0..430 {
+            codel.dequeue(MS(at), &mut line);
+            assert_eq!(ecn.dequeue(MS(at), &mut marking), Some(()));
+        }
+        assert_eq!((line.marked, marking.dropped), (0, 0));
+        assert_eq!(marking.marked, line.dropped);
+        assert!(marking.marked > 3);
     }
 
     fn codel() -> Codel {
@@ -204,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_standing_queue_is_dropped_from_ever_more_often() {
-        let mut line = Standing { waited: MS(5), behind: 9000, dropped: 0 };
+        let mut line = Standing { waited: MS(5), behind: 9000, dropped: 0, marked: 0 };
         // One interval of 100 ms after the first long wait, then after 100 / sqrt(n) ms more: 100.0, 70.7, 57.7,
         // 50.0 and 44.7 ms.
         let moments = drops(&mut codel(), &mut line, 0, 430);
@@ -214,12 +250,12 @@ mod tests {
     #[test]
     fn a_short_wait_or_a_single_packet_behind_ends_it() {
         for line in [
-            Standing { waited: Nanos::new(4_999_999), behind: 9000, dropped: 0 },
-            Standing { waited: MS(50), behind: 1500, dropped: 0 },
+            Standing { waited: Nanos::new(4_999_999), behind: 9000, dropped: 0, marked: 0 },
+            Standing { waited: MS(50), behind: 1500, dropped: 0, marked: 0 },
         ] {
             let (mut short, mut codel) = (line, codel());
             assert!(drops(&mut codel, &mut short, 0, 1000).is_empty());
-            let mut long = Standing { waited: MS(5), behind: 9000, dropped: 0 };
+            let mut long = Standing { waited: MS(5), behind: 9000, dropped: 0, marked: 0 };
             assert_eq!(drops(&mut codel, &mut long, 1000, 1150), [1100]);
             assert!(drops(&mut codel, &mut short, 1150, 2000).is_empty());
         }
@@ -228,8 +264,8 @@ mod tests {
     #[test]
     fn a_spell_that_follows_soon_goes_on_where_the_last_one_ended() {
         let (mut soon, mut late) = (codel(), codel());
-        let mut long = Standing { waited: MS(5), behind: 9000, dropped: 0 };
-        let mut short = Standing { waited: MS(1), behind: 9000, dropped: 0 };
+        let mut long = Standing { waited: MS(5), behind: 9000, dropped: 0, marked: 0 };
+        let mut short = Standing { waited: MS(1), behind: 9000, dropped: 0, marked: 0 };
         for codel in [&mut soon, &mut late] {
             assert_eq!(drops(codel, &mut long, 0, 430).len(), 6);
             assert_eq!(codel.count, 6);
@@ -245,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_overdue_is_dropped_at_once() {
         let mut codel = codel();
-        let mut line = Standing { waited: MS(5), behind: 9000, dropped: 0 };
+        let mut line = Standing { waited: MS(5), behind: 9000, dropped: 0, marked: 0 };
         assert_eq!(drops(&mut codel, &mut line, 0, 101), [100]);
         // Nothing left for 200 ms: the drops of 200, 271 (70.7 ms later) and 329 ms have waited, but for the last.
         codel.dequeue(MS(300), &mut line);
@@ -254,7 +290,8 @@ mod tests {
 
     #[test]
     fn settings_are_checked() {
-        let bad = |target_ms, interval_ms| CodelConfig { target_ms, interval_ms }.validate();
+        let bad =
+            |target_ms, interval_ms| CodelConfig { target_ms, interval_ms, ecn: false }.validate();
         assert_eq!(CodelConfig::default().validate(), Ok(()));
         for (target, interval, key) in [
             (0.0, 100.0, "codel.target_ms"),

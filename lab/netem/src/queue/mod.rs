@@ -102,6 +102,12 @@ impl<T> Line for AtHead<'_, T> {
         self.stats.in_transit -= 1;
         self.stats.count_drop(DropCause::Codel);
     }
+
+    fn mark(&mut self, entry: &mut Entry<T>) -> bool {
+        self.stats.marked += u64::from(entry.ect && !entry.marked);
+        entry.marked |= entry.ect;
+        entry.ect
+    }
 }
 
 impl<T> Queue<T> {

@@ -15,7 +15,8 @@
 //!                                    interval to the next one is uniform from 1 to 1 / p_b
 //! ```
 //!
-//! Packets are counted, not bytes, and dropped, not marked. What still exceeds the limits of the
+//! Packets are counted, not bytes. With `ecn` those that may be marked are marked instead of dropped while p_b < 1
+//! (RFC 3168 §5). What still exceeds the limits of the
 //! queue is dropped as with drop tail, and counted so.
 
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub struct RedConfig {
     /// overhead. Default 500.
     #[serde(default = "default_packet_bytes")]
     pub packet_bytes: u32,
+    /// Packets of an ECN-capable transport are marked instead of dropped, until the probability is 1. Default `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 const fn default_probability() -> f64 {
@@ -76,6 +80,7 @@ impl RedConfig {
             weight: default_weight(),
             gentle: default_gentle(),
             packet_bytes: default_packet_bytes(),
+            ecn: false,
         }
     }
 
@@ -118,6 +123,14 @@ impl RedConfig {
     }
 }
 
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    Pass,
+    Mark,
+    Drop,
+}
+
 /// The detector before one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
@@ -146,10 +159,10 @@ impl Red {
         }
     }
 
-    /// Whether a packet that finds `waiting` packets is dropped. `idle` is how long nothing has been
-    /// serialised; `None` while the link is busy.
-    pub(crate) fn drops(&mut self, waiting: usize, idle: Option<Nanos>) -> bool {
-        let Some(config) = self.config else { return false };
+    /// What becomes of a packet that finds `waiting` packets and may be marked if it is `ect`. `idle` is how long nothing has
+    /// been serialised; `None` while the link is busy.
+    pub(crate) fn judge(&mut self, waiting: usize, idle: Option<Nanos>, ect: bool) -> Judgement {
+        let Some(config) = self.config else { return Judgement::Pass };
         self.average = match idle {
             Some(idle) => self.average * (1.0 - config.weight).powf(self.packets_in(idle)),
             None => (1.0 - config.weight) * self.average + config.weight * waiting as f64,
@@ -157,13 +170,17 @@ impl Red {
         let probability = config.probability(self.average);
         if probability <= 0.0 {
             self.count = 0;
-            return false;
+            return Judgement::Pass;
         }
         let spread = probability / (1.0 - self.count as f64 * probability).max(probability);
         // The interval ends after 1 / p_b packets, whatever rounding makes of it.
         let dropped = spread >= 1.0 || self.random.chance(spread);
         self.count = if dropped { 0 } else { self.count + 1 };
-        dropped
+        match dropped {
+            false => Judgement::Pass,
+            true if config.ecn && ect && probability < 1.0 => Judgement::Mark,
+            true => Judgement::Drop,
+        }
     }
 
     /// m: packets of the supposed size that a link could have sent.
@@ -179,6 +196,28 @@ impl Red {
 mod tests {
     use super::*;
     use crate::random::Stage;
+
+    impl Red {
+        fn drops(&mut self, waiting: usize, idle: Option<Nanos>) -> bool {
+            self.judge(waiting, idle, false) == Judgement::Drop
+        }
+    }
+
+    #[test]
+    fn what_may_be_marked_is_marked_until_everything_is_dropped() {
+        let config = RedConfig { weight: 1.0, gentle: false, ..RedConfig::new(1.0, 10.0) };
+        let judge = |ecn, ect, waiting| {
+            let mut red = red(RedConfig { ecn, ..config });
+            let all = (0..1000).map(|_| red.judge(waiting, None, ect));
+            all.filter(|judgement| *judgement != Judgement::Pass).collect::<Vec<_>>()
+        };
+        let dropped = judge(false, true, 9);
+        assert!(dropped.len() > 50 && dropped.iter().all(|j| *j == Judgement::Drop));
+        assert_eq!(judge(true, false, 9), dropped);
+        let marked = judge(true, true, 9);
+        assert!(marked.len() == dropped.len() && marked.iter().all(|j| *j == Judgement::Mark));
+        assert!(judge(true, true, 10).iter().all(|j| *j == Judgement::Drop));
+    }
 
     fn red(config: RedConfig) -> Red {
         config.validate().expect("valid");
