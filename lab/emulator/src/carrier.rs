@@ -12,7 +12,7 @@ use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, link_seed};
 use tun_rs::SyncDevice;
 
 use crate::capture::Recorder;
-use crate::frame::{ETHERNET, Kind, classify};
+use crate::frame::{ETHERNET, Kind, change_ecn, classify};
 use crate::report::{DirectionReport, Lateness, Report};
 use crate::{Direction, LinkFile};
 
@@ -165,10 +165,11 @@ impl Carrier {
         let mut now = self.now();
         for index in 0..self.wires.len() {
             while let Some(delivery) = self.wires[index].link.poll(now) {
-                let Delivery { at, mut packet, number, corruption, .. } = delivery;
+                let Delivery { at, mut packet, number, corruption, ecn, .. } = delivery;
                 if let Some(corruption) = corruption {
                     corruption.apply(&mut packet.bytes[packet.payload..]);
                 }
+                change_ecn(&mut packet.bytes, ecn);
                 self.send(index ^ 1, now, &packet.bytes, Some(self.packet_id(index, number)));
                 now = self.now();
                 self.wires[index].late.saturating_record((now - at).get());

@@ -1,6 +1,6 @@
 //! What an Ethernet frame carries, as far as links ask.
 
-use tresse_netem::Class;
+use tresse_netem::{Class, EcnField};
 use tresse_wire::{ChunkType, Packet};
 
 /// Bytes of an Ethernet header.
@@ -30,14 +30,51 @@ pub(crate) fn classify(frame: &[u8], udp_ports: &[u16]) -> Kind {
         _ => return Kind::Aside,
     };
     let payload = packet.get(header..).unwrap_or_default();
-    let class = match protocol {
-        6 => tcp(payload),
-        17 => udp(payload, udp_ports),
-        58 if is_housekeeping(payload) => return Kind::Aside,
-        132 => sctp(payload),
-        _ => Class::NONE,
-    };
+    let ect = if ecn(packet) == NOT_ECT { Class::NONE } else { Class::ECT };
+    let class = ect
+        | match protocol {
+            6 => tcp(payload),
+            17 => udp(payload, udp_ports),
+            58 if is_housekeeping(payload) => return Kind::Aside,
+            132 => sctp(payload),
+            _ => Class::NONE,
+        };
     Kind::Packet { class, payload: (ETHERNET + header).min(frame.len()) }
+}
+
+/// The ECN field of an IP packet (RFC 3168 §5): the two lowest bits of what was TOS and is the traffic class.
+const fn ecn(packet: &[u8]) -> u8 {
+    match packet[0] >> 4 {
+        4 => packet[1] & CE,
+        _ => (packet[1] >> 4) & CE,
+    }
+}
+
+const NOT_ECT: u8 = 0b00;
+const CE: u8 = 0b11;
+
+/// Does to the ECN field of the IP packet in a frame what a link says.
+pub(crate) fn change_ecn(frame: &mut [u8], field: EcnField) {
+    let Some(packet) = frame.get_mut(ETHERNET..).filter(|packet| packet.len() >= 20) else {
+        return;
+    };
+    let before = ecn(packet);
+    let after = match field {
+        EcnField::Clear => NOT_ECT,
+        EcnField::Mark if before != NOT_ECT => CE,
+        EcnField::Mark | EcnField::Keep => before,
+    };
+    if packet[0] >> 4 != 4 {
+        packet[1] = packet[1] & !(CE << 4) | after << 4;
+        return;
+    }
+    packet[1] = packet[1] & !CE | after;
+    // RFC 1624, equation 3: what the checksum of the header loses and gains.
+    let sum = !u16::from_be_bytes([packet[10], packet[11]]);
+    let sum = u32::from(sum) + u32::from(!u16::from(before)) + u32::from(after);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let checksum = !(((folded & 0xffff) + (folded >> 16)) as u16);
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// Protocol and beginning of what is in an IPv6 packet, behind a hop-by-hop header.
@@ -152,6 +189,45 @@ mod tests {
         assert_eq!(class_of(&datagram(4000, &both[..28])), Some(Class::ACK));
         assert_eq!(class_of(&datagram(4001, &both[..28])), Some(Class::DATA));
         assert_eq!(class_of(&datagram(4001, b"")), Some(Class::NONE));
+    }
+
+    #[test]
+    fn the_ecn_field_changes_and_the_checksum_with_it() {
+        let sum = |header: &[u8]| {
+            let words = header.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+            let sum: u32 = words.sum();
+            (sum & 0xffff) + (sum >> 16)
+        };
+        for fill in 0..=255 {
+            for before in 0..4u8 {
+                let mut v4 = ipv4(132, &[0; 12]);
+                let header = &mut v4[ETHERNET..ETHERNET + 20];
+                header[1] = 0xb8 | before;
+                header[12..20].fill(fill);
+                header[10..12].fill(0);
+                let checksum = !(sum(header) as u16);
+                header[10..12].copy_from_slice(&checksum.to_be_bytes());
+                let mut v6 = ipv6(132, &[0; 12]);
+                v6[ETHERNET + 1] = 0x8f | before << 4;
+                for (field, after) in [
+                    (EcnField::Keep, before),
+                    (EcnField::Clear, 0),
+                    (EcnField::Mark, if before == 0 { 0 } else { 3 }),
+                ] {
+                    let (mut v4, mut v6) = (v4.clone(), v6.clone());
+                    change_ecn(&mut v4, field);
+                    change_ecn(&mut v6, field);
+                    assert_eq!(
+                        (v4[ETHERNET + 1], v6[ETHERNET + 1]),
+                        (0xb8 | after, 0x8f | after << 4)
+                    );
+                    assert_eq!(sum(&v4[ETHERNET..ETHERNET + 20]), 0xffff);
+                    let class = class_of(&v4).map(|class| class.contains(Class::ECT));
+                    assert_eq!(class, Some(after != 0));
+                }
+            }
+        }
+        change_ecn(&mut [0; 20], EcnField::Mark);
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn forwarding() -> Simulation {
         udp: None,
         protocol: Protocol::Sctp,
         payload: Bytes::from(vec![0; 1452]),
+        ecn: tresse_core::Ecn::NotEct,
         fragment: false,
     };
     let mut sim = Simulation::new(1);

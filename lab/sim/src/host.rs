@@ -273,6 +273,7 @@ impl Host {
                     protocol: Protocol::Sctp,
                     payload: Bytes::copy_from_slice(&host.buffer),
                     fragment: transmit.fragment,
+                    ecn: transmit.ecn,
                 };
                 host.trace();
                 match &mut host.processor {
@@ -297,7 +298,7 @@ impl EndpointHost {
             source: packet.source,
             destination: packet.destination,
             encapsulation: packet.udp.map(|ports| ports.source),
-            ecn: tresse_core::Ecn::NotEct,
+            ecn: packet.ecn,
             packet: packet.payload,
         };
         self.endpoint.handle_datagram(self.clock.read(world.now), datagram);

@@ -69,4 +69,4 @@ pub use route::Route;
 pub use rules::LinkRules;
 pub use simulation::{Change, Passage, Simulation, StopReason};
 pub use stats::SimulationStats;
-pub use tresse_netem::{ConfigError, DropCause, LinkConfig, LinkStats, LossStage};
+pub use tresse_netem::{ConfigError, DropCause, EcnField, LinkConfig, LinkStats, LossStage};

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
+use tresse_core::Ecn;
 use tresse_core::wire::{ChunkType, Packet as SctpPacket};
 use tresse_netem::Class;
 
@@ -54,6 +55,8 @@ pub struct Packet {
     pub payload: Bytes,
     /// IP may fragment it (DF is not set).
     pub fragment: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
 }
 
 impl Packet {
@@ -63,8 +66,13 @@ impl Packet {
         self.payload.len() + ip + if self.udp.is_some() { 8 } else { 0 }
     }
 
-    /// What loss patterns of links can tell packets apart by.
+    /// What loss patterns and queues of links can tell packets apart by.
     pub fn class(&self) -> Class {
+        let ect = if self.ecn == Ecn::NotEct { Class::NONE } else { Class::ECT };
+        self.content() | ect
+    }
+
+    fn content(&self) -> Class {
         if self.protocol == Protocol::Tcp {
             return tcp_class(&self.payload);
         }

@@ -228,6 +228,7 @@ mod tests {
             udp: None,
             protocol: crate::packet::Protocol::Sctp,
             payload: buffer.into(),
+            ecn: tresse_core::Ecn::NotEct,
             fragment: false,
         }
     }

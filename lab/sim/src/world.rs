@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_core::{Icmp, IcmpKind, Time};
-use tresse_netem::{ConfigError, Delivery, Link, LinkConfig, Nanos, Verdict, link_seed};
+use tresse_core::{Ecn, Icmp, IcmpKind, Time};
+use tresse_netem::{ConfigError, Delivery, EcnField, Link, LinkConfig, Nanos, Verdict, link_seed};
 
 use crate::capture::Captures;
 use crate::event_queue::{EventQueue, Happening};
@@ -286,12 +286,18 @@ impl World {
 
     fn next_arrival(&mut self, index: usize) -> Option<(HostId, Packet)> {
         let wire = &mut self.wires[index];
-        let Delivery { mut packet, number, corruption, .. } = wire.link.poll(nanos(self.now))?;
+        let Delivery { mut packet, number, corruption, ecn, .. } =
+            wire.link.poll(nanos(self.now))?;
         if let Some(corruption) = corruption {
             let mut bytes = packet.payload.to_vec();
             corruption.apply(&mut bytes);
             packet.payload = bytes.into();
         }
+        packet.ecn = match (ecn, packet.ecn) {
+            (EcnField::Clear, _) => Ecn::NotEct,
+            (EcnField::Mark, Ecn::Ect0 | Ecn::Ect1) => Ecn::Ce,
+            (_, ecn) => ecn,
+        };
         let to = wire.to;
         self.captures.left(self.now, LinkId(index as u32), (number, &packet));
         Some((to, packet))

@@ -158,7 +158,15 @@ mod tests {
         let udp = udp.map(|(source, destination)| UdpPorts { source, destination });
         let (source, destination) = (ip(source), ip(destination));
         let protocol = crate::packet::Protocol::Sctp;
-        Packet { source, destination, udp, protocol, payload: Bytes::new(), fragment: false }
+        Packet {
+            source,
+            destination,
+            udp,
+            protocol,
+            payload: Bytes::new(),
+            ecn: tresse_core::Ecn::NotEct,
+            fragment: false,
+        }
     }
 
     fn nat() -> Nat {

@@ -12,7 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness, PcapError};
-use tresse_core::Time;
+use tresse_core::{Ecn, Time};
 use tresse_netem::DropCause;
 use tresse_wire::{IpHeaders, add_packet_id};
 
@@ -204,7 +204,12 @@ impl Captures {
                     destination: packet.destination,
                     udp: packet.udp.map(|ports| (ports.source, ports.destination)),
                     protocol: packet.protocol.number(),
-                    ecn: 0,
+                    ecn: match packet.ecn {
+                        Ecn::NotEct => 0,
+                        Ecn::Ect1 => 1,
+                        Ecn::Ect0 => 2,
+                        Ecn::Ce => 3,
+                    },
                 };
                 headers.write(&packet.payload, buffer);
                 written = true;

@@ -123,8 +123,15 @@ impl Simulation {
         let mut links = Vec::new();
         let payload = Bytes::new();
         let protocol = Protocol::Sctp;
-        let mut packet =
-            Packet { source, destination, udp: None, protocol, payload, fragment: false };
+        let mut packet = Packet {
+            source,
+            destination,
+            udp: None,
+            protocol,
+            payload,
+            ecn: tresse_core::Ecn::NotEct,
+            fragment: false,
+        };
         let mut at = host;
         for _ in 0..MAX_HOPS {
             let way = self.world.way(at, &[], Some(packet.source), packet.destination);

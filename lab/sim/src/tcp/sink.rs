@@ -90,6 +90,7 @@ impl Sink {
             udp: None,
             protocol: Protocol::Tcp,
             payload,
+            ecn: tresse_core::Ecn::NotEct,
             fragment: false,
         });
     }

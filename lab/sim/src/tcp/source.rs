@@ -102,6 +102,7 @@ impl Source {
             udp: None,
             protocol: Protocol::Tcp,
             payload,
+            ecn: tresse_core::Ecn::NotEct,
             fragment: false,
         });
     }

@@ -37,7 +37,15 @@ pub(crate) fn data(tsn: u32, payload: &[u8]) -> Bytes {
 
 pub(crate) fn packet(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
     let protocol = Protocol::Sctp;
-    Packet { source, destination, udp: None, protocol, payload, fragment: false }
+    Packet {
+        source,
+        destination,
+        udp: None,
+        protocol,
+        payload,
+        ecn: tresse_core::Ecn::NotEct,
+        fragment: false,
+    }
 }
 
 pub(crate) fn in_udp(packet: Packet) -> Packet {

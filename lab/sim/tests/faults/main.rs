@@ -99,6 +99,10 @@ fn seeds_hold_with_any_extensions_at_each_end() {
         "AUTH",
         "both interleave",
         "one end offers interleaving",
+        "both are ECN-capable",
+        "one end is ECN-capable",
+        "ECN cleared",
+        "everything marked",
         "both leave checksums out",
         "one end offers zero checksum",
     ] {

@@ -1,6 +1,7 @@
 //! Scenarios: two hosts, the network between them, what they do and what goes wrong.
 
 mod authentication;
+mod ecn;
 mod extensions;
 mod faults;
 mod interleaving;
@@ -180,10 +181,10 @@ impl Scenario {
 
     pub(crate) fn draw(seed: u64) -> Scenario {
         if seed >= NASTY {
-            return nasty::nasty(seed).authenticate().interleave().zero_checksum();
+            return nasty::nasty(seed).authenticate().interleave().zero_checksum().ecn();
         }
         if seed >= MIXED {
-            return extensions::mixed(seed).authenticate().interleave().zero_checksum();
+            return extensions::mixed(seed).authenticate().interleave().zero_checksum().ecn();
         }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
