@@ -134,6 +134,10 @@ pub struct AssociationSettings {
     pub concurrent_transfer: bool,
     /// Messages of several streams leave at a time, chunk by chunk (I-DATA, RFC 8260). Default false.
     pub interleaving: bool,
+    /// Both ends are ECN-capable (RFC 3168): links with `red.ecn` or `codel.ecn` mark packets instead of dropping them. Default
+    /// false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 impl Default for AssociationSettings {
@@ -148,6 +152,7 @@ impl Default for AssociationSettings {
             buffer_bdps: 0.0,
             concurrent_transfer: false,
             interleaving: false,
+            ecn: false,
         }
     }
 }
@@ -169,7 +174,11 @@ impl AssociationSettings {
             concurrent_transfer: self.concurrent_transfer,
             // The published packets were not padded, and offered nothing.
             init_size: 0,
-            extensions: Extensions { interleaving: self.interleaving, ..Extensions::NONE },
+            extensions: Extensions {
+                interleaving: self.interleaving,
+                ecn: self.ecn,
+                ..Extensions::NONE
+            },
             ..AssociationConfig::default()
         }
     }
@@ -206,8 +215,9 @@ impl AssociationSettings {
     /// How messages become packets, as the end of a sentence.
     pub(crate) fn describe(&self) -> String {
         format!(
-            "{}{}{}",
+            "{}{}{}{}",
             if self.interleaving { ", interleaved" } else { "" },
+            if self.ecn { ", ECN-capable" } else { "" },
             if self.bundling { "" } else { ", one per packet" },
             if self.no_delay { ", no Nagle" } else { ", Nagle" }
         )

@@ -28,6 +28,7 @@ pub(super) fn check(e: &Experiment<Flow>) -> Checked {
         ("association.mtu", association.mtu != plain.mtu || association.mtu_search != 0),
         ("association.concurrent_transfer", association.concurrent_transfer),
         ("association.interleaving", association.interleaving),
+        ("association.ecn", association.ecn),
     ];
     let name = &e.common.profiles[index].name;
     for (key, is_given) in other {

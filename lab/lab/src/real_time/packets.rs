@@ -30,7 +30,15 @@ impl Observer for Packets {
         };
         let payload = Bytes::copy_from_slice(packet.packet);
         let protocol = Protocol::Sctp;
-        let seen = Packet { source, destination, udp: None, protocol, payload, fragment: false };
+        let seen = Packet {
+            source,
+            destination,
+            udp: None,
+            protocol,
+            payload,
+            ecn: tresse_core::Ecn::NotEct,
+            fragment: false,
+        };
         lock(&self.0).push((packet.at, outgoing, seen));
     }
 }

@@ -1,0 +1,44 @@
+//! Links that mark, and ends that listen: `tresse/ecn`, shorter.
+
+use std::fs;
+
+use tresse_lab::runner::{Execution, ProgressMode};
+use tresse_lab::{Overrides, Session};
+
+#[test]
+fn marks_spare_what_drops_cost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    let text = include_str!("../experiments/tresse/ecn.toml")
+        .replace("duration_s = 60", "duration_s = 12")
+        .replace("count = 10", "count = 3");
+    fs::write(&file, text).unwrap();
+    let session = Session::new(file.to_str().unwrap(), &Overrides::default()).unwrap();
+    let quiet = Execution { progress: ProgressMode::Silent, jobs: Some(2), ..Execution::default() };
+    let finished = session.run(folder.path(), quiet).unwrap();
+    assert!(finished.report.failures.is_empty(), "{:?}", finished.report.failures);
+    let text = fs::read_to_string(finished.page.with_file_name("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let rows = summary["analysis"]["estimates"].as_array().unwrap();
+    // Of each sender.
+    let metric = |queue: &str, ecn: &str, name: &str| {
+        let found = rows.iter().filter(|row| row["cell"]["queue"] == queue);
+        let found = found.filter(|row| row["cell"]["ecn"] == ecn);
+        let values = found.map(|row| row["metrics"][name]["value"].as_f64().unwrap());
+        values.collect::<Vec<f64>>()
+    };
+    let both =
+        |queue: &str, name: &str| ["without ECN", "with ECN"].map(|ecn| metric(queue, ecn, name));
+    // What cannot mark is no different.
+    for name in ["transfer_ms.p99", "beside_ms.mean", "retransmitted_percent"] {
+        let [without, with] = both("drop tail", name);
+        assert_eq!((without.len(), &without), (2, &with), "{name}");
+    }
+    for queue in ["RED", "CoDel"] {
+        let [without, with] = both(queue, "retransmitted_percent");
+        assert_eq!(without.len(), 2);
+        for (without, with) in without.iter().zip(&with) {
+            assert!(*with < without / 4.0, "{queue}: {without} and {with} % sent again");
+        }
+    }
+}
