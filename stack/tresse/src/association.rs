@@ -1,5 +1,6 @@
 //! The handle of one association.
 
+mod addresses;
 mod halves;
 mod keys;
 
@@ -246,8 +247,9 @@ impl Association {
     }
 
     /// Waits for the next notification: `PathChanged`, `PeerError`, `Restarted`, `PeerShutdown`,
-    /// `StreamsReset`, `AssociationReset`, `StreamsAdded`, and `Closed` as the last one; then `None`. The newest 64 are kept for a reader that is
-    /// late; [`events_missed`](Self::events_missed) counts the others.
+    /// `StreamsReset`, `AssociationReset`, `StreamsAdded`, `AddressChanged`, `PeerAddressAdded`, `PeerAddressRemoved`, and `Closed`
+    /// as the last one; then `None`. The newest 64 are kept for a reader that is late; [`events_missed`](Self::events_missed)
+    /// counts the others.
     pub async fn next_event(&self) -> Option<Event> {
         wait(&self.inner.signals.changed, || {
             let mut state = self.inner.shared.lock();

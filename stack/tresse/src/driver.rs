@@ -12,7 +12,7 @@ use tresse_carrier::{Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing, PacketSocke
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
-use crate::host;
+use crate::host::{self, Changes};
 use crate::runtime::{Runtime, Timer};
 use crate::shared::{Shared, State, Told};
 use crate::team::Mail;
@@ -46,6 +46,8 @@ pub struct Driver {
     packet: Vec<u8>,
     /// When to look at the addresses of the host again.
     look_at: Time,
+    /// What tells that they have changed, if anything does.
+    changes: Option<Changes>,
     timer: Pin<Box<dyn Timer>>,
     /// When `timer` fires, if it is armed. Never later than the core's deadline; often earlier,
     /// because deadlines mostly move away and re-arming for each packet would cost more.
@@ -85,6 +87,8 @@ impl Driver {
     ) -> Driver {
         let parts = shared.member.as_ref().map_or(0, |member| member.count);
         let outbox = std::iter::repeat_with(Mail::default).take(parts).collect();
+        // Who may not ask looks at them now and then.
+        let changes = shared.of_system.then(|| Changes::watch(runtime).ok()).flatten();
         Driver {
             shared,
             carrier,
@@ -97,6 +101,7 @@ impl Driver {
             told: Vec::new(),
             packet: Vec::new(),
             look_at: Time::ZERO + host::INTERVAL,
+            changes,
             timer: runtime.timer(),
             armed: None,
         }
@@ -118,6 +123,9 @@ impl Driver {
         self.batches = if received { self.batches % MAX_BATCHES + 1 } else { 0 };
         if self.batches.is_multiple_of(MAX_BATCHES) {
             self.carrier.poll_icmp(cx, &mut self.icmp);
+        }
+        if self.changes.as_mut().is_some_and(|changes| changes.poll(cx)) {
+            self.look_at = Time::ZERO;
         }
         let shared = Arc::clone(&self.shared);
         let now = shared.clock.now();
@@ -173,7 +181,8 @@ impl Driver {
     /// Everything that needs the lock: packets and timers in, packets out to the carrier.
     fn handle(&mut self, state: &mut State, now: Time) {
         if self.look_at <= now {
-            self.look_at = now + host::INTERVAL;
+            let told = self.changes.is_some();
+            self.look_at = now + if told { host::LONG_INTERVAL } else { host::INTERVAL };
             if let Ok(addresses) = self.shared.host_addresses() {
                 state.core.set_host_addresses(now, &addresses);
             }

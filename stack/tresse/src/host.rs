@@ -1,14 +1,25 @@
 //! The addresses of this host, as interfaces come and go.
 
+#[cfg(all(feature = "netlink", target_os = "linux"))]
+mod changes;
+#[cfg(not(all(feature = "netlink", target_os = "linux")))]
+#[path = "host/no_changes.rs"]
+mod changes;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
+pub(crate) use changes::Changes;
+
 use crate::error::NoRoute;
 
-/// How often they are looked at. Changes are rare, and paths whose source has vanished notice that by
-/// themselves, only later.
+/// How often they are looked at where the system does not tell of changes. They are rare, and paths whose source has vanished
+/// notice that by themselves, only later.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(3);
+
+/// And how often where it does: what it tells of is no promise.
+pub(crate) const LONG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The addresses of the host that packets can leave from through sockets bound to `local`.
 ///

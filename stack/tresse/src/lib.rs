@@ -100,12 +100,13 @@ pub use tresse_carrier::{CarrierStats, DEFAULT_UDP_PORT, Ecn, SocketOptions};
 #[cfg(feature = "toml")]
 pub use tresse_core::ProfileError;
 pub use tresse_core::{
-    AbandonPolicy, AbandonedMessages, AssociationConfig, AssociationError, AssociationId,
-    AssociationInfo, AssociationState, AssociationStats, Authentication, AuthenticationEvent,
-    AuthenticationInfo, CloseReason, EndpointConfig, EndpointStats, Event, Extensions, Families,
-    KeyError, LossCause, Message, MtuDiscovery, PathCounters, PathId, PathSettings, PathState,
-    PathStats, PeerFilter, PortConfig, Profile, ReceivedMessage, ReconfigurationError,
-    ReconfigurationOutcome, ReconfigurationPolicy, Reliability, ResetDirection, SendFailure,
-    SendOptions, SharedKeys, SpuriousCause, Time, TraceEvent, WindowCause,
+    AbandonPolicy, AbandonedMessages, AddressChange, AddressError, AddressOutcome,
+    AssociationConfig, AssociationError, AssociationId, AssociationInfo, AssociationState,
+    AssociationStats, Authentication, AuthenticationEvent, AuthenticationInfo, CloseReason,
+    EndpointConfig, EndpointStats, Event, Extensions, Families, KeyError, LossCause, Message,
+    MtuDiscovery, PathCounters, PathId, PathSettings, PathState, PathStats, PeerFilter, PortConfig,
+    Profile, ReceivedMessage, ReconfigurationError, ReconfigurationOutcome, ReconfigurationPolicy,
+    Reliability, ResetDirection, SendFailure, SendOptions, SharedKeys, SpuriousCause, Time,
+    TraceEvent, WindowCause,
 };
 pub use tresse_wire::{ChunkType, HmacIdentifier, Ppid, Ssn, StreamId, Tsn};

@@ -1,15 +1,15 @@
 //! Endpoints that talk over real sockets on the loopback interface.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
 use tresse::{
-    Association, Bytes, CloseReason, Closed, Config, ConnectError, Direction, Endpoint, Event,
-    ObservedPacket, Observer, PeerFilter, Ppid, Profile, ReconfigurationError,
-    ReconfigurationOutcome, ResetDirection, SendError, SendOptions, StreamId,
+    AddressChange, AddressError, AddressOutcome, Association, Bytes, CloseReason, Closed, Config,
+    ConnectError, Direction, Endpoint, Event, ObservedPacket, Observer, PeerFilter, Ppid, Profile,
+    ReconfigurationError, ReconfigurationOutcome, ResetDirection, SendError, SendOptions, StreamId,
 };
 
 const PORT: u16 = 5001;
@@ -592,4 +592,80 @@ async fn streams_are_reset_and_added() {
     a.send(streams + 1, "new").await.unwrap();
     assert_eq!(soon("the message", b.recv()).await.unwrap().stream, StreamId(streams + 1));
     a.shutdown().await.unwrap();
+}
+
+/// Bound to a wildcard, with changes of addresses (RFC 5061).
+fn mobile(mut config: Config) -> Config {
+    let extensions = &mut config.sctp.association.extensions;
+    (extensions.authentication, extensions.address_reconfiguration) = (true, true);
+    config
+}
+
+/// The next event of that kind; those of paths come between.
+async fn answer(association: &Association) -> (AddressChange, IpAddr, AddressOutcome) {
+    loop {
+        let event = soon("an answer", association.next_event()).await.expect("it is open");
+        if let Event::AddressChanged { change, address, outcome } = event {
+            return (change, address, outcome);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn addresses_come_and_go_while_data_flows() {
+    let any: SocketAddr = "0.0.0.0:0".parse().unwrap();
+    let server = Endpoint::bind(mobile(Config::server(any, PORT))).unwrap();
+    let client = Endpoint::bind(mobile(Config::client(any))).unwrap();
+    let to = SocketAddr::new([127, 0, 0, 1].into(), server.local_addr().port());
+    let (a, b) = tokio::join!(client.connect((to, PORT)), async { server.accept().await });
+    let (a, b) = (a.unwrap(), b.unwrap());
+    const MESSAGES: u32 = 3_000;
+    let sending = tokio::spawn({
+        let b = b.clone();
+        async move {
+            for n in 0..MESSAGES {
+                b.send(0, numbered(n, 1000)).await.unwrap();
+            }
+        }
+    });
+    let receiving = tokio::spawn({
+        let a = a.clone();
+        async move {
+            for n in 0..MESSAGES {
+                let message = soon("a message", a.recv()).await.unwrap();
+                assert_eq!(message.payload, numbered(n, 1000));
+            }
+        }
+    });
+    let (first, second) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+    let done = AddressOutcome::Done;
+    let remotes = || b.path_stats().iter().map(|path| path.remote).collect::<Vec<_>>();
+    assert_eq!(a.remove_address(first), Err(AddressError::Last));
+    a.add_address(second).unwrap();
+    assert_eq!(a.add_address(second), Err(AddressError::Known { address: second }));
+    assert_eq!(answer(&a).await, (AddressChange::Add, second, done));
+    assert_eq!((a.local_addresses(), remotes()), (vec![first, second], vec![first, second]));
+    a.set_peer_primary(second).unwrap();
+    assert_eq!(answer(&a).await, (AddressChange::SetPrimary, second, done));
+    a.remove_address(first).unwrap();
+    assert_eq!(answer(&a).await, (AddressChange::Delete, first, done));
+    assert_eq!((a.local_addresses(), remotes()), (vec![second], vec![second]));
+    sending.await.unwrap();
+    receiving.await.unwrap();
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        match soon("the peer's event", b.next_event()).await.expect("it is open") {
+            Event::PeerAddressAdded(_, address) => told.push((true, address)),
+            Event::PeerAddressRemoved(_, address) => told.push((false, address)),
+            _ => {}
+        }
+    }
+    assert_eq!(told, [(true, second), (false, first)]);
+    soon("the end", a.shutdown()).await.unwrap();
+}
+
+#[tokio::test]
+async fn addresses_stay_where_the_peer_does_not_change_them() {
+    let (a, _b) = pair().await;
+    assert_eq!(a.add_address([127, 0, 0, 2].into()), Err(AddressError::NotSupported));
 }
