@@ -60,6 +60,15 @@ pub(crate) fn leave_by(socket: &impl AsFd, interface: u32) -> io::Result<()> {
     set(socket, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info)
 }
 
+/// Has the system leave out when packets arrived: beside that, the length of segments and the destination, there is no
+/// room for the ECN field of what was coalesced in the control buffer of `quinn-udp`.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn without_arrival_times(socket: &impl AsFd) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 0)
+}
+
 #[allow(unsafe_code)]
 fn set<T: Copy>(socket: &impl AsFd, level: i32, name: i32, value: T) -> io::Result<()> {
     // SAFETY: the descriptor is open, and the value outlives the call and has the length that is given.

@@ -88,6 +88,8 @@ impl UdpCarrier {
         let _ = socket.set_send_buffer_size(options.send_buffer);
         let io = Arc::new(UdpSocket::from(socket));
         let state = UdpSocketState::new((&*io).into())?;
+        #[cfg(target_os = "linux")]
+        let _ = sys::without_arrival_times(&*io);
         let local = io.local_addr()?;
         #[cfg(target_os = "linux")]
         let errors = ErrorQueue::new(&io, &**reactor, local.is_ipv6(), true)?;

@@ -3,9 +3,13 @@
 use std::io::ErrorKind;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tresse::{Association, Carrier, Config, Endpoint, PathState, Peer, StreamId};
+use tresse::{
+    Association, Carrier, Config, Direction, Ecn, Endpoint, ObservedPacket, Observer, PathState,
+    Peer, StreamId,
+};
 
 /// Each test has its own SCTP ports: all raw sockets of a host see the packets of all.
 const BASE: u16 = 6100;
@@ -88,6 +92,52 @@ async fn raw_ip_carries_an_association_from_handshake_to_shutdown() {
         assert_eq!(theirs.path_stats()[0].remote, here);
         soon("the shutdown", ours.shutdown()).await.unwrap();
         assert!(soon("the end", theirs.closed()).await.is_graceful());
+    }
+}
+
+/// How many packets left and came with ECT(0), and how many came otherwise marked than they can be.
+#[derive(Clone, Default)]
+struct Fields(Arc<Mutex<(u64, u64, u64)>>);
+
+impl Observer for Fields {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        let mut fields = self.0.lock().unwrap();
+        match (packet.direction, packet.ecn) {
+            (_, Ecn::NotEct) => {}
+            (Direction::Out, Ecn::Ect0) => fields.0 += 1,
+            (Direction::In, Ecn::Ect0) => fields.1 += 1,
+            _ => fields.2 += 1,
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_ecn_field_passes_over_each_carrier() {
+    let (here, there) = (v4(63), v4(64));
+    for raw in [false, true] {
+        let carrier = |address: IpAddr| match raw {
+            true => Carrier::RawIp { local: vec![address] },
+            false => Carrier::Udp { local: vec![SocketAddr::new(address, 0)] },
+        };
+        let (ours, theirs) = (Fields::default(), Fields::default());
+        let observed = |mut config: Config, fields: &Fields| {
+            config.sctp.association.extensions.ecn = true;
+            config.observer = Some(Box::new(fields.clone()));
+            config
+        };
+        let server = Config::server_over(carrier(there), BASE + 40);
+        let client = Config::client_over(carrier(here));
+        let server = bind(observed(server, &theirs));
+        let (Some(server), Some(client)) = (server, bind(observed(client, &ours))) else { return };
+        let (a, z) = pair(&client, &server, &[there]).await;
+        exchange(&a, &z).await;
+        soon("the shutdown", a.shutdown()).await.unwrap();
+        let sent = a.stats().ect_packets_sent;
+        assert!(sent > 40 && z.stats().ect_packets_sent > 40);
+        let (ours, theirs) = (*ours.0.lock().unwrap(), *theirs.0.lock().unwrap());
+        assert_eq!((ours.0, ours.2, theirs.2), (sent, 0, 0));
+        assert_eq!(theirs.1, sent, "raw: {raw}");
+        assert_eq!(theirs.0, ours.1, "raw: {raw}");
     }
 }
 
