@@ -37,6 +37,9 @@ pub(crate) struct Common {
     /// the profile has a stream scheduler other than first come, first served
     #[arg(long)]
     pub(crate) interleaving: bool,
+    /// Let routers mark packets instead of dropping them (ECN, RFC 3168), if both sides say so
+    #[arg(long)]
+    pub(crate) ecn: bool,
     /// Hold small messages while data is outstanding (Nagle) instead of sending them at once
     #[arg(long)]
     pub(crate) nagle: bool,

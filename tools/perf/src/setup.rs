@@ -30,7 +30,11 @@ pub(crate) fn association(common: &Common, profile: &Arc<Profile>) -> Associatio
             .map_or(MtuDiscovery::Icmp, |max| MtuDiscovery::probes(usize::from(max))),
         no_delay: !common.nagle,
         concurrent_transfer: common.paths == PathUse::All,
-        extensions: Extensions { interleaving: common.interleaving, ..Extensions::default() },
+        extensions: Extensions {
+            interleaving: common.interleaving,
+            ecn: common.ecn,
+            ..Extensions::default()
+        },
         ..AssociationConfig::default()
     }
 }
