@@ -187,7 +187,7 @@ pub struct Summary {
     pub packets: u64,
     /// Whether both ends were captured.
     pub both_ends: bool,
-    /// Near whom it was captured, by how soon each side answers; `None` if that does not tell, and
+    /// The end near which it was captured, by how soon each side answers; `None` if that does not tell, and
     /// where both ends were captured.
     pub near: Option<Side>,
     /// What the capture cannot tell.
@@ -250,7 +250,7 @@ impl DirectionSummary {
     }
 }
 
-/// Near whom a capture was taken, if one side answers much sooner than the other.
+/// The end near which a capture was taken, if one side answers much sooner than the other.
 pub(crate) fn nearer(a_answers: f64, b_answers: f64) -> Option<Side> {
     match () {
         () if 4.0 * a_answers < b_answers => Some(Side::A),

@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Near whom it was captured: who answers much sooner than the other.
+    /// The end near which it was captured: the one that answers much sooner than the other.
     fn near(&self) -> Option<Side> {
         let soonest = |side: Side| {
             let data = self.rtt[side.other().index()].min();

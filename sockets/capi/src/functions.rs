@@ -46,7 +46,7 @@ macro_rules! body {
         }
     };
     ($name:ident($($arg:ident),*), refuses ($($fd:ident),+) $($more:tt)*) => {{
-        $(if client::look_up_anew($fd).is_some() {
+        $(if client::look_up_again($fd).is_some() {
             return client::give(Err::<usize, c_int>(libc::EINVAL)) as _;
         })+
         body!($name($($arg),*), $($more)*)
@@ -58,21 +58,21 @@ macro_rules! body {
         body!($name($($arg),*),)
     }};
     ($name:ident($($arg:ident),*), serves ($fd:ident as $sock:ident) $served:block) => {{
-        if let Some($sock) = client::look_up_anew($fd) {
+        if let Some($sock) = client::look_up_again($fd) {
             return $served;
         }
         body!($name($($arg),*),)
     }};
     ($name:ident($($arg:ident),*),
      serves ($fd:ident as $sock:ident if $condition:expr) $served:block) => {{
-        if $condition && let Some($sock) = client::look_up_anew($fd) {
+        if $condition && let Some($sock) = client::look_up_again($fd) {
             return $served;
         }
         body!($name($($arg),*),)
     }};
     ($name:ident($($arg:ident),*),
      waits ($fd:ident as $sock:ident, $flags:ident = $given:expr) $served:block) => {{
-        if let Some($sock) = client::look_up_anew($fd) {
+        if let Some($sock) = client::look_up_again($fd) {
             let $flags = $given;
             return $served;
         }

@@ -40,7 +40,7 @@ pub extern "C" fn tresse_socket(domain: c_int, r#type: c_int, protocol: c_int) -
 /// `close`. Waits as SO_LINGER says.
 #[unsafe(no_mangle)]
 pub extern "C" fn tresse_close(fd: c_int) -> c_int {
-    if client::look_up_anew(fd).is_some() {
+    if client::look_up_again(fd).is_some() {
         client::before_close(fd);
     }
     // SAFETY: the program's own call.

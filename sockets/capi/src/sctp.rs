@@ -15,7 +15,7 @@ use crate::types::*;
 
 /// The SCTP socket of a descriptor.
 fn socket(fd: c_int) -> Fallible<Arc<Sock>> {
-    if let Some(sock) = client::look_up_anew(fd) {
+    if let Some(sock) = client::look_up_again(fd) {
         return Ok(sock);
     }
     // SAFETY: asks about the descriptor only.

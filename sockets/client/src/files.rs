@@ -10,7 +10,7 @@ use rustix::fs::{SeekFrom, seek};
 use crate::descriptor::borrow;
 use crate::memory::{read_memory, write_memory};
 use crate::sock::Sock;
-use crate::table::look_up_anew;
+use crate::table::look_up_again;
 use crate::transfer::{read_vector, send_to, write_vector_flags};
 use crate::{Fallible, system};
 
@@ -30,7 +30,7 @@ pub fn send_file(
     if from < 0 {
         return Err(libc::EBADF);
     }
-    if look_up_anew(from).is_some() {
+    if look_up_again(from).is_some() {
         return Err(libc::EINVAL);
     }
     let seek = |to| seek(borrow(from), to).map_err(|_| libc::EINVAL);
@@ -111,7 +111,7 @@ pub fn write_vector_at(
 #[must_use]
 pub fn is_ours_aio(control: *const c_void) -> bool {
     read_memory(control, 4).is_ok_and(|bytes| {
-        bytes.try_into().is_ok_and(|fd| look_up_anew(c_int::from_ne_bytes(fd)).is_some())
+        bytes.try_into().is_ok_and(|fd| look_up_again(c_int::from_ne_bytes(fd)).is_some())
     })
 }
 

@@ -44,7 +44,7 @@ pub use receive::{can_wait, readable_bytes, receive};
 pub use send::{Outgoing, associate, send};
 pub use sock::Sock;
 pub use stream::{open_stream, stream_descriptor};
-pub use table::{before_close, forget, is_end_of_engine, look_up_anew, lookup};
+pub use table::{before_close, forget, is_end_of_engine, look_up_again, lookup};
 pub use transfer::{
     buffers, one, read_vector, receive_from, receive_message, receive_messages, send_message,
     send_messages, send_to, write_vector,

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use libc::{FILE, size_t, ssize_t};
 
 use crate::sock::lock;
-use crate::table::look_up_anew;
+use crate::table::look_up_again;
 use crate::transfer::{receive_from, send_to};
 use crate::{Fallible, before_close, give};
 
@@ -31,7 +31,7 @@ static STREAMS: Mutex<Vec<(usize, c_int)>> = Mutex::new(Vec::new());
 
 extern "C" fn read(cookie: *mut c_void, base: *mut c_char, len: size_t) -> ssize_t {
     let fd = cookie as usize as c_int;
-    match look_up_anew(fd) {
+    match look_up_again(fd) {
         Some(sock) => {
             give(receive_from(fd, &sock, (base.cast(), len), 0, (null_mut(), null_mut())))
         }
@@ -41,7 +41,7 @@ extern "C" fn read(cookie: *mut c_void, base: *mut c_char, len: size_t) -> ssize
 
 extern "C" fn write(cookie: *mut c_void, base: *const c_char, len: size_t) -> ssize_t {
     let fd = cookie as usize as c_int;
-    let result = match look_up_anew(fd) {
+    let result = match look_up_again(fd) {
         Some(sock) => send_to(fd, &sock, (base.cast(), len), 0, (std::ptr::null(), 0)),
         None => Err(libc::EBADF),
     };

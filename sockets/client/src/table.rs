@@ -66,12 +66,12 @@ pub(crate) fn known(fd: i32) -> Option<Arc<Sock>> {
 /// function that makes descriptors.
 pub fn lookup(fd: i32) -> Option<Arc<Sock>> {
     let foreign = note(fd).is_some_and(|note| note.load(Ordering::Relaxed) == FOREIGN);
-    if foreign { None } else { look_up_anew(fd) }
+    if foreign { None } else { look_up_again(fd) }
 }
 
 /// As [`lookup`], but does not rely on the note that a descriptor is none of ours: for libraries
 /// past which descriptors are made and closed.
-pub fn look_up_anew(fd: i32) -> Option<Arc<Sock>> {
+pub fn look_up_again(fd: i32) -> Option<Arc<Sock>> {
     if fd < 0 {
         return None;
     }

@@ -27,7 +27,7 @@ pub(crate) struct Epochs {
 }
 
 impl Epochs {
-    /// The peer begins anew.
+    /// The peer begins again.
     pub(crate) fn restart(&mut self) {
         self.over = true;
     }

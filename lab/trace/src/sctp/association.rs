@@ -417,7 +417,7 @@ impl Association {
         }
     }
 
-    /// Near whom it was captured: who answers much sooner than the other.
+    /// The end near which it was captured: the one that answers much sooner than the other.
     fn near(&self) -> Option<Side> {
         if self.place_of_a.is_some() {
             return None;

@@ -56,7 +56,7 @@ pub enum AddressOutcome {
     },
     /// The peer does not know such requests: it is asked no more.
     NotSupported,
-    /// Another one of the same chunk was refused and this one with it, or the association ended or began anew before the peer
+    /// Another one of the same chunk was refused and this one with it, or the association ended or began again before the peer
     /// had answered.
     Failed,
 }

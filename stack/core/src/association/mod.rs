@@ -1,7 +1,7 @@
 //! One association: its state, and one file per procedure.
 //!
-//! The association is the only place where facts become actions: it feeds the scoreboard, the
-//! recovery algorithms, the congestion controllers and the paths, and applies what they decide.
+//! It routes chunks and timers to the two halves, [`Sender`](crate::send::Sender) and [`Receiver`](crate::receive::Receiver), owns
+//! the handshake, the shutdown and what changes an association, and does what the halves leave to it.
 
 mod addresses;
 mod api;

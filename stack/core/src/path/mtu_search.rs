@@ -5,7 +5,7 @@
 //! longer (RFC 4820) is a probe. One of that size confirms the base; then the configured MTU is tried, for it is the likeliest,
 //! and the common sizes behind what is known, in turn, until MAX_PROBES in a row were not answered. Ten minutes later
 //! larger ones are tried again. Where packets above the base are lost again and again, it is the base that is used, and
-//! all begins anew.
+//! all begins again.
 //!
 //! PROBE_TIMER is RTO of RFC 9260, at least a second. An answer that comes later counts, too, so that a timer which is too
 //! short costs probes and nothing else.

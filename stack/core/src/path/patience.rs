@@ -33,12 +33,12 @@ impl Path {
     /// once the path has owed an answer for as long as RFC 9260 would have waited.
     pub(crate) fn is_heartbeat_error(&mut self, now: Time, sent: Time, profile: &Profile) -> bool {
         let rto = self.rtt.patience(profile, Pace::Try);
-        let overdue = self.reachability.owe(now, sent) >= rto;
-        if overdue {
+        let late = self.reachability.owe(now, sent) >= rto;
+        if late {
             self.lose_patience(Pace::Try);
             self.reachability.settle();
         }
-        overdue
+        late
     }
 
     /// T3-rtx expired for data that was sent at `sent`: whether it is an error of the path. Each `error` of the
@@ -57,14 +57,14 @@ impl Path {
             self.reachability.settle();
             return true;
         }
-        let overdue = self.reachability.owe(now, sent) >= self.rtt.patience(profile, Pace::Error);
-        if overdue {
+        let late = self.reachability.owe(now, sent) >= self.rtt.patience(profile, Pace::Error);
+        if late {
             self.lose_patience(Pace::Error);
             if !on_time {
                 self.lose_patience(Pace::Try);
             }
             self.reachability.settle();
         }
-        overdue
+        late
     }
 }

@@ -7,13 +7,13 @@
 //! every chunk costs O(1) over its life, however many are outstanding.
 
 mod abandoned;
-mod anew;
 mod changed;
 mod chunk_size;
 mod delivery_rate;
 mod kept;
 mod loss;
 mod missing;
+mod restart;
 mod sack;
 mod taken_back;
 #[cfg(test)]

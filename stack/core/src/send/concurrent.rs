@@ -206,7 +206,7 @@ impl Strategy for Concurrent {
     }
 
     /// Each path has a Fast Recovery of its own.
-    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32 {
+    fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32 {
         let fresh = paths.iter().filter(|p| !p.window.is_recovering());
         lost & fresh.fold(0, |bits, p| bits | p.id.bit())
     }

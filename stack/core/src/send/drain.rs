@@ -1,4 +1,4 @@
-//! What was not acknowledged in full, message by message, when the association ends or begins anew.
+//! What was not acknowledged in full, message by message, when the association ends or begins again.
 
 use std::collections::BTreeMap;
 

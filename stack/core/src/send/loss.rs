@@ -186,7 +186,7 @@ impl Sender {
         fresh: u32,
         mut cuts: SmallVec<[Cut; 2]>,
     ) {
-        let paths = cx.strategy.recovering_anew(cx.paths, paths);
+        let paths = cx.strategy.fresh_recoveries(cx.paths, paths);
         if paths == 0 {
             return; // What is marked leaves as cwnd allows; cwnd is not cut again.
         }

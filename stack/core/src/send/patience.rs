@@ -101,9 +101,9 @@ impl Context<'_> {
         }
         let srtt = self.paths[path].rtt.srtt();
         let wait = self.patience.wait(now, rto, srtt);
-        let overdue = self.paths[path].reachability.owes_since().filter(|_| self.has_refuge(path));
+        let owed = self.paths[path].reachability.owes_since().filter(|_| self.has_refuge(path));
         // Whether that is an error of the path is looked at as soon as it is one.
-        let until = overdue.map(|since| since + self.patience_with(path, Pace::Error));
+        let until = owed.map(|since| since + self.patience_with(path, Pace::Error));
         until.map_or(wait, |at| wait.min(at.since(now).max(2 * srtt.unwrap_or(rto))))
     }
 

@@ -138,7 +138,7 @@ impl Strategy for Single {
     }
 
     /// The association has one Fast Recovery.
-    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32 {
+    fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32 {
         if paths.in_fast_recovery() { 0 } else { lost }
     }
 

@@ -93,7 +93,7 @@ pub(super) trait Strategy {
     /// Whether a SACK advanced what a path waits for, as its controller sees it.
     fn advanced(&self, profile: &Profile, outcome: &AckOutcome, path: PathId) -> bool;
     /// Of the paths that lost something, a set of bits, those where Fast Recovery begins.
-    fn recovering_anew(&self, paths: &Paths, lost: u32) -> u32;
+    fn fresh_recoveries(&self, paths: &Paths, lost: u32) -> u32;
     /// Whether Fast Recovery of `path` ends, which was to end at `exit`.
     fn has_recovered(&self, board: &Scoreboard, path: PathId, exit: u64) -> bool;
     /// Something that is to be sent again over another path is found after a SACK.

@@ -123,7 +123,7 @@ impl Sender {
             self.decay_idle(cx, path);
             return Some(Plan { path, what: What::Lost(seq) });
         }
-        if let Some(plan) = self.plan_probe().or_else(|| self.plan_redundant(cx)) {
+        if let Some(plan) = self.plan_probe().or_else(|| self.plan_copies(cx)) {
             return Some(plan);
         }
         // §6.1 C: what is lost goes before what is new, if it could take the same path.
@@ -160,7 +160,7 @@ impl Sender {
                 self.write_new(cx, packet);
             }
             What::Probe(seq) => self.write_probe(cx, packet, *seq),
-            What::Copies(seqs) => self.write_redundant(cx, packet, seqs),
+            What::Copies(seqs) => self.write_elsewhere(cx, packet, seqs),
         }
     }
 

@@ -119,7 +119,7 @@ impl<M> Lines<M> {
         sorted.into_values().collect()
     }
 
-    /// Lets all messages line up anew, in the order of arrival, each in the line that `line_of` says. Tells `moved` of
+    /// Lets all messages line up again, in the order of arrival, each in the line that `line_of` says. Tells `moved` of
     /// each its number, its line, and where it is now.
     pub(super) fn rearrange(
         &mut self,

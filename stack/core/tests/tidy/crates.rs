@@ -62,6 +62,38 @@ fn architecture_tells_the_crates_and_what_they_depend_on() {
     assert_eq!(told, manifests());
 }
 
+/// The crates on which a crate depends, and they in turn.
+fn closure(crates: &Crates, of: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut next = vec![of.to_owned()];
+    while let Some(one) = next.pop() {
+        let used = crates.get(&one).into_iter().flatten();
+        next.extend(used.filter(|used| found.insert((*used).clone())).cloned());
+    }
+    found
+}
+
+/// Stored runs are of another source as soon as a crate has changed that decides them: all that the laboratory depends
+/// on, but for two.
+#[test]
+fn whatever_decides_a_run_is_in_its_fingerprint() {
+    let build = fs::read_to_string(super::root().join("lab/lab/build.rs")).unwrap();
+    let list = build.split_once("const CRATES: &[&str] = &[").expect("a list").1;
+    let list = list.split_once("];").expect("its end").0;
+    let named: BTreeSet<String> = list
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(|path| path.rsplit('/').next().unwrap().to_owned())
+        .collect();
+    let mut decides = closure(&manifests(), "lab");
+    // One draws what was measured, the other only looks on.
+    for reads in ["report", "observe"] {
+        assert!(decides.remove(reads), "the laboratory does not depend on {reads}");
+    }
+    assert_eq!(named, decides);
+}
+
 /// What stands between backticks and looks like a file or a folder of the tree.
 fn paths(page: &str) -> impl Iterator<Item = &str> {
     let quoted = page.split('`').skip(1).step_by(2);

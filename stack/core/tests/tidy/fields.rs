@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// Fields of a struct at most. Those that a user fills in or reads, settings and counters, may have as many as the list
-/// of what there is.
+/// Fields of a struct at most.
 const MAX_FIELDS: usize = 15;
+
+/// Those that a user fills in or reads, settings and counters, may have as many as the list of what there is.
+const LISTS: [&str; 3] = ["AssociationConfig", "PathStats", "Profile"];
+
+/// Others that have more, and how many: the numbers only shrink.
+const KNOWN_LARGE: [(&str, usize); 3] = [("Endpoint", 21), ("Outstanding", 18), ("Scoreboard", 23)];
 
 /// Fields that others may name, for each module, those of what is passed between modules included: the numbers only
 /// shrink.
@@ -13,7 +18,6 @@ const KNOWN_OPEN: [(&str, usize); 2] = [("path", 36), ("receive", 6)];
 /// A struct with named fields.
 struct Struct {
     name: String,
-    public: bool,
     fields: usize,
     /// Of these, fields that are `pub(crate)` or `pub(super)`.
     open: usize,
@@ -24,7 +28,6 @@ fn structs(text: &str) -> Vec<Struct> {
     let of = |item: &syn::Item| match item {
         syn::Item::Struct(item) if matches!(item.fields, syn::Fields::Named(_)) => Some(Struct {
             name: item.ident.to_string(),
-            public: matches!(item.vis, syn::Visibility::Public(_)),
             fields: item.fields.len(),
             open: item
                 .fields
@@ -50,11 +53,14 @@ fn core() -> Vec<(String, Vec<Struct>)> {
 fn structs_of_the_core_are_small() {
     let mut found = Vec::new();
     for (path, structs) in core() {
-        for one in structs.iter().filter(|one| !one.public && one.fields > MAX_FIELDS) {
+        for one in structs.iter().filter(|one| one.fields > MAX_FIELDS) {
             found.push((path.clone(), one.name.clone(), one.fields));
         }
     }
-    assert!(found.is_empty(), "to be split: {found:?}");
+    found.retain(|(_, name, _)| !LISTS.contains(&name.as_str()));
+    let found: BTreeMap<&str, usize> =
+        found.iter().map(|(_, name, fields)| (name.as_str(), *fields)).collect();
+    assert_eq!(found, BTreeMap::from(KNOWN_LARGE), "to be split");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Association {
         deadline.filter(|_| self.may_change_addresses())
     }
 
-    /// The association ends or begins anew: nothing will be answered any more.
+    /// The association ends or begins again: nothing will be answered any more.
     pub(super) fn end_changes(&mut self) {
         let Some(mut changes) = self.addresses.changes.take() else { return };
         for request in changes.requests.give_up(false) {

@@ -115,7 +115,7 @@ impl Association {
         waiting >= MAX_WAITING || self.journal.is_full()
     }
 
-    /// The association ends or begins anew: nothing will be answered any more.
+    /// The association ends or begins again: nothing will be answered any more.
     pub(super) fn end_reconfiguration(&mut self) {
         let Some(mut r) = self.reconfiguration.take() else { return };
         r.waiting.drain(..).for_each(|(_, event)| self.journal.event(event));

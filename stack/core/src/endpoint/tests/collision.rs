@@ -331,7 +331,7 @@ fn a_cookie_with_another_initial_tsn_is_that_of_a_restart() {
     let mut sent = script.data_at(tsn, 10);
     sent.extend(script.wait(ms(200)));
     let sack = sent.iter().find_map(Sent::sack);
-    assert_eq!(sack.unwrap().cumulative_tsn_ack, tsn, "its TSNs begin anew");
+    assert_eq!(sack.unwrap().cumulative_tsn_ack, tsn, "its TSNs begin again");
 }
 
 //= RFC 9260 5.2.4-11 6-10 6.10-3

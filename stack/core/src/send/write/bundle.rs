@@ -81,7 +81,7 @@ impl Sender {
     }
 
     /// A packet of a thin stream that waits to be sent once more over another path.
-    pub(super) fn plan_redundant(&mut self, cx: &Context<'_>) -> Option<Plan> {
+    pub(super) fn plan_copies(&mut self, cx: &Context<'_>) -> Option<Plan> {
         while let Some((path, seqs)) = self.distribution.take_copies() {
             let repeatable = |seq| self.board.get(seq).is_some_and(Outstanding::is_repeatable);
             let in_flight = seqs.clone().any(repeatable);
@@ -94,7 +94,7 @@ impl Sender {
 
     /// Writes it. The scoreboard goes on to follow the first one: this one is not in flight, and its loss
     /// changes nothing.
-    pub(super) fn write_redundant(
+    pub(super) fn write_elsewhere(
         &mut self,
         cx: &mut Context<'_>,
         packet: &mut DataPacket<'_>,

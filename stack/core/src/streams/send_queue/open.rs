@@ -1,6 +1,6 @@
 //! Messages of which a part has left, of several streams at a time: what I-DATA chunks allow (RFC 8260 §2.2.2).
 //!
-//! After each chunk the stream scheduler chooses anew. A stream has one such message at most, ordered or not: RFC 8260
+//! After each chunk the stream scheduler chooses again. A stream has one such message at most, ordered or not: RFC 8260
 //! §2.2.2 has "The sender MUST NOT process [...] more than one user message in any given stream at any time."
 
 use std::collections::BTreeMap;

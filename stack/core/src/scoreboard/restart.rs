@@ -1,4 +1,4 @@
-//! A scoreboard that begins anew.
+//! A scoreboard that begins again.
 
 use tresse_wire::Tsn;
 
