@@ -73,11 +73,10 @@ impl Rfc9260 {
     pub(super) fn grow(&mut self, facts: &AckFacts<'_>, steps: &Steps) {
         self.idle = false;
         let used = facts.flight_before >= self.cwnd;
+        let allowed = facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
         if self.cwnd < self.ssthresh || (self.cwnd == self.ssthresh && steps.slow_at_threshold) {
             //= RFC 9260 7.2.1-5 7.2.1-6 7.2.1-7 7.2.1-8
             // §7.2.1: only if the window is fully utilised and not in Fast Recovery.
-            let allowed =
-                facts.cumulative_advanced || !self.parameters.growth_needs_cumulative_advance;
             match self.slow_start(facts) {
                 SlowStart::Done => self.ssthresh = self.cwnd,
                 SlowStart::Grow { limit, weight } => {
@@ -86,7 +85,7 @@ impl Rfc9260 {
                     }
                 }
             }
-        } else {
+        } else if allowed {
             //= RFC 9260 7.2.2-1 7.2.2-2 7.2.2-3
             // §7.2.2
             self.partial_bytes_acked += facts.bytes;
@@ -293,6 +292,20 @@ mod tests {
         assert_eq!(c.partial_bytes_acked, c.cwnd(), "unused window: capped at cwnd");
         c.on_ack(&AckFacts { all_acked: true, ..ack(1, 1) });
         assert_eq!(c.partial_bytes_acked, 0);
+    }
+
+    #[test]
+    fn rfc_2960_counts_bytes_only_when_the_cumulative_tsn_advances() {
+        let parameters =
+            CongestionParameters { growth_needs_cumulative_advance: true, ..Default::default() };
+        let mut c = Rfc9260::new(&parameters, PMDCS, false);
+        c.set_window(20_000, 10_000);
+        c.on_ack(&AckFacts { cumulative_advanced: false, ..ack(15_000, 20_000) });
+        assert_eq!((c.cwnd(), c.partial_bytes_acked), (20_000, 0));
+        c.on_ack(&ack(15_000, 19_000));
+        assert_eq!((c.cwnd(), c.partial_bytes_acked), (20_000, 15_000));
+        c.on_ack(&ack(6_000, 20_000));
+        assert_eq!((c.cwnd(), c.partial_bytes_acked), (20_000 + PMDCS, 1_000));
     }
 
     //= RFC 9260 7.2.3-1

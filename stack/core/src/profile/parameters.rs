@@ -230,8 +230,8 @@ parameters! {
         /// none where packets are paced, whatever `slow_start_limit` says. Fewer losses at the start, and now and then
         /// an early end where the round trip varies without a queue. Default false.
         hystart_plus_plus: bool = false,
-        /// Slow start grows only when a SACK advances the Cumulative TSN Ack Point, as RFC 2960
-        /// §7.2.1 asks. Default false.
+        /// The window grows, and counts bytes towards growth, only when a SACK advances the Cumulative TSN Ack Point,
+        /// as RFC 2960 §7.2.1 and §7.2.2 ask. Default false.
         growth_needs_cumulative_advance: bool = false,
         /// ssthresh is halved again at the second and further timeouts in a row (RFC 9260 §7.2.3).
         /// Otherwise it is held (RFC 5681 §3.1), so that a long outage does not forget the capacity
