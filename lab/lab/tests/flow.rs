@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tresse_lab::comparison::{Comparison, Relation, Scan, Verdict};
+use tresse_lab::comparison::{Comparison, Relation, Rule, Scan, Verdict};
 use tresse_lab::experiment;
 use tresse_lab::report::{Report, agreement, campaign};
 use tresse_lab::runner::{Execution, ProgressMode};
@@ -247,6 +247,16 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let blind = pages(&small, &reason);
     assert!(blind.0.contains(&format!("| 0 | 0 | {n} |")), "{}", blind.0);
     assert!(blind.1.contains(", 2 runs) cannot tell; thought, not shown: (1) |"), "{}", blind.1);
+    // But an effect may be missed by nothing: there it is enough that the test lies apart from ours.
+    let mut effect = small.clone();
+    effect.comparisons.iter_mut().for_each(|c| c.rule = Some(Rule::Side));
+    assert!(pages(&effect, &reason).0.contains(&format!("| 0 | 0 | {n} |")), "both are the same");
+    for c in &mut effect.comparisons {
+        let far = |o: Estimate| Estimate::of(&[o.value - 1e6, o.value - 1e6 - 1.0]).unwrap();
+        c.ours = c.ours.map(far);
+    }
+    let apart = pages(&effect, &reason);
+    assert!(apart.0.contains(&format!("| {n} | 0 | 0 |")), "{}", apart.0);
     let not_run = [outside.clone()];
     let not_run = campaign::papers(&not_run).remove(0).1;
     assert!(not_run.contains("unexplained: `test/reason` was not run"), "{not_run}");

@@ -69,6 +69,13 @@ impl Claim {
         self.resolution.unwrap_or(last_digit)
     }
 
+    /// The same and why, in words, if that is said.
+    pub(crate) fn known_to_because(&self) -> Option<String> {
+        let (to, why) = (self.known_to(), self.resolution_why.as_deref()?);
+        let text = self.unit.format_difference(to);
+        (to != 0.0).then(|| format!("{} more: {why}", text.trim_start_matches('+')))
+    }
+
     /// Ours less the published number, in deviations, beyond what the published one is known to.
     fn deviations(&self, ours: Estimate, deviation: f64) -> f64 {
         let difference = ours.value - self.value;
@@ -141,12 +148,9 @@ impl Claim {
         let size = self.unit.format_difference(self.tolerance);
         let size = size.trim_start_matches('+');
         let why = self.tolerance_why.as_deref();
-        let known_to = || match (self.known_to(), self.resolution_why.as_deref()) {
-            (0.0, _) | (_, None) => String::new(),
-            (to, Some(why)) => {
-                let to = self.unit.format_difference(to);
-                format!(", {} more: {why}", to.trim_start_matches('+'))
-            }
+        let known_to = || match self.known_to_because() {
+            Some(text) => format!(", {text}"),
+            None => String::new(),
         };
         let Some(ours) = ours else { return "no run of ours".into() };
         match self.rule(ours) {

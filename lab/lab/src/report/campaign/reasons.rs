@@ -2,7 +2,7 @@
 
 use tresse_report::Estimate;
 
-use crate::comparison::{Comparison, Scan, Verdict};
+use crate::comparison::{Comparison, Rule, Scan, Verdict};
 use crate::report::Report;
 
 /// All results, among which the evidence is looked for.
@@ -126,10 +126,16 @@ fn named(c: &Comparison) -> Option<&str> {
     c.claim.tested.as_deref().or(c.claim.not_reproducible.as_deref())
 }
 
-/// Whether the row that tests a reason could have told: its interval is not as wide as the difference.
+/// Whether the row that tests a reason could have told: its interval is not as wide as the difference. Of an effect,
+/// which may be missed by nothing at all, also that it lies apart from the interval of ours.
 fn can_tell(row: &Comparison, c: &Comparison) -> bool {
     let Some(test) = row.ours else { return false };
     let [low, high] = test.interval();
+    if let Some([least, most]) = c.ours.filter(|_| c.rule == Some(Rule::Side)).map(|o| o.interval())
+        && (high < least || most < low)
+    {
+        return true;
+    }
     let reach = (high - test.value).max(test.value - low);
     match c.difference {
         Some(difference) => reach < difference.abs(),

@@ -58,7 +58,7 @@ runs; the value of a single run) is on its side: a difference of nothing is none
 \"nearly the same\", is `≈`: all of the interval must be within what we read into the words. `≥` and `≤` are bounds that \
 ours may touch.
 - *Not within* has a reason only if an experiment has tested it: with what that one changes, the same row is within, and \
-its interval is narrower than the difference that it explains. Where it tries several settings, half of the runs choose \
+its interval is narrower than the difference that it explains, or, of an effect, apart from the interval of ours. Where it tries several settings, half of the runs choose \
 the nearest and the others, which have other seeds, judge it. It is *not reproducible* if an experiment has tried what \
 the paper leaves open and every setting is excluded with 95 % confidence, by all of its runs. Else it is unexplained: \
 also where a test or a scan has too few runs to tell. What is thought but not shown is said, and counts as unexplained. \
@@ -274,14 +274,67 @@ fn section(out: &mut String, report: &Report, evidence: &Evidence<'_>, own: bool
     for change in &report.changes {
         let _ = writeln!(out, "Changed: `{change}`.\n");
     }
+    let said = Said::of(&report.comparisons);
+    said.write(out);
     let (outside, others): (Vec<_>, Vec<_>) =
         report.comparisons.iter().partition(|c| is_outside(c));
     if !outside.is_empty() {
-        rows(out, &outside, evidence, own);
+        rows(out, &outside, evidence, (own, &said));
     }
-    within(out, &others, own);
+    within(out, &others, own, &said);
     if !report.failures.is_empty() {
         let _ = writeln!(out, "\n{} of {} runs failed.", report.failures.len(), report.runs);
+    }
+}
+
+/// What is said once above the tables of an experiment, not in each row.
+struct Said {
+    /// Where in the paper all of its rows are.
+    place: Option<String>,
+    /// Why printed numbers are known no better, with how well.
+    known: Vec<String>,
+}
+
+impl Said {
+    fn of(rows: &[Comparison]) -> Said {
+        let place = rows.first().map(|c| &c.claim.place);
+        let place =
+            place.filter(|place| rows.len() > 1 && rows.iter().all(|c| c.claim.place == **place));
+        let mut known: Vec<String> = Vec::new();
+        for text in rows.iter().filter_map(|c| c.claim.known_to_because()) {
+            let times =
+                rows.iter().filter(|c| c.claim.known_to_because().as_ref() == Some(&text)).count();
+            if times > 3 && !known.contains(&text) {
+                known.push(text);
+            }
+        }
+        Said { place: place.cloned(), known }
+    }
+
+    fn write(&self, out: &mut String) {
+        let place = self.place.iter().map(|place| format!("All of {}.", cell(place)));
+        let known =
+            self.known.iter().map(|known| format!("A number is judged with {}.", cell(known)));
+        let all: Vec<String> = place.chain(known).collect();
+        if !all.is_empty() {
+            let _ = writeln!(out, "{}\n", all.join(" "));
+        }
+    }
+
+    /// The column that says where a row is, unless all are there.
+    fn place(&self, text: &str) -> String {
+        if self.place.is_some() { String::new() } else { format!("| {} ", cell(text)) }
+    }
+
+    /// What decides a row, less what is said above.
+    fn decided_by(&self, c: &Comparison) -> String {
+        let text = c.decided_by();
+        let said = self.known.iter().find_map(|known| {
+            let (least, why) = known.split_once(": ")?;
+            text.ends_with(known.as_str())
+                .then(|| format!("{}{least}", &text[..text.len() - least.len() - 2 - why.len()]))
+        });
+        cell(&said.unwrap_or(text))
     }
 }
 
@@ -300,12 +353,19 @@ fn head(own: bool) -> &'static str {
     if own { "aim" } else { "published" }
 }
 
-fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>, own: bool) {
+fn rows(
+    out: &mut String,
+    comparisons: &[&Comparison],
+    evidence: &Evidence<'_>,
+    (own, said): (bool, &Said),
+) {
     let _ = writeln!(
         out,
-        "| where | what | {} | ours | difference | z | decided by | verdict | reason |\n\
-         |---|---|---:|---:|---:|---:|---|---|---|",
-        head(own)
+        "{}| what | {} | ours | difference | z | decided by | verdict | reason |\n\
+         {}|---|---:|---:|---:|---:|---|---|---|",
+        said.place("where"),
+        head(own),
+        said.place("---").replace(' ', "")
     );
     let mut reasons = Vec::new();
     for c in comparisons {
@@ -318,12 +378,12 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>, 
         let [value, z] = ours(c);
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {value} | {} | {z} | {} | {verdict} | {} |",
-            cell(&c.claim.place),
+            "{}| {} | {} | {value} | {} | {z} | {} | {verdict} | {} |",
+            said.place(&c.claim.place),
             cell(&c.claim.what),
             c.claim.text(),
             c.difference.map_or_else(|| "–".into(), |d| c.claim.unit.format_difference(d)),
-            cell(&c.decided_by()),
+            said.decided_by(c),
             cell(&reason)
         );
     }
@@ -334,7 +394,7 @@ fn rows(out: &mut String, comparisons: &[&Comparison], evidence: &Evidence<'_>, 
 }
 
 /// Rows with nothing to explain, folded away.
-fn within(out: &mut String, comparisons: &[&Comparison], own: bool) {
+fn within(out: &mut String, comparisons: &[&Comparison], own: bool, above: &Said) {
     if comparisons.is_empty() {
         return;
     }
@@ -345,10 +405,12 @@ fn within(out: &mut String, comparisons: &[&Comparison], own: bool) {
         of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let _ = writeln!(
         out,
-        "<details><summary>{}</summary>\n\n| where | what | {} | ours | z | decided by | |\n\
-         |---|---|---:|---:|---:|---|---|",
+        "<details><summary>{}</summary>\n\n{}| what | {} | ours | z | decided by | |\n\
+         {}|---|---:|---:|---:|---|---|",
         said.join(", "),
-        head(own)
+        above.place("where"),
+        head(own),
+        above.place("---").replace(' ', "")
     );
     for c in comparisons {
         let mark = match c.claim.repeats.as_deref() {
@@ -359,11 +421,11 @@ fn within(out: &mut String, comparisons: &[&Comparison], own: bool) {
         let [value, z] = ours(c);
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {value} | {z} | {} | {mark} |",
-            cell(&c.claim.place),
+            "{}| {} | {} | {value} | {z} | {} | {mark} |",
+            above.place(&c.claim.place),
             cell(&c.claim.what),
             c.claim.text(),
-            cell(&c.decided_by())
+            above.decided_by(c)
         );
     }
     out.push_str("\n</details>\n");
