@@ -13,7 +13,7 @@ use tresse::{
     ResetDirection, SendOptions, StreamId, Time, TraceEvent, Tsn,
 };
 use tresse_observe::{Capture, Observers, QlogFolder, QlogOptions, Spool};
-use tresse_wire::{Mid, Packet, PacketWriter, RawChunk, SkippedMessages};
+use tresse_wire::{Cwr, Ecne, Mid, Packet, PacketWriter, RawChunk, SkippedMessages};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -196,6 +196,8 @@ impl Observer for Forwards {
             SkippedMessages { stream: StreamId(stream), unordered, mid: Mid(mid) }
         });
         writer.i_forward_tsn(Tsn(5), skipped.into_iter());
+        writer.ecne(Ecne { lowest_tsn: Tsn(7), packets: Some(2) });
+        writer.cwr(Cwr { lowest_tsn: Tsn(7), any_path: false, same_window: true });
         writer.finish();
         self.qlog.packet(&ObservedPacket { packet: &bytes, ..*observed });
     }
@@ -242,6 +244,16 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
         "skipped_messages": [[1, false, 70_000], [2, true, 3]],
     });
     assert_eq!(forward.collect::<Vec<_>>(), [&expected]);
+    let echoes = records.iter().filter_map(|record| record["data"]["chunks"].as_array());
+    let echoes: Vec<_> = echoes.filter(|chunks| chunks.len() > 2).map(|c| &c[1..]).collect();
+    let expected = serde_json::json!([
+        { "chunk_type": "ECNE", "length": 12, "lowest_tsn": 7, "packets": 2 },
+        {
+            "chunk_type": "CWR", "length": 8, "lowest_tsn": 7,
+            "any_path": false, "same_window": true,
+        },
+    ]);
+    assert!(echoes.contains(&&expected.as_array().unwrap()[..]), "{echoes:?}");
     let of = |stream: u16, mid: u32| {
         let key = (serde_json::json!(stream), serde_json::json!(mid));
         let mut first = BTreeMap::new();

@@ -96,6 +96,17 @@ enum Fields {
     Shutdown {
         cumulative_tsn_ack: u32,
     },
+    Ecne {
+        lowest_tsn: u32,
+        /// `None`: the chunk of RFC 4960.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        packets: Option<u32>,
+    },
+    Cwr {
+        lowest_tsn: u32,
+        any_path: bool,
+        same_window: bool,
+    },
     ForwardTsn {
         new_cumulative_tsn: u32,
         /// Streams, and the last Stream Sequence Number that is passed over in each.
@@ -216,6 +227,14 @@ impl Fields {
             Chunk::Shutdown(shutdown) => {
                 Fields::Shutdown { cumulative_tsn_ack: shutdown.cumulative_tsn_ack.0 }
             }
+            Chunk::Ecne(ecne) => {
+                Fields::Ecne { lowest_tsn: ecne.lowest_tsn.0, packets: ecne.packets }
+            }
+            Chunk::Cwr(cwr) => Fields::Cwr {
+                lowest_tsn: cwr.lowest_tsn.0,
+                any_path: cwr.any_path,
+                same_window: cwr.same_window,
+            },
             Chunk::ForwardTsn(chunk) => Fields::ForwardTsn {
                 new_cumulative_tsn: chunk.new_cumulative_tsn.0,
                 skipped_streams: chunk.skipped().map(|s| (s.stream.0, s.ssn.0)).collect(),
