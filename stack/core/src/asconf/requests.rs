@@ -29,6 +29,21 @@ pub(crate) struct Request {
     pub(crate) unseen: bool,
 }
 
+impl Request {
+    /// Whether one packet can have both. A wildcard means where it comes from: that is the address which is added or made the
+    /// primary one, and none that is deleted, for all others are.
+    fn goes_with(&self, other: &Request) -> bool {
+        let deletes = |request: &Request| request.change == AddressChange::Delete;
+        let same = self.address == other.address;
+        match (deletes(self), deletes(other)) {
+            _ if !(self.unseen && other.unseen) => true,
+            (true, true) => true,
+            (false, false) => same,
+            _ => !same,
+        }
+    }
+}
+
 /// The chunk that is not acknowledged.
 #[derive(Debug)]
 struct Flight {
@@ -118,16 +133,14 @@ impl Requests {
     //= RFC 5061 3-3 4.1.1-1 5.1-1 5.1-2 5.1-3 5.1-4 5.1-5 5.1.1-1 5.1.1-2 5.5-5
     /// Makes a chunk of those that wait; the peer finds the association by `lookup`.
     ///
-    /// A wildcard means where the packet comes from: two addresses that are not seen need two packets.
+    /// Those that must come from different addresses are told one after the other.
     pub(crate) fn begin(&mut self, lookup: IpAddr) {
         if !self.may_begin() {
             return;
         }
         let mut asked: Vec<Request> = Vec::new();
         while let Some(next) = self.waiting.front().filter(|_| asked.len() < MAX_TOGETHER) {
-            let unseen = |r: &&Request| r.unseen && r.change != AddressChange::Delete;
-            let other = asked.iter().find(unseen).is_some_and(|one| one.address != next.address);
-            if other && unseen(&next) {
+            if asked.iter().any(|one| !one.goes_with(next)) {
                 break;
             }
             asked.extend(self.waiting.pop_front());
@@ -307,6 +320,33 @@ mod tests {
         assert_eq!(acknowledged(&mut requests, u32::MAX, &[]), [AddressOutcome::Done; 3]);
         requests.begin([10, 0, 0, 9].into());
         assert_eq!(requests.chunk().unwrap().0, AsconfNumber(0));
+    }
+
+    /// From the address that is added a wildcard deletes the one that is to stay.
+    #[test]
+    fn wildcards_that_mean_different_addresses_are_in_different_chunks() {
+        use AddressChange::{Add, Delete, SetPrimary};
+        let chunks = |list: &[(AddressChange, u8)]| {
+            let mut requests = Requests::new(Tsn(1));
+            for (change, last) in list {
+                requests.push(Request { unseen: true, ..request(*change, *last) });
+            }
+            let mut lengths = Vec::new();
+            for number in 1.. {
+                requests.begin([0; 4].into());
+                lengths.push(requests.under_way().count());
+                let answers = acknowledged(&mut requests, number, &[]);
+                assert_eq!(answers.len(), lengths[lengths.len() - 1]);
+                if !requests.may_begin() {
+                    break;
+                }
+            }
+            lengths
+        };
+        assert_eq!(chunks(&[(Delete, 2), (Add, 2), (Delete, 2)]), [1, 1, 1]);
+        assert_eq!(chunks(&[(Add, 1), (SetPrimary, 1), (Delete, 2), (Delete, 3)]), [4]);
+        assert_eq!(chunks(&[(Add, 1), (Add, 2), (SetPrimary, 2)]), [1, 2]);
+        assert_eq!(chunks(&[(SetPrimary, 1), (Delete, 2), (Add, 2)]), [2, 1]);
     }
 
     //= RFC 5061 5.1-8

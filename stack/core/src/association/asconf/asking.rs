@@ -198,11 +198,17 @@ impl Association {
                 if let Some((path, sent)) = sent.filter(|(path, _)| self.paths.is_living(*path)) {
                     self.answered(path, sent);
                 }
+                let mut has_more = false;
                 for (request, outcome) in answers {
+                    has_more |=
+                        request.change == AddressChange::Add && outcome == AddressOutcome::Done;
                     self.conclude_change(request, outcome);
                 }
                 self.leave_lost_sources(now);
                 self.opportunity();
+                if has_more {
+                    self.delete_what_is_gone(now);
+                }
                 self.pursue_changes(now);
             }
         }

@@ -14,6 +14,15 @@ impl Association {
     /// What the peer would not see, since a NAT is between, is added only if nothing that it knows is left: it is one address to
     /// the peer, and all others are deleted with a wildcard.
     pub(in crate::association) fn follow_host(&mut self, now: Time) {
+        self.tell_of_host(now, true);
+    }
+
+    /// The peer has granted an address: those that waited for one are deleted.
+    pub(super) fn delete_what_is_gone(&mut self, now: Time) {
+        self.tell_of_host(now, false);
+    }
+
+    fn tell_of_host(&mut self, now: Time, adds: bool) {
         if !self.config.follow_host_addresses
             || self.state() != State::Established
             || !self.has_changes()
@@ -27,16 +36,19 @@ impl Association {
         let left = stays.len() - gone.len();
         let mut requests: Vec<Request> = Vec::new();
         let request = |change, address, unseen| Request { change, address, unseen };
-        for address in sources.to_be_told(&remotes).into_iter().filter(|a| !stays.contains(a)) {
+        let told = if adds { sources.to_be_told(&remotes) } else { Vec::new() };
+        for address in told.into_iter().filter(|a| !stays.contains(a)) {
             requests.push(request(AddressChange::Add, address, false));
         }
-        if requests.is_empty() && left == 0 {
+        if adds && requests.is_empty() && left == 0 {
             let hidden = sources.hidden(&remotes).into_iter().find(|a| !stays.contains(a));
             requests.extend(hidden.map(|address| request(AddressChange::Add, address, true)));
         }
         let moves = requests.iter().any(|r| r.unseen);
-        // F5: the last one stays until there is another.
-        if left + requests.len() > 0 {
+        // F5: the last one stays until there is another. What the peer has granted is one: what it has not yet may lead
+        // nowhere, and if this is back soon nothing but it would. A wildcard comes from where it is to stay.
+        let remains = |l: &IpAddr| sources.knows(*l) && !sources.has_lost(*l);
+        if moves || stays.iter().any(remains) {
             for address in gone {
                 let unseen = sources.needs_wildcard(address, remotes[0]);
                 // A wildcard deletes all others, which is right only if none is to stay.

@@ -94,6 +94,20 @@ fn one_is_added_before_the_other_is_gone() {
     assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(1)]);
 }
 
+/// The address that is there instead is one where nothing arrives, and soon the other one is back.
+#[test]
+fn what_is_gone_is_deleted_once_another_one_is_granted() {
+    let mut mobile = Mobile::new(&config(), &[a(0)]);
+    mobile.becomes(&[a(1)]);
+    mobile.pair.drop = Box::new(|p| p.from == Side::Z && p.to.destination == a(1));
+    mobile.pair.run(secs(3));
+    mobile.becomes(&[a(0), a(1)]);
+    mobile.exchange(0);
+    mobile.pair.run(secs(60));
+    mobile.expect(0);
+    assert_eq!(mobile.pair.closed(Side::A), None);
+}
+
 /// All are lost, and the last one of them is back later.
 #[test]
 fn without_any_address_it_waits() {
