@@ -9,13 +9,15 @@ mod extended;
 mod forged;
 mod honest;
 mod interleaved;
+mod wandering;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use tresse_core::{
     AssociationConfig, AssociationId, Bytes, Datagram, Endpoint, EndpointConfig, EndpointStats,
-    Event, Extensions, ReconfigurationPolicy, SendOptions, Time, wire::StreamId,
+    Event, Extensions, ReconfigurationPolicy, SendOptions, Time,
+    wire::{ChunkType, Packet, StreamId},
 };
 
 use attacker::Attacker;
@@ -35,6 +37,10 @@ const WITH_AUTHENTICATION: u64 = 10;
 const INTERLEAVED: u64 = 1 << 22;
 /// So many of these.
 const WITH_INTERLEAVING: u64 = 15;
+/// From here on the victim changes addresses with who wants that.
+const WANDERING: u64 = 1 << 23;
+/// So many of these.
+const WITH_ADDRESSES: u64 = 15;
 /// Seeds beyond them that have failed.
 const FAILED: [u64; 2] = [199, 1_048_616];
 /// For so long.
@@ -74,11 +80,15 @@ impl Plan {
     }
 
     const fn authenticated(&self) -> bool {
-        self.seed >= AUTHENTICATED && !self.interleaved()
+        self.seed >= AUTHENTICATED && self.seed < INTERLEAVED
     }
 
     const fn interleaved(&self) -> bool {
-        self.seed >= INTERLEAVED
+        self.seed >= INTERLEAVED && !self.wandering()
+    }
+
+    const fn wandering(&self) -> bool {
+        self.seed >= WANDERING
     }
 
     fn draw(seed: u64) -> Plan {
@@ -115,7 +125,11 @@ impl Victim {
                 false if plan.interleaved() => {
                     Extensions { interleaving: true, partial_reliability: true, ..Extensions::NONE }
                 }
-                false => Extensions { authentication: plan.authenticated(), ..Extensions::NONE },
+                false => Extensions {
+                    authentication: plan.authenticated() || plan.wandering(),
+                    address_reconfiguration: plan.wandering(),
+                    ..Extensions::NONE
+                },
             },
             reconfiguration: ReconfigurationPolicy {
                 reset_association: true,
@@ -179,9 +193,12 @@ struct Outcome {
     too_little: f64,
     too_much: f64,
     stats: EndpointStats,
-    /// Requests to change streams, FORWARD TSN chunks, and AUTH chunks that were none, of associations that still were there
-    /// at the end.
-    extensions: [u64; 3],
+    /// Requests to change streams, FORWARD TSN chunks, AUTH chunks that were none, and ASCONF chunks, of associations that still
+    /// were there at the end.
+    extensions: [u64; 4],
+    /// Bytes that the attacker has sent, and that went to third parties.
+    attack: usize,
+    reflected: usize,
 }
 
 struct World {
@@ -206,9 +223,7 @@ impl World {
             victim: Victim::new(plan),
             served: Vec::new(),
             honest,
-            attacker: attacked.then(|| {
-                Attacker::new(plan.seed, plan.extended(), plan.authenticated(), plan.interleaved())
-            }),
+            attacker: attacked.then(|| Attacker::new(plan)),
             outcome: Outcome::default(),
             buffer: Vec::with_capacity(1 << 16),
         }
@@ -225,6 +240,7 @@ impl World {
         self.outcome.goodput = self.honest.iter().map(|honest| honest.goodput).collect();
         self.outcome.stats = self.victim.stats();
         for stats in self.served.iter().filter_map(|s| self.victim.end.stats(s.id)) {
+            self.outcome.extensions[3] += stats.asconfs_received;
             self.outcome.extensions[0] += stats.reconfigurations_received;
             self.outcome.extensions[1] += stats.forward_tsns_received;
             self.outcome.extensions[2] +=
@@ -245,6 +261,7 @@ impl World {
         }
         let attacker = self.attacker.as_mut().filter(|_| attack);
         for (source, packet) in attacker.map(Attacker::act).unwrap_or_default() {
+            self.outcome.attack += packet.len();
             self.victim.handle(now, source, &packet);
             self.after_call();
         }
@@ -300,6 +317,9 @@ impl World {
             let key = (transmit.destination, port);
             if let Some(honest) = self.honest.iter_mut().find(|h| (h.address, h.port) == key) {
                 honest.down.send(now, buffer);
+            } else if self.plan.wandering() && wandering::is_third_party(transmit.destination) {
+                self.outcome.reflected += buffer.len();
+                assert!(says_nothing(buffer), "to a third party: {:?}", self.plan);
             } else if let Some(attacker) = &mut self.attacker {
                 attacker.hear(transmit.destination, buffer);
             }
@@ -349,6 +369,20 @@ impl World {
     }
 }
 
+/// Whether a packet has nothing but what may go to an address that is not verified: a HEARTBEAT, the answer to what came from
+/// there, and news of the end.
+fn says_nothing(packet: &[u8]) -> bool {
+    let packet = Packet::parse(packet).expect("one of the victim");
+    let allowed = [
+        ChunkType::AUTH,
+        ChunkType::HEARTBEAT,
+        ChunkType::ASCONF_ACK,
+        ChunkType::ERROR,
+        ChunkType::ABORT,
+    ];
+    packet.chunks().all(|chunk| chunk.is_ok_and(|raw| allowed.contains(&raw.chunk_type)))
+}
+
 /// `TRESSE_HOSTILE`: the one that is played.
 fn only() -> Option<u64> {
     std::env::var("TRESSE_HOSTILE").ok().map(|seed| seed.parse().expect("a seed"))
@@ -395,9 +429,20 @@ fn nor_beside_one_that_interleaves() {
     }
 }
 
+/// Nor where its addresses come and go, and are those of others: these get nothing but what asks whether they are there, and
+/// little of it.
+#[test]
+fn nor_beside_one_that_wanders() {
+    if only().is_none() {
+        let seeds: Vec<u64> = (WANDERING..WANDERING + WITH_ADDRESSES).collect();
+        let (.., seen) = play(&seeds);
+        assert!(seen[3] > 1000, "ASCONF chunks: {seen:?}");
+    }
+}
+
 /// In how many runs associations were aborted for memory, and refused, and what came of extensions.
-fn play(seeds: &[u64]) -> (usize, usize, [u64; 3]) {
-    let mut seen = [0; 3];
+fn play(seeds: &[u64]) -> (usize, usize, [u64; 4]) {
+    let mut seen = [0; 4];
     let (mut little, mut much, mut aborted, mut refused) = (0f64, 0f64, 0, 0);
     for &seed in seeds {
         let plan = Plan::draw(seed);
@@ -422,10 +467,12 @@ fn play(seeds: &[u64]) -> (usize, usize, [u64; 3]) {
         much = much.max(beside.too_much);
         aborted += usize::from(beside.stats.aborted_for_memory > 0);
         refused += usize::from(beside.stats.refused > 0);
-        (0..3).for_each(|n| seen[n] += beside.extensions[n]);
+        let (attack, reflected) = (beside.attack, beside.reflected);
+        assert!(reflected <= 2 * attack, "{reflected} bytes for {attack}: {plan:?}");
+        (0..4).for_each(|n| seen[n] += beside.extensions[n]);
     }
     println!("allocated / account at most {little:.2}, account / allocated at most {much:.2}");
     println!("aborted for memory in {aborted} runs, refused in {refused}");
-    println!("requests to change streams, FORWARD TSN chunks, forged AUTH chunks: {seen:?}");
+    println!("requests to change streams, FORWARD TSN, forged AUTH and ASCONF chunks: {seen:?}");
     (aborted, refused, seen)
 }

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 
 use tresse_core::wire::{
     CauseWriter, Chunk, CommonHeader, DataFlags, GapAckBlock, InitFields, Packet, PacketWriter,
-    Parameter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
+    Parameter, Ppid, Ssn, StreamId, Tsn, VerificationTag, write_checksum,
 };
 
-use super::PORT;
 use super::extended::{Course, offer};
+use super::wandering::{Wanderer, third_party};
+use super::{PORT, Plan};
 use super::{forged, interleaved};
 use tresse_sim::Draw;
 
@@ -40,6 +41,8 @@ enum Way {
     Forging,
     /// I-DATA chunks of messages that are never whole.
     Interleaving,
+    /// Addresses of others, come and gone.
+    Wandering,
 }
 
 const WAYS: [Way; 8] = [
@@ -71,6 +74,7 @@ struct Peer {
     moves: u32,
     established: bool,
     course: Course,
+    wanderer: Wanderer,
 }
 
 #[derive(Debug)]
@@ -82,6 +86,8 @@ pub(super) struct Attacker {
     forges: bool,
     /// It has I-DATA chunks.
     interleaves: bool,
+    /// It has ASCONF chunks, and authenticates them.
+    wanders: bool,
     ways: Vec<Way>,
     addresses: Vec<IpAddr>,
     /// Associations at most.
@@ -95,7 +101,10 @@ pub(super) struct Attacker {
 }
 
 impl Attacker {
-    pub(super) fn new(seed: u64, extended: bool, forges: bool, interleaves: bool) -> Attacker {
+    /// It offers what the victim does.
+    pub(super) fn new(plan: &Plan) -> Attacker {
+        let (seed, extended, forges) = (plan.seed, plan.extended(), plan.authenticated());
+        let (interleaves, wanders) = (plan.interleaved(), plan.wandering());
         let mut draw = Draw::new(seed ^ 0xbad);
         let mut ways: Vec<Way> = WAYS.into_iter().filter(|_| draw.chance(0.5)).collect();
         if extended {
@@ -110,6 +119,10 @@ impl Attacker {
         if interleaves {
             ways = vec![Way::Interleaving];
         }
+        if wanders {
+            ways.retain(|_| draw.chance(0.3));
+            ways.extend([Way::Wandering; 3]);
+        }
         let ways = if ways.is_empty() { vec![WAYS[draw.index(WAYS.len())]] } else { ways };
         // The first one is behind the same address as an honest host.
         let mut addresses = vec![IpAddr::from([10, 1, 0, 0])];
@@ -119,6 +132,7 @@ impl Attacker {
             extended,
             forges,
             interleaves,
+            wanders,
             ways,
             addresses,
             most: draw.log(2.0, 600.0) as usize,
@@ -162,6 +176,7 @@ impl Attacker {
             moves: 0,
             established: false,
             course: Course::new(Tsn(0)),
+            wanderer: Wanderer::default(),
         };
         self.peers.push(peer);
         self.call(n);
@@ -177,6 +192,7 @@ impl Attacker {
         let offer = match (self.extended, self.forges) {
             (true, _) => offer(),
             (_, true) => forged::offer(&mut self.draw),
+            _ if self.wanders => peer.wanderer.offer(&mut self.draw, first),
             _ if self.interleaves => interleaved::offer(),
             _ => Vec::new(),
         };
@@ -190,7 +206,7 @@ impl Attacker {
         let header = parsed.header();
         let mine = |p: &&mut Peer| p.address == to && p.port == header.destination_port;
         let (draw, extended) = (&mut self.draw, self.extended);
-        let interleaves = self.interleaves;
+        let (interleaves, wanders) = (self.interleaves, self.wanders);
         let Some(peer) = self.peers.iter_mut().find(mine) else { return };
         for chunk in parsed.chunks().map_while(Result::ok).filter_map(|raw| Chunk::parse(raw).ok())
         {
@@ -202,6 +218,7 @@ impl Attacker {
                         _ => None,
                     });
                     let Some(cookie) = cookie else { continue };
+                    peer.wanderer.answered(&ack.parameters);
                     let tag = fields.initiate_tag.0;
                     peer.theirs = Some((tag, fields.initial_tsn));
                     peer.highest = fields.initial_tsn.wrapping_sub(1);
@@ -215,7 +232,7 @@ impl Attacker {
                 }
                 Chunk::CookieAck => peer.established = true,
                 // It was too much; once more.
-                Chunk::Abort(_) if extended || interleaves => {
+                Chunk::Abort(_) if extended || interleaves || wanders => {
                     (peer.theirs, peer.established, peer.moves) = (None, false, 20);
                 }
                 Chunk::ShutdownAck => {
@@ -311,6 +328,23 @@ impl Attacker {
             }),
             Way::Interleaving if moves > 2000 => return self.call(n),
             Way::Interleaving => packet(port, tag, |w| interleaved::chunks(draw, w, first, moves)),
+            Way::Wandering if moves > 3000 => return self.call(n),
+            Way::Wandering => {
+                let mut made = packet(port, tag, |w| peer.wanderer.chunk(draw, w, address));
+                // What is not signed, or signed and changed, is a stranger's.
+                let stranger = draw.chance(0.1);
+                if !stranger || draw.chance(0.5) {
+                    peer.wanderer.sign(&mut made);
+                }
+                if stranger && let Some(last) = made.last_mut() {
+                    *last ^= 1;
+                    write_checksum(&mut made);
+                }
+                // Its packets say that they are from where they like.
+                let source = if draw.chance(0.1) { third_party(draw) } else { address };
+                self.outbox.push((source, made));
+                return;
+            }
             Way::Forging if moves > 500 => return self.call(n),
             Way::Forging => packet(port, tag, |w| {
                 if draw.chance(0.3) {
