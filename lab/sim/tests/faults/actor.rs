@@ -482,6 +482,15 @@ impl Actor {
             Call::DeleteKey(key) => {
                 format!("{:?}", cx.endpoint().delete_shared_key(now, id, key))
             }
+            Call::ChangeAddress(change, address) => {
+                let result = cx.endpoint().change_address(now, id, change, address);
+                if result.is_ok()
+                    && let Some(local) = self.locals.get(&id)
+                {
+                    self.ledger.borrow_mut().asked(local.end, change, address);
+                }
+                format!("{result:?}")
+            }
         };
         self.note(cx, || format!("{call:?}: {result}"));
         self.ledger.borrow_mut().seen.insert("called");
@@ -612,6 +621,17 @@ impl Application for Actor {
                 let new = matches!(event, AuthenticationEvent::NewKey { .. });
                 let seen = if new { "peer uses another key" } else { "told of authentication" };
                 self.ledger.borrow_mut().seen.insert(seen);
+            }
+            Event::AddressChanged { change, address, outcome } => {
+                let follows = self.plan.config.follow_host_addresses;
+                let mut ledger = self.ledger.borrow_mut();
+                ledger.address_changed(end, change, address, outcome, follows);
+            }
+            Event::PeerAddressAdded(..) => {
+                self.ledger.borrow_mut().seen.insert("peer has an address more");
+            }
+            Event::PeerAddressRemoved(..) => {
+                self.ledger.borrow_mut().seen.insert("peer has an address less");
             }
             event => self.ledger.borrow_mut().reconfigured(end, &event),
         }

@@ -125,15 +125,21 @@ impl Health {
 
     /// Pairs of addresses that both hosts had all the time between two moments, and that worked. `told` says
     /// of each host whether it lists its addresses.
-    fn known(&self, told: [bool; 2], from: Time, to: Time) -> Vec<Pair> {
+    ///
+    /// What an end asks the peer to forget is none of them.
+    fn known(&self, scenario: &Scenario, told: [bool; 2], from: Time, to: Time) -> Vec<Pair> {
         let lists = [0, 1].map(|host: usize| {
             if !told[host] {
                 return Vec::new();
             }
+            let unsure = scenario.hosts[host].unsure();
             let mut lists = self.between(from, to).map(|(m, _)| &m.addresses[host]);
             let first = lists.next().cloned().unwrap_or_default();
             let first: Vec<IpAddr> = first.into_iter().take(BELIEVED).collect();
-            lists.fold(first, |kept, list| kept.into_iter().filter(|a| list.contains(a)).collect())
+            let sure = first.into_iter().filter(|a| !unsure.contains(a)).collect();
+            lists.fold(sure, |kept: Vec<IpAddr>, list| {
+                kept.into_iter().filter(|a| list.contains(a)).collect()
+            })
         });
         let pair = |a: &IpAddr| lists[1].iter().map(|b| (*a, *b)).collect::<Vec<_>>();
         let worked = |pair: &Pair| self.between(from, to).all(|(m, _)| m.pairs.contains_key(pair));
@@ -258,7 +264,7 @@ pub(crate) fn judge(scenario: &Scenario, health: &Health, ledger: &mut Ledger) {
         if end.connected.is_some() {
             let over = end.closed.as_ref().map_or(Time::FAR_FUTURE, |(at, _)| *at);
             let least = |told, tries| {
-                let known = health.known(told, first, last);
+                let known = health.known(scenario, told, first, last);
                 let dead = health.least_dead(scenario, &known, tries, first, over)?;
                 Some(dead + apart)
             };

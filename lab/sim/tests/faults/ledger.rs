@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::net::IpAddr;
 
-use tresse_core::{CloseReason, Message, SendFailure, Time};
+use tresse_core::{AddressChange, CloseReason, Message, SendFailure, Time};
 use tresse_sim::apps::content;
 
 use crate::epochs::Epochs;
@@ -98,6 +99,8 @@ pub(crate) struct End {
     pub(crate) received: u64,
     pub(crate) received_bytes: u64,
     pub(crate) epochs: Epochs,
+    /// Changes of its addresses that are not answered.
+    pub(crate) asked: Vec<(AddressChange, IpAddr)>,
 }
 
 impl End {
@@ -185,6 +188,7 @@ impl Ledger {
             received: 0,
             received_bytes: 0,
             epochs: Epochs::default(),
+            asked: Vec::new(),
         });
         self.begin_flow(end);
         end

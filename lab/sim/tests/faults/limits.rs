@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, AssociationStats, PathStats, Profile};
+use tresse_core::{AssociationConfig, AssociationStats, PathStats, Profile, Time};
 
 use crate::ledger::{Kind, Ledger};
-use crate::scenario::{Fault, Reading, Scenario};
+use crate::scenario::{Call, Fault, Reading, Scenario};
 
 /// Calls of one application at one instant. What happens at one instant is bounded by what is
 /// buffered then: 1 MiB of messages that an association reports as failed, or of acknowledged
@@ -144,7 +144,11 @@ pub(crate) fn most_packets(scenario: &Scenario, chunks: u64, span: Duration) -> 
         let profile = &plan.config.profile;
         let peer = &scenario.hosts[1 - host];
         let addresses = peer.stack.as_ref().map_or(peer.addresses.len(), |s| s.addresses().len());
-        let paths = (addresses + plan.remotes.len()).min(16) as f64;
+        // Those that the peer adds, and a packet and its answer for each of its requests.
+        let asks = |call: &&(Time, Call)| matches!(call.1, Call::ChangeAddress(..));
+        let asked = peer.calls.iter().filter(asks).count();
+        packets += 2 * asked as u64;
+        let paths = (addresses + plan.remotes.len() + asked).min(16) as f64;
         let rto = least_rto(profile).as_secs_f64();
         packets += (2.0 * (paths + 1.0) * span.as_secs_f64() / rto) as u64;
     }

@@ -217,6 +217,7 @@ impl Run {
         let unreadable = |host, life| life < lives[host] || (life == lives[host] && crashed[host]);
         ledger.settle(&unreadable, &keeps);
         ledger.settle_epochs();
+        ledger.settle_addresses();
         if scenario.mild {
             judge_mild(scenario, ledger);
         }

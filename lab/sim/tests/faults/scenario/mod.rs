@@ -1,5 +1,6 @@
 //! Scenarios: two hosts, the network between them, what they do and what goes wrong.
 
+mod addresses;
 mod authentication;
 mod ecn;
 mod extensions;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use tresse_core::{AssociationConfig, Extensions, ResetDirection, Time};
+use tresse_core::{AddressChange, AssociationConfig, Extensions, ResetDirection, Time};
 use tresse_sim::{IpNet, IpStack, LinkConfig, LinkRules};
 
 use tresse_sim::Draw;
@@ -114,6 +115,8 @@ pub(crate) enum Call {
     ActivateKey(u16),
     DeactivateKey(u16),
     DeleteKey(u16),
+    /// Of an address of its own.
+    ChangeAddress(AddressChange, IpAddr),
 }
 
 /// One direction of a link that carries what host `from` sends.
@@ -181,15 +184,20 @@ impl Scenario {
 
     pub(crate) fn draw(seed: u64) -> Scenario {
         if seed >= NASTY {
-            return nasty::nasty(seed).authenticate().interleave().zero_checksum().ecn();
+            return nasty::nasty(seed).extend();
         }
         if seed >= MIXED {
-            return extensions::mixed(seed).authenticate().interleave().zero_checksum().ecn();
+            return extensions::mixed(seed).extend();
         }
         let Some(base) = seed.checked_sub(EXTENDED) else { return Scenario::draw_plain(seed) };
         let mut scenario = Scenario { seed, ..Scenario::draw_plain(base) };
         extensions::draw(&mut Draw::new(seed ^ 0xe7e5_10f5_0000_0001), &mut scenario, 0.9);
         scenario
+    }
+
+    /// With the extensions that came later, each drawn apart.
+    fn extend(self) -> Scenario {
+        self.authenticate().interleave().zero_checksum().ecn().change_addresses()
     }
 
     /// One without extensions.
