@@ -174,6 +174,67 @@ async fn qlog_tells_which_key_authenticates() {
     assert!(!schema.is_valid(&wrong), "{wrong}");
 }
 
+#[tokio::test]
+async fn qlog_tells_of_addresses_that_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::start(|line| panic!("{line}")).unwrap();
+    let qlog = QlogFolder::create(&spool, folder.path(), QlogOptions::default()).unwrap();
+    let pair = Pair::bound("0.0.0.0:0", Some(Box::new(qlog)), |association| {
+        association.extensions.authentication = true;
+        association.extensions.address_reconfiguration = true;
+    })
+    .await;
+    let (here, there) = ([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
+    async fn answered(association: &tresse::Association) {
+        while !matches!(association.next_event().await, Some(Event::AddressChanged { .. })) {}
+    }
+    pair.ours.add_address(there).unwrap();
+    answered(&pair.ours).await;
+    pair.ours.remove_address(there).unwrap();
+    answered(&pair.ours).await;
+    pair.theirs.set_peer_primary(here).unwrap();
+    answered(&pair.theirs).await;
+    pair.send(3, 10).await;
+    pair.end().await;
+    assert!(spool.flush(LONG));
+    let records = records(&files(folder.path())[0]);
+    let schema = schema();
+    let (mut asked, mut answers, mut events) = (Vec::new(), 0, Vec::new());
+    for record in &records {
+        assert!(schema.is_valid(record), "{record}");
+        let chunks = record["data"]["chunks"].as_array().into_iter().flatten();
+        for chunk in chunks {
+            for request in chunk["requests"].as_array().into_iter().flatten() {
+                let kind = request["parameter_type"].as_str().unwrap().to_string();
+                asked.push((kind, request["address"].as_str().unwrap().to_string()));
+            }
+            answers += usize::from(chunk["responses"].is_array());
+        }
+        let what = record["name"].as_str().unwrap_or_default();
+        if what.ends_with("address_updated") {
+            events.push((what.to_string(), record["data"].clone()));
+        }
+    }
+    // On a busy machine one of them is sent again.
+    asked.dedup();
+    let named = |kind: &str, address: &str| (kind.to_string(), address.to_string());
+    let expected = [
+        named("add_ip_address", "127.0.0.2"),
+        named("delete_ip_address", "127.0.0.2"),
+        named("set_primary_address", "127.0.0.1"),
+    ];
+    assert_eq!(asked, expected);
+    assert!(answers >= 3, "{answers}");
+    let done =
+        serde_json::json!({"change": "set-primary", "address": "127.0.0.1", "outcome": "done"});
+    let expected = [
+        ("sctp:peer_address_updated", serde_json::json!({"remote": "127.0.0.2", "new": "added"})),
+        ("sctp:peer_address_updated", serde_json::json!({"remote": "127.0.0.2", "new": "removed"})),
+        ("sctp:local_address_updated", done),
+    ];
+    assert_eq!(events, expected.map(|(name, data)| (name.to_string(), data)));
+}
+
 /// After the first packet with user data it shows another one, with an I-FORWARD-TSN, which nobody sends on a path that loses
 /// nothing.
 struct Forwards {

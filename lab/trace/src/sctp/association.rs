@@ -1,5 +1,6 @@
 //! One association, as packets of it pass by.
 
+mod addresses;
 mod forward;
 mod reset;
 
@@ -358,7 +359,7 @@ impl Association {
         out: &mut dyn Observer,
     ) {
         if role != Role::Arrival {
-            let name = kind.name().unwrap_or("unknown chunk");
+            let name = &*addresses::words(kind, chunk);
             out.event(head, &Event::Control { name });
         }
         self.reset(head, role, chunk, out);

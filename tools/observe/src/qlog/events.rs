@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tresse::{
-    CloseReason, Direction, Event, ObservedEvent, ObservedPacket, PathId, PathStats, Time,
-    TraceEvent,
+    AddressChange, AddressOutcome, CloseReason, Direction, Event, ObservedEvent, ObservedPacket,
+    PathId, PathStats, Time, TraceEvent,
 };
 use tresse_wire::Packet;
 
@@ -49,6 +49,14 @@ enum Data<'a> {
     PeerError {
         error_cause: u16,
         length: usize,
+    },
+    /// What became of a change of our addresses.
+    Asked {
+        change: &'static str,
+        address: IpAddr,
+        outcome: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_cause: Option<u16>,
     },
     Sent {
         tsn: u32,
@@ -167,6 +175,29 @@ impl<'a> Record<'a> {
             Event::PeerError { cause, value } => {
                 let data = Data::PeerError { error_cause: *cause, length: value.len() };
                 ("sctp:peer_error", None, data)
+            }
+            Event::AddressChanged { change, address, outcome } => {
+                let change = match change {
+                    AddressChange::Add => "add",
+                    AddressChange::Delete => "delete",
+                    AddressChange::SetPrimary => "set-primary",
+                };
+                let (outcome, error_cause) = match outcome {
+                    AddressOutcome::Done => ("done", None),
+                    AddressOutcome::Refused { cause } => ("refused", Some(*cause)),
+                    AddressOutcome::NotSupported => ("not-supported", None),
+                    _ => ("failed", None),
+                };
+                let data = Data::Asked { change, address: *address, outcome, error_cause };
+                ("sctp:local_address_updated", None, data)
+            }
+            Event::PeerAddressAdded(path, address) => {
+                let data = Data::Path { remote: *address, new: "added" };
+                ("sctp:peer_address_updated", Some(*path), data)
+            }
+            Event::PeerAddressRemoved(path, address) => {
+                let data = Data::Path { remote: *address, new: "removed" };
+                ("sctp:peer_address_updated", Some(*path), data)
             }
             _ => return None,
         };

@@ -1,9 +1,13 @@
 //! A packet with its chunks.
 
+use std::net::IpAddr;
+
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use tresse::{Ecn, ObservedPacket};
-use tresse_wire::{Chunk, InitFields, Packet, Parameter, Parameters, Sack, StreamIds};
+use tresse_wire::{
+    AddressRequest, Chunk, InitFields, Packet, Parameter, Parameters, Sack, StreamIds,
+};
 
 /// The `data` of a packet event.
 #[derive(Debug, Serialize)]
@@ -120,6 +124,16 @@ enum Fields {
     ReConfig {
         parameters: Vec<Change>,
     },
+    Asconf {
+        serial_number: u32,
+        /// By which the peer finds the association.
+        address: IpAddr,
+        requests: Vec<AddressChange>,
+    },
+    AsconfAck {
+        serial_number: u32,
+        responses: Vec<AddressResponse>,
+    },
     Auth {
         shared_key_identifier: u16,
         hmac_identifier: u16,
@@ -164,6 +178,67 @@ enum Change {
     Other {},
 }
 
+/// A request of an ASCONF chunk (RFC 5061 §4.2).
+#[derive(Serialize)]
+#[serde(tag = "parameter_type", rename_all = "snake_case")]
+enum AddressChange {
+    AddIpAddress { correlation_id: u32, address: IpAddr },
+    DeleteIpAddress { correlation_id: u32, address: IpAddr },
+    SetPrimaryAddress { correlation_id: u32, address: IpAddr },
+    Other {},
+}
+
+impl AddressChange {
+    fn of(parameter: &Parameter<'_>) -> AddressChange {
+        match *parameter {
+            Parameter::AddIpAddress(AddressRequest { correlation, address }) => {
+                AddressChange::AddIpAddress { correlation_id: correlation, address }
+            }
+            Parameter::DeleteIpAddress(AddressRequest { correlation, address }) => {
+                AddressChange::DeleteIpAddress { correlation_id: correlation, address }
+            }
+            Parameter::SetPrimaryAddress(AddressRequest { correlation, address }) => {
+                AddressChange::SetPrimaryAddress { correlation_id: correlation, address }
+            }
+            _ => AddressChange::Other {},
+        }
+    }
+}
+
+/// What an ASCONF-ACK chunk says of one of them (RFC 5061 §4.2.3, §4.2.5).
+#[derive(Serialize)]
+#[serde(tag = "parameter_type", rename_all = "snake_case")]
+enum AddressResponse {
+    SuccessIndication {
+        correlation_id: u32,
+    },
+    ErrorCauseIndication {
+        correlation_id: u32,
+        /// The first one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_cause: Option<u16>,
+    },
+    Other {},
+}
+
+impl AddressResponse {
+    fn of(parameter: &Parameter<'_>) -> AddressResponse {
+        match parameter {
+            Parameter::SuccessIndication(correlation) => {
+                AddressResponse::SuccessIndication { correlation_id: *correlation }
+            }
+            Parameter::ErrorCauseIndication(refused) => {
+                let cause = refused.causes.iter().next().and_then(Result::ok);
+                AddressResponse::ErrorCauseIndication {
+                    correlation_id: refused.correlation,
+                    error_cause: cause.map(|cause| cause.code.0),
+                }
+            }
+            _ => AddressResponse::Other {},
+        }
+    }
+}
+
 impl Change {
     fn of(parameter: &Parameter<'_>) -> Change {
         let ids = |streams: StreamIds<'_>| streams.iter().map(|stream| stream.0).collect();
@@ -194,6 +269,10 @@ impl Change {
             _ => Change::Other {},
         }
     }
+}
+
+fn listed<T>(parameters: &Parameters<'_>, of: fn(&Parameter<'_>) -> T) -> Vec<T> {
+    parameters.parsed().map_while(Result::ok).map(|parameter| of(&parameter)).collect()
 }
 
 impl Fields {
@@ -246,18 +325,22 @@ impl Fields {
                     skipped_messages: skipped.collect(),
                 }
             }
-            Chunk::ReConfig(chunk) => Fields::changes(&chunk.parameters),
+            Chunk::ReConfig(chunk) => {
+                Fields::ReConfig { parameters: listed(&chunk.parameters, Change::of) }
+            }
+            Chunk::Asconf(asconf) => Fields::Asconf {
+                serial_number: asconf.number.0,
+                address: asconf.address,
+                requests: listed(&asconf.requests, AddressChange::of),
+            },
+            Chunk::AsconfAck(ack) => Fields::AsconfAck {
+                serial_number: ack.number.0,
+                responses: listed(&ack.responses, AddressResponse::of),
+            },
             Chunk::Auth(auth) => {
                 Fields::Auth { shared_key_identifier: auth.key, hmac_identifier: auth.algorithm.0 }
             }
             _ => Fields::Plain {},
-        }
-    }
-
-    fn changes(parameters: &Parameters<'_>) -> Fields {
-        let parameters = parameters.parsed().map_while(Result::ok);
-        Fields::ReConfig {
-            parameters: parameters.map(|parameter| Change::of(&parameter)).collect(),
         }
     }
 

@@ -23,16 +23,26 @@ impl Pair {
         observer: Option<Box<dyn Observer>>,
         set: impl Fn(&mut AssociationConfig),
     ) -> Pair {
-        let loopback: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let mut config = Config::server(loopback, 5001);
+        Pair::bound("127.0.0.1:0", observer, set).await
+    }
+
+    /// The same of endpoints that are bound so.
+    pub(crate) async fn bound(
+        local: &str,
+        observer: Option<Box<dyn Observer>>,
+        set: impl Fn(&mut AssociationConfig),
+    ) -> Pair {
+        let local: SocketAddr = local.parse().unwrap();
+        let mut config = Config::server(local, 5001);
         set(&mut config.sctp.association);
         config.sctp.association.trace = observer.is_some();
         config.observer = observer;
         let server = Endpoint::bind(config).unwrap();
-        let mut config = Config::client(loopback);
+        let to = SocketAddr::from(([127, 0, 0, 1], server.local_addr().port()));
+        let mut config = Config::client(local);
         set(&mut config.sctp.association);
         let client = Endpoint::bind(config).unwrap();
-        let ours = client.connect((server.local_addr(), 5001)).await.unwrap();
+        let ours = client.connect((to, 5001)).await.unwrap();
         let theirs = server.accept().await.unwrap();
         Pair { server, client, theirs, ours }
     }

@@ -1,0 +1,83 @@
+//! Addresses that come and go (RFC 5061), in words.
+
+use std::borrow::Cow;
+
+use tresse_wire::{Chunk, ChunkType, Parameter, Parameters};
+
+/// The name of a chunk; of ASCONF and its answer also what is asked and refused, by the numbers of the requests.
+pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
+    let name = kind.name().unwrap_or("unknown chunk");
+    let list = match chunk {
+        Chunk::Asconf(asconf) => listed(&asconf.requests),
+        Chunk::AsconfAck(ack) => listed(&ack.responses),
+        _ => return name.into(),
+    };
+    match (list.is_empty(), kind) {
+        (false, _) => format!("{name} ({})", list.join(", ")).into(),
+        // RFC 5061 §4.1.2: what is not told of was done.
+        (true, ChunkType::ASCONF_ACK) => format!("{name} (done)").into(),
+        _ => name.into(),
+    }
+}
+
+fn listed(parameters: &Parameters<'_>) -> Vec<String> {
+    parameters.parsed().map_while(Result::ok).map(|parameter| word(&parameter)).collect()
+}
+
+fn word(parameter: &Parameter<'_>) -> String {
+    match parameter {
+        Parameter::AddIpAddress(add) => format!("{} add {}", add.correlation, add.address),
+        Parameter::DeleteIpAddress(gone) => {
+            format!("{} delete {}", gone.correlation, gone.address)
+        }
+        Parameter::SetPrimaryAddress(primary) => {
+            format!("{} primary {}", primary.correlation, primary.address)
+        }
+        Parameter::SuccessIndication(correlation) => format!("{correlation} done"),
+        Parameter::ErrorCauseIndication(refused) => {
+            let cause = refused.causes.iter().next().and_then(Result::ok);
+            match cause {
+                Some(cause) => format!("{} refused: cause {}", refused.correlation, cause.code.0),
+                None => format!("{} refused", refused.correlation),
+            }
+        }
+        _ => "other".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tresse_wire::{
+        AddressRequest, Asconf, AsconfAck, AsconfNumber, CauseWriter, ParameterWriter,
+    };
+
+    #[test]
+    fn requests_and_answers_are_told() {
+        let one =
+            |correlation, last| AddressRequest { correlation, address: [10, 0, 0, last].into() };
+        let list = ParameterWriter::new()
+            .add_ip_address(one(7, 1))
+            .delete_ip_address(one(8, 2))
+            .set_primary_address(one(9, 1))
+            .finish();
+        let address = [10, 0, 0, 2].into();
+        let requests = Parameters::new(&list);
+        let asconf = Chunk::Asconf(Asconf { number: AsconfNumber(1), address, requests });
+        assert_eq!(
+            words(ChunkType::ASCONF, &asconf),
+            "ASCONF (7 add 10.0.0.1, 8 delete 10.0.0.2, 9 primary 10.0.0.1)"
+        );
+        let answer = |list: &[u8]| {
+            let responses = Parameters::new(list);
+            let ack = Chunk::AsconfAck(AsconfAck { number: AsconfNumber(1), responses });
+            words(ChunkType::ASCONF_ACK, &ack).into_owned()
+        };
+        let causes = CauseWriter::new().resource_shortage(&[]).finish();
+        let mut list = ParameterWriter::new();
+        list.error_cause_indication(8, &causes).success_indication(9);
+        assert_eq!(answer(&list.finish()), "ASCONF-ACK (8 refused: cause 161, 9 done)");
+        assert_eq!(answer(&[]), "ASCONF-ACK (done)");
+        assert_eq!(words(ChunkType::COOKIE_ACK, &Chunk::CookieAck), "COOKIE ACK");
+    }
+}
