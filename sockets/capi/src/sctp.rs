@@ -24,7 +24,8 @@ fn socket(fd: c_int) -> Fallible<Arc<Sock>> {
 }
 
 /// `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
-/// (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
+/// (SCTP_BINDX_REM_ADDR). Associations that the socket has are told, if both ends change addresses (RFC 5061,
+/// SCTP_ASCONF_SUPPORTED); others keep what they have.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tresse_bindx(
     sd: c_int,
@@ -178,6 +179,7 @@ pub unsafe extern "C" fn tresse_opt_info(
             | SCTP_RECONFIG_SUPPORTED
             | SCTP_INTERLEAVING_SUPPORTED
             | SCTP_AUTH_SUPPORTED
+            | SCTP_ASCONF_SUPPORTED
             | SCTP_AUTH_ACTIVE_KEY
             | SCTP_PEER_AUTH_CHUNKS
             | SCTP_LOCAL_AUTH_CHUNKS

@@ -349,7 +349,8 @@ pub struct sctp_setprim {
     pub ssp_addr: sockaddr_storage,
 }
 
-/// SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): refused with EOPNOTSUPP.
+/// SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): the peer is asked to send to that address of ours by default. EPERM unless
+/// SCTP_ASCONF_SUPPORTED is set, and the peer changes addresses as well (RFC 5061).
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct sctp_setpeerprim {

@@ -212,6 +212,11 @@ fn several_addresses_and_peeling_off() {
 }
 
 #[test]
+fn addresses_come_and_go() {
+    everywhere("asconf.c", "4");
+}
+
+#[test]
 fn readiness_and_connecting_again() {
     everywhere("readiness.c", "4");
 }

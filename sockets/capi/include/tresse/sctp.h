@@ -844,7 +844,8 @@ struct __attribute__((packed, aligned(4))) sctp_setprim {
 };
 
 /**
- * SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): refused with EOPNOTSUPP.
+ * SCTP_SET_PEER_PRIMARY_ADDR (RFC 6458 §8.3.1): the peer is asked to send to that address of ours by default. EPERM unless
+ * SCTP_ASCONF_SUPPORTED is set, and the peer changes addresses as well (RFC 5061).
  */
 struct __attribute__((packed, aligned(4))) sctp_setpeerprim {
     sctp_assoc_t sspp_assoc_id;
@@ -1107,9 +1108,13 @@ int tresse_stop(int timeout_ms);
 
 /**
  * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
- * (SCTP_BINDX_REM_ADDR). EOPNOTSUPP once the socket has associations.
+ * (SCTP_BINDX_REM_ADDR). Associations that the socket has are told, if both ends change addresses (RFC 5061,
+ * SCTP_ASCONF_SUPPORTED); others keep what they have.
  */
-int tresse_bindx(int sd, struct sockaddr *addrs, int addrcnt, int flags);
+int tresse_bindx(int sd,
+                 struct sockaddr *addrs,
+                 int addrcnt,
+                 int flags);
 
 /**
  * `sctp_connectx` (RFC 6458 §9.9): connects to a peer with several addresses. `id` may be NULL.

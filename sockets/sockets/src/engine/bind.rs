@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use tresse::AddressChange;
+
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{canonical, errno};
 
@@ -48,10 +50,6 @@ impl Engine {
         if how == 1 && ips.iter().any(|ip| socket.bound.contains(ip)) {
             return Err(errno::EINVAL);
         }
-        if !socket.associations.is_empty() {
-            // Dynamic address reconfiguration (RFC 5061) is not there.
-            return Err(errno::EOPNOTSUPP);
-        }
         // A socket of the same address shows whether it is one of this host's.
         for ip in &ips {
             if is_for_many(*ip) {
@@ -73,8 +71,9 @@ impl Engine {
         };
         let socket = self.socket(id)?;
         socket.port = Some(port);
-        socket.bound.extend(ips);
+        socket.bound.extend(&ips);
         socket.bound.dedup();
+        self.tell_of_addresses(id, AddressChange::Add, &ips);
         self.refresh_open_port(Some(port))
     }
 
@@ -87,11 +86,9 @@ impl Engine {
         if ips.len() >= socket.bound.len() {
             return Err(errno::EBUSY);
         }
-        if !socket.associations.is_empty() {
-            return Err(errno::EOPNOTSUPP);
-        }
         socket.bound.retain(|ip| !ips.contains(ip));
         let port = socket.port;
+        self.tell_of_addresses(id, AddressChange::Delete, ips);
         self.refresh_open_port(port)
     }
 
@@ -148,7 +145,12 @@ impl Engine {
         }
         let port = socket.port.unwrap_or(0);
         let mut ips = socket.bound.clone();
-        if let Some((_, association)) = self.association_of(id, number)
+        let found = self.association_of(id, number).map(|(_, association)| association.core);
+        let info = found.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
+        if let Some(info) = info.filter(|info| info.extensions.address_reconfiguration) {
+            // What the peer has granted.
+            ips = info.local_addresses;
+        } else if let Some((_, association)) = self.association_of(id, number)
             && ips.iter().all(IpAddr::is_unspecified)
         {
             let paths = self.raw.act(|core, _| core.path_stats(association.core));

@@ -63,6 +63,14 @@ impl Engine {
             (Event::PrimaryChanged { address, .. }, Some(id)) => {
                 self.tell_of_address(id, number, address, AddressState::MadePrimary);
             }
+            (Event::PeerAddressAdded(_, address), Some(id)) => {
+                self.enter_names(number);
+                self.tell_of_address(id, number, address, AddressState::Added);
+            }
+            (Event::PeerAddressRemoved(_, address), Some(id)) => {
+                self.enter_names(number);
+                self.tell_of_address(id, number, address, AddressState::Removed);
+            }
             (Event::PeerError { cause, value }, Some(id)) => {
                 self.notify(id, number, &Notification::RemoteError { cause, value: &value });
             }

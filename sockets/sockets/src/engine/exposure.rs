@@ -20,6 +20,8 @@ pub(super) enum Exposure {
 pub(crate) enum AddressState {
     Available = 0,
     Unreachable = 1,
+    Removed = 2,
+    Added = 3,
     MadePrimary = 4,
     Confirmed = 5,
     PotentiallyFailed = 6,

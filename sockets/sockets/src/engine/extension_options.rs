@@ -7,12 +7,13 @@ use super::options::at_least;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Struct, errno};
 
-/// The extension of SCTP_PR_SUPPORTED, SCTP_RECONFIG_SUPPORTED or SCTP_INTERLEAVING_SUPPORTED.
+/// The extension of SCTP_PR_SUPPORTED and its like.
 fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
     match option {
         name::PR_SUPPORTED => &mut extensions.partial_reliability,
         name::INTERLEAVING_SUPPORTED => &mut extensions.interleaving,
         name::AUTH_SUPPORTED => &mut extensions.authentication,
+        name::ASCONF_SUPPORTED => &mut extensions.address_reconfiguration,
         _ => &mut extensions.stream_reconfiguration,
     }
 }
@@ -37,7 +38,11 @@ impl Engine {
         if option == name::INTERLEAVING_SUPPORTED && !indicated {
             return Err(errno::EPERM);
         }
-        *switch(&mut socket.options.config.extensions, option) = f.u32(4) != 0;
+        let on = f.u32(4) != 0;
+        match option {
+            name::ASCONF_SUPPORTED => socket.options.asconf = on,
+            _ => *switch(&mut socket.options.config.extensions, option) = on,
+        }
         let port = socket.port;
         self.refresh_open_port(port)
     }
@@ -50,7 +55,11 @@ impl Engine {
         let info = core.and_then(|core| self.raw.act(|endpoint, _| endpoint.info(core)));
         let mut extensions = match info {
             Some(info) => info.extensions,
-            None => self.socket(id)?.options.config.extensions,
+            None => {
+                let options = &self.socket(id)?.options;
+                let address_reconfiguration = options.asconf;
+                Extensions { address_reconfiguration, ..options.config.extensions }
+            }
         };
         let on = *switch(&mut extensions, option);
         Ok(Struct::default().u32(number).u32(u32::from(on)).0.clone())

@@ -3,6 +3,7 @@
 //! Everything runs on one thread: [`serve`] has one task for each connection and one for the
 //! events of the stack, and each of them calls the [`Engine`] and lets go of it again.
 
+mod address_options;
 mod auth_options;
 mod bind;
 mod calls;

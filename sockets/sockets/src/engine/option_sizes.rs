@@ -45,6 +45,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         | name::PR_SUPPORTED
         | name::RECONFIG_SUPPORTED
         | name::AUTH_SUPPORTED
+        | name::ASCONF_SUPPORTED
         | name::ENABLE_STREAM_RESET
         | name::ADD_STREAMS
         | name::EXPOSE_POTENTIALLY_FAILED
@@ -75,9 +76,7 @@ pub(super) fn check_size(option: i32, len: usize) -> Fallible<()> {
 /// Why an option cannot be set: it is of an extension that is not there, or there is none.
 pub(super) fn cannot_set(option: i32) -> i32 {
     match option {
-        // Only with ASCONF.
-        name::SET_PEER_PRIMARY_ADDR => errno::EPERM,
-        name::ASCONF_SUPPORTED | name::ECN_SUPPORTED => errno::EOPNOTSUPP,
+        name::ECN_SUPPORTED => errno::EOPNOTSUPP,
         _ => errno::ENOPROTOOPT,
     }
 }

@@ -35,7 +35,8 @@ pub(crate) struct Options {
     /// What a send without header information means.
     pub(super) defaults: TxHeader,
     pub(super) autoclose: u32,
-    pub(super) auto_asconf: bool,
+    /// SCTP_ASCONF_SUPPORTED: addresses of associations to come may change, if chunks are authenticated as well.
+    pub(super) asconf: bool,
     /// SCTP_FRAGMENT_INTERLEAVE. Every message is handed over whole and in one go, which is what
     /// each level allows.
     pub(super) interleave: Option<u32>,
@@ -69,6 +70,7 @@ impl Options {
             ..AssociationConfig::default()
         };
         config.extensions.stream_reconfiguration = false;
+        config.follow_host_addresses = false;
         // As Linux.
         Arc::make_mut(&mut config.authentication).algorithms = vec![HmacIdentifier::SHA_1];
         let receive_buffer = config.receive_buffer;
@@ -82,7 +84,7 @@ impl Options {
             exposure: Exposure::Unset,
             defaults: TxHeader::default(),
             autoclose: 0,
-            auto_asconf: false,
+            asconf: false,
             interleave: None,
             partial_delivery: 0,
             mapped_v4: true,
@@ -100,6 +102,7 @@ impl Options {
     /// Settings for a new association.
     pub(super) fn association(&self) -> AssociationConfig {
         let mut config = self.config.clone();
+        config.extensions.address_reconfiguration = self.asconf && config.extensions.authentication;
         if self.max_segment > 0 {
             // Headers of IPv4, UDP, SCTP and DATA.
             let mtu = self.max_segment as usize + 20 + 8 + 12 + 16;
@@ -171,6 +174,7 @@ impl Engine {
                 name::PR_SUPPORTED
                 | name::RECONFIG_SUPPORTED
                 | name::INTERLEAVING_SUPPORTED
+                | name::ASCONF_SUPPORTED
                 | name::AUTH_SUPPORTED => self.set_supported(id, option, value),
                 _ => self.set_sctp(id, option, value),
             },
@@ -234,8 +238,8 @@ impl Engine {
                 let indication = at_least(value, 4)?.u32(0);
                 return self.reconfigure(id, 0, |config| config.adaptation = Some(indication));
             }
-            // Addresses do not change without ASCONF, so it has no effect, as in such a kernel.
-            name::AUTO_ASCONF => options.auto_asconf = at_least(value, 4)?.u32(0) != 0,
+            name::AUTO_ASCONF => return self.set_auto_asconf(id, value),
+            name::SET_PEER_PRIMARY_ADDR => return self.set_peer_primary(id, value),
             name::FRAGMENT_INTERLEAVE => {
                 let level = at_least(value, 4)?.u32(0);
                 // RFC 6458 §8.1.20: "an implementation should return an error if an application

@@ -75,6 +75,7 @@ impl Engine {
             name::PR_SUPPORTED
             | name::RECONFIG_SUPPORTED
             | name::INTERLEAVING_SUPPORTED
+            | name::ASCONF_SUPPORTED
             | name::AUTH_SUPPORTED => {
                 return self.supported(id, option, given);
             }
@@ -125,8 +126,8 @@ impl Engine {
             name::RECVRCVINFO => s.0 = flag(o.receive_info),
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
-            name::AUTO_ASCONF => s.0 = flag(o.auto_asconf),
-            name::ASCONF_SUPPORTED | name::ECN_SUPPORTED => {
+            name::AUTO_ASCONF => s.0 = flag(o.config.follow_host_addresses),
+            name::ECN_SUPPORTED => {
                 self.check_number(id, number)?;
                 s.u32(number).u32(0);
             }
