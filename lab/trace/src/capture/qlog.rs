@@ -259,6 +259,15 @@ fn push_chunk(out: &mut Vec<u8>, chunk: &Value) -> Option<()> {
                 value.extend(u32::try_from(skipped[2].as_u64()?).ok()?.to_be_bytes());
             }
         }
+        ChunkType::ECNE => {
+            value.extend(word("lowest_tsn")?.to_be_bytes());
+            value.extend(word("packets").into_iter().flat_map(u32::to_be_bytes));
+        }
+        ChunkType::CWR => {
+            value.extend(word("lowest_tsn")?.to_be_bytes());
+            let bit = |key: &str, bit: u8| chunk[key].as_bool().map(|set| u8::from(set) * bit);
+            flags = bit("any_path", 1)? | bit("same_window", 2)?;
+        }
         ChunkType::SHUTDOWN => value.extend(word("cumulative_tsn_ack")?.to_be_bytes()),
         // The log has nothing more of them than that they are there.
         ChunkType::COOKIE_ECHO => value.resize(length.clamp(8, 65_535) - 4, 0),
@@ -307,6 +316,7 @@ mod tests {
                 "ending": false, "user_data_length": 3, "initiate_tag": 1, "a_rwnd": 1500,
                 "outbound_streams": 1, "inbound_streams": 1, "initial_tsn": 9,
                 "cumulative_tsn_ack": 5, "gap_ack_blocks": [[2, 3], [5, 5]], "duplicate_tsns": [4],
+                "lowest_tsn": 6, "packets": 3, "any_path": true, "same_window": false,
                 "new_cumulative_tsn": 8, "skipped_streams": [[1, 7], [2, 0]],
                 "message_identifier": 70_000, "skipped_messages": [[1, true, 70_000]],
             })
@@ -324,6 +334,9 @@ mod tests {
             assert!(parsed.is_ok(), "{:?}: {parsed:?}", raw.chunk_type);
             if let Ok(tresse_wire::Chunk::ForwardTsn(forward)) = parsed {
                 assert_eq!((forward.new_cumulative_tsn.0, forward.skipped().len()), (8, 2));
+            }
+            if let Ok(tresse_wire::Chunk::Cwr(cwr)) = parsed {
+                assert_eq!((cwr.lowest_tsn.0, cwr.any_path, cwr.same_window), (6, true, false));
             }
             if let Ok(tresse_wire::Chunk::IForwardTsn(forward)) = parsed {
                 let skipped = forward.skipped().map(|s| (s.stream.0, s.unordered, s.mid.0));

@@ -1107,9 +1107,7 @@ const char *tresse_error(void);
 int tresse_stop(int timeout_ms);
 
 /**
- * `sctp_bindx` (RFC 6458 §9.1): adds addresses (SCTP_BINDX_ADD_ADDR) or removes them
- * (SCTP_BINDX_REM_ADDR). Associations that the socket has are told, if both ends change addresses (RFC 5061,
- * SCTP_ASCONF_SUPPORTED); others keep what they have.
+ * `sctp_bindx` (RFC 6458 §9.1): SCTP_BINDX_ADD_ADDR or SCTP_BINDX_REM_ADDR, also in associations where RFC 5061 was agreed on.
  */
 int tresse_bindx(int sd,
                  struct sockaddr *addrs,
