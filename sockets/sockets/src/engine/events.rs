@@ -99,28 +99,7 @@ impl Engine {
             }
             (Event::Authentication(what), Some(id)) => self.tell_of_keys(id, number, what),
             (Event::SenderDry, Some(id)) => self.notify(id, number, &Notification::SenderDry),
-            (Event::PeerShutdown, Some(id)) => {
-                self.notify_last(number, &Notification::Shutdown);
-                let Some(association) = self.associations.get_mut(&number) else { return };
-                association.peer_is_done = true;
-                let waiting = association.waiting;
-                // RFC 9260 §9.2: nothing more is accepted. What was written before is taken, and who writes
-                // from now on asks first once the descriptor says POLLRDHUP. Who waits for room would wait
-                // for a peer that may never read again, and must hear of it.
-                self.take_frames(id);
-                let Some(socket) = self.sockets.get(&id) else { return };
-                let stalled = !socket.stalled.is_empty();
-                if !waiting && (stalled || socket.hears_more()) {
-                    self.stop_reading(id);
-                }
-                // A listener goes on when an association ends that waits in it.
-                if !waiting {
-                    self.end_socket(id, Ending::Reading);
-                }
-                if stalled {
-                    self.resume(id);
-                }
-            }
+            (Event::PeerShutdown, Some(id)) => self.on_peer_shutdown(id, number),
             (Event::Restarted, Some(id)) => {
                 self.enter_names(number);
                 let told = Notification::Association(Change::Restart, self.streams(number));
@@ -128,6 +107,30 @@ impl Engine {
             }
             (Event::Closed(reason), _) => self.on_closed(number, &reason),
             _ => {}
+        }
+    }
+
+    /// The peer sends no more data, and takes none that is new.
+    fn on_peer_shutdown(&mut self, id: u64, number: u32) {
+        self.notify_last(number, &Notification::Shutdown);
+        let Some(association) = self.associations.get_mut(&number) else { return };
+        association.peer_is_done = true;
+        let waiting = association.waiting;
+        // RFC 9260 §9.2: nothing more is accepted. What was written before is taken, and who writes
+        // from now on asks first once the descriptor says POLLRDHUP. Who waits for room would wait
+        // for a peer that may never read again, and must hear of it.
+        self.take_frames(id);
+        let Some(socket) = self.sockets.get(&id) else { return };
+        let stalled = !socket.stalled.is_empty();
+        if !waiting && (stalled || socket.hears_more()) {
+            self.stop_reading(id);
+        }
+        // A listener goes on when an association ends that waits in it.
+        if !waiting {
+            self.end_socket(id, Ending::Reading);
+        }
+        if stalled {
+            self.resume(id);
         }
     }
 
