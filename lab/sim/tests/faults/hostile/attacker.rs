@@ -330,19 +330,8 @@ impl Attacker {
             Way::Interleaving => packet(port, tag, |w| interleaved::chunks(draw, w, first, moves)),
             Way::Wandering if moves > 3000 => return self.call(n),
             Way::Wandering => {
-                let mut made = packet(port, tag, |w| peer.wanderer.chunk(draw, w, address));
-                // What is not signed, or signed and changed, is a stranger's.
-                let stranger = draw.chance(0.1);
-                if !stranger || draw.chance(0.5) {
-                    peer.wanderer.sign(&mut made);
-                }
-                if stranger && let Some(last) = made.last_mut() {
-                    *last ^= 1;
-                    write_checksum(&mut made);
-                }
-                // Its packets say that they are from where they like.
-                let source = if draw.chance(0.1) { third_party(draw) } else { address };
-                self.outbox.push((source, made));
+                let sent = wander(draw, &mut peer.wanderer, (address, port), tag);
+                self.outbox.push(sent);
                 return;
             }
             Way::Forging if moves > 500 => return self.call(n),
@@ -361,6 +350,26 @@ impl Attacker {
         };
         self.outbox.push((address, made));
     }
+}
+
+/// A packet that changes addresses: from where it says that it is.
+fn wander(
+    draw: &mut Draw,
+    wanderer: &mut Wanderer,
+    (address, port): (IpAddr, u16),
+    tag: u32,
+) -> (IpAddr, Vec<u8>) {
+    let mut made = packet(port, tag, |w| wanderer.chunk(draw, w, address));
+    // What is not signed, or signed and changed, is a stranger's.
+    let stranger = draw.chance(0.1);
+    if !stranger || draw.chance(0.5) {
+        wanderer.sign(&mut made);
+    }
+    if stranger && let Some(last) = made.last_mut() {
+        *last ^= 1;
+        write_checksum(&mut made);
+    }
+    (if draw.chance(0.1) { third_party(draw) } else { address }, made)
 }
 
 /// A chunk of one of the extensions.
