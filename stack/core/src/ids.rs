@@ -199,3 +199,15 @@ impl WindowCause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_counted_in_their_order() {
+        for (n, cause) in LossCause::ALL.into_iter().enumerate() {
+            assert_eq!(cause.index(), n, "{}", cause.name());
+        }
+    }
+}
