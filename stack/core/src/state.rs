@@ -20,4 +20,10 @@ impl State {
     pub(crate) const fn may_send_data(self) -> bool {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownReceived)
     }
+
+    /// DATA is taken in these states: until our SHUTDOWN is answered; the sender of SHUTDOWN has none left (§6, §9.2).
+    #[inline]
+    pub(crate) const fn takes_data(self) -> bool {
+        matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
+    }
 }

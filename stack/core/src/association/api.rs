@@ -8,7 +8,6 @@ use crate::config::AssociationConfig;
 use crate::error::{AssociationError, SendError};
 use crate::event::{CloseReason, SendOptions};
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::recovery::Recovery;
 use crate::reliability::{AbandonPolicy, AbandonedMessages};
 use crate::stats::{AssociationInfo, AssociationState};
@@ -24,8 +23,8 @@ impl Association {
         options: SendOptions,
     ) -> Result<(), SendError> {
         match &self.phase {
-            Phase::Closed(_) => return Err(SendError::NoAssociation),
-            Phase::Established(_) => {}
+            Phase::Closed => return Err(SendError::NoAssociation),
+            Phase::Established => {}
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..)
                 if !opening.to_be_closed => {}
             //= RFC 9260 4-10 4-12 9.2-8 9.2-21
@@ -113,7 +112,7 @@ impl Association {
             encapsulation: self.paths[self.paths.primary()].address.encapsulation(),
             local_addresses: self.sources().known().to_vec(),
             outbound_streams: self.sender.streams(),
-            inbound_streams: self.phase.receiver().map_or(0, Receiver::streams),
+            inbound_streams: self.receiver.streams(),
             //= RFC 3758 3.3.2-6 3.3.3-1
             extensions: self.sender.extensions().chosen,
             unacknowledged_chunks: self.sender.outstanding(),
@@ -146,9 +145,7 @@ impl Association {
         if let (Some(closing), Some(latest)) = (self.phase.closing_mut(), t2) {
             closing.t2 = closing.t2.map(|at| at.min(latest));
         }
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.reconfigure(now, &config.profile.sack);
-        }
+        self.receiver.reconfigure(now, &config.profile.sack);
         self.sender.configure(&config);
         self.config = config;
         let guard = now + self.guard();

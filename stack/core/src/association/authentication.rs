@@ -251,7 +251,7 @@ impl Association {
 
     /// What may still be changed: an association that is set up with a peer that does not authenticate has no use for keys.
     fn changing(&mut self) -> Result<&mut Authenticator, KeyError> {
-        let known = self.phase.receiver().is_some();
+        let known = self.receiver.initial_tsn().is_some();
         let auth = self.origin.auth.as_deref_mut();
         auth.filter(|auth| !known || auth.guard.is_some()).ok_or(KeyError::NotSupported)
     }

@@ -35,15 +35,13 @@ impl Association {
             self.sample_setup(now, sent);
         }
         let to_be_closed = self.is_to_be_closed();
-        if let Some(receiver) = self.phase.leave() {
-            self.establish(now, receiver, to_be_closed);
-        }
+        self.establish(now, to_be_closed);
     }
 
     //= RFC 9260 5.2.6-1 5.2.6-2
     /// ERROR with Stale Cookie (§5.2.6): asks once for a longer life, then gives up.
     pub(super) fn on_stale_cookie(&mut self, now: Time) {
-        let Phase::CookieEchoed(opening, echo, _) = &mut self.phase else { return };
+        let Phase::CookieEchoed(opening, echo) = &mut self.phase else { return };
         if opening.stale_retried {
             self.close(CloseReason::SetupFailed);
             return;
@@ -60,6 +58,7 @@ impl Association {
         self.outbox.clear();
         self.lose_all(now);
         self.identity.peer_tag = VerificationTag(0);
+        self.receiver.forget(&self.config);
         self.send_init(now, again);
     }
 
@@ -115,10 +114,10 @@ impl Association {
             self.outbox.clear();
             self.addresses.sources.learn(local);
             self.take_offer(cookie.offer.as_deref());
-            let receiver = self.adopt_peer(&peer);
+            self.adopt_peer(&peer);
             self.lose_all(now);
             let to_be_closed = self.is_to_be_closed();
-            self.establish(now, receiver, to_be_closed);
+            self.establish(now, to_be_closed);
         }
         // B: the peer's tag MUST be updated from the cookie.
         self.identity.peer_tag = cookie.peer.tag;

@@ -5,8 +5,7 @@ use tresse_wire::{CauseWriter, ForwardTsn, IData, IForwardTsn, Tsn};
 use super::input::Incoming;
 use super::{Association, Control};
 use crate::event::{CloseReason, Event, ReceivedMessage};
-use crate::receive::{Forwarded, Receiver, Taken};
-use crate::streams::charge;
+use crate::receive::{Forwarded, Taken};
 use crate::streams::chunk::InboundError;
 use crate::time::Time;
 
@@ -25,7 +24,7 @@ impl Association {
     ) {
         if interleaved == self.sender.extensions().chosen.interleaving {
             self.on_data(now, incoming, data);
-        } else if self.phase.receiving().is_some() {
+        } else if self.state().takes_data() {
             self.abort_violation(if interleaved {
                 "an I-DATA chunk that was not agreed on"
             } else {
@@ -38,17 +37,17 @@ impl Association {
 
     fn on_data(&mut self, now: Time, incoming: &mut Incoming<'_>, data: &IData<'_>) {
         //= RFC 9260 6-2 6-4
-        let Some(receiver) = self.phase.receiving() else {
+        if !self.state().takes_data() {
             self.journal.stats.data_chunks_dropped += 1;
             return;
-        };
+        }
         incoming.has_data = true;
         incoming.ends_in_duplicate = false;
         //= RFC 9260 6.2-19
         //= RFC 8260 2.1-3
         incoming.facts.immediate |= data.flags.immediate;
         incoming.retransmission |= data.flags.retransmission;
-        match receiver.on_data(now, data, incoming.bytes) {
+        match self.receiver.on_data(now, data, incoming.bytes) {
             Taken::Duplicate => {
                 incoming.note_tsn(0);
                 self.journal.stats.duplicate_chunks_received += 1;
@@ -62,7 +61,7 @@ impl Association {
                 incoming.facts.dropped = true;
             }
             Taken::New { seq, readable, result } => {
-                let known = data.stream.0 < receiver.streams();
+                let known = data.stream.0 < self.receiver.streams();
                 incoming.note_tsn(seq);
                 incoming.facts.new_data = true;
                 self.journal.stats.data_chunks_received += 1;
@@ -87,7 +86,10 @@ impl Association {
         incoming: &mut Incoming<'_>,
         chunk: &ForwardTsn<'_>,
     ) {
-        self.on_forward(incoming, |receiver| receiver.on_forward_tsn(now, chunk));
+        if self.state().takes_data() {
+            let forwarded = self.receiver.on_forward_tsn(now, chunk);
+            self.after_forward(incoming, forwarded);
+        }
     }
 
     /// An I-FORWARD-TSN chunk (RFC 8260 §2.3.1).
@@ -96,29 +98,27 @@ impl Association {
         incoming: &mut Incoming<'_>,
         chunk: &IForwardTsn<'_>,
     ) {
-        self.on_forward(incoming, |receiver| receiver.on_i_forward_tsn(chunk));
+        if self.state().takes_data() {
+            let forwarded = self.receiver.on_i_forward_tsn(chunk);
+            self.after_forward(incoming, forwarded);
+        }
     }
 
     //= RFC 8260 2.3.1-8
     /// A FORWARD TSN chunk where I-DATA was agreed on, or an I-FORWARD-TSN chunk that was not.
     pub(super) fn refuse_forward(&mut self, what: &'static str) {
-        if self.phase.receiving().is_some() {
+        if self.state().takes_data() {
             self.abort_violation(what);
         }
     }
 
-    fn on_forward(
-        &mut self,
-        incoming: &mut Incoming<'_>,
-        forward: impl FnOnce(&mut Receiver) -> Forwarded,
-    ) {
-        let Some(receiver) = self.phase.receiving() else { return };
+    fn after_forward(&mut self, incoming: &mut Incoming<'_>, forwarded: Forwarded) {
         //= RFC 3758 3.6-6
         // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk
         // had been received".
         incoming.has_data = true;
         self.journal.stats.forward_tsns_received += 1;
-        match forward(receiver) {
+        match forwarded {
             //= RFC 3758 3.6-4 3.6-5
             Forwarded::Stale => incoming.facts.duplicates = true,
             Forwarded::OutOfRange => {
@@ -151,23 +151,12 @@ impl Association {
 
     /// The Cumulative TSN Ack Point of what the peer sends; `None` before anything of it is known.
     pub(crate) fn cumulative_tsn(&self) -> Option<Tsn> {
-        Some(self.phase.receiver()?.cumulative())
+        self.receiver.initial_tsn().map(|_| self.receiver.cumulative())
     }
 
     /// The next message for the application; opens the window.
     pub(crate) fn recv(&mut self) -> Option<ReceivedMessage> {
-        let receiver = self.phase.receiver_mut();
-        let message = if let Some(message) = self.reading.take_retained() {
-            if let Some(receiver) = receiver {
-                receiver.on_past_read(charge(message.payload.len()));
-            }
-            message
-        } else {
-            receiver?.pop()?
-        };
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.on_read(self.paths.amdcs());
-        }
+        let message = self.receiver.read(self.paths.amdcs())?;
         self.journal.stats.messages_received += 1;
         self.journal.stats.user_bytes_received += message.payload.len() as u64;
         self.tell_what_was_read();
@@ -176,11 +165,11 @@ impl Association {
 
     /// A SACK must leave now.
     pub(crate) fn sack_is_due(&self) -> bool {
-        self.phase.receiver().is_some_and(Receiver::is_sack_due)
+        self.receiver.is_sack_due()
     }
 
     /// Messages that can be read.
     pub(crate) fn readable(&self) -> usize {
-        self.reading.retained().len() + self.phase.receiver().map_or(0, Receiver::ready)
+        self.receiver.readable()
     }
 }

@@ -14,7 +14,7 @@ use crate::ack::delayed::PacketFacts;
 use crate::datagram::{Datagram, headers};
 use crate::event::{CloseReason, Event};
 use crate::path::{PathId, Paths};
-use crate::receive::{ReceivedPacket, Receiver};
+use crate::receive::ReceivedPacket;
 use crate::streams::chunk::widened;
 use crate::time::Time;
 
@@ -98,7 +98,7 @@ impl Association {
                 self.listing.moved = true;
             }
         }
-        let gap = self.phase.receiver().is_some_and(Receiver::has_gaps);
+        let gap = self.receiver.has_gaps();
         let arrival = known.unwrap_or_else(|| self.paths.data_path());
         //= RFC 9260 5.4-2
         // §5.4: "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but heartbeats.
@@ -121,9 +121,7 @@ impl Association {
             replies: None,
         };
         let marked = self.note_ecn(ecn);
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.begin_packet(bytes.len(), marked);
-        }
+        self.receiver.begin_packet(bytes.len(), marked);
         self.handle_chunks(now, &mut incoming, packet);
         if !self.is_closed() {
             self.after_packet(now, &incoming);
@@ -372,7 +370,6 @@ impl Association {
     fn after_packet(&mut self, now: Time, incoming: &Incoming<'_>) {
         if incoming.has_data {
             let source = self.answer_source(incoming);
-            let Some(receiver) = self.phase.receiver_mut() else { return };
             let sack = &self.config.profile.sack;
             let filled = incoming.facts.gap && sack.when_filled;
             let repeated = incoming.ends_in_duplicate && sack.if_last_is_duplicate;
@@ -387,12 +384,10 @@ impl Association {
                 },
                 retransmission: incoming.retransmission,
             };
-            receiver.on_packet(now, &packet);
+            self.receiver.on_packet(now, &packet);
         }
-        if let Some(timestamp) = incoming.timestamp
-            && let Some(receiver) = self.phase.receiver_mut()
-        {
-            receiver.on_timestamp(timestamp.tsval, incoming.lowest);
+        if let Some(timestamp) = incoming.timestamp {
+            self.receiver.on_timestamp(timestamp.tsval, incoming.lowest);
         }
         self.continue_reconfiguration(now);
         self.shutdown_after_packet(now, incoming);

@@ -42,8 +42,6 @@ impl Association {
     /// A CWR chunk: the peer has reduced a window.
     pub(super) fn on_cwr(&mut self, incoming: &Incoming<'_>, cwr: &Cwr) {
         self.journal.stats.cwrs_received += 1;
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.on_cwr(incoming.arrival, cwr);
-        }
+        self.receiver.on_cwr(incoming.arrival, cwr);
     }
 }

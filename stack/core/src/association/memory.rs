@@ -4,12 +4,11 @@
 use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
+use super::Association;
 use super::phase::Echo;
-use super::{Association, Phase};
-use crate::event::{CloseReason, Event, ReceivedMessage};
+use crate::event::{CloseReason, Event};
 use crate::memory::Budget;
 use crate::path::Path;
-use crate::receive::Receiver;
 use crate::send::Sender;
 use crate::time::Time;
 
@@ -19,15 +18,11 @@ const LISTED: usize = 256;
 impl Association {
     /// Bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
-        let receiver = self.phase.receiver().map_or(0, Receiver::memory);
-        let retained = self.phase.receiver().map_or(0, Receiver::past)
-            + self.reading.retained().capacity() * size_of::<ReceivedMessage>();
         size_of::<Association>()
             + LISTED
             + self.paths.len() * (size_of::<Path>() + LISTED)
-            + receiver
-            + retained
             + self.sender.memory()
+            + self.receiver.memory()
             + self.outbox.memory()
             + self.journal.memory()
             + self.phase.echo().map_or(0, Echo::memory)
@@ -40,8 +35,7 @@ impl Association {
     /// messages: of two with as much data, one whose peer takes nothing, or leaves gaps for ever, or whose
     /// application does not read, is worse.
     pub(crate) fn excess(&self) -> usize {
-        let received = self.phase.receiver().map_or(0, Receiver::buffered);
-        let moving = self.sender.moving() + received.min(self.reading.ahead());
+        let moving = self.sender.moving() + self.receiver.moving();
         self.memory().saturating_sub(2 * moving)
     }
 
@@ -50,7 +44,7 @@ impl Association {
     #[inline(always)]
     pub(crate) fn obey(&mut self, now: Time, budget: Budget) {
         let is_ample = (budget.share & self.sender.share()) == Budget::AMPLE.share;
-        let is_due = !is_ample || self.reading.is_over(now);
+        let is_due = !is_ample || self.receiver.is_epoch_over(now);
         if is_due && !cfg!(tresse_without_account) {
             self.obey_now(now, budget); // Otherwise nothing is short, nor was it: once in an epoch is enough.
         }
@@ -65,11 +59,7 @@ impl Association {
     fn obey_now(&mut self, now: Time, budget: Budget) {
         let stats = &self.journal.stats;
         self.sender.obey(now, budget.share, stats.user_bytes_sent);
-        self.reading.note(now, stats.user_bytes_received);
-        if let Some(receiver) = self.phase.receiver_mut() {
-            let share = budget.share.max(self.reading.ahead());
-            receiver.obey(Budget { share, ..budget });
-        }
+        self.receiver.obey(now, budget, stats.user_bytes_received);
         if budget != Budget::AMPLE {
             self.sender.shrink_if_idle();
         }
@@ -77,14 +67,11 @@ impl Association {
 
     /// It has just been set up; its peer was told of no more than its share.
     pub(crate) fn begin_within(&mut self, budget: Budget) {
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.begin_with(budget.window(self.config.receive_buffer));
-        }
+        self.receiver.begin_with(budget.window(self.config.receive_buffer));
     }
 
     /// Ends it because the endpoint needs its memory: nothing of it is kept, read or not, also if it had ended.
     pub(crate) fn abort_for_memory(&mut self) {
-        self.reading.forget();
         for mut failure in self.sender.drain() {
             failure.message.payload = Bytes::new();
             self.journal.event(Event::SendFailed(failure));
@@ -95,7 +82,7 @@ impl Association {
             let causes = CauseWriter::new().out_of_resource().finish();
             self.abort_with(causes, CloseReason::OutOfMemory);
         }
-        self.phase = Phase::Closed(None);
+        self.receiver.forget(&self.config);
     }
 }
 

@@ -21,7 +21,6 @@ mod memory;
 mod outbox;
 mod path_mtu;
 mod phase;
-mod reading;
 mod reconfiguration;
 mod restart;
 mod sack;
@@ -56,7 +55,6 @@ use errors::Errors;
 use listing::Listing;
 use outbox::{Abort, Control, Outbox};
 use phase::{Opening, Phase};
-use reading::Reading;
 use reconfiguration::Reconfiguration;
 pub(crate) use setup::AcceptedCookie;
 use setup::Origin;
@@ -103,7 +101,7 @@ pub(crate) struct Association {
     rng: Rng,
     origin: Origin,
     sender: Sender,
-    reading: Reading,
+    receiver: Receiver,
     outbox: Outbox,
     pub(crate) journal: Journal,
     errors: Errors,
@@ -146,7 +144,7 @@ impl Association {
             rng,
             origin: Origin::new(initial_tsn, auth),
             sender: Sender::new(initial_tsn, &config),
-            reading: Reading::default(),
+            receiver: Receiver::new(&config),
             outbox: Outbox::default(),
             journal: Journal::new(config.trace),
             errors: Errors::default(),
@@ -178,7 +176,7 @@ impl Association {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.phase, Phase::Closed(_))
+        matches!(self.phase, Phase::Closed)
     }
 
     /// Queues a control chunk; beyond the limit it is dropped. Tells whether it will leave.
@@ -194,7 +192,7 @@ impl Association {
         }
         self.end_reconfiguration();
         self.end_changes();
-        self.phase = Phase::Closed(self.phase.leave());
+        self.phase = Phase::Closed;
         self.outbox.keep_last_words();
         self.stop_timers();
         self.fail_unsent_messages();
@@ -288,7 +286,7 @@ impl Association {
     pub(crate) fn stats(&self) -> AssociationStats {
         let mut stats = self.journal.stats.clone();
         stats.send_buffered = self.sender.buffered();
-        stats.receive_buffered = self.phase.receiver().map_or(0, Receiver::buffered);
+        stats.receive_buffered = self.receiver.buffered();
         stats.peer_rwnd = self.sender.peer_window();
         stats.memory = self.memory();
         stats

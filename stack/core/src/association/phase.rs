@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use bytes::Bytes;
 
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::state::State;
 use crate::time::Time;
 
@@ -15,13 +14,13 @@ pub(crate) enum Phase {
     /// COOKIE-WAIT: nothing of the peer is known.
     CookieWait(Opening),
     /// COOKIE-ECHOED: the peer has introduced itself.
-    CookieEchoed(Opening, Echo, Receiver),
+    CookieEchoed(Opening, Echo),
     /// ESTABLISHED.
-    Established(Receiver),
+    Established,
     /// From SHUTDOWN-PENDING or SHUTDOWN-RECEIVED on.
-    Closing(Closing, Receiver),
+    Closing(Closing),
     /// CLOSED. What has arrived can still be read.
-    Closed(Option<Receiver>),
+    Closed,
 }
 
 /// A handshake that we have begun.
@@ -86,49 +85,12 @@ impl Phase {
         match self {
             Phase::CookieWait(_) => State::CookieWait,
             Phase::CookieEchoed(..) => State::CookieEchoed,
-            Phase::Established(_) => State::Established,
-            Phase::Closing(Closing { step: Step::Pending, .. }, _) => State::ShutdownPending,
-            Phase::Closing(Closing { step: Step::Sent, .. }, _) => State::ShutdownSent,
-            Phase::Closing(Closing { step: Step::Received, .. }, _) => State::ShutdownReceived,
-            Phase::Closing(Closing { step: Step::AckSent, .. }, _) => State::ShutdownAckSent,
-            Phase::Closed(_) => State::Closed,
-        }
-    }
-
-    /// The receiving half, once the peer is known.
-    #[inline]
-    pub(super) fn receiver(&self) -> Option<&Receiver> {
-        match self {
-            Phase::CookieWait(_) => None,
-            Phase::CookieEchoed(_, _, receiver)
-            | Phase::Established(receiver)
-            | Phase::Closing(_, receiver) => Some(receiver),
-            Phase::Closed(receiver) => receiver.as_ref(),
-        }
-    }
-
-    /// As [`receiver`](Self::receiver).
-    #[inline]
-    pub(super) fn receiver_mut(&mut self) -> Option<&mut Receiver> {
-        match self {
-            Phase::CookieWait(_) => None,
-            Phase::CookieEchoed(_, _, receiver)
-            | Phase::Established(receiver)
-            | Phase::Closing(_, receiver) => Some(receiver),
-            Phase::Closed(receiver) => receiver.as_mut(),
-        }
-    }
-
-    /// The receiving half while DATA is taken: until our SHUTDOWN is answered; the sender of SHUTDOWN has none left
-    /// (RFC 9260 §6, §9.2).
-    #[inline]
-    pub(super) fn receiving(&mut self) -> Option<&mut Receiver> {
-        match self {
-            Phase::Established(receiver)
-            | Phase::Closing(Closing { step: Step::Pending | Step::Sent, .. }, receiver) => {
-                Some(receiver)
-            }
-            _ => None,
+            Phase::Established => State::Established,
+            Phase::Closing(Closing { step: Step::Pending, .. }) => State::ShutdownPending,
+            Phase::Closing(Closing { step: Step::Sent, .. }) => State::ShutdownSent,
+            Phase::Closing(Closing { step: Step::Received, .. }) => State::ShutdownReceived,
+            Phase::Closing(Closing { step: Step::AckSent, .. }) => State::ShutdownAckSent,
+            Phase::Closed => State::Closed,
         }
     }
 
@@ -151,7 +113,7 @@ impl Phase {
     /// What COOKIE ECHO brings.
     pub(super) fn echo(&self) -> Option<&Echo> {
         match self {
-            Phase::CookieEchoed(_, echo, _) => Some(echo),
+            Phase::CookieEchoed(_, echo) => Some(echo),
             _ => None,
         }
     }
@@ -160,7 +122,7 @@ impl Phase {
     #[inline]
     pub(super) fn closing(&self) -> Option<&Closing> {
         match self {
-            Phase::Closing(closing, _) => Some(closing),
+            Phase::Closing(closing) => Some(closing),
             _ => None,
         }
     }
@@ -169,32 +131,16 @@ impl Phase {
     #[inline]
     pub(super) fn closing_mut(&mut self) -> Option<&mut Closing> {
         match self {
-            Phase::Closing(closing, _) => Some(closing),
+            Phase::Closing(closing) => Some(closing),
             _ => None,
-        }
-    }
-
-    /// Leaves the phase; its receiving half is for the next one.
-    pub(super) fn leave(&mut self) -> Option<Receiver> {
-        match std::mem::replace(self, Phase::Closed(None)) {
-            Phase::CookieWait(_) => None,
-            Phase::CookieEchoed(_, _, receiver)
-            | Phase::Established(receiver)
-            | Phase::Closing(_, receiver) => Some(receiver),
-            Phase::Closed(receiver) => receiver,
         }
     }
 
     /// From ESTABLISHED, or from an earlier step, to this one.
     pub(super) fn close(&mut self, step: Step) {
         match self {
-            Phase::Closing(closing, _) => closing.step = step,
-            Phase::Established(_) => {
-                *self = match self.leave() {
-                    Some(receiver) => Phase::Closing(Closing::new(step), receiver),
-                    None => Phase::Closed(None),
-                };
-            }
+            Phase::Closing(closing) => closing.step = step,
+            Phase::Established => *self = Phase::Closing(Closing::new(step)),
             _ => {}
         }
     }

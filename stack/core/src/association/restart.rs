@@ -18,7 +18,7 @@ impl Association {
     pub(crate) fn is_from_another_life(&self, cookie: &AcceptedCookie) -> bool {
         self.phase.opening().is_none()
             && cookie.peer.tag != self.identity.peer_tag
-            && self.phase.receiver().is_some_and(|r| r.initial_tsn() != cookie.peer.initial_tsn)
+            && self.receiver.initial_tsn().is_some_and(|tsn| tsn != cookie.peer.initial_tsn)
     }
 
     //= RFC 9260 5.2.4-5
@@ -50,11 +50,6 @@ impl Association {
         self.origin.accepted = accepted;
         self.origin.brought = Some(cookie.created);
         self.sender.restart(cookie.initial_tsn, &self.config);
-        // Messages that were complete stay readable: DATA MAY be retained. They go on filling the
-        // receive buffer, or each restart would cost another one.
-        if let Some(mut receiver) = self.phase.leave() {
-            self.reading.retain(std::iter::from_fn(|| receiver.pop()));
-        }
         self.paths.reset(&self.config);
         self.errors = Errors::default();
         //= RFC 9260 5.2.4-4
@@ -63,7 +58,9 @@ impl Association {
         self.addresses.sources.learn(local);
         // RFC 4895 §6.3: "After this operation, both endpoints have to use the new association shared key."
         self.take_offer(cookie.offer.as_deref());
-        self.phase = Phase::Established(self.adopt_peer(&cookie.peer));
+        // Messages that were complete stay readable: DATA MAY be retained.
+        self.adopt_peer(&cookie.peer);
+        self.phase = Phase::Established;
         if let Some(path) = self.confirm_offered(cookie) {
             self.learn_source(path, source, local);
         }

@@ -18,8 +18,6 @@ use crate::auth::Offer;
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
 use crate::path::{PATIENCE, Path, PathId};
-use crate::receive::Receiver;
-use crate::streams::charge;
 use crate::time::Time;
 
 /// Bytes of a packet with an INIT that has no parameters (RFC 9260 §3.1, §3.3.2).
@@ -102,8 +100,8 @@ impl Association {
         association.origin.brought = Some(cookie.created);
         association.learn_source(PathId(0), source, local);
         association.take_offer(cookie.offer.as_deref());
-        let receiver = association.adopt_peer(&cookie.peer);
-        association.establish(now, receiver, false);
+        association.adopt_peer(&cookie.peer);
+        association.establish(now, false);
         let path = association.paths.find(source).unwrap_or_default();
         association.send_cookie_ack(now, path, local);
         association
@@ -214,7 +212,7 @@ impl Association {
         if self.state() == State::CookieWait {
             self.push_control(path, Control::Init);
         } else {
-            if let Phase::CookieEchoed(_, echo, _) = &mut self.phase {
+            if let Phase::CookieEchoed(_, echo) = &mut self.phase {
                 echo.sent = now;
             }
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
@@ -270,7 +268,7 @@ impl Association {
         let echo = Echo { cookie: Bytes::copy_from_slice(cookie), error, sent: now };
         // §5.1: it was sent to the address that our INIT came from.
         self.addresses.sources.learn(incoming.local);
-        let receiver = self.adopt_peer(&peer);
+        self.adopt_peer(&peer);
         //= RFC 9260 5.4-5 5.4-6
         if let Some(path) = self.paths.find(source) {
             // An uncalled address may answer, for one that is none of the peer's: then it must do.
@@ -286,7 +284,7 @@ impl Association {
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
         let Phase::CookieWait(opening) = self.phase else { return };
         let opening = Opening { attempts: 0, sent_once: Some(now), ..opening };
-        self.phase = Phase::CookieEchoed(opening, echo, receiver);
+        self.phase = Phase::CookieEchoed(opening, echo);
         self.outbox.clear();
         self.push_control(self.origin.path, Control::CookieEcho);
         self.start_t1(now);
@@ -325,9 +323,8 @@ impl Association {
         }
     }
 
-    /// Takes over tag, TSN, window, streams and addresses of the peer. Returns the half that receives from it.
-    #[must_use]
-    pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) -> Receiver {
+    /// Takes over tag, TSN, window, streams and addresses of the peer.
+    pub(super) fn adopt_peer(&mut self, peer: &PeerParameters) {
         self.identity.peer_tag = peer.tag;
         self.origin.adaptation = peer.adaptation;
         //= RFC 9260 5.1.1-2 5.1.1-3
@@ -338,8 +335,7 @@ impl Association {
             self.journal.event(Event::SendFailed(failure));
         }
         let extensions = Extensions::of(&self.config).and(peer.extensions);
-        let past = self.reading.retained().iter().map(|m| charge(m.payload.len())).sum();
-        let receiver = Receiver::new(peer.initial_tsn, inbound, extensions, past, &self.config);
+        self.receiver.begin(peer.initial_tsn, inbound, extensions, &self.config);
         self.sender.agree(extensions, &self.config);
         self.reconfiguration = extensions
             .chosen
@@ -350,17 +346,15 @@ impl Association {
         self.agree_on_authentication(peer);
         self.agree_on_changes(peer);
         self.notify_writer(); // What was refused for its stream left room.
-        receiver
     }
 
-    pub(super) fn establish(&mut self, now: Time, receiver: Receiver, to_be_closed: bool) {
-        let inbound = receiver.streams();
-        self.phase = Phase::Established(receiver);
+    pub(super) fn establish(&mut self, now: Time, to_be_closed: bool) {
+        self.phase = Phase::Established;
         self.patience.stop();
         self.errors = Errors::default();
         self.journal.event(Event::Connected {
             outbound_streams: self.sender.streams(),
-            inbound_streams: inbound,
+            inbound_streams: self.receiver.streams(),
             accepted: self.origin.accepted,
         });
         self.tell_adaptation();

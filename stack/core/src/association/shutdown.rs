@@ -18,7 +18,7 @@ impl Association {
             Phase::CookieWait(opening) | Phase::CookieEchoed(opening, ..) => {
                 opening.to_be_closed = true;
             }
-            Phase::Established(_) => self.begin_shutdown(now),
+            Phase::Established => self.begin_shutdown(now),
             //= RFC 9260 9.2-7
             // §9.2: in SHUTDOWN-RECEIVED, requests of the upper layer MUST be ignored.
             _ => {}
@@ -264,9 +264,7 @@ impl Association {
         if incoming.has_data {
             //= RFC 9260 4-9 6.2-18 9.2-9 9.2-10
             // Each packet with DATA is answered with SHUTDOWN, and a SACK if there are gaps.
-            if let Some(receiver) = self.phase.receiver_mut() {
-                receiver.request_sack();
-            }
+            self.receiver.request_sack();
             // They leave from where it arrived: what was tried since T2 expired may not work.
             let source = self.answer_source(incoming);
             self.send_shutdown(now, incoming.path, Control::Shutdown(source));

@@ -2,7 +2,6 @@
 
 use super::Association;
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::time::Time;
 
 impl Association {
@@ -21,7 +20,7 @@ impl Association {
         consider(self.changes_deadline());
         if !self.is_closed() {
             consider(self.sender.deadline(&self.paths, &self.config, self.state()));
-            consider(self.phase.receiver().and_then(Receiver::deadline));
+            consider(self.receiver.deadline());
         }
         for path in self.paths.iter() {
             consider(path.t3.deadline());
@@ -50,10 +49,8 @@ impl Association {
         if due(self.changes_deadline()) {
             self.on_changes_timer(now);
         }
-        if let Some(receiver) = self.phase.receiver_mut()
-            && due(receiver.deadline())
-        {
-            receiver.on_timeout(now);
+        if due(self.receiver.deadline()) {
+            self.receiver.on_timeout(now);
         }
         let (sender, mut cx) = self.sending(now);
         for path in sender.on_timer(&mut cx) {

@@ -10,7 +10,6 @@ use tresse_wire::{CommonHeader, PacketWriter};
 use super::Association;
 use crate::datagram::{Ecn, Transmit};
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::send::{DataPacket, Plan};
 use crate::time::Time;
 
@@ -88,7 +87,7 @@ impl Association {
             let (sender, mut cx) = self.sending(now);
             sender.write_forward(&mut cx, &mut packet);
         }
-        let bound = self.phase.receiver().map_or(0, Receiver::sack_bound);
+        let bound = self.receiver.sack_bound();
         let written = packet.writer().len() - before_control;
         if self.leaves_room(&plan, written + bound) {
             self.write_sack(packet.writer(), path);

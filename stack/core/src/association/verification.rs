@@ -75,7 +75,7 @@ impl Association {
     /// RFC 9260 §5.4: "it MUST be bundled with a HEARTBEAT chunk including a nonce, and the size of the SCTP
     /// packet MUST NOT exceed the PMTU".
     pub(super) fn echo_unconfirmed(&mut self, now: Time) {
-        let Phase::CookieEchoed(opening, echo, _) = &self.phase else { return };
+        let Phase::CookieEchoed(opening, echo) = &self.phase else { return };
         let len = COOKIE_ECHO_LEN + echo.memory() + HEARTBEAT_LEN;
         let unconfirmed = self.paths.iter().filter(|p| !p.is_confirmed() && opening.attempts > 1);
         let Some(path) = unconfirmed.min_by_key(|p| p.heartbeat.sent()).map(|p| p.id) else {

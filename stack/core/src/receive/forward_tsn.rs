@@ -9,7 +9,7 @@ use crate::streams::inbound::Inbound;
 use crate::time::Time;
 
 /// What became of a FORWARD TSN chunk.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Forwarded {
     /// What is missing was passed over.
     Advanced {

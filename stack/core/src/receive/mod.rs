@@ -5,6 +5,7 @@
 mod data;
 mod forward_tsn;
 mod marks;
+mod reading;
 mod receive_buffer;
 mod reset;
 mod sack;
@@ -19,7 +20,6 @@ use crate::ack::received::ReceivedTsns;
 use crate::ack::report::Report;
 use crate::ack::timestamps::TimestampEcho;
 use crate::config::AssociationConfig;
-use crate::event::ReceivedMessage;
 use crate::handshake::Extensions;
 use crate::ids::PathId;
 use crate::profile::{NrSackMode, SackParameters};
@@ -28,6 +28,7 @@ use crate::time::Time;
 pub(crate) use data::Taken;
 pub(crate) use forward_tsn::Forwarded;
 use marks::Marks;
+use reading::Reading;
 use receive_buffer::ReceiveBuffer;
 pub(crate) use sack::SackForm;
 
@@ -48,15 +49,16 @@ pub(crate) struct ReceivedPacket {
     pub(crate) retransmission: bool,
 }
 
-/// The receiving half of an association.
+/// The receiving half of an association. Until the peer is known nothing arrives: no stream is open.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// What the peer said in INIT or INIT ACK.
-    initial_tsn: Tsn,
+    /// What the peer said in INIT or INIT ACK; `None` until it is known.
+    initial_tsn: Option<Tsn>,
     received: ReceivedTsns,
     inbound: Inbound,
     delayed: DelayedAck,
     buffer: ReceiveBuffer,
+    reading: Reading,
     /// Streams that the peer may use.
     streams: u16,
     /// Where the last DATA came from: SACKs go there (RFC 9260 §6.7).
@@ -78,15 +80,39 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// `past` bytes of the receive buffer are taken by messages of the peer's past lives.
-    pub(crate) fn new(
-        peer_initial_tsn: Tsn,
+    /// Of a peer that is not known yet.
+    pub(crate) fn new(config: &AssociationConfig) -> Receiver {
+        Receiver::of(None, 0, Extensions::NONE, Reading::default(), config)
+    }
+
+    /// The handshake has shown what the peer is. Messages of an earlier life of it that are complete stay readable, and go
+    /// on filling the receive buffer, or each restart would cost another one.
+    pub(crate) fn begin(
+        &mut self,
+        initial_tsn: Tsn,
         streams: u16,
         extensions: Extensions,
-        past: usize,
+        config: &AssociationConfig,
+    ) {
+        let mut reading = std::mem::take(&mut self.reading);
+        reading.retain(std::iter::from_fn(|| self.inbound.pop()));
+        *self = Receiver::of(Some(initial_tsn), streams, extensions, reading, config);
+    }
+
+    /// The peer is not known any more: nothing of it is kept, read or not.
+    pub(crate) fn forget(&mut self, config: &AssociationConfig) {
+        let reading = self.reading.without_messages();
+        *self = Receiver::of(None, 0, Extensions::NONE, reading, config);
+    }
+
+    fn of(
+        initial_tsn: Option<Tsn>,
+        streams: u16,
+        extensions: Extensions,
+        reading: Reading,
         config: &AssociationConfig,
     ) -> Receiver {
-        let received = ReceivedTsns::new(peer_initial_tsn);
+        let received = ReceivedTsns::new(initial_tsn.unwrap_or_default());
         let first = received.cumulative_seq() + 1;
         let nr_sack =
             if extensions.nr_sack { config.profile.sack.nr_sack } else { NrSackMode::Off };
@@ -99,11 +125,12 @@ impl Receiver {
             inbound.track_delivered();
         }
         Receiver {
-            initial_tsn: peer_initial_tsn,
+            initial_tsn,
             inbound,
             received,
             delayed: DelayedAck::new(&config.profile.sack),
-            buffer: ReceiveBuffer::new(config.receive_buffer, past),
+            buffer: ReceiveBuffer::new(config.receive_buffer, reading.past()),
+            reading,
             streams,
             ack_path: PathId(0),
             ack_source: None,
@@ -117,12 +144,12 @@ impl Receiver {
         }
     }
 
-    /// What the peer said in INIT or INIT ACK.
-    pub(crate) const fn initial_tsn(&self) -> Tsn {
+    /// What the peer said in INIT or INIT ACK; `None` until it is known.
+    pub(crate) const fn initial_tsn(&self) -> Option<Tsn> {
         self.initial_tsn
     }
 
-    /// Streams that the peer may use.
+    /// Streams that the peer may use; none until it is known.
     pub(crate) const fn streams(&self) -> u16 {
         self.streams
     }
@@ -141,22 +168,6 @@ impl Receiver {
     /// Messages that can be read, but for those from before a restart.
     pub(crate) fn ready(&self) -> usize {
         self.inbound.ready()
-    }
-
-    /// The next message.
-    pub(crate) fn pop(&mut self) -> Option<ReceivedMessage> {
-        self.inbound.pop()
-    }
-
-    //= RFC 9260 6.2-11 6.2-22
-    /// A message was read.
-    ///
-    /// §6.2: additional SACKs SHOULD be sent when the window opens up.
-    pub(crate) fn on_read(&mut self, pmdcs: usize) {
-        self.bound_window();
-        if self.is_update_due(pmdcs) {
-            self.delayed.request();
-        }
     }
 
     /// All chunks of a packet with DATA were processed.

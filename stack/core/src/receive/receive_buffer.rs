@@ -3,6 +3,7 @@
 use super::Receiver;
 use crate::ack::window::ReceiveWindow;
 use crate::memory::Budget;
+use crate::time::Time;
 
 /// The receive buffer.
 #[derive(Debug)]
@@ -10,8 +11,6 @@ pub(super) struct ReceiveBuffer {
     window: ReceiveWindow,
     /// Size of the receive buffer in bytes.
     buffer: usize,
-    /// Bytes of messages from before a restart of the peer that the application has not read.
-    past: usize,
     /// User bytes accepted since the association began.
     received_bytes: u64,
     /// The right edge of the widest window ever advertised, counted as `received_bytes`: up to
@@ -27,7 +26,6 @@ impl ReceiveBuffer {
         ReceiveBuffer {
             window: ReceiveWindow::new(buffer),
             buffer: buffer as usize,
-            past,
             received_bytes: 0,
             promised_bytes: (buffer as usize).saturating_sub(past) as u64,
             budget: Budget::AMPLE,
@@ -52,14 +50,19 @@ impl ReceiveBuffer {
 }
 
 impl Receiver {
-    /// Bytes of memory, but for messages from before a restart.
+    /// Bytes of memory beside its own.
     pub(crate) fn memory(&self) -> usize {
-        self.inbound.memory() + self.received.memory() + self.report.memory()
+        self.inbound.memory()
+            + self.received.memory()
+            + self.report.memory()
+            + self.reading.memory()
     }
 
-    /// Learns how short memory is.
-    pub(crate) fn obey(&mut self, budget: Budget) {
-        self.buffer.budget = budget;
+    /// Learns how short memory is, after the application has read this many bytes: what it may hold is measured by that.
+    pub(crate) fn obey(&mut self, now: Time, budget: Budget, read: u64) {
+        self.reading.note(now, read);
+        let share = budget.share.max(self.reading.ahead());
+        self.buffer.budget = Budget { share, ..budget };
     }
 
     /// The peer was told of a window of this many bytes when the association was set up.
@@ -69,27 +72,17 @@ impl Receiver {
 
     /// User bytes that the application has not read.
     pub(crate) fn buffered(&self) -> usize {
-        self.buffer.past + self.inbound.buffered()
+        self.reading.past() + self.inbound.buffered()
     }
 
     /// Bytes that count against the window.
     pub(super) fn occupied(&self) -> usize {
         // With something left to read the application is not waiting for the rest of a message.
-        if self.buffer.past > 0 {
+        if self.reading.past() > 0 {
             self.buffered()
         } else {
             self.inbound.occupied(self.buffer.buffer)
         }
-    }
-
-    /// A message of this many bytes from before a restart was read.
-    pub(crate) fn on_past_read(&mut self, bytes: usize) {
-        self.buffer.past -= bytes;
-    }
-
-    /// Bytes of messages from before a restart of the peer that the application has not read.
-    pub(crate) const fn past(&self) -> usize {
-        self.buffer.past
     }
 
     /// The window has opened so far that the peer is to be told.
@@ -99,7 +92,7 @@ impl Receiver {
 
     /// The application has read everything.
     pub(super) fn is_read(&self) -> bool {
-        self.buffer.past == 0 && self.inbound.ready() == 0
+        self.reading.past() == 0 && self.inbound.ready() == 0
     }
 
     /// Whether it holds more than its share while memory is all but used up.

@@ -49,9 +49,7 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.leave_path(&mut cx, path);
         self.outbox.leave_path(path, data);
-        if let Some(receiver) = self.phase.receiver_mut() {
-            receiver.leave_path(path, data);
-        }
+        self.receiver.leave_path(path, data);
         if let Some(closing) = self.phase.closing_mut() {
             if closing.path == path {
                 (closing.path, closing.source) = (data, None);

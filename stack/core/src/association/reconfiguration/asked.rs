@@ -14,7 +14,6 @@ use super::responses::{Answer, Deferred, Seen, response};
 use crate::association::Control;
 use crate::association::input::Incoming;
 use crate::event::{Event, ReconfigurationOutcome};
-use crate::receive::Receiver;
 use crate::streams::chunk::InboundError;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
@@ -62,8 +61,8 @@ impl Association {
         }
         //= RFC 6525 5.2.1-3
         // RFC 6525 §5.2.1: "a selective acknowledgment (SACK) chunk SHOULD be sent back".
-        if let Some(receiver) = self.phase.receiver_mut().filter(|_| !replies.is_empty()) {
-            receiver.request_sack();
+        if !replies.is_empty() {
+            self.receiver.request_sack();
         }
         self.perform_deferred_quietly();
         self.perform_association_reset_quietly();
@@ -225,7 +224,7 @@ impl Association {
         answers: Option<&Part>,
         streams: &StreamSet,
     ) -> Option<ReconfigurationResult> {
-        let inbound = self.phase.receiver().map_or(0, Receiver::streams);
+        let inbound = self.receiver.streams();
         // RFC 6525 §5.1.2 A4: "the stream numbers MUST be copied from the Incoming SSN Reset Request Parameter". Others were
         // not asked for.
         let wanted =
@@ -250,28 +249,26 @@ impl Association {
 
     fn perform_deferred_quietly(&mut self) -> Option<RequestNumber> {
         let full = self.tells_too_much();
-        let Association { reconfiguration, phase, .. } = self;
-        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        let r = self.reconfiguration.as_mut()?;
         // What arrives is kept already while all streams may begin again.
         let asked = r.requests.has_asked_for_reset();
         let deferred = r.responses.deferred().filter(|_| !asked)?;
-        if !receiver.has_all(deferred.last_tsn) || full {
+        if !self.receiver.has_all(deferred.last_tsn) || full {
             // RFC 6525 §5.2.2 E2: "the endpoint MUST enter 'deferred reset processing'".
             if !std::mem::replace(&mut deferred.keeps, true) {
-                receiver.keep_behind(deferred.streams.clone(), deferred.last_tsn);
+                self.receiver.keep_behind(deferred.streams.clone(), deferred.last_tsn);
             }
             return None;
         }
         let Deferred { request, streams, .. } = r.responses.take_deferred()?;
         let result = ReconfigurationResult::PERFORMED;
         r.responses.note(request, Answer::Done(response(request, result)));
-        let was_idle = receiver.ready() == 0;
+        let was_idle = self.receiver.ready() == 0;
         // What comes before the event is what was sent before.
-        receiver.flush(&streams);
+        self.receiver.flush(&streams);
         self.tell_of_incoming(&streams);
-        let receiver = self.phase.receiver_mut()?;
-        let result = receiver.begin_again(&streams);
-        let readable = was_idle && receiver.ready() > 0;
+        let result = self.receiver.begin_again(&streams);
+        let readable = was_idle && self.receiver.ready() > 0;
         self.after_held(readable, result);
         Some(request)
     }
@@ -346,24 +343,17 @@ impl Association {
         let may_tell = answers.is_some() || !self.journal.is_full();
         let allowed = answers.is_some() || self.config.reconfiguration.add_streams;
         let most = self.config.inbound_streams;
-        match self.phase.receiver_mut() {
-            Some(receiver)
-                if allowed
-                    && may_tell
-                    && receiver.streams().checked_add(add.streams).is_some_and(|n| n <= most) =>
-            {
-                receiver.add_streams(add.streams);
-                let event = self.streams_event(ReconfigurationOutcome::Performed);
-                self.journal.event(event);
-                ReconfigurationResult::PERFORMED
+        let streams = self.receiver.streams().checked_add(add.streams);
+        if !allowed || !may_tell || streams.is_none_or(|n| n > most) {
+            if let Some(part) = answers {
+                self.tell_of_part(&part, ReconfigurationOutcome::Failed);
             }
-            _ => {
-                if let Some(part) = answers {
-                    self.tell_of_part(&part, ReconfigurationOutcome::Failed);
-                }
-                ReconfigurationResult::DENIED
-            }
+            return ReconfigurationResult::DENIED;
         }
+        self.receiver.add_streams(add.streams);
+        let event = self.streams_event(ReconfigurationOutcome::Performed);
+        self.journal.event(event);
+        ReconfigurationResult::PERFORMED
     }
 
     //= RFC 6525 5.2.6-1 5.2.6-2

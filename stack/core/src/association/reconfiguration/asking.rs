@@ -14,7 +14,6 @@ use crate::association::{Control, State};
 use crate::error::ReconfigurationError;
 use crate::event::{ReconfigurationOutcome, ResetDirection};
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
 
@@ -36,8 +35,8 @@ impl Association {
             ResetDirection::Incoming => (false, true),
             ResetDirection::Both => (true, true),
         };
-        let receiver = self.phase.receiver().map_or(0, Receiver::streams);
-        for (wanted, streams) in [(outgoing, self.sender.streams()), (incoming, receiver)] {
+        let (ours, theirs) = (self.sender.streams(), self.receiver.streams());
+        for (wanted, streams) in [(outgoing, ours), (incoming, theirs)] {
             if let Some(stream) = set.beyond(streams).filter(|_| wanted) {
                 return Err(ReconfigurationError::NoStream { stream: stream.0, streams });
             }
@@ -75,7 +74,7 @@ impl Association {
         incoming: u16,
     ) -> Result<(), ReconfigurationError> {
         self.may_ask()?;
-        let inbound = self.phase.receiver().map_or(0, Receiver::streams);
+        let inbound = self.receiver.streams();
         // The request of the peer that adds incoming streams would be denied beyond our own limit.
         let (most, room) = (u16::MAX, self.config.inbound_streams.saturating_sub(inbound));
         for (more, limit) in [(outgoing, most - self.sender.streams()), (incoming, room)] {
@@ -130,22 +129,21 @@ impl Association {
             let (request, ask) = r.responses.next_asked()?;
             self.begin(ask, Some(request));
         }
-        let Association { reconfiguration, sender, phase, .. } = self;
-        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        let r = self.reconfiguration.as_mut()?;
         // Nothing of an outgoing stream may wait or be outstanding. While all incoming streams may begin again, no other
         // reset of them can be pending.
         let association = r.requests.resets_association();
         if !r.requests.drains()
-            || !sender.is_drained()
+            || !self.sender.is_drained()
             || (association && r.responses.is_deferred())
         {
             return None;
         }
-        let arrived = receiver.cumulative();
-        let last_tsn = sender.next_tsn().wrapping_sub(1);
+        let arrived = self.receiver.cumulative();
+        let last_tsn = self.sender.next_tsn().wrapping_sub(1);
         let parameters = r.requests.write(now, r.responses.last(), last_tsn, arrived)?;
         if association {
-            receiver.keep_behind(StreamSet::All, arrived);
+            self.receiver.keep_behind(StreamSet::All, arrived);
         }
         if let Some(request) = r.requests.answers() {
             r.responses.note(request, super::responses::Answer::Request);
@@ -158,7 +156,7 @@ impl Association {
     pub(super) fn start_reconfiguration_timer(&mut self, now: Time, path: PathId) {
         let rto = self.paths[path].rto();
         let wait = self.context(now).start_patience(path, rto);
-        let arrived = self.phase.receiver().map(Receiver::cumulative).unwrap_or_default();
+        let arrived = self.receiver.cumulative();
         if let Some(r) = &mut self.reconfiguration {
             r.requests.sent(now, path, now + wait, arrived);
         }
@@ -275,11 +273,10 @@ impl Association {
         response: &ReconfigurationResponse,
         outcome: ReconfigurationOutcome,
     ) {
-        let Some(receiver) = self.phase.receiver_mut() else { return };
         if !outcome.is_success() {
-            let was_idle = receiver.ready() == 0;
-            let result = receiver.end_barrier();
-            let readable = was_idle && receiver.ready() > 0;
+            let was_idle = self.receiver.ready() == 0;
+            let result = self.receiver.end_barrier();
+            let readable = was_idle && self.receiver.ready() > 0;
             self.sender.unpark(false);
             let event = self.association_event(outcome);
             self.journal.event(event);
@@ -292,17 +289,16 @@ impl Association {
             self.abort_violation("an SSN/TSN reset without TSNs");
             return;
         };
-        let was_idle = receiver.ready() == 0;
-        let before = receiver.let_through(senders_next.wrapping_sub(1));
-        receiver.flush(&StreamSet::All);
+        let was_idle = self.receiver.ready() == 0;
+        let before = self.receiver.let_through(senders_next.wrapping_sub(1));
+        self.receiver.flush(&StreamSet::All);
         self.sender.jump(receivers_next);
         self.sender.unpark(true);
         // What comes before the event is what arrived before; what comes behind it waits in the barrier.
         let event = self.association_event(outcome);
         self.tell_after_reading(event);
-        let Some(receiver) = self.phase.receiver_mut() else { return };
-        let after = receiver.follow_reset(senders_next);
-        let readable = was_idle && receiver.ready() > 0;
+        let after = self.receiver.follow_reset(senders_next);
+        let readable = was_idle && self.receiver.ready() > 0;
         self.after_held(readable, before.and(after));
     }
 
@@ -316,14 +312,13 @@ impl Association {
             return;
         };
         let arrived = r.requests.arrived();
-        let Some(receiver) = self.phase.receiver_mut() else { return };
         let before = match response.next_tsns {
             Some((senders_next, _)) => Some(senders_next.wrapping_sub(1)),
-            None => arrived.filter(|_| receiver.is_half_full()),
+            None => arrived.filter(|_| self.receiver.is_half_full()),
         };
-        let was_idle = receiver.ready() == 0;
-        let result = before.map_or(Ok(()), |before| receiver.let_through(before));
-        let readable = was_idle && receiver.ready() > 0;
+        let was_idle = self.receiver.ready() == 0;
+        let result = before.map_or(Ok(()), |before| self.receiver.let_through(before));
+        let readable = was_idle && self.receiver.ready() > 0;
         self.after_held(readable, result);
     }
 

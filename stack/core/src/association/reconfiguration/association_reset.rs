@@ -35,8 +35,7 @@ impl Association {
         request: RequestNumber,
         result: ReconfigurationResult,
     ) -> ReconfigurationResponse {
-        let receiver = self.phase.receiver();
-        let next_tsns = receiver.map(|r| (self.sender.next_tsn(), r.next_after_reset()));
+        let next_tsns = Some((self.sender.next_tsn(), self.receiver.next_after_reset()));
         ReconfigurationResponse { request, result, next_tsns }
     }
 
@@ -50,8 +49,8 @@ impl Association {
     //= RFC 6525 5.1.7-3 5.2.4-2 5.2.4-3 5.2.4-5 5.2.4-6
     pub(super) fn perform_association_reset_quietly(&mut self) -> Option<RequestNumber> {
         let full = self.tells_too_much();
-        let Association { reconfiguration, phase, sender, .. } = self;
-        let (r, receiver) = (reconfiguration.as_mut()?, phase.receiver_mut()?);
+        let Association { reconfiguration, receiver, sender, .. } = self;
+        let r = reconfiguration.as_mut()?;
         let request = (*r.responses.association()).filter(|_| !full && sender.is_drained())?;
         *r.responses.association() = None;
         let was_idle = receiver.ready() == 0;

@@ -17,7 +17,6 @@ use tresse_wire::Tsn;
 use super::{Association, Control, State};
 use crate::event::{Event, ReconfigurationOutcome, ResetDirection};
 use crate::path::PathId;
-use crate::receive::Receiver;
 use crate::streams::stream_set::StreamSet;
 use crate::time::Time;
 use requests::{Part, Requests};
@@ -130,12 +129,10 @@ impl Association {
         for part in &failed {
             self.tell_of_part(part, ReconfigurationOutcome::Failed);
         }
-        if let Some(receiver) = self.phase.receiver_mut() {
-            let was_idle = receiver.ready() == 0;
-            receiver.release();
-            if was_idle && receiver.ready() > 0 {
-                self.journal.event(Event::Readable);
-            }
+        let was_idle = self.receiver.ready() == 0;
+        self.receiver.release();
+        if was_idle && self.receiver.ready() > 0 {
+            self.journal.event(Event::Readable);
         }
     }
 
@@ -151,11 +148,10 @@ impl Association {
     }
 
     fn association_event(&self, outcome: ReconfigurationOutcome) -> Event {
-        let cumulative = self.phase.receiver().map_or(Tsn(0), Receiver::cumulative);
         Event::AssociationReset {
             outcome,
             local_tsn: self.sender.next_tsn(),
-            remote_tsn: cumulative.wrapping_add(1),
+            remote_tsn: self.receiver.cumulative().wrapping_add(1),
         }
     }
 
@@ -163,7 +159,7 @@ impl Association {
         Event::StreamsAdded {
             outcome,
             outbound_streams: self.sender.streams(),
-            inbound_streams: self.phase.receiver().map_or(0, Receiver::streams),
+            inbound_streams: self.receiver.streams(),
         }
     }
 

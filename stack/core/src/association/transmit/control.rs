@@ -150,11 +150,7 @@ impl Association {
             Control::CookieAck(_) => writer.cookie_ack(),
             Control::Heartbeat(info, _) => writer.heartbeat(&info),
             Control::HeartbeatAck(parameters, _) => writer.heartbeat_ack(&parameters),
-            Control::Shutdown(_) => {
-                if let Some(receiver) = self.phase.receiver() {
-                    writer.shutdown(receiver.cumulative());
-                }
-            }
+            Control::Shutdown(_) => writer.shutdown(self.receiver.cumulative()),
             Control::ShutdownAck(_) => writer.shutdown_ack(),
             Control::ShutdownComplete(_) => writer.shutdown_complete(false),
             Control::ReConfig(parameters, _) => writer.re_config(&parameters),
@@ -166,7 +162,7 @@ impl Association {
 
     /// A SACK may leave, and goes to `path`.
     fn sack_belongs(&self, path: PathId) -> bool {
-        self.may_send_data() && self.phase.receiver().is_some_and(|r| r.owes_sack(path))
+        self.may_send_data() && self.receiver.owes_sack(path)
     }
 
     /// Adds a SACK if data is unacknowledged and it belongs on `path` (§6.1, §6.7).
@@ -174,12 +170,12 @@ impl Association {
         let max = self.paths[path].mtu.max_packet();
         let multipath = &self.profile().multipath;
         let window = if multipath.sack_window_pieces == 0 { multipath.sack_window } else { 0 };
-        let Some(receiver) = self.phase.receiver_mut().filter(|r| r.owes_sack(path)) else {
+        if !self.receiver.owes_sack(path) {
             return;
-        };
+        }
         let retransmit_bit = self.sender.extensions().retransmit_bit;
-        let echoes = receiver.echoes() as u64;
-        if receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
+        let echoes = self.receiver.echoes() as u64;
+        if self.receiver.write_sack(writer, SackForm::new(max, window, retransmit_bit)) {
             self.journal.stats.sacks_sent += 1;
             self.journal.stats.ecn_echoes_sent += echoes;
         }
@@ -188,23 +184,18 @@ impl Association {
     /// Adds the timestamp that every packet with DATA or SACK carries, if it was agreed on.
     pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
         let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
-        if self.sender.extensions().timestamp
-            && fits
-            && let Some(receiver) = self.phase.receiver()
-        {
-            writer.timestamp(spurious::ticks(now), receiver.timestamp_echo());
+        if self.sender.extensions().timestamp && fits {
+            writer.timestamp(spurious::ticks(now), self.receiver.timestamp_echo());
         }
     }
 
     pub(super) fn write_sack_packet(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<PathId> {
-        let receiver = self.phase.receiver().filter(|r| r.is_sack_due())?;
         let open = self.may_send_data() || self.state() == State::ShutdownSent;
-        if !open || !self.has_confirmed_path() {
+        if !self.receiver.is_sack_due() || !open || !self.has_confirmed_path() {
             return None;
         }
-        let path = receiver.ack_path();
-        let source = receiver.ack_source();
-        self.outbox.leave_from(source);
+        let path = self.receiver.ack_path();
+        self.outbox.leave_from(self.receiver.ack_source());
         let mut writer = PacketWriter::new(buffer, self.header(self.identity.peer_tag));
         self.write_timestamp(now, &mut writer, path);
         self.write_sack(&mut writer, path);
