@@ -115,6 +115,19 @@ impl LossCause {
     /// What is sent again before T3-rtx would expire, so that a SACK tells what is missing.
     pub(crate) const PROBE: LossCause = LossCause::TailLossProbe;
 
+    /// A copy of what is in flight takes another path.
+    pub(crate) const ELSEWHERE: LossCause = LossCause::Redundant;
+
+    /// What is sent again for it waits for its SACK; what only rides along, or takes another path too, does not.
+    pub(crate) const fn awaits_sack(self) -> bool {
+        !matches!(self, LossCause::Bundled | LossCause::Redundant)
+    }
+
+    /// What is sent again for it repairs a loss, or would.
+    pub(crate) const fn is_repair(self) -> bool {
+        !matches!(self, LossCause::Redundant | LossCause::ZeroWindowProbe | LossCause::PathFailure)
+    }
+
     /// It was sent again on little or no evidence that it is lost, to be quick if it is.
     pub(crate) const fn is_guess(self) -> bool {
         matches!(

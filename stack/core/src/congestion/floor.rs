@@ -17,44 +17,57 @@
 //! A queue that does not hold the floor will not hold it in the next recovery either: that one begins with
 //! `congestion.overloaded_floor`, which is RFC 5681's of two packets in `tresse`.
 
-use super::CongestionControl;
+use super::Controller;
 
-/// A retransmission is lost. Returns whether less than two packets are left, of which no rate can be made.
-pub(crate) fn lower(control: &mut dyn CongestionControl, pmdcs: usize) -> bool {
-    let least = 2 * pmdcs;
-    let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-    let half = ssthresh / 2;
-    control.set_window(cwnd.min(half), ssthresh.min(half.max(least)));
-    half < least
-}
+/// Controllers that follow a model of the path are left alone.
+impl Controller {
+    /// A retransmission is lost. Returns whether less than two packets are left, of which no rate can be made.
+    pub(crate) fn lower_again(&mut self, pmdcs: usize) -> bool {
+        let control = self.get_mut();
+        if control.is_model_based() {
+            return false;
+        }
+        let least = 2 * pmdcs;
+        let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+        let half = ssthresh / 2;
+        control.set_window(cwnd.min(half), ssthresh.min(half.max(least)));
+        half < least
+    }
 
-/// A recovery begins on a path that does not hold the usual floor: `held` is cwnd before the loss.
-pub(crate) fn begin_low(control: &mut dyn CongestionControl, floor: usize, held: usize) {
-    let low = (held / 2).max(floor);
-    let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-    control.set_window(cwnd.min(low), ssthresh.min(low));
-}
+    /// A recovery begins on a path that does not hold the usual floor: `held` is cwnd before the loss.
+    pub(crate) fn begin_low(&mut self, floor: usize, held: usize) {
+        let control = self.get_mut();
+        if !control.is_model_based() {
+            let low = (held / 2).max(floor);
+            let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+            control.set_window(cwnd.min(low), ssthresh.min(low));
+        }
+    }
 
-/// A retransmission is lost, and no queue was seen: the path is not full, and RFC 9260's `floor` holds in the recovery.
-pub(crate) fn lower_calm(control: &mut dyn CongestionControl, floor: usize) {
-    let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-    let half = (ssthresh / 2).max(floor);
-    control.set_window(cwnd.min(half), ssthresh.min(half));
-}
+    /// A retransmission is lost, and no queue was seen: the path is not full, and RFC 9260's `floor` holds in the recovery.
+    pub(crate) fn lower_calm(&mut self, floor: usize) {
+        let control = self.get_mut();
+        if !control.is_model_based() {
+            let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
+            let half = (ssthresh / 2).max(floor);
+            control.set_window(cwnd.min(half), ssthresh.min(half));
+        }
+    }
 
-/// The recovery is over, before which cwnd was `held`. A path that had held twice as much as the floor holds that,
-/// too: slow start leads back to it, as RFC 9260 §7.2.3 has it after T3-rtx.
-pub(crate) fn restore(control: &mut dyn CongestionControl, floor: usize, held: usize) {
-    if control.ssthresh() < floor && held >= 2 * floor {
-        let cwnd = control.cwnd();
-        control.set_window(cwnd, floor);
+    /// The recovery is over, before which cwnd was `held`. A path that had held twice as much as the floor holds that,
+    /// too: slow start leads back to it, as RFC 9260 §7.2.3 has it after T3-rtx.
+    pub(crate) fn restore_held(&mut self, floor: usize, held: usize) {
+        let control = self.get_mut();
+        if control.ssthresh() < floor && held >= 2 * floor && !control.is_model_based() {
+            let cwnd = control.cwnd();
+            control.set_window(cwnd, floor);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Controller;
     use crate::profile::CongestionParameters;
 
     const FLOOR: usize = 4000;
@@ -62,24 +75,23 @@ mod tests {
     /// cwnd and ssthresh after a loss of a retransmission.
     fn lowered(calm: bool, cwnd: usize, ssthresh: usize) -> (usize, usize) {
         let mut control = Controller::new(&CongestionParameters::default(), FLOOR / 4, false);
-        let control = control.get_mut();
-        control.set_window(cwnd, ssthresh);
+        control.get_mut().set_window(cwnd, ssthresh);
         if calm {
-            lower_calm(control, FLOOR);
+            control.lower_calm(FLOOR);
         } else {
-            lower(control, FLOOR / 4);
+            control.lower_again(FLOOR / 4);
         }
+        let control = control.get();
         (control.cwnd(), control.ssthresh())
     }
 
     #[test]
     fn a_recovery_after_one_that_lost_its_retransmissions_begins_low() {
         let mut control = Controller::new(&CongestionParameters::default(), FLOOR / 4, false);
-        let control = control.get_mut();
         for (held, floor, low) in [(6000, 2000, 3000), (3000, 2000, 2000), (6000, FLOOR, FLOOR)] {
-            control.set_window(FLOOR, FLOOR);
-            begin_low(control, floor, held);
-            assert_eq!((control.cwnd(), control.ssthresh()), (low, low));
+            control.get_mut().set_window(FLOOR, FLOOR);
+            control.begin_low(floor, held);
+            assert_eq!((control.get().cwnd(), control.get().ssthresh()), (low, low));
         }
     }
 

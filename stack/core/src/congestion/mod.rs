@@ -9,7 +9,7 @@ mod cmt_rpv1;
 mod cmt_rpv2;
 mod coupled;
 mod cubic;
-pub(crate) mod floor;
+mod floor;
 mod hystart_plus_plus;
 mod lia;
 mod olia;

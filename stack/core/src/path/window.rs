@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::marks::Marks;
 use super::queue_limit::QueueLimit;
-use crate::congestion::{CongestionControl, Controller, RateReduction, floor};
+use crate::congestion::{CongestionControl, Controller, RateReduction};
 use crate::profile::Profile;
 use crate::scoreboard::PathAck;
 use crate::time::Time;
@@ -237,24 +237,24 @@ impl Window {
     /// holds without a queue ([`queue_limit`](crate::path::queue_limit)).
     pub(crate) fn spare(&mut self, among: usize) {
         let Some(limit) = &self.limit else { return };
-        let floor = limit.spared(among).min(self.cwnd_at_loss);
+        let held = limit.spared(among).min(self.cwnd_at_loss);
         let control = self.control.get_mut();
-        if floor > control.ssthresh() && !control.is_model_based() {
-            control.set_window(floor.max(control.cwnd()), floor);
+        if held > control.ssthresh() && !control.is_model_based() {
+            control.set_window(held.max(control.cwnd()), held);
         }
     }
 
     /// A recovery has begun: where the `usual` floor of ssthresh has turned out to be more than the path holds, it is
-    /// lowered to `floor` ([`floor`](crate::congestion::floor)).
-    pub(crate) fn begin_low(&mut self, floor: usize, usual: usize, calm: bool) {
+    /// lowered to the `lowest`.
+    pub(crate) fn begin_low(&mut self, lowest: usize, usual: usize, calm: bool) {
         let held = self.cwnd_at_loss;
         self.overloads = match () {
             () if held >= 2 * usual => 0,
             () if calm => self.overloads,
             () => self.overloads.saturating_add(1),
         };
-        if self.overloads > OVERLOADED && !self.control().is_model_based() {
-            floor::begin_low(self.control.get_mut(), floor, held);
+        if self.overloads > OVERLOADED {
+            self.control.begin_low(lowest, held);
         }
     }
 
@@ -263,28 +263,24 @@ impl Window {
         sent >= self.lowered_at && self.is_recovering()
     }
 
-    /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
+    /// A retransmission of this recovery is lost.
     pub(crate) fn lower_again(&mut self, now: Time, pmdcs: usize) {
         self.lowered_at = now;
         self.overloads = self.overloads.max(OVERLOADED);
-        if !self.control().is_model_based() && floor::lower(self.control.get_mut(), pmdcs) {
+        if self.control.lower_again(pmdcs) {
             self.reduction = None;
         }
     }
 
     /// The same while there is no queue.
-    pub(crate) fn lower_calm(&mut self, now: Time, floor: usize) {
+    pub(crate) fn lower_calm(&mut self, now: Time, usual: usize) {
         self.lowered_at = now;
-        if !self.control().is_model_based() {
-            floor::lower_calm(self.control.get_mut(), floor);
-        }
+        self.control.lower_calm(usual);
     }
 
-    /// The recovery is over: what the path holds is given back ([`floor`](crate::congestion::floor)).
-    pub(crate) fn restore_floor(&mut self, floor: usize) {
-        if !self.control().is_model_based() {
-            floor::restore(self.control.get_mut(), floor, self.cwnd_at_loss);
-        }
+    /// The recovery is over: what the path holds is given back.
+    pub(crate) fn restore_floor(&mut self, usual: usize) {
+        self.control.restore_held(usual, self.cwnd_at_loss);
     }
 
     /// Fast Recovery begins, until `exit` is acknowledged.

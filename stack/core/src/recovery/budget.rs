@@ -202,8 +202,7 @@ impl Budget {
         let guess = match cause {
             cause if cause.is_guess() => true,
             LossCause::Timeout => early,
-            // Not repairs.
-            LossCause::Redundant | LossCause::ZeroWindowProbe | LossCause::PathFailure => return,
+            cause if !cause.is_repair() => return,
             _ => false,
         };
         let cost = self.cost(sent.bytes);

@@ -1,9 +1,12 @@
 //! What the sending half tells its mechanisms, and asks them, event by event. It knows none of them by name.
 
+use std::ops::Range;
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::bundling::{self, Worth};
-use super::spurious::Verdict;
+use super::spurious::{Cut, Episode, Trigger, Verdict};
 use super::timer::tail_loss_probe::NewData;
 use super::timer::{RoundTrip, rto_restart, thin_no_backoff, thin_rto_min};
 use super::{Decisions, Recovery, SackFacts, TimerFacts};
@@ -22,11 +25,109 @@ pub(crate) enum RtoMin {
     Moved(Duration, Duration),
 }
 
+/// A chunk in flight that may be sent again although that is perhaps in vain.
+pub(crate) struct Guess {
+    pub(crate) now: Time,
+    /// Where it would be sent.
+    pub(crate) path: PathId,
+    pub(crate) seq: u64,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) rttvar: Duration,
+    /// No queue was found on the path.
+    pub(crate) calm: bool,
+    pub(crate) granularity: Duration,
+}
+
 impl Recovery {
     /// The stream is thin.
     #[inline]
     pub(crate) fn is_thin(&self, board: &Scoreboard) -> bool {
         self.thin.is_thin(board)
+    }
+
+    /// A SACK was applied, which acknowledges all up to `cumulative`.
+    pub(crate) fn on_acked(&mut self, cumulative: u64, has_gaps: bool) {
+        self.thin.on_sack(cumulative, has_gaps);
+    }
+
+    /// What may be in vain is bounded: it is a guess, of which only so many may be sent.
+    #[inline]
+    pub(crate) fn bounds_guesses(&self) -> bool {
+        self.budget.is_enabled()
+    }
+
+    /// From when on a guess may be sent; `None`: not before RFC 9260 would. `behind_repair` says what a round trip may take
+    /// behind one, which may be known; `answered_from`, since when the peer would have answered.
+    pub(crate) fn guess_at(
+        &self,
+        guess: &Guess,
+        behind_repair: impl FnOnce(bool) -> Option<Duration>,
+        answered_from: impl FnOnce() -> Option<Time>,
+    ) -> Option<Time> {
+        let Guess { now, path, seq, srtt, rttvar, calm, granularity } = *guess;
+        if !self.budget.is_enabled() {
+            return Some(now);
+        }
+        if !calm || !self.budget.affords() {
+            return None;
+        }
+        let behind_repair = behind_repair(self.budget.knows_repairs())?;
+        let longest = self.overdue.longest(path)?.max(srtt?).max(behind_repair);
+        let late = longest + granularity;
+        let pending = self.budget.answer_due(now, seq, late + 4 * rttvar);
+        Some(pending.unwrap_or(now).max(answered_from()? + late))
+    }
+
+    /// Whether a timer may send early what takes another path that works.
+    pub(crate) fn affords_detour(&self) -> bool {
+        self.budget.affords_reported()
+    }
+
+    /// Whether one of these chunks asked for its SACK when it was new.
+    pub(crate) fn asked(&self, chunks: Range<u64>) -> bool {
+        self.budget.asked(chunks)
+    }
+
+    /// A timer that expired before that of RFC 9260 would have declared a chunk lost.
+    pub(crate) fn on_early_timeout(&mut self, seq: u64) {
+        self.budget.on_early_timeout(seq);
+    }
+
+    /// A loss cuts windows, of which it may turn out that there was none.
+    pub(crate) fn on_cut(
+        &mut self,
+        trigger: Trigger,
+        cuts: SmallVec<[Cut; 2]>,
+        cumulative: u64,
+        highest: u64,
+    ) {
+        self.spurious.begin(trigger, cuts, cumulative, highest);
+    }
+
+    /// T3-rtx expired, and SACKs tell in which order what it sends again arrives; `recovering`: an earlier recovery was not
+    /// over.
+    pub(crate) fn on_readable_timeout(&mut self, cumulative: u64, highest: u64, recovering: bool) {
+        self.spurious.on_timeout(cumulative, highest, recovering);
+    }
+
+    /// A lost chunk left again.
+    pub(crate) fn on_retransmission(&mut self, now: Time, seq: u64) {
+        self.spurious.on_retransmission(now, seq);
+    }
+
+    /// What is lost is to wait, but for one packet.
+    pub(crate) fn holds_retransmissions(&self) -> bool {
+        self.spurious.holds_retransmissions()
+    }
+
+    /// A timeout was none: what follows for the timer.
+    pub(crate) fn adapt_timer(&mut self, episode: &Episode, granularity: Duration) {
+        self.spurious.adapt_timer(episode, granularity);
+    }
+
+    /// The chunk `seq` took `rtt`: SRTT and RTTVAR, if they follow from that because of a timeout that was none.
+    pub(crate) fn adapted(&mut self, seq: u64, rtt: Duration) -> Option<(Duration, Duration)> {
+        self.spurious.adapted(seq, rtt)
     }
 
     /// A SACK was applied. Returns which loss was none, and whether a probe turned out to have repaired one.

@@ -13,17 +13,17 @@
 //! | a packet is written | what is lost, or [`bundling`] in front of new data; [`immediate_sack`] on its last chunk |
 //! | any of this might be in vain | [`budget`] says whether it may be done |
 
-pub(crate) mod budget;
-pub(crate) mod bundling;
+mod budget;
+mod bundling;
 mod chunk_rescheduling;
 mod hooks;
 mod immediate_sack;
 mod loss;
 mod silent_path;
-pub(crate) mod spurious;
+mod spurious;
 #[cfg(test)]
 mod tests;
-pub(crate) mod thin_stream;
+mod thin_stream;
 pub(crate) mod timer;
 
 use std::time::Duration;
@@ -39,7 +39,7 @@ use budget::Budget;
 pub(crate) use bundling::Worth;
 use bundling::overdue::Overdue;
 pub(crate) use chunk_rescheduling::{Buffers, Rescheduling};
-pub(crate) use hooks::RtoMin;
+pub(crate) use hooks::{Guess, RtoMin};
 pub(crate) use immediate_sack::Asking;
 use loss::early_retransmit_bytes::EarlyRetransmitBytes;
 use loss::early_retransmit_packets::EarlyRetransmitPackets;
@@ -50,6 +50,7 @@ use loss::rack::Rack;
 use loss::thin_fast_retransmit::ThinFastRetransmit;
 pub(crate) use silent_path::PathFacts;
 use spurious::SpuriousDetection;
+pub(crate) use spurious::{Cut, Trigger, Verdict, ticks, windows};
 use thin_stream::ThinStream;
 use timer::dynamic_rto_min::DynamicRtoMin;
 use timer::tail_loss_probe::TailLossProbe;
@@ -157,6 +158,37 @@ trait Algorithm {
     }
     /// The deadline may have passed.
     fn on_deadline(&mut self, _facts: &TimerFacts<'_>, _decisions: &mut Decisions) {}
+    /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
+    fn on_restored(&mut self, _path: PathId, _seq: u64, _sent: Time) {}
+    /// What SACKs had declared lost was only reordered.
+    fn on_spurious_loss(&mut self) {}
+    /// Whether a chunk in flight, sent at `sent`, is not lost although T3-rtx expired.
+    fn spares(&self, _now: Time, _path: PathId, _sent: Time) -> bool {
+        false
+    }
+    /// What its decisions rest on.
+    fn evidence(&self) -> Evidence {
+        Evidence::Own
+    }
+    /// Whether the number of SACKs that report a chunk missing is no evidence, for what arrives is reordered.
+    fn distrusts_counts(&self, _facts: &SackFacts<'_>) -> bool {
+        false
+    }
+    /// Whether what less than three packets have overtaken may be declared lost.
+    fn trust_order(&mut self, _trusted: bool) {}
+}
+
+/// What the decisions of an algorithm rest on. It is not asked while that is no evidence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// As many miss indications as RFC 9260 asks for.
+    Count,
+    /// Fewer.
+    LowCount,
+    /// A single one, which makes a repetition a guess.
+    One,
+    /// Something else, which it judges itself.
+    Own,
 }
 
 /// The registry: every algorithm that a profile can switch on.
@@ -192,15 +224,6 @@ impl AnyAlgorithm {
             AnyAlgorithm::LimitedTransmit(a) => a,
         }
     }
-
-    fn lowers_threshold(&self) -> bool {
-        matches!(
-            self,
-            AnyAlgorithm::EarlyRetransmitBytes(_)
-                | AnyAlgorithm::EarlyRetransmitPackets(_)
-                | AnyAlgorithm::ThinFastRetransmit(_)
-        )
-    }
 }
 
 /// The mechanisms of one association.
@@ -209,12 +232,12 @@ pub(crate) struct Recovery {
     /// In the order of evaluation.
     algorithms: SmallVec<[AnyAlgorithm; 4]>,
     switch_off: Option<EarlyRetransmitSwitchOff>,
-    pub(crate) thin: ThinStream,
-    pub(crate) dynamic_rto_min: Option<DynamicRtoMin>,
-    pub(crate) probe: Option<TailLossProbe>,
-    pub(crate) overdue: Overdue,
-    pub(crate) budget: Budget,
-    pub(crate) spurious: SpuriousDetection,
+    thin: ThinStream,
+    dynamic_rto_min: Option<DynamicRtoMin>,
+    probe: Option<TailLossProbe>,
+    overdue: Overdue,
+    budget: Budget,
+    spurious: SpuriousDetection,
 }
 
 impl Recovery {
@@ -279,22 +302,19 @@ impl Recovery {
             switch.on_duplicates(facts.duplicates, facts.board.cumulative());
         }
         let off = self.switch_off.as_ref().is_some_and(EarlyRetransmitSwitchOff::is_off);
-        let miscounts = self.algorithms.iter().any(|a| match a {
-            AnyAlgorithm::Rack(rack) => rack.distrusts_counts(facts),
-            _ => false,
-        });
+        let miscounts = self.algorithms.iter().any(|a| a.get().distrusts_counts(facts));
         let trusted = self.budget.trusts_order();
         for algorithm in &mut self.algorithms {
-            if let AnyAlgorithm::Rack(rack) = algorithm {
-                rack.trust_order(trusted);
-            }
-            let silent = match algorithm {
-                AnyAlgorithm::FastRetransmit(_) => miscounts,
-                AnyAlgorithm::ThinFastRetransmit(_) => off || !self.budget.affords_reported(),
-                _ => off && algorithm.lowers_threshold(),
+            let algorithm = algorithm.get_mut();
+            algorithm.trust_order(trusted);
+            let silent = match algorithm.evidence() {
+                Evidence::Count => miscounts,
+                Evidence::LowCount => off,
+                Evidence::One => off || !self.budget.affords_reported(),
+                Evidence::Own => false,
             };
             if !silent {
-                algorithm.get_mut().on_sack(facts, decisions);
+                algorithm.on_sack(facts, decisions);
             }
         }
     }
@@ -314,18 +334,14 @@ impl Recovery {
     /// A chunk that a timeout had declared lost, and that was sent at `sent`, is in flight again.
     pub(crate) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
         for algorithm in &mut self.algorithms {
-            if let AnyAlgorithm::Rack(rack) = algorithm {
-                rack.on_restored(path, seq, sent);
-            }
+            algorithm.get_mut().on_restored(path, seq, sent);
         }
     }
 
     /// What SACKs had declared lost was only reordered.
     pub(crate) fn on_spurious_loss(&mut self) {
         for algorithm in &mut self.algorithms {
-            if let AnyAlgorithm::Rack(rack) = algorithm {
-                rack.on_reordering();
-            }
+            algorithm.get_mut().on_spurious_loss();
         }
     }
 
@@ -342,9 +358,6 @@ impl Recovery {
 
     /// Whether a chunk in flight, sent at `sent`, is not lost although T3-rtx expired.
     pub(crate) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
-        self.algorithms.iter().any(|a| match a {
-            AnyAlgorithm::Rack(rack) => rack.spares(now, path, sent),
-            _ => false,
-        })
+        self.algorithms.iter().any(|a| a.get().spares(now, path, sent))
     }
 }

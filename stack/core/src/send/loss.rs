@@ -8,9 +8,7 @@ use smallvec::SmallVec;
 use super::{Context, SackMarks, Sender, Work};
 use crate::event::{LossCause, TraceEvent, WindowCause};
 use crate::path::{Path, PathId};
-use crate::recovery::spurious::response::windows;
-use crate::recovery::spurious::{Cut, Trigger, Verdict};
-use crate::recovery::{Decisions, Recovery, SackFacts};
+use crate::recovery::{Cut, Decisions, Guess, Recovery, SackFacts, Trigger, Verdict, windows};
 use crate::scoreboard::{AckOutcome, Outstanding, Scoreboard};
 use crate::time::Time;
 
@@ -193,7 +191,7 @@ impl Sender {
         let (cumulative, highest) = (self.board.cumulative(), self.board.next_seq() - 1);
         let recovery = &mut self.recovery;
         cuts.retain(|cut| paths & fresh & cut.path.bit() != 0);
-        recovery.spurious.begin(Trigger::FastRetransmit, cuts, cumulative, highest);
+        recovery.on_cut(Trigger::FastRetransmit, cuts, cumulative, highest);
         recovery.on_fast_recovery();
         let profile = cx.profile();
         for path in cx.paths.ids() {
@@ -220,7 +218,7 @@ impl Sender {
             && cx.paths[chunk.path].window.is_lost_again(chunk.last_sent)
     }
 
-    /// A retransmission of this recovery is lost ([`floor`](crate::congestion::floor)).
+    /// A retransmission of this recovery is lost.
     fn lower_again(&mut self, cx: &mut Context<'_>, path: PathId) {
         let (now, profile) = (cx.now, cx.profile());
         cx.strategy.lower_again(now, cx.paths, path, profile);
@@ -263,11 +261,10 @@ impl Sender {
         // F-RTO reads the order of what arrives, which says nothing between paths: SACKs for what
         // another one carries would make every timeout look spurious.
         let readable = !cx.strategy.are_several();
-        let spurious = &mut self.recovery.spurious;
         if readable {
-            spurious.on_timeout(cumulative, highest, recovering);
+            self.recovery.on_readable_timeout(cumulative, highest, recovering);
         }
-        spurious.begin(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
+        self.recovery.on_cut(Trigger::Timeout, SmallVec::from_iter([cut]), cumulative, highest);
     }
 
     /// Nothing was lost: what the loss cost is given back (RFC 4015; Ladha et al. §5).
@@ -309,7 +306,7 @@ impl Sender {
             for cut in &episode.cuts {
                 cx.paths[cut.path].window.allow_more();
             }
-            self.recovery.spurious.adapt_timer(episode, profile.rto.granularity());
+            self.recovery.adapt_timer(episode, profile.rto.granularity());
         } else {
             for path in cx.paths.iter_mut() {
                 path.window.abandon_recovery();
@@ -333,23 +330,21 @@ impl Sender {
         }
     }
 
-    /// From when on a chunk in flight may be sent again on `path` although that is perhaps in vain
-    /// ([`budget`](crate::recovery::budget)); `None`: not before RFC 9260 would.
+    /// From when on a chunk in flight may be sent again on `path` although that is perhaps in vain; `None`: not before RFC
+    /// 9260 would.
     pub(super) fn guess_at(&self, cx: &Context<'_>, path: PathId, seq: u64) -> Option<Time> {
-        let now = cx.now;
-        let recovery = &self.recovery;
-        if !recovery.budget.is_enabled() {
-            return Some(now);
-        }
-        if !cx.paths[path].calm.is_calm() || !recovery.budget.affords() {
-            return None;
-        }
         let Path { rtt, calm, .. } = &cx.paths[path];
-        let behind_repair = calm.behind_repair(recovery.budget.knows_repairs())?;
-        let longest = recovery.overdue.longest(path)?.max(rtt.srtt()?).max(behind_repair);
-        let late = longest + cx.profile().rto.granularity();
-        let pending = recovery.budget.answer_due(now, seq, late + 4 * rtt.rttvar());
-        Some(pending.unwrap_or(now).max(self.answered_from(cx, seq)? + late))
+        let guess = Guess {
+            now: cx.now,
+            path,
+            seq,
+            srtt: rtt.srtt(),
+            rttvar: rtt.rttvar(),
+            calm: calm.is_calm(),
+            granularity: cx.profile().rto.granularity(),
+        };
+        let behind_repair = |known: bool| calm.behind_repair(known);
+        self.recovery.guess_at(&guess, behind_repair, || self.answered_from(cx, seq))
     }
 
     /// From when on the peer does not delay the SACK of a chunk: it was asked for, another packet has followed, or the
@@ -357,7 +352,7 @@ impl Sender {
     fn answered_from(&self, cx: &Context<'_>, seq: u64) -> Option<Time> {
         let chunk = self.board.get(seq)?;
         let follower = self.board.follower(seq);
-        let asked = self.recovery.budget.asked(seq..follower.unwrap_or(self.board.next_seq()));
+        let asked = self.recovery.asked(seq..follower.unwrap_or(self.board.next_seq()));
         if asked || chunk.transmissions > 1 {
             return Some(chunk.last_sent);
         }
@@ -366,8 +361,8 @@ impl Sender {
         Some(followed.map_or(latest, |at| at.clamp(chunk.last_sent, latest)))
     }
 
-    /// Whether a budget that is kept finds no queue on `path`.
+    /// No queue is found on `path`, or none is looked for, since guesses are not bounded.
     pub(super) fn is_calm(&self, cx: &Context<'_>, path: PathId) -> bool {
-        !self.recovery.budget.is_enabled() || cx.paths[path].calm.is_calm()
+        !self.recovery.bounds_guesses() || cx.paths[path].calm.is_calm()
     }
 }

@@ -9,7 +9,7 @@ use crate::state::State;
 impl Sender {
     /// F-RTO waits for a SACK. If none can come it waits for nothing.
     pub(super) fn holds_retransmissions(&self, cx: &Context<'_>) -> bool {
-        self.recovery.spurious.holds_retransmissions()
+        self.recovery.holds_retransmissions()
             && (self.board.total_flight() > 0
                 || self.overrides.retransmits_now()
                 || cx.strategy.may_send_new(self, cx))

@@ -156,8 +156,7 @@ impl Context<'_> {
 }
 
 impl Sender {
-    /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess
-    /// ([`budget`](crate::recovery::budget)).
+    /// When the timer of RFC 9260 expires, if T3-rtx has done so before: what it sends is a guess.
     pub(super) fn early_until(&self, cx: &Context<'_>) -> Option<Time> {
         let now = cx.now;
         let alone = cx.is_patient() && !cx.strategy.are_several() && !self.is_window_closed();
@@ -174,7 +173,7 @@ impl Sender {
         // The timer of one chunk that goes round the paths may be due later than that of this path.
         let elsewhere = cx.patience.turns[Pace::Try as usize].is_some_and(|turn| turn.path != path);
         let own = sent + cx.patience_with(path, Pace::Try);
-        let bounded = self.recovery.budget.is_enabled() && cx.paths[path].t3.in_a_row() == 0;
+        let bounded = self.recovery.bounds_guesses() && cx.paths[path].t3.in_a_row() == 0;
         let at = if elsewhere { due.min(own) } else { due };
         Some(at).filter(|at| bounded && *at > cx.now)
     }
@@ -189,13 +188,13 @@ impl Sender {
         let near = srtt(cx.paths.alternate(path))
             .zip(srtt(path))
             .is_some_and(|(other, own)| other <= 2 * own);
-        (near && self.recovery.budget.affords_reported()).then_some(cx.now)
+        (near && self.recovery.affords_detour()).then_some(cx.now)
     }
 
     /// T1 or T2 expired on `path`: until when it waits if that was early. What it would send again is a guess
     /// of which no report ever tells whether it was in vain.
     pub(crate) fn put_off_control(&self, cx: &Context<'_>, path: PathId) -> Option<Time> {
-        let bounded = self.recovery.budget.is_enabled() && !cx.has_refuge(path);
+        let bounded = self.recovery.bounds_guesses() && !cx.has_refuge(path);
         self.early_until(cx).filter(|_| bounded)
     }
 

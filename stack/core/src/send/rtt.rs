@@ -34,8 +34,8 @@ impl Sender {
             }
             self.sample_rtt(cx, path, probe.sent);
             // RFC 4015 step 11: the first sample from data that was unsent at the timeout.
-            let spurious = &mut self.recovery.spurious;
-            if let Some((srtt, rttvar)) = spurious.adapted(probe.seq, now.since(probe.sent)) {
+            let rtt = now.since(probe.sent);
+            if let Some((srtt, rttvar)) = self.recovery.adapted(probe.seq, rtt) {
                 cx.paths[path].rtt.adapt(srtt, rttvar);
             }
         }

@@ -153,7 +153,7 @@ impl Sender {
         let cumulative = self.board.cumulative();
         let in_recovery = cx.paths.in_fast_recovery();
         self.end_fast_recovery(cx);
-        self.recovery.thin.on_sack(cumulative, outcome.has_gaps);
+        self.recovery.on_acked(cumulative, outcome.has_gaps);
         for (i, ack) in outcome.paths.iter().enumerate() {
             let path = PathId(i as u8);
             if ack.chunks > 0 {

@@ -32,9 +32,9 @@ impl Strategy for Single {
     fn spare_window(&self, _paths: &mut Paths, _path: PathId) {}
 
     fn begin_low(&self, path: &mut Path, profile: &Profile) {
-        let floor = profile.congestion.overloaded_floor * path.pmdcs() as f64;
+        let lowest = profile.congestion.overloaded_floor * path.pmdcs() as f64;
         let calm = path.calm.is_calm();
-        path.window.begin_low(floor as usize, ssthresh_floor(path, profile), calm);
+        path.window.begin_low(lowest as usize, ssthresh_floor(path, profile), calm);
     }
 
     fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, profile: &Profile) {

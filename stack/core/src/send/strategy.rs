@@ -24,9 +24,9 @@ pub(super) trait Strategy {
     fn window(&self, path: &Path) -> usize;
     /// After a cut: the window need not fall below what the path holds without a queue.
     fn spare_window(&self, paths: &mut Paths, path: PathId);
-    /// A recovery has begun, and cut the window ([`floor`](crate::congestion::floor)).
+    /// A recovery has begun, and cut the window.
     fn begin_low(&self, path: &mut Path, profile: &Profile);
-    /// A retransmission of a recovery is lost ([`floor`](crate::congestion::floor)).
+    /// A retransmission of a recovery is lost.
     fn lower_again(&self, now: Time, paths: &mut Paths, path: PathId, profile: &Profile);
     /// What a recovery has lowered below the floor of ssthresh is raised to that again, now that it is over.
     fn restore_floor(&self, path: &mut Path, profile: &Profile);

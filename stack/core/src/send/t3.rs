@@ -182,7 +182,7 @@ impl Sender {
             if left == sent || !self.recovery.spares(now, path, left) {
                 let lost = self.lose(cx, seq, LossCause::Timeout) != 0;
                 if lost && early {
-                    self.recovery.budget.on_early_timeout(seq);
+                    self.recovery.on_early_timeout(seq);
                 }
             }
         }

@@ -220,7 +220,7 @@ impl Sender {
             let cause = chunk.cause;
             self.write_again(cx, packet, seq, cause);
             let path = packet.path;
-            self.recovery.spurious.on_retransmission(cx.now, seq);
+            self.recovery.on_retransmission(cx.now, seq);
             let eligibility = cx.strategy.eligibility(cx.profile());
             self.board.record_retransmission(cx.now, path, seq, eligibility);
             self.note_sent_again(seq);
@@ -256,8 +256,7 @@ impl Sender {
             // Ladha et al., Figure 6, rule a.
             retransmission: self.extensions.retransmit_bit,
             // What is repaired or probed waits for its SACK.
-            immediate: !matches!(cause, None | Some(LossCause::Bundled | LossCause::Redundant))
-                && cx.profile().sack.ask_when_idle,
+            immediate: cause.is_some_and(LossCause::awaits_sack) && cx.profile().sack.ask_when_idle,
             ..data.flags
         };
         let tsn = Scoreboard::tsn(seq);

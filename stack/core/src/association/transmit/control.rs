@@ -7,7 +7,7 @@ use tresse_wire::{
 use super::super::{Association, Control, State};
 use crate::path::PathId;
 use crate::receive::SackForm;
-use crate::recovery::spurious;
+use crate::recovery::ticks;
 use crate::send::DataPacket;
 use crate::time::Time;
 
@@ -185,7 +185,7 @@ impl Association {
     pub(super) fn write_timestamp(&self, now: Time, writer: &mut PacketWriter<'_>, path: PathId) {
         let fits = writer.len() + TIMESTAMP_CHUNK_LEN <= self.paths[path].mtu.max_packet();
         if self.sender.extensions().timestamp && fits {
-            writer.timestamp(spurious::ticks(now), self.receiver.timestamp_echo());
+            writer.timestamp(ticks(now), self.receiver.timestamp_echo());
         }
     }
 

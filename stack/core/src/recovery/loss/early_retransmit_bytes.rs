@@ -9,12 +9,16 @@
 //! packets are left, which is the imprecision that the packet version removes.
 
 use crate::event::LossCause;
-use crate::recovery::{Algorithm, Decisions, SackFacts};
+use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct EarlyRetransmitBytes;
 
 impl Algorithm for EarlyRetransmitBytes {
+    fn evidence(&self) -> Evidence {
+        Evidence::LowCount
+    }
+
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         let ownd = facts.board.total_flight();
         // RFC 5827 §3.1 (2.a) and (2.b).

@@ -12,7 +12,7 @@
 
 use crate::event::LossCause;
 use crate::profile::{EarlyRetransmitPacketsParameters, OutstandingCount};
-use crate::recovery::{Algorithm, Decisions, SackFacts};
+use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct EarlyRetransmitPackets {
@@ -26,6 +26,10 @@ impl EarlyRetransmitPackets {
 }
 
 impl Algorithm for EarlyRetransmitPackets {
+    fn evidence(&self) -> Evidence {
+        Evidence::LowCount
+    }
+
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         let board = facts.board;
         let opkt = match self.count {

@@ -12,7 +12,7 @@
 
 use crate::event::LossCause;
 use crate::profile::FastRetransmitParameters;
-use crate::recovery::{Algorithm, Decisions, SackFacts};
+use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct FastRetransmit {
@@ -26,6 +26,10 @@ impl FastRetransmit {
 }
 
 impl Algorithm for FastRetransmit {
+    fn evidence(&self) -> Evidence {
+        Evidence::Count
+    }
+
     //= RFC 9260 7.2.4-2
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         if !facts.struck {

@@ -138,44 +138,12 @@ impl Rack {
         }
     }
 
-    /// §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
-    pub(in crate::recovery) fn distrusts_counts(&self, facts: &SackFacts<'_>) -> bool {
-        let limited = !facts.new_data_ready && !facts.several_paths;
-        self.reordering_seen && !(limited && self.count_while_app_limited)
-    }
-
-    /// Whether less than three packets that overtook a chunk are enough.
-    pub(in crate::recovery) fn trust_order(&mut self, trusted: bool) {
-        self.trusts_order = trusted;
-    }
-
-    /// A loss declared by SACKs turned out to be reordering.
-    pub(in crate::recovery) fn on_reordering(&mut self) {
-        self.reordering_seen = true;
-    }
-
-    /// A chunk that had been taken for lost is in flight again, as it was sent at `sent`.
-    pub(in crate::recovery) fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
-        let log = &mut self.path(path).log;
-        let at = log.partition_point(|t| (t.sent, t.first) < (sent, seq));
-        match at.checked_sub(1).and_then(|before| log.get_mut(before)) {
-            Some(t) if t.sent == sent && seq <= t.last + 1 => t.last = t.last.max(seq),
-            _ => log.insert(at, Transmission { sent, first: seq, last: seq }),
-        }
-    }
-
     fn path(&mut self, path: PathId) -> &mut PathState {
         let i = usize::from(path.0);
         while self.paths.len() <= i {
             self.paths.push(PathState::default());
         }
         &mut self.paths[i]
-    }
-
-    /// §6.3: at a timeout, whether a chunk sent at `sent` on `path` is too young to be lost.
-    pub(in crate::recovery) fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
-        let Some(state) = self.paths.get(usize::from(path.0)) else { return false };
-        state.latest.is_some() && sent + state.rtt + self.reordering_window > now
     }
 
     /// §6.2 step 4.
@@ -296,5 +264,37 @@ impl Algorithm for Rack {
         for i in 0..self.paths.len() {
             self.detect(facts.now, facts.board, i, decisions);
         }
+    }
+
+    /// §6.2 step 4: once reordering was seen, the number of SACKs proves nothing.
+    fn distrusts_counts(&self, facts: &SackFacts<'_>) -> bool {
+        let limited = !facts.new_data_ready && !facts.several_paths;
+        self.reordering_seen && !(limited && self.count_while_app_limited)
+    }
+
+    /// Whether less than three packets that overtook a chunk are enough.
+    fn trust_order(&mut self, trusted: bool) {
+        self.trusts_order = trusted;
+    }
+
+    /// A loss declared by SACKs turned out to be reordering.
+    fn on_spurious_loss(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// A chunk that had been taken for lost is in flight again, as it was sent at `sent`.
+    fn on_restored(&mut self, path: PathId, seq: u64, sent: Time) {
+        let log = &mut self.path(path).log;
+        let at = log.partition_point(|t| (t.sent, t.first) < (sent, seq));
+        match at.checked_sub(1).and_then(|before| log.get_mut(before)) {
+            Some(t) if t.sent == sent && seq <= t.last + 1 => t.last = t.last.max(seq),
+            _ => log.insert(at, Transmission { sent, first: seq, last: seq }),
+        }
+    }
+
+    /// §6.3: at a timeout, whether a chunk sent at `sent` on `path` is too young to be lost.
+    fn spares(&self, now: Time, path: PathId, sent: Time) -> bool {
+        let Some(state) = self.paths.get(usize::from(path.0)) else { return false };
+        state.latest.is_some() && sent + state.rtt + self.reordering_window > now
     }
 }

@@ -8,12 +8,16 @@
 //! the threshold of fast retransmit.
 
 use crate::event::LossCause;
-use crate::recovery::{Algorithm, Decisions, SackFacts};
+use crate::recovery::{Algorithm, Decisions, Evidence, SackFacts};
 
 #[derive(Debug)]
 pub(in crate::recovery) struct ThinFastRetransmit;
 
 impl Algorithm for ThinFastRetransmit {
+    fn evidence(&self) -> Evidence {
+        Evidence::One
+    }
+
     fn on_sack(&mut self, facts: &SackFacts<'_>, decisions: &mut Decisions) {
         if !(facts.thin && facts.struck) {
             return;

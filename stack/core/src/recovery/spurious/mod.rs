@@ -14,7 +14,7 @@ mod dup_tsn;
 mod eifel_retransmit_bit;
 mod eifel_timestamp;
 mod f_rto;
-pub(crate) mod response;
+mod response;
 
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ use crate::time::Time;
 pub(crate) use eifel_timestamp::ticks;
 use f_rto::FRto;
 use response::TimerAdaption;
+pub(crate) use response::windows;
 
 /// What started loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -105,7 +105,7 @@ impl Sender {
             let chunk = self.board.get(seq).filter(|chunk| chunk.is_repeatable());
             let Some(size) = chunk.map(Outstanding::size) else { continue };
             if packet.writer.len() + size <= max || packet.carried.is_empty() {
-                self.write_again(cx, packet, seq, Some(LossCause::Redundant));
+                self.write_again(cx, packet, seq, Some(LossCause::ELSEWHERE));
                 self.board.note_elsewhere(seq);
                 self.note_sent_again(seq);
                 packet.carried.copies += 1;
