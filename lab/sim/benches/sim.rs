@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tresse_core::{AssociationConfig, Bytes, EndpointConfig, Time};
 use tresse_sim::apps::{Bulk, Plan, Sender, Sink};
 use tresse_sim::{
-    LinkConfig, Node, NodeContext, Packet, Protocol, Route, Simulation, SimulationStats, StopReason,
+    LinkConfig, Node, NodeContext, Packet, Route, Simulation, SimulationStats, StopReason,
 };
 
 /// Sends every packet back.
@@ -40,15 +40,7 @@ fn addresses() -> (IpAddr, IpAddr) {
 /// 50 pairs of nodes play ping-pong with 20 packets each.
 fn forwarding() -> Simulation {
     let (a, b) = addresses();
-    let packet = Packet {
-        source: a,
-        destination: b,
-        udp: None,
-        protocol: Protocol::Sctp,
-        payload: Bytes::from(vec![0; 1452]),
-        ecn: tresse_core::Ecn::NotEct,
-        fragment: false,
-    };
+    let packet = Packet::sctp(a, b, Bytes::from(vec![0; 1452]));
     let mut sim = Simulation::new(1);
     for pair in 0..50 {
         let one = sim.add_node(&format!("a{pair}"), Box::new(Burst(packet.clone(), 20)));

@@ -60,6 +60,13 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// An SCTP packet on raw IP that must not be fragmented and cannot be marked.
+    pub const fn sctp(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
+        let protocol = Protocol::Sctp;
+        let (udp, fragment, ecn) = (None, false, Ecn::NotEct);
+        Packet { source, destination, udp, protocol, payload, fragment, ecn }
+    }
+
     /// Bytes of the IP packet: payload, IP header and UDP header.
     pub fn ip_size(&self) -> usize {
         let ip = if self.destination.is_ipv4() { 20 } else { 40 };

@@ -222,15 +222,7 @@ mod tests {
         }
         writer.finish();
         let ip = IpAddr::from([10, 0, 0, 1]);
-        Packet {
-            source: ip,
-            destination: ip,
-            udp: None,
-            protocol: crate::packet::Protocol::Sctp,
-            payload: buffer.into(),
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        }
+        Packet::sctp(ip, ip, buffer.into())
     }
 
     fn slow(walks: SackWalks) -> ProcessorConfig {

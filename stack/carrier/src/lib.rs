@@ -42,6 +42,7 @@ pub use raw::{RAW_MARK, RawCarrier};
 pub use reactor::{Interest, Reactor, Readiness};
 pub use shard::Shard;
 pub use socket::PacketSocket;
+pub use tresse_wire::Ecn;
 pub use udp::UdpCarrier;
 
 /// The UDP port registered for SCTP tunnelled over UDP (RFC 6951 §5.1).
@@ -63,35 +64,6 @@ pub struct SocketOptions {
 impl Default for SocketOptions {
     fn default() -> Self {
         SocketOptions { receive_buffer: 4 << 20, send_buffer: 4 << 20, shard: None }
-    }
-}
-
-//= RFC 6951 5.8-1
-/// The ECN field of an IP packet (RFC 3168 §5). RFC 6951 §5.8: the ECN bits MUST NOT be changed
-/// during sending and receiving, so a carrier passes them on in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Ecn {
-    /// 00: the sender does not use ECN. The default.
-    #[default]
-    NotEct,
-    /// 01: ECT(1), ECN-capable transport.
-    Ect1,
-    /// 10: ECT(0), ECN-capable transport.
-    Ect0,
-    /// 11: congestion experienced.
-    Ce,
-}
-
-impl Ecn {
-    /// The two bits as they stand in the IP header.
-    #[must_use]
-    pub const fn bits(self) -> u8 {
-        match self {
-            Ecn::NotEct => 0b00,
-            Ecn::Ect1 => 0b01,
-            Ecn::Ect0 => 0b10,
-            Ecn::Ce => 0b11,
-        }
     }
 }
 

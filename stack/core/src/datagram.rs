@@ -3,22 +3,9 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
+pub use tresse_wire::Ecn;
 
 use crate::ids::PathId;
-
-/// The ECN field of an IP packet (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ecn {
-    /// 00: it cannot be marked.
-    #[default]
-    NotEct,
-    /// 01, ECT(1): it may be marked. Not sent.
-    Ect1,
-    /// 10, ECT(0): it may be marked.
-    Ect0,
-    /// 11, CE: it was marked, for there was congestion on its way.
-    Ce,
-}
 
 /// A received SCTP packet with its addresses.
 #[derive(Clone, Debug)]

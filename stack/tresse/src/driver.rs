@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tresse_carrier::{Ecn, IcmpKind, IcmpMessage, Incoming, Outgoing, PacketSocket};
+use tresse_carrier::{IcmpKind, IcmpMessage, Incoming, Outgoing, PacketSocket};
 use tresse_core::{Datagram, Icmp, Time, Transmit};
 
 use crate::config::{Direction, ObservedEvent, ObservedPacket, Observer};
@@ -235,12 +235,6 @@ impl Driver {
             watch.received(now, &incoming, self.shared.local[0].port());
         }
         let Incoming { source, destination, encapsulation, ecn, packet, .. } = incoming;
-        let ecn = match ecn {
-            Ecn::NotEct => tresse_core::Ecn::NotEct,
-            Ecn::Ect1 => tresse_core::Ecn::Ect1,
-            Ecn::Ect0 => tresse_core::Ecn::Ect0,
-            Ecn::Ce => tresse_core::Ecn::Ce,
-        };
         let datagram = Datagram { source, destination, encapsulation, ecn, packet };
         state.core.handle_datagram(now, datagram);
         // After each packet rather than after the batch: acknowledgements stay as frequent as
@@ -260,7 +254,7 @@ impl Driver {
                 destination: transmit.destination,
                 source: transmit.source,
                 encapsulation: transmit.encapsulation,
-                ecn: ecn_of(transmit),
+                ecn: transmit.ecn,
                 fragment: transmit.fragment,
             };
             self.carrier.queue(&to, &self.packet);
@@ -331,16 +325,6 @@ impl Drop for Driver {
     }
 }
 
-/// The ECN field with which a packet leaves.
-const fn ecn_of(transmit: Transmit) -> Ecn {
-    match transmit.ecn {
-        tresse_core::Ecn::NotEct => Ecn::NotEct,
-        tresse_core::Ecn::Ect1 => Ecn::Ect1,
-        tresse_core::Ecn::Ect0 => Ecn::Ect0,
-        tresse_core::Ecn::Ce => Ecn::Ce,
-    }
-}
-
 impl Watch {
     fn told(&mut self, at: Time, told: &Told, core: &tresse_core::Endpoint) {
         let observed = ObservedEvent { at, association: told.id, event: &told.event, core };
@@ -376,7 +360,7 @@ impl Watch {
             direction: Direction::Out,
             local: SocketAddr::new(source, local[0].port()),
             remote: SocketAddr::new(transmit.destination, port),
-            ecn: ecn_of(*transmit),
+            ecn: transmit.ecn,
             packet,
         });
     }

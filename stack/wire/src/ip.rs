@@ -1,10 +1,40 @@
-//! IP and UDP headers around an SCTP packet or a TCP segment, put together for captures so that analysers dissect it.
+//! IP and UDP headers around an SCTP packet or a TCP segment, put together for captures so that analysers dissect it;
+//! and what the stack itself has to do with an IP header, its ECN field.
 
 use std::net::IpAddr;
 
 const PROTOCOL_UDP: u8 = 17;
 const HOP_LIMIT: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
+
+//= RFC 6951 5.8-1
+/// The ECN field of an IP packet (RFC 3168 §5). RFC 6951 §5.8: the ECN bits MUST NOT be changed
+/// during sending and receiving, so a carrier passes them on in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ecn {
+    /// 00: it cannot be marked. The default.
+    #[default]
+    NotEct,
+    /// 01, ECT(1): it may be marked. Not sent.
+    Ect1,
+    /// 10, ECT(0): it may be marked.
+    Ect0,
+    /// 11, CE: it was marked, for there was congestion on its way.
+    Ce,
+}
+
+impl Ecn {
+    /// The two bits as they stand in the IP header.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect1 => 0b01,
+            Ecn::Ect0 => 0b10,
+            Ecn::Ce => 0b11,
+        }
+    }
+}
 
 /// What stands in the headers around a packet that varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +47,8 @@ pub struct IpHeaders {
     pub udp: Option<(u16, u16)>,
     /// What the packet is, such as [`IpHeaders::SCTP`], unless it is in UDP.
     pub protocol: u8,
-    /// The two bits of ECN (RFC 3168 §5).
-    pub ecn: u8,
+    /// Its ECN field.
+    pub ecn: Ecn,
 }
 
 impl IpHeaders {
@@ -34,7 +64,7 @@ impl IpHeaders {
         };
         let payload = packet.len() + udp;
         if self.destination.is_ipv4() {
-            buffer.extend_from_slice(&[0x45, self.ecn]);
+            buffer.extend_from_slice(&[0x45, self.ecn.bits()]);
             buffer.extend_from_slice(&field(payload + 20));
             buffer.extend_from_slice(&[0, 0]);
             buffer.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
@@ -43,7 +73,7 @@ impl IpHeaders {
             let checksum = !sum(0, buffer);
             buffer[10..12].copy_from_slice(&checksum.to_be_bytes());
         } else {
-            let class = u32::from(self.ecn) << 20;
+            let class = u32::from(self.ecn.bits()) << 20;
             buffer.extend_from_slice(&(0x6000_0000 | class).to_be_bytes());
             buffer.extend_from_slice(&field(payload));
             buffer.extend_from_slice(&[protocol, HOP_LIMIT]);
@@ -113,7 +143,7 @@ mod tests {
         let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
         let mut buffer = vec![9; 3];
         let protocol = IpHeaders::SCTP;
-        IpHeaders { source, destination, udp, protocol, ecn: 2 }
+        IpHeaders { source, destination, udp, protocol, ecn: Ecn::Ect0 }
             .write(b"odd packet!!!", &mut buffer);
         buffer
     }

@@ -87,7 +87,7 @@ fn headers(observed: &ObservedPacket<'_>) -> IpHeaders {
         // There are no ports on raw IP.
         udp: (observed.local.port() != 0).then_some((source.port(), destination.port())),
         protocol: IpHeaders::SCTP,
-        ecn: observed.ecn.bits(),
+        ecn: observed.ecn,
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         };
         let received = headers(Direction::In, "192.0.2.1:9899", "192.0.2.2:1234");
         assert_eq!(received.source.to_string(), "192.0.2.2");
-        assert_eq!((received.udp, received.ecn), (Some((1234, 9899)), 2));
+        assert_eq!((received.udp, received.ecn), (Some((1234, 9899)), Ecn::Ect0));
         let sent = headers(Direction::Out, "[2001:db8::1]:0", "[2001:db8::2]:0");
         assert_eq!((sent.destination.to_string().as_str(), sent.udp), ("2001:db8::2", None));
     }

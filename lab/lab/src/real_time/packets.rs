@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tresse::{
     AssociationId, Bytes, Direction, LossCause, ObservedPacket, Observer, Time, TraceEvent,
 };
-use tresse_sim::{Packet, Protocol};
+use tresse_sim::Packet;
 
 /// Keeps every packet, with its time and whether it went out.
 #[derive(Clone, Default)]
@@ -29,16 +29,7 @@ impl Observer for Packets {
             ends(packet.remote, packet.local)
         };
         let payload = Bytes::copy_from_slice(packet.packet);
-        let protocol = Protocol::Sctp;
-        let seen = Packet {
-            source,
-            destination,
-            udp: None,
-            protocol,
-            payload,
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        };
+        let seen = Packet::sctp(source, destination, payload);
         lock(&self.0).push((packet.at, outgoing, seen));
     }
 }

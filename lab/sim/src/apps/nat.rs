@@ -157,16 +157,7 @@ mod tests {
     fn packet(source: &str, destination: &str, udp: Option<(u16, u16)>) -> Packet {
         let udp = udp.map(|(source, destination)| UdpPorts { source, destination });
         let (source, destination) = (ip(source), ip(destination));
-        let protocol = crate::packet::Protocol::Sctp;
-        Packet {
-            source,
-            destination,
-            udp,
-            protocol,
-            payload: Bytes::new(),
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        }
+        Packet { udp, ..Packet::sctp(source, destination, Bytes::new()) }
     }
 
     fn nat() -> Nat {

@@ -12,7 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness, PcapError};
-use tresse_core::{Ecn, Time};
+use tresse_core::Time;
 use tresse_netem::DropCause;
 use tresse_wire::{IpHeaders, add_packet_id};
 
@@ -204,12 +204,7 @@ impl Captures {
                     destination: packet.destination,
                     udp: packet.udp.map(|ports| (ports.source, ports.destination)),
                     protocol: packet.protocol.number(),
-                    ecn: match packet.ecn {
-                        Ecn::NotEct => 0,
-                        Ecn::Ect1 => 1,
-                        Ecn::Ect0 => 2,
-                        Ecn::Ce => 3,
-                    },
+                    ecn: packet.ecn,
                 };
                 headers.write(&packet.payload, buffer);
                 written = true;

@@ -9,7 +9,7 @@ use tresse_netem::{ConfigError, LinkConfig};
 use super::change::Change;
 use super::{HostId, LinkId, Simulation};
 use crate::host::{IpStack, Kind};
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 use crate::route::Route;
 use crate::rules::LinkRules;
 
@@ -121,17 +121,7 @@ impl Simulation {
     /// The way of a packet that [`reaches`](Self::reaches) its destination.
     pub fn passage(&self, host: HostId, source: IpAddr, destination: IpAddr) -> Option<Passage> {
         let mut links = Vec::new();
-        let payload = Bytes::new();
-        let protocol = Protocol::Sctp;
-        let mut packet = Packet {
-            source,
-            destination,
-            udp: None,
-            protocol,
-            payload,
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        };
+        let mut packet = Packet::sctp(source, destination, Bytes::new());
         let mut at = host;
         for _ in 0..MAX_HOPS {
             let way = self.world.way(at, &[], Some(packet.source), packet.destination);

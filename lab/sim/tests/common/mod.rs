@@ -10,7 +10,7 @@ use tresse_core::wire::{
     CommonHeader, DataFlags, PacketWriter, Ppid, Ssn, StreamId, Tsn, VerificationTag,
 };
 use tresse_core::{Bytes, Time};
-use tresse_sim::{Node, NodeContext, Packet, Protocol, UdpPorts};
+use tresse_sim::{Node, NodeContext, Packet, UdpPorts};
 
 pub(crate) const fn ms(millis: u64) -> Time {
     Time::from_millis(millis)
@@ -36,16 +36,7 @@ pub(crate) fn data(tsn: u32, payload: &[u8]) -> Bytes {
 }
 
 pub(crate) fn packet(source: IpAddr, destination: IpAddr, payload: Bytes) -> Packet {
-    let protocol = Protocol::Sctp;
-    Packet {
-        source,
-        destination,
-        udp: None,
-        protocol,
-        payload,
-        ecn: tresse_core::Ecn::NotEct,
-        fragment: false,
-    }
+    Packet::sctp(source, destination, payload)
 }
 
 pub(crate) fn in_udp(packet: Packet) -> Packet {

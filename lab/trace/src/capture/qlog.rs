@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use serde_json::Value;
-use tresse_wire::{ChunkType, IpHeaders};
+use tresse_wire::{ChunkType, Ecn, IpHeaders};
 
 use super::window::Window;
 use super::{LinkType, Record};
@@ -126,7 +126,8 @@ impl Qlog {
         if sctp.len() > tresse_wire::MAX_PACKET_LEN {
             return None;
         }
-        IpHeaders { source, destination, udp: None, protocol: IpHeaders::SCTP, ecn: 0 }
+        let ecn = Ecn::NotEct;
+        IpHeaders { source, destination, udp: None, protocol: IpHeaders::SCTP, ecn }
             .write(&sctp, &mut self.packet);
         Some(true)
     }
