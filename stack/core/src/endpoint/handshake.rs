@@ -3,65 +3,19 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tresse_wire::{
-    CauseWriter, CommonHeader, InitFields, Packet, ParameterWriter, Parameters, padded,
-};
+use tresse_wire::{CauseWriter, CommonHeader, InitFields, Packet, ParameterWriter, Parameters};
 
 use super::cookie::Cookie;
+use super::init_ack::{Answer, init_ack_parameters};
 use super::reply::room;
 use super::rival::Rival;
 use super::{AssociationId, Datagram, Endpoint};
 use crate::association::{Association, Blueprint, PeerKey};
-use crate::auth::Offer;
 use crate::config::{AssociationConfig, Families};
-use crate::handshake::{PeerInit, PeerParameters, Refusal, read_init};
+use crate::handshake::{PeerInit, Refusal, read_init};
 use crate::path::source::Sources;
 use crate::state::State;
 use crate::time::Time;
-
-/// What the INIT ACK to an INIT says, and where it goes.
-struct Answer {
-    fields: InitFields,
-    tie_tags: (u32, u32),
-    /// Our addresses, as far as the peer is told.
-    addresses: Vec<IpAddr>,
-    config: AssociationConfig,
-    to: IpAddr,
-    /// Our address that it leaves from.
-    from: IpAddr,
-    /// What it says of authenticated chunks.
-    offer: Option<Box<Offer>>,
-}
-
-/// Bytes of a packet with an INIT ACK that has no parameters (RFC 9260 §3.1, §3.3.3).
-const INIT_ACK_LEN: usize = 12 + 20;
-
-/// The parameters of an INIT ACK in a packet of `room` bytes: all that must be said, then those of our addresses and of
-/// the peer's unrecognised parameters that there is room for.
-fn init_ack_parameters(cookie: &[u8], answer: &Answer, report: &[u8], room: usize) -> Vec<u8> {
-    let room = room.saturating_sub(INIT_ACK_LEN);
-    let mut parameters = ParameterWriter::new();
-    parameters.state_cookie(cookie);
-    let mut others = ParameterWriter::new();
-    let offer = answer.offer.as_deref();
-    PeerParameters::write_ours(&[], &answer.config, offer, &mut others);
-    let mut free = room.saturating_sub(parameters.len() + others.len());
-    let told = answer.addresses.iter().take_while(|address| {
-        let rest = free.checked_sub(if address.is_ipv4() { 8 } else { 20 });
-        rest.map(|rest| free = rest).is_some()
-    });
-    let told: Vec<IpAddr> = told.copied().collect();
-    PeerParameters::write_ours(&told, &answer.config, offer, &mut parameters);
-    //= RFC 9260 3.2.2-1 3.3.3.1.2-1
-    // §3.2.2: unrecognised parameters are reported here.
-    for raw in Parameters::new(report).iter().map_while(Result::ok) {
-        if parameters.len() + 4 + padded(raw.bytes.len()) > room {
-            break;
-        }
-        parameters.unrecognized(raw.bytes);
-    }
-    parameters.finish()
-}
 
 impl Endpoint {
     //= RFC 9260 3.3.2-4 5.1-6

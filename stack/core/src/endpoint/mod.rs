@@ -11,6 +11,7 @@ mod demux;
 mod handshake;
 mod icmp;
 mod index;
+mod init_ack;
 mod past;
 mod peer_tags;
 mod ports;

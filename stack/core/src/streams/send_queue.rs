@@ -1,5 +1,6 @@
 //! Messages accepted from the application that have not left yet.
 
+mod message;
 mod open;
 mod parked;
 mod policy;
@@ -7,6 +8,7 @@ mod policy;
 use std::collections::BTreeSet;
 
 use bytes::{Buf as _, Bytes};
+use message::{Begun, Queued};
 use open::Open;
 use parked::Parked;
 use tresse_wire::{DataFlags, Fsn, Mid, Ppid, StreamId};
@@ -16,7 +18,7 @@ use super::fragmentation::{Cut, cut};
 use super::lines::{Lines, Place};
 use super::stream_scheduler::Turns;
 use super::table::StreamTable;
-use crate::event::{Message, SendFailure, SendOptions};
+use crate::event::{SendFailure, SendOptions};
 use crate::profile::StreamScheduler;
 use crate::time::Time;
 pub(crate) use policy::Policy;
@@ -57,34 +59,6 @@ pub(crate) struct SendQueue {
     table: StreamTable<OutStream>,
     /// What waits for the end of a reset of streams (RFC 6525), if one is under way.
     parked: Option<Box<Parked>>,
-}
-
-#[derive(Debug)]
-struct Queued {
-    stream: StreamId,
-    unordered: bool,
-    sack_immediately: bool,
-    ppid: Ppid,
-    context: u32,
-    policy: Policy,
-    /// End of its lifetime.
-    until: Time,
-    /// The whole message.
-    payload: Bytes,
-}
-
-/// A message that is leaving.
-#[derive(Debug)]
-struct Begun {
-    message: Queued,
-    /// Its number in the order of arrival.
-    number: u64,
-    /// 0 and without meaning in an unordered DATA chunk.
-    mid: Mid,
-    /// Which fragment is next.
-    fsn: Fsn,
-    /// Bytes that have left.
-    taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -484,18 +458,6 @@ impl OutStream {
             0 => 0,
             _ => self.held.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX)),
         };
-    }
-}
-
-impl Queued {
-    fn failure(&self, sent: bool) -> SendFailure {
-        let message = Message {
-            stream: self.stream,
-            ppid: self.ppid,
-            unordered: self.unordered,
-            payload: self.payload.clone(),
-        };
-        SendFailure { message, context: self.context, sent }
     }
 }
 

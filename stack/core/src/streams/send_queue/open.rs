@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use tresse_wire::{Mid, StreamId};
 
-use super::{Begun, SendQueue};
+use super::SendQueue;
+use super::message::Begun;
 use crate::streams::table::StreamTable;
 
 /// What is kept for it.

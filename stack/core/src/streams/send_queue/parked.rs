@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tresse_wire::{Mid, StreamId};
 
-use super::{OutStream, Policy, Queued, SendQueue};
+use super::message::Queued;
+use super::{OutStream, Policy, SendQueue};
 use crate::event::SendFailure;
 use crate::streams::PIECE;
 use crate::streams::lines::{Lines, Place};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tresse_wire::{DataFlags, StreamId};
 
-use super::{Begun, OutChunk, Place, SendQueue};
+use super::{OutChunk, Place, SendQueue};
 use crate::event::SendFailure;
 use crate::reliability::{AbandonPolicy, Reliability};
 use crate::time::Time;
@@ -96,16 +96,17 @@ impl SendQueue {
     /// The rest of the message of a stream of which a part has left leaves no more. Returns the whole of it, and what stands for its last
     /// chunk.
     pub(crate) fn give_up_begun(&mut self, stream: StreamId) -> Option<(SendFailure, OutChunk)> {
-        let Begun { message, mid, fsn, taken, .. } = self.take_leaving(stream)?;
-        let rest = message.payload.len() - taken;
+        let begun = self.take_leaving(stream)?;
+        let rest = begun.message.payload.len() - begun.taken;
+        let message = begun.message;
         self.bytes -= rest;
         self.on_abandoned(message.stream, rest);
         self.settle(self.turns.line_of(message.stream));
         let unordered = message.unordered;
         let end = OutChunk {
             stream: message.stream,
-            mid,
-            fsn,
+            mid: begun.mid,
+            fsn: begun.fsn,
             ppid: message.ppid,
             flags: DataFlags { unordered, beginning: false, ending: true, ..DataFlags::default() },
             context: message.context,
