@@ -18,7 +18,7 @@ const LEAST_SHARE: usize = 64 << 10;
 /// What has ended and waits to be read counts as sixteen times as much: nothing of it moves, and lists
 /// of those who do move can be long.
 const ENDED: u16 = 8;
-/// Who holds no more than his part of a half of the memory is not ended as long as somebody holds more.
+/// One that holds no more than its part of a half of the memory is not ended as long as another holds more.
 const OVER: u16 = 256;
 /// This many bytes may have been added since the account was right, at most.
 const MAX_UNSEEN: usize = 4 << 20;

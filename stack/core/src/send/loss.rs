@@ -57,7 +57,7 @@ impl Sender {
         let (verdict, repaired) = self.recovery.judge(&facts, round_trip, decisions);
         if repaired {
             // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
-            self.cut_window(cx, data_path);
+            self.cut_window(cx, data_path, WindowCause::Loss);
         }
         let spurious = verdict.is_some();
         if let Some(verdict) = verdict {
@@ -196,7 +196,7 @@ impl Sender {
         let profile = cx.profile();
         for path in cx.paths.ids() {
             if paths & fresh & path.bit() != 0 {
-                self.cut_window(cx, path);
+                self.cut_window(cx, path, WindowCause::Loss);
                 cx.strategy.begin_low(&mut cx.paths[path], profile);
                 cx.paths[path].window.begin_reduction(profile);
             }
@@ -225,13 +225,23 @@ impl Sender {
         self.trace_window(cx, path, WindowCause::Loss);
     }
 
-    fn cut_window(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let now = cx.now;
-        cx.paths[path].window.on_loss(now);
-        cx.paths[path].window.marks_mut().on_loss(self.board.next_seq() - 1);
-        self.tell_control(cx, path, |control, coupled| control.on_loss(&coupled));
+    /// A loss, or a mark that stands for one, cuts the window of `path`.
+    pub(super) fn cut_window(&mut self, cx: &mut Context<'_>, path: PathId, cause: WindowCause) {
+        let (now, until) = (cx.now, self.board.next_seq() - 1);
+        let marked = cause == WindowCause::Mark;
+        let window = &mut cx.paths[path].window;
+        window.on_loss(now);
+        if marked {
+            window.marks_mut().on_mark(until);
+        } else {
+            window.marks_mut().on_loss(until);
+        }
+        self.tell_control(cx, path, |control, coupled| match marked {
+            true => control.on_mark(&coupled),
+            false => control.on_loss(&coupled),
+        });
         cx.strategy.spare_window(cx.paths, path);
-        self.trace_window(cx, path, WindowCause::Loss);
+        self.trace_window(cx, path, cause);
     }
 
     /// Ends Fast Recovery where its exit point is reached (RFC 9260 §6.2.1 D iv).

@@ -44,7 +44,8 @@ impl Sender {
         p.counters.congestion_marks += u64::from(echo.packets());
         cx.journal.stats.congestion_marks += u64::from(echo.packets());
         if cuts {
-            self.cut_for_mark(cx, path);
+            cx.journal.stats.cuts_by_marks += 1;
+            self.cut_window(cx, path, WindowCause::Mark);
         }
         let answer = Scoreboard::tsn(echo.answer()?);
         Some((path, Cwr { lowest_tsn: answer, any_path: false, same_window: !cuts }))
@@ -64,16 +65,6 @@ impl Sender {
         };
         let path = sent.or_else(|| told().map(|p| (p.id, true))).or_else(guessed);
         path.filter(|(path, _)| cx.paths.is_living(*path))
-    }
-
-    fn cut_for_mark(&mut self, cx: &mut Context<'_>, path: PathId) {
-        let now = cx.now;
-        cx.paths[path].window.on_loss(now);
-        cx.paths[path].window.marks_mut().on_mark(self.board.next_seq() - 1);
-        self.tell_control(cx, path, |control, coupled| control.on_mark(&coupled));
-        cx.strategy.spare_window(cx.paths, path);
-        cx.journal.stats.cuts_by_marks += 1;
-        self.trace_window(cx, path, WindowCause::Mark);
     }
 
     /// What a SACK acknowledged on `path` tells whether ECT packets arrive there.

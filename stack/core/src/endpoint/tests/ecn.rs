@@ -23,19 +23,7 @@ fn flying(n: usize) -> Script {
     parameters.state_cookie(b"cookie").ecn_capable();
     script.init_ack_with(&peer_fields(), &mut parameters);
     script.cookie_ack();
-    let (mut sent, mut acked) = (0, 0);
-    while acked < sent || script.path(0).cwnd < n * script::PMDCS {
-        if script.path(0).cwnd < n * script::PMDCS {
-            for _ in 0..2 {
-                script.try_send(0, FULL, SendOptions::default()).unwrap();
-            }
-            sent += 2;
-        }
-        script.poll();
-        acked += 1;
-        script.sack(acked, &[]);
-    }
-    script.first = script.tsn(acked);
+    script.grow(n);
     for _ in 0..n {
         script.try_send(0, FULL, SendOptions::default()).unwrap();
     }

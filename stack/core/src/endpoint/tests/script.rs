@@ -182,20 +182,25 @@ impl Script {
     /// outstanding. Chunks are numbered from 0 again.
     pub(super) fn grown(config: &AssociationConfig, packets: usize) -> Script {
         let mut script = Script::connected(config);
-        let mut sent = 0;
-        let mut acked = 0;
-        while acked < sent || script.path(0).cwnd < packets * PMDCS {
-            if script.path(0).cwnd < packets * PMDCS {
-                script.try_send(0, FULL, SendOptions::default()).unwrap();
-                script.try_send(0, FULL, SendOptions::default()).unwrap();
+        script.grow(packets);
+        script
+    }
+
+    /// Has cwnd grow so.
+    pub(super) fn grow(&mut self, packets: usize) {
+        let (mut sent, mut acked) = (0, 0);
+        while acked < sent || self.path(0).cwnd < packets * PMDCS {
+            if self.path(0).cwnd < packets * PMDCS {
+                for _ in 0..2 {
+                    self.try_send(0, FULL, SendOptions::default()).unwrap();
+                }
                 sent += 2;
             }
-            script.poll();
+            self.poll();
             acked += 1;
-            script.sack(acked, &[]);
+            self.sack(acked, &[]);
         }
-        script.first = script.tsn(acked);
-        script
+        self.first = self.tsn(acked);
     }
 
     /// Such an association with `n` full packets in flight, all sent now.
