@@ -82,6 +82,8 @@ pub(crate) struct Requests {
     unknown: bool,
     knows_no_changes: bool,
     knows_no_primary: bool,
+    /// What the peer has refused since the addresses of our host have changed.
+    refused: Vec<Request>,
 }
 
 impl Requests {
@@ -94,7 +96,18 @@ impl Requests {
             unknown: false,
             knows_no_changes: false,
             knows_no_primary: false,
+            refused: Vec::new(),
         }
+    }
+
+    /// The peer has refused just that; or so much that it is asked no more.
+    pub(crate) fn was_refused(&self, request: &Request) -> bool {
+        self.refused.len() >= MAX_WAITING || self.refused.contains(request)
+    }
+
+    /// What was refused may be asked for again.
+    pub(crate) fn forget_refusals(&mut self) {
+        self.refused.clear();
     }
 
     /// The peer has shown that it does not know such a request.
@@ -235,7 +248,13 @@ impl Requests {
             _ => AddressOutcome::Done,
         };
         let outcomes = outcomes.into_iter().enumerate().map(|(at, o)| o.unwrap_or(implied(at)));
-        Meaning::Answers(flight.asked.into_iter().zip(outcomes).collect())
+        let answers: Vec<_> = flight.asked.into_iter().zip(outcomes).collect();
+        for (request, outcome) in &answers {
+            if matches!(outcome, AddressOutcome::Refused { .. }) && !self.was_refused(request) {
+                self.refused.push(*request);
+            }
+        }
+        Meaning::Answers(answers)
     }
 
     //= RFC 5061 5.3-6 5.3-7
@@ -263,7 +282,7 @@ impl Requests {
         let flight = self.flight.as_ref();
         let flight =
             flight.map_or(0, |f| f.encoded.len() + f.asked.capacity() * size_of::<Request>());
-        self.waiting.capacity() * size_of::<Request>() + flight
+        (self.waiting.capacity() + self.refused.capacity()) * size_of::<Request>() + flight
     }
 }
 

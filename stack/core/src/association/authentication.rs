@@ -189,6 +189,7 @@ impl Association {
     }
 
     //= RFC 4895 5.1-5 6.3-1 6.3-3 6.3-4 6.3-6 6.3-7
+    //= RFC 5061 5.2-3
     /// Whether a chunk may be processed, in an association whose chunks are authenticated; `rest` is what is behind
     /// it in its packet.
     pub(super) fn admit(&mut self, seal: &mut Seal, raw: RawChunk<'_>, rest: &[u8]) -> Admission {
@@ -198,7 +199,9 @@ impl Association {
                 return Admission::Take;
             }
             self.journal.stats.unauthenticated_chunks += 1;
-            return Admission::Skip;
+            // RFC 5061 §5.2 D5: "the receiver MUST silently discard this chunk and the rest of the packet".
+            let alone = raw.chunk_type != ChunkType::ASCONF;
+            return if alone { Admission::Skip } else { Admission::Stop };
         }
         // §5.1: it "MUST NOT appear more than once". The first one covers this one, too.
         if *seal == Seal::Authentic {

@@ -31,6 +31,11 @@ impl Association {
             // COOKIE-WAIT state, handle the ICMP message like an ABORT chunk."
             // In SHUTDOWN-ACK-SENT such an abort is the end that was to come: the peer has our SHUTDOWN
             // ACK and has left, and its SHUTDOWN COMPLETE was lost or is late.
+            // Nor does an address that has not shown to be the peer's say anything of the peer: whoever may list one (RFC 9260
+            // §5.4) or add one (RFC 5061 §5.3) would have others end the association.
+            IcmpKind::NoSctp if !self.paths[path].is_confirmed() => {
+                self.note_unreachable(now, path);
+            }
             IcmpKind::NoSctp if !is_init && self.state() == State::ShutdownAckSent => {
                 self.close(CloseReason::Shutdown);
             }
@@ -40,18 +45,20 @@ impl Association {
             IcmpKind::NoSctp => {}
             // ICMP9: "MAY ... increment the path error counter": once per RTO, whatever the number of
             // packets that were lost.
-            IcmpKind::Unreachable => {
-                let p = &mut self.paths[path];
-                let rto = p.error_rto(&self.config.profile);
-                if !matches!(self.phase.state(), State::CookieWait | State::CookieEchoed)
-                    && p.reachability.believes_unreachable(now, rto)
-                {
-                    if self.count_failure(path, true) {
-                        self.ask_failed(now, path);
-                    }
-                    self.doubt_source(now, path, now);
-                }
+            IcmpKind::Unreachable => self.note_unreachable(now, path),
+        }
+    }
+
+    fn note_unreachable(&mut self, now: Time, path: PathId) {
+        let p = &mut self.paths[path];
+        let rto = p.error_rto(&self.config.profile);
+        if !matches!(self.phase.state(), State::CookieWait | State::CookieEchoed)
+            && p.reachability.believes_unreachable(now, rto)
+        {
+            if self.count_failure(path, true) {
+                self.ask_failed(now, path);
             }
+            self.doubt_source(now, path, now);
         }
     }
 

@@ -45,8 +45,16 @@ pub(super) struct Incoming<'a> {
     pub(super) timestamp: Option<Timestamp>,
     /// What the endpoint and its AUTH chunk have shown (RFC 4895).
     seal: Seal,
+    replies: Replies,
+}
+
+/// What answers a packet so far.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Replies {
     /// Where the chunks that answer it go, and how many bytes they have.
-    replies: Option<(PathId, usize)>,
+    chunks: Option<(PathId, usize)>,
+    /// Bytes of packets that acknowledge changes of addresses, each of which has one of its own.
+    acknowledgements: usize,
 }
 
 impl Incoming<'_> {
@@ -60,7 +68,19 @@ impl Incoming<'_> {
         self.arrival = paths.find(self.source).unwrap_or_else(|| paths.data_path());
         let confirmed = paths[self.arrival].is_confirmed();
         self.path = if confirmed { self.arrival } else { paths.data_path() };
-        self.replies = self.replies.filter(|(path, _)| paths.is_living(*path));
+        self.replies.chunks = self.replies.chunks.filter(|(path, _)| paths.is_living(*path));
+    }
+
+    /// Whether one more packet of this many bytes may acknowledge a change of addresses, where so many may in all.
+    pub(super) fn affords(&mut self, bytes: usize, of: usize) -> bool {
+        let fits = self.replies.acknowledgements + bytes <= of;
+        self.replies.acknowledgements += if fits { bytes } else { 0 };
+        fits
+    }
+
+    /// How many of so many bytes are left for that.
+    pub(super) const fn left(&self, of: usize) -> usize {
+        of.saturating_sub(self.replies.acknowledgements)
     }
 
     /// It has a DATA chunk with this TSN, unwrapped; 0 for one received before.
@@ -118,7 +138,7 @@ impl Association {
             retransmission: false,
             timestamp: None,
             seal: self.seal_of(known, authentic),
-            replies: None,
+            replies: Replies::default(),
         };
         let marked = self.note_ecn(ecn);
         self.receiver.begin_packet(bytes.len(), marked);
@@ -253,7 +273,13 @@ impl Association {
             Chunk::ShutdownAck => self.on_shutdown_ack(incoming),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             // RFC 5061 §5.3 F4: one that comes to an address that is being deleted "MUST be ignored".
-            Chunk::Abort(_) if self.sources().is_leaving(incoming.local) => return false,
+            // And one that reflects our tag, what was sent from there before met who had deleted it by then.
+            Chunk::Abort(abort)
+                if self.sources().is_leaving(incoming.local)
+                    || (abort.tag_reflected && self.sources().is_deleted(incoming.local)) =>
+            {
+                return false;
+            }
             Chunk::Abort(abort) => {
                 self.on_abort(abort);
                 return false;
@@ -298,10 +324,10 @@ impl Association {
     /// Answers a chunk of `incoming`. RFC 9260 §12.4: all answers to one packet fit one packet; those
     /// that do not are left out.
     pub(super) fn reply(&mut self, incoming: &mut Incoming<'_>, path: PathId, control: Control) {
-        let (to, bytes) = incoming.replies.unwrap_or((path, 0));
+        let (to, bytes) = incoming.replies.chunks.unwrap_or((path, 0));
         let len = control.len_bound();
         if to == path && (bytes == 0 || bytes + len <= self.paths[path].pmdcs()) {
-            incoming.replies = Some((path, bytes + len));
+            incoming.replies.chunks = Some((path, bytes + len));
             self.push_control(path, control);
         }
     }

@@ -48,7 +48,7 @@ use crate::state::State;
 use crate::stats::{AssociationStats, PathStats};
 use crate::time::Time;
 use addresses::Addresses;
-pub(crate) use asconf::lookup_address;
+pub(crate) use asconf::lookup_addresses;
 use authentication::Authenticator;
 pub(crate) use checksum::needs_checksum;
 use errors::Errors;

@@ -204,6 +204,19 @@ impl Control {
         )
     }
 
+    /// It is neither part of a handshake, nor does it verify or answer, nor end.
+    pub(super) fn needs_confirmed_path(&self) -> bool {
+        matches!(
+            self,
+            Control::Shutdown(_)
+                | Control::ShutdownAck(_)
+                | Control::ReConfig(..)
+                | Control::Asconf(_)
+                | Control::Cwr(_)
+                | Control::Error(_)
+        )
+    }
+
     /// It leaves without other chunks, so that no packet needs room for the AUTH chunk in front of it, which is rare.
     pub(super) fn is_alone(&self) -> bool {
         matches!(self, Control::Asconf(_) | Control::AsconfAck(..))

@@ -8,7 +8,7 @@ use tresse_wire::{
 };
 
 use super::{AssociationId, Datagram, Endpoint};
-use crate::association::{PeerKey, lookup_address, needs_checksum};
+use crate::association::{PeerKey, lookup_addresses, needs_checksum};
 use crate::state::State;
 use crate::time::Time;
 
@@ -272,11 +272,11 @@ impl Endpoint {
 
     //= RFC 5061 5.2-1 5.3.2-2
     /// The association of a packet from another address that the peer has now: by our tag, and the Address Parameter of its
-    /// ASCONF chunk (RFC 5061 §5.2 D2).
+    /// ASCONF chunk, of one of several (RFC 5061 §5.2 D2, D2-ext).
     fn named(&self, header: CommonHeader, packet: &Packet<'_>) -> Option<AssociationId> {
         let id = self.tagged(header)?;
-        let lookup = lookup_address(packet)?;
-        self.associations.get(id).filter(|a| a.is_named_by(lookup)).map(|_| id)
+        let a = self.associations.get(id)?;
+        lookup_addresses(packet).any(|lookup| a.is_named_by(lookup)).then_some(id)
     }
 
     //= RFC 9260 8.5-2 8.5-3 8.5.1-6 8.5.1-7 8.5.1-10 9.1-5

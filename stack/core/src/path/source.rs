@@ -138,6 +138,13 @@ impl Host {
     }
 }
 
+/// Puts an address behind those before it, of which the oldest are forgotten.
+fn remember(list: &mut Vec<IpAddr>, address: IpAddr) {
+    list.retain(|other| *other != address);
+    list.drain(..(list.len() + 1).saturating_sub(MAX_KNOWN));
+    list.push(address);
+}
+
 /// This many addresses of ours are known to one peer at most: those listed, and those that it has used.
 const MAX_KNOWN: usize = 2 * MAX_LISTED;
 
@@ -155,6 +162,10 @@ pub(crate) struct Sources {
     host: Arc<Host>,
     /// Those that the peer is asked to forget: nothing leaves from there any more.
     leaving: Vec<IpAddr>,
+    /// Those that it has forgotten, the last ones.
+    deleted: Vec<IpAddr>,
+    /// Those that the user has deleted, the last ones.
+    declined: Vec<IpAddr>,
 }
 
 impl Sources {
@@ -168,7 +179,16 @@ impl Sources {
     ) -> Sources {
         let known = host.listed(bound, remotes, families);
         let (listed, wildcard) = (known.len(), bound.is_empty());
-        Sources { known, listed, wildcard, families, host: Arc::clone(host), leaving: Vec::new() }
+        Sources {
+            known,
+            listed,
+            wildcard,
+            families,
+            host: Arc::clone(host),
+            leaving: Vec::new(),
+            deleted: Vec::new(),
+            declined: Vec::new(),
+        }
     }
 
     /// The addresses that the peer knows of; empty as long as the system chooses one unseen.
@@ -197,6 +217,7 @@ impl Sources {
     pub(crate) fn learn(&mut self, address: IpAddr) {
         if is_usable(address) && !self.knows(address) && self.known.len() < MAX_KNOWN {
             self.known.push(address);
+            self.deleted.retain(|deleted| *deleted != address);
         }
     }
 
@@ -227,10 +248,26 @@ impl Sources {
     /// The peer has forgotten it.
     pub(crate) fn forget(&mut self, address: IpAddr) {
         self.keep(address);
+        remember(&mut self.deleted, address);
         if let Some(at) = self.known.iter().position(|known| *known == address) {
             self.known.remove(at);
             self.listed -= usize::from(at < self.listed);
         }
+    }
+
+    /// The peer has forgotten it, and was not told of it again.
+    pub(crate) fn is_deleted(&self, address: IpAddr) -> bool {
+        self.deleted.contains(&address)
+    }
+
+    /// The user has deleted it: it is not told again because the host has it.
+    pub(crate) fn decline(&mut self, address: IpAddr) {
+        remember(&mut self.declined, address);
+    }
+
+    /// The user wants it.
+    pub(crate) fn want(&mut self, address: IpAddr) {
+        self.declined.retain(|declined| *declined != address);
     }
 
     /// Whether packets from `local` can reach `remote`, and the association has addresses of that family.
@@ -248,14 +285,18 @@ impl Sources {
         if !self.wildcard {
             return Vec::new();
         }
-        self.host.listed(&[], remotes, self.families)
+        let mut told = self.host.listed(&[], remotes, self.families);
+        told.retain(|address| !self.declined.contains(address));
+        told
     }
 
     /// Addresses of the host that a peer at `remotes` would not see, but those of a NAT instead.
     pub(crate) fn hidden(&self, remotes: &[IpAddr]) -> Vec<IpAddr> {
         let remote = remotes.first();
         let hidden = |l: &&IpAddr| {
-            needs_translation(**l, remote) && remote.is_some_and(|r| self.matches(**l, *r))
+            needs_translation(**l, remote)
+                && remote.is_some_and(|r| self.matches(**l, *r))
+                && !self.declined.contains(*l)
         };
         let all: &[IpAddr] = if self.wildcard { &self.host.present } else { &[] };
         all.iter().filter(hidden).copied().collect()

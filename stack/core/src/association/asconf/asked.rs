@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use tresse_wire::{
-    AddressRequest, Asconf, CauseWriter, Parameter, ParameterType, ParameterWriter, RawParameter,
-    UnknownAction,
+    AddressRequest, Asconf, CauseWriter, ChunkType, Parameter, ParameterType, ParameterWriter,
+    RawParameter, UnknownAction,
 };
 
 use crate::asconf::Turn;
@@ -15,6 +15,11 @@ use crate::association::{Association, Control};
 use crate::path::PathId;
 use crate::path::source::is_usable;
 use crate::time::Time;
+
+/// Bytes of the common header.
+const HEADER: usize = 12;
+/// Bytes of an unrecognized parameter that are sent back: it fits every packet.
+const MAX_REPORTED: usize = 256;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +82,29 @@ impl Association {
             local: self.may_leave_from(incoming.local).then_some(incoming.local),
         };
         let path = path.unwrap_or_else(|| self.paths.data_path());
-        self.push_control(path, Control::AsconfAck(asconf.number, responses, back));
+        if let Some(responses) = self.fit_answer(incoming, path, &responses) {
+            self.push_control(path, Control::AsconfAck(asconf.number, responses, back));
+        }
         incoming.follow(&self.paths);
+    }
+
+    /// The responses to a chunk, as many as may leave: E6, all acknowledgements of one packet fit one packet. Where the source
+    /// may be forged, for it is no confirmed address of the peer, they are no longer than what they answer, but for the
+    /// eight bytes of the longest response without a request. `None` for none at all: the peer repeats its chunk.
+    fn fit_answer(
+        &self,
+        incoming: &mut Incoming<'_>,
+        path: PathId,
+        responses: &Bytes,
+    ) -> Option<Bytes> {
+        let confirmed =
+            self.paths.find(incoming.source) == Some(path) && { self.paths[path].is_confirmed() };
+        let packet = HEADER + self.paths[path].pmdcs();
+        let most = if confirmed { packet } else { packet.min(incoming.bytes.len() + 8) };
+        let head = HEADER + self.authentication_len(ChunkType::ASCONF_ACK) + 8;
+        let end = fitting(responses, incoming.left(most).saturating_sub(head));
+        let leaves = end > 0 || responses.is_empty();
+        (leaves && incoming.affords(head + end, most)).then(|| responses.slice(..end))
     }
 
     //= RFC 5061 4.2-1 4.2-2 4.2.6-4 5.2-4 5.2-5 5.2-6 5.4-2 5.4-3
@@ -131,7 +157,8 @@ impl Association {
                         UnknownAction::SkipAndReport | UnknownAction::StopAndReport
                     );
                     if let Some(id) = raw.value.first_chunk().filter(|_| reports) {
-                        let causes = CauseWriter::new().unrecognized_parameters(raw.bytes).finish();
+                        let reported = &raw.bytes[..raw.bytes.len().min(MAX_REPORTED)];
+                        let causes = CauseWriter::new().unrecognized_parameters(reported).finish();
                         state.refused = true;
                         state.responses.error_cause_indication(u32::from_be_bytes(*id), &causes);
                     }
@@ -154,7 +181,11 @@ impl Association {
         let address = meant(request, incoming);
         let foreign_loopback = address.is_loopback() && !incoming.source.is_loopback();
         let sources = &self.addresses.sources;
-        if !is_usable(address) || foreign_loopback || !sources.reach(address) {
+        // As with those that are listed (`usable_peers`): one that our host has is not the peer's, who is elsewhere. It is one
+        // that many hosts have, such as that of a bridge between containers.
+        let beside_us = sources.is_own(incoming.source) || incoming.source.is_loopback();
+        let ours = sources.is_own(address) && !beside_us;
+        if !is_usable(address) || foreign_loopback || ours || !sources.reach(address) {
             return Err(Refusal::Unusable);
         }
         if self.paths.find(address).is_some() {
@@ -230,19 +261,25 @@ impl Processing {
     }
 
     //= RFC 5061 5.1.1-6
-    /// The responses, if they fit a packet of this many bytes: those that do not are left out from the end, but
-    /// for the first that failed, which says that what follows it was not done.
+    /// The responses, if they fit a packet of this many bytes: those that do not are left out from the end. The first that
+    /// failed always does, and says that what follows it was not done.
     fn finish(mut self, room: usize) -> Vec<u8> {
-        let list = self.responses.finish();
-        let mut end = 0;
-        for raw in tresse_wire::Parameters::new(&list).iter().map_while(Result::ok) {
-            let next = end + tresse_wire::padded(raw.bytes.len());
-            // Headers of the chunk, and an AUTH chunk.
-            if next + 64 > room && end > 0 {
-                break;
-            }
-            end = next;
-        }
-        list.get(..end).unwrap_or_default().to_vec()
+        let mut list = self.responses.finish();
+        // Headers of the chunk, and an AUTH chunk.
+        list.truncate(fitting(&list, room.saturating_sub(64)));
+        list
     }
+}
+
+/// The first so many bytes of encoded responses are whole ones, and fit this room.
+fn fitting(list: &[u8], room: usize) -> usize {
+    let mut end = 0;
+    for raw in tresse_wire::Parameters::new(list).iter().map_while(Result::ok) {
+        let next = end + tresse_wire::padded(raw.bytes.len());
+        if next > room {
+            break;
+        }
+        end = next;
+    }
+    end.min(list.len())
 }

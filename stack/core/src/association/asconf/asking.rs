@@ -58,7 +58,14 @@ impl Association {
             }
             AddressChange::Delete | AddressChange::SetPrimary => {}
         }
-        self.ask_for_change(now, Request { change, address, unseen })
+        self.ask_for_change(now, Request { change, address, unseen })?;
+        // What the user does not want no host brings back.
+        match change {
+            AddressChange::Add => self.addresses.sources.want(address),
+            AddressChange::Delete => self.addresses.sources.decline(address),
+            AddressChange::SetPrimary => {}
+        }
+        Ok(())
     }
 
     pub(super) fn ask_for_change(
@@ -198,17 +205,16 @@ impl Association {
                 if let Some((path, sent)) = sent.filter(|(path, _)| self.paths.is_living(*path)) {
                     self.answered(path, sent);
                 }
-                let mut has_more = false;
+                let (mut has_more, mut has_failed) = (false, false);
                 for (request, outcome) in answers {
                     has_more |=
                         request.change == AddressChange::Add && outcome == AddressOutcome::Done;
+                    has_failed |= outcome == AddressOutcome::Failed;
                     self.conclude_change(request, outcome);
                 }
                 self.leave_lost_sources(now);
                 self.opportunity();
-                if has_more {
-                    self.delete_what_is_gone(now);
-                }
+                self.follow_answers(now, has_more, has_failed);
                 self.pursue_changes(now);
             }
         }
@@ -256,9 +262,9 @@ impl Association {
     }
 }
 
-/// Whether a packet has an ASCONF chunk, and which address it names.
-pub(crate) fn lookup_address(packet: &tresse_wire::Packet<'_>) -> Option<IpAddr> {
-    packet.chunks().map_while(Result::ok).find_map(|raw| {
+/// The addresses that ASCONF chunks of a packet name, one after the other (RFC 5061 §5.2 D2, D2-ext).
+pub(crate) fn lookup_addresses(packet: &tresse_wire::Packet<'_>) -> impl Iterator<Item = IpAddr> {
+    packet.chunks().map_while(Result::ok).filter_map(|raw| {
         let asconf = (raw.chunk_type == ChunkType::ASCONF).then(|| Chunk::parse(raw).ok())??;
         if let Chunk::Asconf(asconf) = asconf { Some(asconf.address) } else { None }
     })

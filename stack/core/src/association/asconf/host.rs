@@ -14,12 +14,18 @@ impl Association {
     /// What the peer would not see, since a NAT is between, is added only if nothing that it knows is left: it is one address to
     /// the peer, and all others are deleted with a wildcard.
     pub(in crate::association) fn follow_host(&mut self, now: Time) {
+        if let Some(changes) = &mut self.addresses.changes {
+            changes.requests.forget_refusals();
+        }
         self.tell_of_host(now, true);
     }
 
-    /// The peer has granted an address: those that waited for one are deleted.
-    pub(super) fn delete_what_is_gone(&mut self, now: Time) {
-        self.tell_of_host(now, false);
+    /// The peer has granted an address: those that waited for one are deleted. Or it has refused something, and what stood
+    /// behind that has failed (RFC 5061 §5.3 F11): that is asked for again, without what was refused.
+    pub(super) fn follow_answers(&mut self, now: Time, has_more: bool, has_failed: bool) {
+        if has_more || has_failed {
+            self.tell_of_host(now, has_failed);
+        }
     }
 
     fn tell_of_host(&mut self, now: Time, adds: bool) {
@@ -58,7 +64,9 @@ impl Association {
             }
         }
         let Some(changes) = &mut self.addresses.changes else { return };
-        let known = |r: &Request| !changes.requests.are_unknown(r.change);
+        let known = |r: &Request| {
+            !changes.requests.are_unknown(r.change) && !changes.requests.was_refused(r)
+        };
         requests.retain(known);
         for one in requests {
             let _waits = changes.requests.push(one);

@@ -6,7 +6,7 @@ mod asking;
 mod host;
 mod removal;
 
-pub(crate) use asking::lookup_address;
+pub(crate) use asking::lookup_addresses;
 
 use std::net::IpAddr;
 

@@ -98,12 +98,17 @@ impl Association {
         }
     }
 
-    /// A chunk on a path that is gone by now leaves on another one, unless it asks just that one something.
+    //= RFC 5061 5.3-5
+    /// A chunk on a path that is gone by now leaves on another one, unless it asks just that one something. To addresses none
+    /// of which is confirmed nothing leaves but what verifies them, and answers (F1): the rest is sent when its timer expires.
     pub(in crate::association) fn redirect(
         &self,
         path: PathId,
         control: &Control,
     ) -> Option<PathId> {
+        if control.needs_confirmed_path() && !self.has_confirmed_path() {
+            return None;
+        }
         let living = self.paths.is_living(path);
         (living || !control.is_for_its_path()).then(|| self.paths.living(path))
     }

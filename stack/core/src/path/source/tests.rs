@@ -127,6 +127,8 @@ fn sources(known: &[&str]) -> Sources {
         families: Families::Both,
         host: Arc::default(),
         leaving: Vec::new(),
+        deleted: Vec::new(),
+        declined: Vec::new(),
     }
 }
 

@@ -94,6 +94,87 @@ fn a_stranger_changes_nothing() {
     assert!(pair.log.iter().all(|p| p.to.destination != stranger));
 }
 
+/// A peer may add the address of a host that has no SCTP, or no such UDP port, and says so.
+#[test]
+fn an_address_that_is_not_confirmed_ends_nothing() {
+    use crate::endpoint::{Icmp, IcmpKind};
+    let mut peer = peer(&config(), 1);
+    let list = add(1, z(1));
+    peer.give(asconf(FIRST, z(0), &list));
+    let quoted = script::packet(script::PEER_TAG, |w| w.heartbeat(b"are you there?"));
+    let told = |peer: &mut Peer, destination| {
+        let quoted = Some(Bytes::copy_from_slice(&quoted));
+        let message = Icmp { destination, kind: IcmpKind::NoSctp, quoted };
+        peer.script.end.handle_icmp(peer.script.now, &message);
+        peer.script.poll();
+    };
+    for _ in 0..20 {
+        told(&mut peer, z(1));
+        peer.script.wait(secs(1));
+        assert_eq!(peer.script.state(), State::Established);
+    }
+    told(&mut peer, z(0));
+    assert_eq!(peer.script.closed(), Some(&CloseReason::NoSctp));
+}
+
+/// A peer repeats chunks whose answers were long, from where others are.
+#[test]
+fn answers_draw_no_more_than_was_sent() {
+    let mut peer = peer(&config(), 1);
+    let mut list = ParameterWriter::new();
+    for n in 0..60u32 {
+        list.raw(tresse_wire::ParameterType(0xc0ff), &n.to_be_bytes());
+    }
+    let list = list.finish();
+    let long = peer.give(asconf(FIRST, z(0), &list));
+    assert!(acknowledged(&long).1.len() > 50);
+    let none = IpAddr::from([0; 4]);
+    let repeated = |w: &mut PacketWriter<'_>| (0..40).for_each(|_| asconf(FIRST, none, &[])(w));
+    let bytes = |sent: &[Sent]| sent.iter().map(|p| p.bytes.len()).sum::<usize>();
+    let packet = peer.signed(repeated);
+    let len = packet.len();
+    let sent = peer.script.give_from(z(9), packet);
+    assert!(sent.iter().all(|p| p.to.destination == z(9)) && !sent.is_empty());
+    assert!(bytes(&sent) <= len + 8, "{} for {len}", bytes(&sent));
+    // E6: where it is, it gets one packet of them.
+    let sent = peer.give(repeated);
+    assert!(bytes(&sent) <= 1500, "{}", bytes(&sent));
+    // A new one, from there as well.
+    let packet = peer.signed(asconf(FIRST.wrapping_add(1), none, &list));
+    let len = packet.len();
+    let sent = peer.script.give_from(z(9), packet.clone());
+    assert!(acknowledged(&sent).1.len() > 10 && bytes(&sent) <= len + 8);
+    let again = peer.script.give_from(z(9), packet);
+    assert_eq!(acknowledged(&again), acknowledged(&sent));
+}
+
+//= RFC 5061 5.1.1-6
+#[test]
+fn of_a_long_parameter_the_beginning_is_reported() {
+    let mut peer = peer(&config(), 1);
+    let list =
+        ParameterWriter::new().raw(tresse_wire::ParameterType(0xc0ff), &[7; 60_000]).finish();
+    let sent = peer.give(asconf(FIRST, z(0), &list));
+    let (_, refused, _) = acknowledged(&sent);
+    assert_eq!(refused, [(0x0707_0707, CauseCode::UNRECOGNIZED_PARAMETERS)]);
+    assert!(sent.iter().all(|p| p.bytes.len() < 500));
+}
+
+/// It would ask itself whether it is the peer, and say no.
+#[test]
+fn an_address_of_ours_is_not_the_peers() {
+    let bridge: IpAddr = [172, 17, 0, 1].into();
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0), bridge], z(0));
+    let list = add(1, bridge);
+    let sent = peer.give(asconf(FIRST, z(0), &list));
+    assert_eq!(acknowledged(&sent).1, [(1, CauseCode::UNRESOLVABLE_ADDRESS)]);
+    let list = add(2, z(1));
+    let sent = peer.give(asconf(FIRST.wrapping_add(1), z(0), &list));
+    assert_eq!(acknowledged(&sent).1, []);
+    let later = peer.script.wait(secs(10));
+    assert!(later.iter().all(|p| p.to.destination != bridge));
+}
+
 #[test]
 fn a_malformed_chunk_is_dropped() {
     let mut peer = peer(&config(), 1);

@@ -32,15 +32,21 @@ fn what_is_not_authenticated_is_discarded_silently() {
     let list = add(7, z(1));
     let write = asconf(FIRST, z(0), &list);
     assert!(peer.script.give(&write).is_empty());
-    // From elsewhere, too, and nothing else of such a packet is taken.
+    // D5: nor is what stands behind it.
     let tag = peer.script.tag;
+    let packet = script::packet(tag, |w| {
+        write(w);
+        w.heartbeat(b"hello");
+    });
+    assert!(peer.script.give_from(z(0), packet).is_empty());
+    // From elsewhere, too, and nothing else of such a packet is taken.
     let packet = script::packet(tag, |w| {
         w.heartbeat(b"hello");
         write(w);
     });
     assert!(peer.script.give_from(z(5), packet).is_empty());
     assert_eq!(remotes_of(&peer), [z(0)]);
-    assert_eq!(peer.script.stats().unauthenticated_chunks, 2);
+    assert_eq!(peer.script.stats().unauthenticated_chunks, 3);
 }
 
 //= RFC 5061 5.2-1 5.2-9 5.3-5 5.3-24 5.3.2-2 5.3.2-3
@@ -71,6 +77,41 @@ fn a_peer_with_another_address_is_found_by_the_one_that_it_had() {
     let packet = peer.signed(asconf(FIRST, z(9), &list));
     assert!(peer.script.give_from(z(5), packet).is_empty());
     assert_eq!(remotes_of(&peer), [z(0)]);
+}
+
+//= RFC 5061 5.2-1
+#[test]
+fn of_several_chunks_one_names_the_peer() {
+    let mut peer = peer(&config(), 1);
+    let packet = peer.signed(|w| {
+        asconf(FIRST, z(9), &add(1, z(5)))(w);
+        asconf(FIRST.wrapping_add(1), z(0), &add(2, z(6)))(w);
+    });
+    let sent = peer.script.give_from(z(5), packet);
+    let acks = sent.iter().filter(|p| p.carries(ChunkType::ASCONF_ACK)).count();
+    assert_eq!((acks, remotes_of(&peer)), (2, vec![z(0), z(5), z(6)]));
+}
+
+//= RFC 5061 5.3-5
+#[test]
+fn a_shutdown_waits_until_an_address_is_confirmed() {
+    let mut peer = peer(&config(), 1);
+    let list = [add(1, z(5)), delete(2, z(0))].concat();
+    let packet = peer.signed(asconf(FIRST, z(0), &list));
+    let mut sent = peer.script.give_from(z(5), packet);
+    let (now, id) = (peer.script.now, peer.script.id);
+    peer.script.end.shutdown(now, id).unwrap();
+    sent.extend(peer.script.poll());
+    sent.extend(peer.script.wait(secs(2)));
+    let is_beat = |p: &&Sent| p.types() == [ChunkType::HEARTBEAT];
+    let beats: Vec<_> = sent.iter().filter(is_beat).collect();
+    assert_eq!(beats.len() + 1, sent.len(), "{:?}", sent::types(&sent));
+    let Some(Chunk::Heartbeat(beat)) = beats[beats.len() - 1].chunks().next() else { panic!() };
+    let info = beat.parameters.to_vec();
+    let answer = script::packet(peer.script.tag, |w| w.heartbeat_ack(&info));
+    let mut later = peer.script.give_from(z(5), answer);
+    later.extend(peer.script.wait(secs(5)));
+    assert!(later.iter().any(|p| p.carries(ChunkType::SHUTDOWN)));
 }
 
 //= RFC 5061 4.2.2-1 4.2.3-1 5.2-7 5.3-15 5.3-16 5.3-17 5.3-18

@@ -236,6 +236,28 @@ fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
     assert!(peer.script.closed().is_some());
 }
 
+/// What was under way from there when it was deleted is out of the blue, and its answer is none for us (§5.3).
+#[test]
+fn an_abort_that_reflects_the_tag_to_an_address_that_was_deleted_is_ignored() {
+    let mut peer = Peer::between(&config(), 2, &BOTH, &BOTH, &addresses(Side::Z, 2));
+    let sent = ask(&mut peer, AddressChange::Delete, a(0));
+    let (number, _) = asked_of(&sent);
+    peer.give(|w| w.asconf_ack(&AsconfAck { number, responses: Parameters::default() }));
+    assert_eq!(told(&peer), [AddressOutcome::Done]);
+    let packet = script::packet(script::PEER_TAG, |w| w.abort(true, &[]));
+    let datagram = |destination| Datagram {
+        source: z(0),
+        destination,
+        encapsulation: None,
+        ecn: Ecn::NotEct,
+        packet: Bytes::copy_from_slice(&packet),
+    };
+    peer.script.give_datagram(datagram(a(0)));
+    assert_eq!(peer.script.state(), State::Established);
+    peer.script.give_datagram(datagram(a(1)));
+    assert!(peer.script.closed().is_some());
+}
+
 //= RFC 5061 5.3-28
 /// The tag shows whose it is.
 #[test]

@@ -133,6 +133,66 @@ fn who_does_not_want_that_keeps_to_what_was_told() {
     assert!(mobile.pair.sent(Side::A, ChunkType::ASCONF).is_empty());
 }
 
+#[test]
+fn what_the_user_has_deleted_no_host_brings_back() {
+    let mut mobile = Mobile::new(&config(), &[a(0), a(1)]);
+    let [id, peer] = mobile.ids;
+    mobile.pair.run(secs(2));
+    change(&mut mobile.pair, Side::A, id, AddressChange::Delete, a(1)).unwrap();
+    mobile.pair.run(secs(2));
+    for addresses in [&[a(0), a(1), a(2)][..], &[a(0), a(2)], &[a(0), a(1), a(2)]] {
+        mobile.becomes(addresses);
+        mobile.pair.run(secs(3));
+        assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(0), a(2)]);
+        assert_eq!(remotes(&mut mobile.pair, Side::Z, peer), [a(0), a(2)]);
+    }
+    change(&mut mobile.pair, Side::A, id, AddressChange::Add, a(1)).unwrap();
+    mobile.pair.run(secs(2));
+    mobile.becomes(&[a(0), a(2)]);
+    mobile.pair.run(secs(3));
+    assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(0), a(2)]);
+    mobile.becomes(&[a(0), a(1), a(2)]);
+    mobile.pair.run(secs(3));
+    assert_eq!(locals(&mut mobile.pair, Side::A, id), [a(0), a(2), a(1)]);
+}
+
+/// F11: with an address that is refused all that stands behind it is.
+#[test]
+fn one_that_is_refused_takes_no_other_along() {
+    let mut peer = Peer::behind_nat(&config(), &BOTH, &[a(0)], z(0));
+    let now = peer.script.now;
+    peer.script.end.set_host_addresses(now, &[a(0), a(1), a(2)]);
+    let asked = |sent: &[Sent]| -> Option<(AsconfNumber, Vec<AddressRequest>)> {
+        sent.iter().flat_map(Sent::chunks).find_map(|chunk| match chunk {
+            Chunk::Asconf(asconf) => {
+                let of = |parameter| match parameter {
+                    Ok(Parameter::AddIpAddress(request)) => request,
+                    other => panic!("{other:?}"),
+                };
+                Some((asconf.number, asconf.requests.parsed().map(of).collect()))
+            }
+            _ => None,
+        })
+    };
+    let refuse = |peer: &mut Peer, number, correlation| {
+        let causes = CauseWriter::new().resource_shortage(&[]).finish();
+        let list = ParameterWriter::new().error_cause_indication(correlation, &causes).finish();
+        peer.give(|w| w.asconf_ack(&AsconfAck { number, responses: Parameters::new(&list) }))
+    };
+    let (number, first) = asked(&peer.script.poll()).expect("ASCONF");
+    assert_eq!(first.iter().map(|r| r.address).collect::<Vec<_>>(), [a(1), a(2)]);
+    let sent = refuse(&mut peer, number, first[0].correlation);
+    let (number, second) = asked(&sent).expect("another one");
+    assert_eq!(second.iter().map(|r| r.address).collect::<Vec<_>>(), [a(2)]);
+    let sent = refuse(&mut peer, number, second[0].correlation);
+    assert_eq!(asked(&sent), None);
+    // Until there is something new.
+    let now = peer.script.now;
+    peer.script.end.set_host_addresses(now, &[a(0), a(1)]);
+    let (_, third) = asked(&peer.script.poll()).expect("once more");
+    assert_eq!(third.iter().map(|r| r.address).collect::<Vec<_>>(), [a(1)]);
+}
+
 //= RFC 6951 3.2-2 5.7-2
 /// A private address, and a peer out in the world: the request names none, and comes from the new one.
 #[test]
