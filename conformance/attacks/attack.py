@@ -31,6 +31,11 @@ while True:
     except OSError:
         pass
 """
+# The same for peers whose addresses change (SCTP_AUTH_SUPPORTED, SCTP_ASCONF_SUPPORTED).
+MOVED = ECHO.replace("s.bind", """
+for option in (129, 128):
+    s.setsockopt(132, option, bytes(4) + b"\\1\\0\\0\\0")
+s.bind""")
 # Reads nothing, and has asked to be told of everything (SCTP_EVENT).
 ASLEEP = f"""
 import socket, struct, time
@@ -46,7 +51,7 @@ class Victim:
     """A process that is attacked."""
 
     def __init__(self, kind, program=ECHO, options=()):
-        self.kind, self.answers = kind, kind != PERF and program == ECHO
+        self.kind, self.answers = kind, kind != PERF and program != ASLEEP
         port = str(sctp.UDP_PORT)
         command = {
             PERF: [TRESSE, "perf", "server", "--listen", f"0.0.0.0:{port}", *options],
