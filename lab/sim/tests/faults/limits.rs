@@ -176,6 +176,9 @@ pub(crate) fn least_rto(profile: &Profile) -> Duration {
     least.max(Duration::from_millis(1))
 }
 
+/// Kilobits in a second below which a full window fills a link for longer than an RTO.
+const NARROW: f64 = 32.0;
+
 /// How long after the curfew, or after the last message was due, a mild scenario must be over:
 /// the readers may be slow, the network may need some times the time that the data takes by
 /// itself, and a handful of RTOs may expire in a row, however unlucky.
@@ -193,6 +196,12 @@ pub(crate) fn mild_patience(scenario: &Scenario) -> Duration {
             // Pedersen (2006) §4.4: what is outstanding fills the packet of each message.
             let bits = 8.0 * (incoming.len() * sender.mtu) as f64;
             span += Duration::from_secs_f64(bits / (slowest * 1000.0));
+        }
+        let fast = &sender.profile.fast_retransmit;
+        if fast.threshold == 0 && slowest < NARROW {
+            // T3-rtx alone repairs what is lost. Queues of seconds make it long, and while all that goes is sent again no
+            // RTT is timed (RFC 9260 §6.3.1 C5): it stays backed off, and each loss of that time costs a whole one.
+            span += sender.profile.rto.max() * 3;
         }
         let delays = scenario.links.iter().map(|link| link.config.delay_ms).fold(0.0, f64::max);
         span += Duration::from_secs_f64(incoming.len() as f64 * 2.0 * delays / 1000.0 / 10.0);
