@@ -94,6 +94,59 @@ static void authenticate(peer_socket sock)
 	activate_key(sock, 1);
 }
 
+#ifndef SCTP_ASCONF_SUPPORTED
+#define SCTP_ASCONF_SUPPORTED PEER_ASCONF
+#endif
+
+/* RFC 5061: addresses may change, which takes authentication. */
+__attribute__((unused))
+static void allow_changes(peer_socket sock)
+{
+	struct sctp_assoc_value on = { .assoc_value = 1 };
+
+	if (!with("asconf"))
+		return;
+	if (stack_set(sock, SCTP_AUTH_SUPPORTED, &on, sizeof(on)) != 0 ||
+	    stack_set(sock, SCTP_ASCONF_SUPPORTED, &on, sizeof(on)) != 0)
+		fail("changes of addresses: %s", strerror(errno));
+}
+
+/* Address number `n` of ours. */
+static void own_address(struct sockaddr_in *out, int n)
+{
+	const char *at = options.address;
+	char text[INET_ADDRSTRLEN] = "";
+
+	while (n-- > 0 && (at = strchr(at, ',')) != NULL)
+		at++;
+	memset(out, 0, sizeof(*out));
+	out->sin_family = AF_INET;
+	out->sin_port = htons(options.port);
+	if (at == NULL || strcspn(at, ",") >= sizeof(text))
+		fail("changes of addresses take two of IPv4");
+	strncat(text, at, strcspn(at, ","));
+	if (inet_pton(AF_INET, text, &out->sin_addr) != 1)
+		fail("not an IPv4 address: %s", text);
+}
+
+/* The second address goes, comes back, and is where data is to come; then the first one goes. */
+static void readdress(peer_socket sock, uint64_t step)
+{
+	struct sctp_setpeerprim primary = { 0 };
+	struct sockaddr_in address;
+
+	if (step > 3)
+		return;
+	own_address(&address, step < 3 ? 1 : 0);
+	if (step == 2) {
+		memcpy(&primary.sspp_addr, &address, sizeof(address));
+		if (stack_set(sock, SCTP_SET_PEER_PRIMARY_ADDR, &primary, sizeof(primary)) != 0)
+			fail("peer primary: %s", strerror(errno));
+	} else if (stack_bindx(sock, (struct sockaddr *)&address, step == 1) != 0) {
+		fail("step %d of the changes: %s", (int)step, strerror(errno));
+	}
+}
+
 #ifndef SCTP_INTERLEAVING_SUPPORTED
 #define SCTP_INTERLEAVING_SUPPORTED PEER_INTERLEAVING
 #endif

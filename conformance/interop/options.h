@@ -41,6 +41,7 @@ struct options {
 	uint64_t reset_at;        /* before this message its streams begin again */
 	uint64_t ask_reset_at;    /* before this one it asks the other end to let its streams begin again */
 	uint64_t change_key_at;   /* from this message on it authenticates with key 2 (RFC 4895) */
+	uint64_t readdress_at;    /* from this message on its addresses change, step by step (RFC 5061) */
 	uint32_t lifetime;        /* milliseconds after which a message is given up (RFC 3758) */
 	uint32_t retransmissions; /* after so many it is (RFC 7496) */
 	bool timed, limited;      /* which of the two holds */
@@ -59,6 +60,7 @@ static struct options options = {
 	.address = "127.0.0.1", .send_messages = 10000, .receive_messages = 10000, .size = 1000,
 	.streams = 1, .mtu = 1500, .burst = 1, .close = END_NONE, .expect = END_SHUTDOWN, .timeout = 60, .with = "",
 	.reset_at = UINT64_MAX, .ask_reset_at = UINT64_MAX, .change_key_at = UINT64_MAX,
+	.readdress_at = UINT64_MAX,
 };
 
 __attribute__((noreturn))
@@ -82,6 +84,7 @@ static void usage(const char *problem)
 	    "  --reset-at N         before message N its streams begin again\n"
 	    "  --ask-reset-at N     before message N it asks the other end to reset its streams\n"
 	    "  --change-key-at N    from message N on it authenticates with key 2\n"
+	    "  --readdress-at N     from message N on its addresses change, a step every 100 messages\n"
 	    "  --lifetime MS        give up messages that are older, but for the last one of each stream\n"
 	    "  --retransmissions N  give up messages that would be sent again more often\n"
 	    "  --partial            what comes may lack messages, but for the last one of each stream\n"
@@ -161,7 +164,7 @@ static void parse(int argc, char **argv)
 		{ "initial-streams", 1, 0, 'S' }, { "add-streams", 0, 0, 'D' }, { "reset-at", 1, 0, 'T' },
 		{ "ask-reset-at", 1, 0, 'Q' }, { "lifetime", 1, 0, 'L' }, { "retransmissions", 1, 0, 'X' },
 		{ "partial", 0, 0, 'l' }, { "change-key-at", 1, 0, 'K' },
-		{ "first", 1, 0, 'F' },
+		{ "first", 1, 0, 'F' }, { "readdress-at", 1, 0, 'E' },
 		{ "expect-restart", 0, 0, 'R' }, { "impatient", 0, 0, 'i' }, { 0 },
 	};
 	const uint64_t most = 1u << 31;
@@ -203,6 +206,7 @@ static void parse(int argc, char **argv)
 		case 'T': options.reset_at = number(0, most); break;
 		case 'Q': options.ask_reset_at = number(0, most); break;
 		case 'K': options.change_key_at = number(0, most); break;
+		case 'E': options.readdress_at = number(0, most); break;
 		case 'L': options.lifetime = (uint32_t)number(1, 3600000); options.timed = true; break;
 		case 'X': options.retransmissions = (uint32_t)number(0, 1000); options.limited = true; break;
 		case 'l': options.partial = true; break;

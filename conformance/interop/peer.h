@@ -5,7 +5,7 @@
  * the association ends; the command line is in options.h. A file per stack includes this one, after
  * the headers of its stack and after it has defined `peer_socket`, PEER_UDP (whether it works over
  * UDP only), PEER_PORTS and PEER_FEATURES (its parts of the usage text), PEER_STACK (its name), and the numbers of options of RFC 8260:
- * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN.
+ * PEER_INTERLEAVING, PEER_SCHEDULER and its value PEER_ROUND_ROBIN; and PEER_ASCONF, of RFC 5061.
  *
  * One association carries `--messages` messages of `--size` bytes each way. A client sends at
  * once, message 0 of another size with --first; a server sends after it has received everything, or at once with --duplex. Message i
@@ -188,6 +188,8 @@ static int stack_get(peer_socket sock, int option, void *value, socklen_t *lengt
 /* Like recvmsg; `known` tells whether `info` was filled in. */
 static ssize_t stack_receive(peer_socket sock, void *buffer, size_t room,
     struct sctp_rcvinfo *info, bool *known, int *flags);
+/* Like sctp_bindx with one address, to add or to remove it. */
+static int stack_bindx(peer_socket sock, struct sockaddr *address, bool add);
 static int stack_shutdown(peer_socket sock);
 /* Sends what the stack still owes (an ABORT, a SHUTDOWN COMPLETE) and ends it. */
 static void stack_close(peer_socket sock);
@@ -264,6 +266,8 @@ static void *send_all(void *argument)
 			reset(sock, i == options.reset_at);
 		if (i == options.change_key_at)
 			activate_key(sock, 2);
+		if (i >= options.readdress_at && (i - options.readdress_at) % 100 == 0)
+			readdress(sock, (i - options.readdress_at) / 100);
 		if (!send_message(sock, message, message_size(i), i, flags))
 			break;
 		sent_bytes += message_size(i);

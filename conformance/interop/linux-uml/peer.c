@@ -23,12 +23,14 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving"
+#define PEER_FEATURES "reset, auth, interleaving, asconf"
 
 /* RFC 8260, as the kernel's linux/sctp.h has it. */
 #define PEER_SCHEDULER 123
 #define PEER_ROUND_ROBIN 2
 #define PEER_INTERLEAVING 125
+/* RFC 5061, as well. */
+#define PEER_ASCONF 128
 
 /* The command line begins elsewhere: the agent has one of its own. */
 #define main peer_main
@@ -132,6 +134,7 @@ static int establish(void)
 	allow_interleaving(sock);
 	interleave(sock);
 	authenticate(sock);
+	allow_changes(sock);
 	if (sctp_bindx(sock, &local.address, locals, SCTP_BINDX_ADD_ADDR) != 0)
 		fail("bind: %s", strerror(errno));
 	if (options.server) {
@@ -142,7 +145,12 @@ static int establish(void)
 		int accepted = accept(sock, NULL, NULL);
 		if (accepted < 0)
 			fail("accept: %s", strerror(errno));
-		/* The listening socket goes on to own the port, so that nothing is out of the blue. */
+		/* The listening socket goes on to own the port, so that nothing is out of the blue; but what the
+		 * association gives up it would keep others from taking again. */
+		if (with("asconf"))
+			close(sock);
+		/* The kernel asks the endpoint of this socket, which inherits nothing of that. */
+		allow_changes(accepted);
 		return accepted;
 	}
 	int remotes = addresses(options.peer, options.peer_port, remote.bytes, &family);
@@ -175,6 +183,11 @@ static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
 static int stack_set(peer_socket sock, int option, const void *value, socklen_t length)
 {
 	return setsockopt(sock, IPPROTO_SCTP, option, value, length);
+}
+
+static int stack_bindx(peer_socket sock, struct sockaddr *address, bool add)
+{
+	return sctp_bindx(sock, address, 1, add ? SCTP_BINDX_ADD_ADDR : SCTP_BINDX_REM_ADDR);
 }
 
 static int stack_get(peer_socket sock, int option, void *value, socklen_t *length)

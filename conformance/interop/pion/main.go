@@ -104,6 +104,7 @@ func parse(arguments []string) *options {
 	flags.BoolVar(&o.partial, "partial", false, "what comes may lack messages, but for the last one of each stream")
 	askResetAt := flags.Int64("ask-reset-at", -1, "ask the other end to reset its streams")
 	flags.Int64("change-key-at", -1, "before which message it changes its key")
+	flags.Int64("readdress-at", -1, "before which message its addresses change")
 	addStreams := flags.Bool("add-streams", false, "ask for streams beyond those of the beginning")
 	_ = flags.Parse(arguments[1:]) // it exits by itself
 	if *askResetAt >= 0 {

@@ -18,7 +18,8 @@ typedef struct socket *peer_socket;
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf"
+#define PEER_ASCONF SCTP_ASCONF_SUPPORTED
 /* RFC 8260; usrsctp.h has no name for the first one. */
 #define PEER_INTERLEAVING 0x1206
 #define PEER_SCHEDULER SCTP_PLUGGABLE_SS
@@ -77,7 +78,7 @@ static void start_stack(void)
 	usrsctp_sysctl_set_sctp_blackhole(2);
 	/* Keep the one address bound; do not offer those of other interfaces later. */
 	usrsctp_sysctl_set_sctp_auto_asconf(0);
-	usrsctp_sysctl_set_sctp_asconf_enable(0);
+	usrsctp_sysctl_set_sctp_asconf_enable(with("asconf"));
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
 	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));
 	usrsctp_sysctl_set_sctp_nrsack_enable(with("nr-sack"));
@@ -111,6 +112,7 @@ static struct socket *open_socket(void)
 		.assoc_value = SCTP_ENABLE_VALUE_MASK,
 	};
 	authenticate(sock);
+	allow_changes(sock);
 	/* It sends no message that is larger than its buffer. */
 	int room = 2 * (int)largest_message() + (1 << 20);
 	if (with("interleaving") &&
@@ -174,6 +176,11 @@ static ssize_t stack_send(peer_socket sock, const void *data, size_t size,
 static int stack_set(peer_socket sock, int option, const void *value, socklen_t length)
 {
 	return usrsctp_setsockopt(sock, IPPROTO_SCTP, option, value, length);
+}
+
+static int stack_bindx(peer_socket sock, struct sockaddr *address, bool add)
+{
+	return usrsctp_bindx(sock, address, 1, add ? SCTP_BINDX_ADD_ADDR : SCTP_BINDX_REM_ADDR);
 }
 
 static int stack_get(peer_socket sock, int option, void *value, socklen_t *length)

@@ -12,7 +12,9 @@ use tresse_wire::Chunk;
 
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
-use super::{Role, Subject, added, authenticated, interleaved, partial, resets, zero_checksum};
+use super::{
+    Role, Subject, added, authenticated, interleaved, moving, partial, resets, zero_checksum,
+};
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
 };
@@ -100,6 +102,8 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::InterleavedByPeer => interleaved::received(scene),
         Subject::ZeroChecksum => zero_checksum::agreed(scene),
         Subject::ZeroChecksumOffered => zero_checksum::offered(scene),
+        Subject::Moves => moving::by_tresse(scene),
+        Subject::MovesByPeer => moving::by_peer(scene),
     }
 }
 

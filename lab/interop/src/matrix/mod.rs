@@ -8,6 +8,7 @@ mod authenticated;
 mod cells;
 mod ends;
 mod interleaved;
+mod moving;
 mod partial;
 mod recorder;
 mod report;
@@ -112,6 +113,10 @@ pub enum Subject {
     ZeroChecksum,
     /// Tresse alone wants that.
     ZeroChecksumOffered,
+    /// Tresse's addresses change while data is under way (RFC 5061).
+    Moves,
+    /// Those of the peer do.
+    MovesByPeer,
 }
 
 impl Subject {
@@ -151,6 +156,8 @@ impl Subject {
             Subject::InterleavedByPeer => "small ones in between a large message of the peer",
             Subject::ZeroChecksum => "packets without a checksum",
             Subject::ZeroChecksumOffered => "the same, offered by Tresse alone",
+            Subject::Moves => "addresses of Tresse deleted, added, preferred",
+            Subject::MovesByPeer => "addresses of the peer deleted, added, preferred",
         }
     }
 
@@ -170,6 +177,7 @@ impl Subject {
             Subject::KeyChange | Subject::KeyChangeByPeer => Some("AUTH, RFC 4895"),
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
             Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
+            Subject::Moves | Subject::MovesByPeer => Some("ASCONF, RFC 5061"),
             _ => None,
         }
     }

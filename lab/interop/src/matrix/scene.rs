@@ -54,6 +54,8 @@ pub(super) struct Plan {
     pub(super) interleaving: bool,
     /// Tresse takes packets without a checksum.
     pub(super) zero_checksum: bool,
+    /// Addresses may change.
+    pub(super) moving: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -71,6 +73,7 @@ impl Plan {
             authentication: None,
             interleaving: false,
             zero_checksum: false,
+            moving: false,
             two_paths: false,
         }
     }
@@ -132,7 +135,8 @@ impl<'a> Scene<'a> {
         } else {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
-        let two_paths = cell.subject == Subject::Failover && cell.peer != Stack::Linux;
+        let two = [Subject::Failover, Subject::Moves, Subject::MovesByPeer];
+        let two_paths = two.contains(&cell.subject) && cell.peer != Stack::Linux;
         Ok(Scene {
             cell,
             full: settings.full,
@@ -197,6 +201,7 @@ impl<'a> Scene<'a> {
         let mut config =
             AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() };
         config.extensions.zero_checksum = plan.zero_checksum;
+        config.extensions.address_reconfiguration = plan.moving;
         if plan.interleaving {
             config.extensions.interleaving = true;
             // All may wait at a time.
