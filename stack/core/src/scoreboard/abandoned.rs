@@ -3,29 +3,29 @@
 //! Such a chunk has no payload any more. In flight it counts as it did until it is acknowledged or declared lost; after
 //! that it is only a TSN that the peer is to pass over.
 
-use super::{ChunkState, NewChunk, Outstanding, Scoreboard};
+use super::{Acks, ChunkState, Limits, NewChunk, Outstanding, Scoreboard};
 use crate::ids::PathId;
 use crate::time::Time;
 
 impl Outstanding {
     /// It was given up, wherever it is.
     pub const fn is_abandoned(&self) -> bool {
-        self.abandoned
+        self.limits.abandoned
     }
 
     /// Nothing sends it again: it was sent as often as it may be, or its time is over.
     pub const fn is_spent(&self) -> bool {
-        !self.repeatable || self.abandoned
+        !self.limits.repeatable || self.limits.abandoned
     }
 
     /// It is in flight, and nothing sends it again, although it is not given up.
     pub fn is_over(&self) -> bool {
-        self.state == ChunkState::InFlight && !self.repeatable && !self.abandoned
+        self.state == ChunkState::InFlight && !self.limits.repeatable && !self.limits.abandoned
     }
 
     /// How often it was sent, copies over other paths included.
     pub const fn times_sent(&self) -> u32 {
-        self.transmissions + self.elsewhere as u32
+        self.transmissions + self.limits.elsewhere as u32
     }
 
     /// It is in flight, and a copy of it may be sent.
@@ -39,8 +39,8 @@ impl Scoreboard {
     /// cumulatively.
     pub fn abandon(&mut self, seq: u64) -> Option<NewChunk> {
         let i = usize::try_from(seq.checked_sub(self.base)?).ok()?;
-        let chunk = self.ring.get_mut(i).filter(|chunk| !chunk.abandoned)?;
-        chunk.abandoned = true;
+        let chunk = self.ring.get_mut(i).filter(|chunk| !chunk.limits.abandoned)?;
+        chunk.limits.abandoned = true;
         let given_up = chunk.chunk.clone();
         chunk.chunk.payload.clear();
         let (state, path, len) = (chunk.state, chunk.path, given_up.payload.len());
@@ -73,11 +73,8 @@ impl Scoreboard {
             cause: None,
             misses: 0,
             fast_retransmitted: false,
-            repeatable: false,
-            elsewhere: 0,
-            abandoned: true,
-            ever_acked: false,
-            taken_back: false,
+            limits: Limits { repeatable: false, elsewhere: 0, abandoned: true },
+            acks: Acks::default(),
             packet: u64::MAX, // In none.
             counted: 0,
             header,
@@ -90,7 +87,7 @@ impl Scoreboard {
         if let Some(i) = seq.checked_sub(self.base)
             && let Some(chunk) = self.ring.get_mut(i as usize)
         {
-            chunk.elsewhere = chunk.elsewhere.saturating_add(1);
+            chunk.limits.elsewhere = chunk.limits.elsewhere.saturating_add(1);
         }
     }
 
@@ -99,7 +96,7 @@ impl Scoreboard {
         if let Some(i) = seq.checked_sub(self.base)
             && let Some(chunk) = self.ring.get_mut(i as usize)
         {
-            chunk.repeatable = false;
+            chunk.limits.repeatable = false;
         }
     }
 
@@ -108,7 +105,7 @@ impl Scoreboard {
         let chunk = &mut self.ring[(seq - self.base) as usize];
         chunk.state = ChunkState::Abandoned;
         let (path, packet) = (chunk.path, chunk.packet);
-        self.change_packet(packet, |p| p.open -= 1);
+        self.packets.change(packet, |p| p.open -= 1);
         self.facts(path).unacked -= 1;
         if self.earliest(path) == Some(seq) {
             self.advance_earliest(path, seq + 1);
@@ -121,7 +118,7 @@ impl Scoreboard {
         if chunk.state == ChunkState::GapAcked {
             chunk.state = ChunkState::Abandoned;
             let packet = chunk.packet;
-            self.change_packet(packet, |p| {
+            self.packets.change(packet, |p| {
                 p.gap_acked -= 1;
                 p.open -= 1;
             });
@@ -197,7 +194,9 @@ mod tests {
         assert_eq!(board.packets_in_flight(), packets(&in_flight));
         assert_eq!(board.packets_outstanding(), packets(&|c| c.state != ChunkState::Abandoned));
         for (seq, c) in chunks() {
-            assert!(!c.abandoned || (c.chunk.payload.is_empty() && c.state != ChunkState::Lost));
+            assert!(
+                !c.limits.abandoned || (c.chunk.payload.is_empty() && c.state != ChunkState::Lost)
+            );
             let missing = board.missing().any(|r| (r.start..=r.end).contains(&seq));
             assert!(!missing || in_flight(c));
         }
@@ -223,12 +222,12 @@ mod tests {
                         let fits = |b: &GapAckBlock| b.end <= left;
                         let list: Vec<[u8; 4]> = blocks.into_iter().map(block).filter(fits).map(GapAckBlock::to_bytes).collect();
                         let cumulative = Scoreboard::tsn(board.cumulative() + advance as u64);
-                        let credit: usize = board.ring.iter().filter(|c| !c.abandoned && !c.ever_acked).map(Outstanding::counted).sum();
-                        let given_up = board.ring.iter().take(advance).filter(|c| c.abandoned).count();
+                        let credit: usize = board.ring.iter().filter(|c| !c.limits.abandoned && !c.acks.ever).map(Outstanding::counted).sum();
+                        let given_up = board.ring.iter().take(advance).filter(|c| c.limits.abandoned).count();
                         board.on_sack(cumulative, GapAckBlocks::new(&list), &mut outcome, |_| {}).unwrap();
                         prop_assert!(outcome.newly_acked <= credit);
                         prop_assert_eq!(outcome.passed, given_up);
-                        let alive = |seq: &u64| board.get(*seq).is_some_and(|c| !c.abandoned);
+                        let alive = |seq: &u64| board.get(*seq).is_some_and(|c| !c.limits.abandoned);
                         prop_assert!(outcome.reneged.iter().all(alive));
                     }
                     Step::Lose(n) => {
@@ -243,7 +242,7 @@ mod tests {
                     }
                     Step::Abandon(n) => {
                         let seq = nth(n);
-                        let before = board.get(seq).map(|c| (c.abandoned, c.chunk.payload.len()));
+                        let before = board.get(seq).map(|c| (c.limits.abandoned, c.chunk.payload.len()));
                         let found = board.abandon(seq).map(|c| c.payload.len());
                         let expected = before.filter(|(given_up, _)| !given_up).map(|(_, len)| len);
                         prop_assert_eq!(found, expected);

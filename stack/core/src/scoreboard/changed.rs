@@ -26,7 +26,7 @@ pub enum SackFault {
     MalformedGap,
 }
 
-/// Which of the known runs the `new_runs` of a SACK replace.
+/// Which of the known runs the `new` ones of a SACK replace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Changed {
     /// Runs before this one are cumulatively acknowledged.
@@ -77,8 +77,8 @@ fn same_tail(blocks: &[[u8; 4]], known: &[[u16; 2]], cumulative: u16) -> usize {
 impl Scoreboard {
     /// All runs beyond `cumulative` are replaced.
     pub(super) fn all_changed(&self, cumulative: u64) -> Changed {
-        let head = self.runs.partition_point(|run| run.end <= cumulative);
-        Changed { head, from: head, until: self.runs.len() }
+        let head = self.runs.known.partition_point(|run| run.end <= cumulative);
+        Changed { head, from: head, until: self.runs.known.len() }
     }
 
     /// Reads those blocks that are not runs known before.
@@ -88,9 +88,9 @@ impl Scoreboard {
         blocks: &GapAckBlocks<'_>,
     ) -> Result<Changed, SackFault> {
         let all = self.all_changed(cumulative);
-        let (bytes, known) = (blocks.as_bytes(), &self.edges[all.head..]);
+        let (bytes, known) = (blocks.as_bytes(), &self.runs.edges[all.head..]);
         // A run on both sides of the Cumulative TSN Ack is no sensible block.
-        let comparable = self.runs.get(all.head).is_none_or(|run| run.start > cumulative);
+        let comparable = self.runs.known.get(all.head).is_none_or(|run| run.start > cumulative);
         if comparable {
             let low = cumulative as u16;
             let head = same_head(bytes, known, low);
@@ -98,9 +98,9 @@ impl Scoreboard {
             let (from, until) = (all.head + head, all.until - tail);
             self.load_runs(cumulative, GapAckBlocks::new(&bytes[head..bytes.len() - tail]))?;
             // The new runs fit between the others, unless the blocks are out of order.
-            let below = if head > 0 { self.runs[from - 1].end + 1 } else { cumulative };
-            let above = self.runs.get(until).map_or(u64::MAX, |run| run.start);
-            let fits = match self.new_runs[..] {
+            let below = if head > 0 { self.runs.known[from - 1].end + 1 } else { cumulative };
+            let above = self.runs.known.get(until).map_or(u64::MAX, |run| run.start);
+            let fits = match self.runs.new[..] {
                 [] => true,
                 [first, .., last] => below < first.start && last.end + 1 < above,
                 [only] => below < only.start && only.end + 1 < above,
@@ -174,8 +174,8 @@ mod tests {
                 prop_assert!(outcome.reneged.iter().all(gone));
                 let lost = before.iter().zip(&acked).filter(|(before, now)| **before && !**now).count();
                 prop_assert!(outcome.reneged.len() == lost || outcome.reneged.is_empty());
-                let edges: Vec<[u16; 2]> = board.runs.iter().map(|run| edges(*run)).collect();
-                prop_assert_eq!(&board.edges, &edges);
+                let edges: Vec<[u16; 2]> = board.runs.known.iter().map(|run| edges(*run)).collect();
+                prop_assert_eq!(&board.runs.edges, &edges);
             }
         }
 

@@ -161,8 +161,8 @@ impl Scoreboard {
 
     /// The packet begun last has left on `path`, with chunks up to `highest`; the `first` when nothing was in flight.
     pub fn note_departure(&mut self, now: Time, path: PathId, highest: u64, first: bool) {
-        let (in_flight, open) = (self.flight(path), self.packet_base);
-        let packet = (open + self.packets.len() as u64).saturating_sub(1);
+        let (in_flight, open) = (self.flight(path), self.packets.first());
+        let packet = self.packets.latest();
         let Some(rates) = &mut self.rates else { return };
         let progress = rates.path(path);
         if first {

@@ -23,7 +23,7 @@ impl Scoreboard {
         released: impl FnMut(&Outstanding),
     ) -> Result<(), SackFault> {
         let cumulative = self.check_cumulative(cumulative)?;
-        if nr_blocks.len() == 0 && self.kept.is_empty() && self.window.is_everything() {
+        if nr_blocks.len() == 0 && self.runs.kept.is_empty() && self.window.is_everything() {
             let changed = self.load_changes(cumulative, &blocks)?;
             self.apply(cumulative, changed, outcome, released);
             return Ok(());
@@ -33,39 +33,39 @@ impl Scoreboard {
         if let Some(view) = &view {
             self.hide(view);
         }
-        let grows = !self.new_runs.is_empty();
+        let grows = !self.runs.new.is_empty();
         if grows {
-            let old = self.kept.partition_point(|run| run.end <= cumulative);
-            union(&self.kept[old..], &self.new_runs, &mut self.kept_before);
+            let old = self.runs.kept.partition_point(|run| run.end <= cumulative);
+            union(&self.runs.kept[old..], &self.runs.new, &mut self.runs.kept_before);
         }
         self.load_runs(cumulative, blocks)?;
         if let Some(view) = &view {
             self.keep_hidden(view, cumulative);
         }
         if grows {
-            std::mem::swap(&mut self.kept, &mut self.kept_before);
+            std::mem::swap(&mut self.runs.kept, &mut self.runs.kept_before);
         }
         self.add_kept(cumulative);
         self.apply(cumulative, self.all_changed(cumulative), outcome, released);
         if grows {
-            let kept = std::mem::take(&mut self.kept);
-            let before = std::mem::take(&mut self.kept_before);
+            let kept = std::mem::take(&mut self.runs.kept);
+            let before = std::mem::take(&mut self.runs.kept_before);
             let old = before.partition_point(|run| run.end <= cumulative);
             let [added, known] = differing(&kept, &before[old..]);
             difference(added, known, |piece| self.forget_payloads(piece));
-            (self.kept, self.kept_before) = (kept, before);
+            (self.runs.kept, self.runs.kept_before) = (kept, before);
         }
         Ok(())
     }
 
     /// Adds what is kept to the runs of the SACK being processed.
     pub(super) fn add_kept(&mut self, cumulative: u64) {
-        let gone = self.kept.partition_point(|run| run.end <= cumulative);
-        self.kept.drain(..gone);
-        if let Some(first) = self.kept.first_mut() {
+        let gone = self.runs.kept.partition_point(|run| run.end <= cumulative);
+        self.runs.kept.drain(..gone);
+        if let Some(first) = self.runs.kept.first_mut() {
             first.start = first.start.max(cumulative + 1);
-            union(&self.new_runs, &self.kept, &mut self.spare);
-            std::mem::swap(&mut self.new_runs, &mut self.spare);
+            union(&self.runs.new, &self.runs.kept, &mut self.runs.spare);
+            std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
         }
     }
 

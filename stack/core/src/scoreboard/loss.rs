@@ -37,16 +37,16 @@ impl Scoreboard {
         let (old_path, old_packet) = (self.ring[i].path, self.ring[i].packet);
         let (size, user_bytes) = (self.ring[i].counted(), self.ring[i].chunk.payload.len());
         self.lost.remove(seq);
-        self.change_packet(old_packet, |p| p.open -= 1);
-        let packet = self.packet_base + self.packets.len() as u64 - 1;
-        self.change_packet(packet, |p| {
+        self.packets.change(old_packet, |p| p.open -= 1);
+        let packet = self.packets.latest();
+        self.packets.change(packet, |p| {
             p.in_flight += 1;
             p.open += 1;
         });
         self.flight_user_bytes += user_bytes;
         let chunk = &mut self.ring[i];
         chunk.state = ChunkState::InFlight;
-        chunk.taken_back = false;
+        chunk.acks.taken_back = false;
         chunk.path = path;
         chunk.packet = packet;
         chunk.last_sent = now;
@@ -80,7 +80,7 @@ impl Scoreboard {
             let sent = if repeat { Time::ZERO } else { now };
             self.facts(path).missing.insert(seq, 0, sent);
         }
-        self.forget_old_packets();
+        self.packets.forget_old();
     }
 
     /// Declares `seq` lost. Returns `false`, and does nothing, if it is not in flight.
@@ -104,12 +104,12 @@ impl Scoreboard {
         }
         let (path, size, packet) = (chunk.path, chunk.counted(), chunk.packet);
         let user_bytes = chunk.chunk.payload.len();
-        let abandoned = chunk.abandoned;
+        let abandoned = chunk.limits.abandoned;
         self.flight_user_bytes -= user_bytes;
         let facts = self.facts(path);
         facts.flight -= size;
         facts.missing.remove(seq);
-        self.change_packet(packet, |p| p.in_flight -= 1);
+        self.packets.change(packet, |p| p.in_flight -= 1);
         if abandoned {
             //= RFC 3758 3.5-20
             // RFC 3758 §3.5 F5: it is lost like any other, but not sent again.
@@ -123,7 +123,7 @@ impl Scoreboard {
     /// Records that `seq`, which is in flight, leaves once more, on `path`, in the packet begun
     /// last. Returns `false`, and does nothing, if it is not in flight.
     pub fn record_copy(&mut self, now: Time, path: PathId, seq: u64) -> bool {
-        if !self.is_in_flight(seq) || self.get(seq).is_some_and(|chunk| chunk.abandoned) {
+        if !self.is_in_flight(seq) || self.get(seq).is_some_and(|chunk| chunk.limits.abandoned) {
             return false;
         }
         // As if it had been lost and forgotten why, so that what is counted stays in one place.
@@ -157,7 +157,7 @@ impl Scoreboard {
             let path = chunk.path;
             self.flight_user_bytes += chunk.chunk.payload.len();
             self.facts(path).flight += size;
-            self.change_packet(packet, |p| p.in_flight += 1);
+            self.packets.change(packet, |p| p.in_flight += 1);
             if seq <= self.holes_to {
                 self.facts(path).missing.insert(seq, 0, sent);
             }

@@ -13,6 +13,7 @@ mod delivery_rate;
 mod kept;
 mod loss;
 mod missing;
+mod packets;
 mod restart;
 mod sack;
 mod taken_back;
@@ -37,6 +38,7 @@ use crate::ids::PathId;
 use crate::ranges::{Range, RangeSet};
 use crate::time::Time;
 use missing::MissingList;
+use packets::Packets;
 use window::SackWindow;
 
 /// What mechanisms note of an outstanding chunk, at most: when it was sent (RACK), whether a repetition was
@@ -99,22 +101,34 @@ pub struct Outstanding {
     pub misses: u32,
     /// RFC 9260 §7.2.4 rule 5: ineligible for another fast retransmit, until a timeout.
     pub fast_retransmitted: bool,
-    /// It may be sent again, as far as its message is concerned.
-    repeatable: bool,
-    /// Copies that left over other paths beside its transmissions.
-    elsewhere: u8,
-    /// It was given up, wherever it is.
-    abandoned: bool,
-    /// It was acknowledged before, even if the receiver reneged on it since.
-    ever_acked: bool,
-    /// The receiver reneged on it, and it was not sent again since.
-    taken_back: bool,
+    limits: Limits,
+    acks: Acks,
     /// Number of the packet that carried it last.
     packet: u64,
     /// Bytes in flight that it counts for.
     counted: u32,
     /// Bytes of its header.
     header: u8,
+}
+
+/// How often a chunk may be sent.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// It may be sent again, as far as its message is concerned.
+    repeatable: bool,
+    /// Copies that left over other paths beside its transmissions.
+    elsewhere: u8,
+    /// It was given up, wherever it is.
+    abandoned: bool,
+}
+
+/// What SACKs have said of a chunk.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acks {
+    /// It was acknowledged before, even if the receiver reneged on it since.
+    ever: bool,
+    /// The receiver reneged on it, and it was not sent again since.
+    taken_back: bool,
 }
 
 impl Outstanding {
@@ -128,17 +142,6 @@ impl Outstanding {
     fn struck_after(&self) -> Time {
         if self.transmissions > 1 { self.last_sent } else { Time::ZERO }
     }
-}
-
-/// What is known of one packet whose chunks are not all cumulatively acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
-struct Packet {
-    /// Chunks in flight.
-    in_flight: u32,
-    /// Chunks acknowledged by gap blocks.
-    gap_acked: u32,
-    /// Chunks for which this is the last transmission, not cumulatively acknowledged.
-    open: u32,
 }
 
 /// Facts kept for each path.
@@ -158,35 +161,46 @@ struct PathFacts {
     missing: MissingList,
 }
 
-/// All chunks between the Cumulative TSN Ack Point and the highest TSN sent.
-#[derive(Debug)]
-pub struct Scoreboard {
-    ring: VecDeque<Outstanding>,
-    /// Sequence number of `ring[0]`; everything below is cumulatively acknowledged.
-    base: u64,
-    packets: VecDeque<Packet>,
-    packet_base: u64,
-    packets_in_flight: usize,
-    packets_open: usize,
-    packets_gap_acked: usize,
-    paths: SmallVec<[PathFacts; 4]>,
-    /// User bytes in flight (the receiver's window counts no headers).
-    flight_user_bytes: usize,
-    /// User bytes that may be needed again: acknowledged neither cumulatively nor for good.
-    buffered_user_bytes: usize,
-    lost: RangeSet,
+/// What SACKs reported beyond the Cumulative TSN Ack.
+#[derive(Debug, Default)]
+struct Runs {
     /// Gap-acknowledged runs, as the last SACK reported them.
-    runs: Vec<Range>,
+    known: Vec<Range>,
     /// The edges of each, as blocks are compared with them.
     edges: Vec<[u16; 2]>,
     /// What of them the SACK being processed replaces; kept, so that it is not allocated again.
-    new_runs: Vec<Range>,
+    new: Vec<Range>,
     /// Runs beyond the Cumulative TSN Ack Point that the receiver will never take back.
     kept: Vec<Range>,
     /// The same before the SACK being processed, and room for one more list: so that neither is
     /// allocated again.
     kept_before: Vec<Range>,
     spare: Vec<Range>,
+}
+
+impl Runs {
+    /// Bytes of memory beside its own.
+    fn memory(&self) -> usize {
+        let lists = [&self.known, &self.new, &self.kept, &self.kept_before, &self.spare];
+        let runs: usize = lists.iter().map(|list| list.capacity()).sum();
+        runs * size_of::<Range>() + self.edges.capacity() * size_of::<[u16; 2]>()
+    }
+}
+
+/// All chunks between the Cumulative TSN Ack Point and the highest TSN sent.
+#[derive(Debug)]
+pub struct Scoreboard {
+    ring: VecDeque<Outstanding>,
+    /// Sequence number of `ring[0]`; everything below is cumulatively acknowledged.
+    base: u64,
+    packets: Packets,
+    paths: SmallVec<[PathFacts; 4]>,
+    /// User bytes in flight (the receiver's window counts no headers).
+    flight_user_bytes: usize,
+    /// User bytes that may be needed again: acknowledged neither cumulatively nor for good.
+    buffered_user_bytes: usize,
+    lost: RangeSet,
+    runs: Runs,
     /// The highest sequence number ever acknowledged.
     highest_acked: u64,
     /// Up to here, what lies between the runs is in the lists of missing chunks: up to the highest
@@ -209,21 +223,12 @@ impl Scoreboard {
         Scoreboard {
             ring: VecDeque::new(),
             base,
-            packets: VecDeque::new(),
-            packet_base: 0,
-            packets_in_flight: 0,
-            packets_open: 0,
-            packets_gap_acked: 0,
+            packets: Packets::default(),
             paths: SmallVec::new(),
             flight_user_bytes: 0,
             buffered_user_bytes: 0,
             lost: RangeSet::default(),
-            runs: Vec::new(),
-            edges: Vec::new(),
-            new_runs: Vec::new(),
-            kept: Vec::new(),
-            kept_before: Vec::new(),
-            spare: Vec::new(),
+            runs: Runs::default(),
             highest_acked: base - 1,
             holes_to: base - 1,
             window: SackWindow::default(),
@@ -296,14 +301,11 @@ impl Scoreboard {
 
     /// Bytes of memory, with what recovery notes of each chunk.
     pub(crate) fn memory(&self) -> usize {
-        let runs = [&self.runs, &self.new_runs, &self.kept, &self.kept_before, &self.spare];
-        let runs: usize = runs.iter().map(|list| list.capacity()).sum();
         let missing: usize = self.paths.iter().map(|path| path.missing.memory()).sum();
         self.buffered_user_bytes
             + self.ring.capacity() * (size_of::<Outstanding>() + NOTES)
-            + self.packets.capacity() * size_of::<Packet>()
-            + runs * size_of::<Range>()
-            + self.edges.capacity() * size_of::<[u16; 2]>()
+            + self.packets.memory()
+            + self.runs.memory()
             + self.lost.memory()
             + self.rates.as_ref().map_or(0, |rates| rates.memory())
             + missing
@@ -313,7 +315,7 @@ impl Scoreboard {
     pub(crate) fn shrink_if_idle(&mut self) {
         if self.ring.is_empty() {
             self.ring = VecDeque::new();
-            self.packets.shrink_to_fit();
+            self.packets.shrink();
         }
     }
 
@@ -340,17 +342,17 @@ impl Scoreboard {
 
     /// Packets of which at least one chunk is in flight.
     pub fn packets_in_flight(&self) -> usize {
-        self.packets_in_flight
+        self.packets.in_flight()
     }
 
     /// Packets of which at least one chunk is not cumulatively acknowledged.
     pub fn packets_outstanding(&self) -> usize {
-        self.packets_open
+        self.packets.open()
     }
 
     /// Packets whose open chunks are all acknowledged by gap blocks.
     pub fn packets_gap_acked(&self) -> usize {
-        self.packets_gap_acked
+        self.packets.gap_acked()
     }
 
     /// The lowest chunk that waits to be sent again.
@@ -365,7 +367,7 @@ impl Scoreboard {
 
     /// The lowest chunk that is acknowledged by a gap block.
     pub fn first_gap_acked(&self) -> Option<u64> {
-        self.runs.first().map(|run| run.start)
+        self.runs.known.first().map(|run| run.start)
     }
 
     /// The lowest chunk after `seq` that waits to be sent again.
@@ -388,30 +390,7 @@ impl Scoreboard {
 
     /// Begins a packet that will carry chunks; those recorded from now on belong to it.
     pub fn begin_packet(&mut self) {
-        self.packets.push_back(Packet::default());
-    }
-
-    fn change_packet(&mut self, number: u64, change: impl FnOnce(&mut Packet)) {
-        let i = (number - self.packet_base) as usize;
-        let packet = &mut self.packets[i];
-        let counts = |p: &Packet| {
-            let open = p.open > 0;
-            [p.in_flight > 0, open, open && p.gap_acked == p.open].map(usize::from)
-        };
-        let before = counts(packet);
-        change(packet);
-        let after = counts(packet);
-        self.packets_in_flight = self.packets_in_flight + after[0] - before[0];
-        self.packets_open = self.packets_open + after[1] - before[1];
-        self.packets_gap_acked = self.packets_gap_acked + after[2] - before[2];
-    }
-
-    fn forget_old_packets(&mut self) {
-        // The newest packet stays: chunks may still be added to it.
-        while self.packets.len() > 1 && self.packets[0].open == 0 {
-            self.packets.pop_front();
-            self.packet_base += 1;
-        }
+        self.packets.begin();
     }
 
     //= RFC 8260 2.2.2-6
@@ -419,7 +398,7 @@ impl Scoreboard {
     /// Records the first transmission of a chunk in the packet begun last; returns its number.
     pub fn record_new(&mut self, now: Time, path: PathId, chunk: NewChunk) -> u64 {
         let seq = self.next_seq();
-        let packet = self.packet_base + self.packets.len() as u64 - 1;
+        let packet = self.packets.latest();
         let user_bytes = chunk.payload.len();
         let counted = if self.counts_headers { self.chunk_len(user_bytes) } else { user_bytes };
         let header = self.header_len() as u8;
@@ -430,7 +409,7 @@ impl Scoreboard {
         facts.buffered += user_bytes;
         facts.unacked += 1;
         facts.earliest.get_or_insert(seq);
-        self.change_packet(packet, |p| {
+        self.packets.change(packet, |p| {
             p.in_flight += 1;
             p.open += 1;
         });
@@ -445,11 +424,8 @@ impl Scoreboard {
             cause: None,
             misses: 0,
             fast_retransmitted: false,
-            repeatable: true,
-            elsewhere: 0,
-            abandoned: false,
-            ever_acked: false,
-            taken_back: false,
+            limits: Limits { repeatable: true, elsewhere: 0, abandoned: false },
+            acks: Acks::default(),
             packet,
             counted: counted as u32, // No chunk is longer than 65 535 bytes.
             header,
@@ -478,8 +454,9 @@ impl Scoreboard {
             match self.get(seq) {
                 None => break None,
                 Some(c) if c.state == ChunkState::GapAcked => {
-                    let i = self.runs.partition_point(|r| r.end < seq);
-                    seq = self.runs.get(i).filter(|r| r.start <= seq).map_or(seq, |r| r.end) + 1;
+                    let i = self.runs.known.partition_point(|r| r.end < seq);
+                    seq = self.runs.known.get(i).filter(|r| r.start <= seq).map_or(seq, |r| r.end)
+                        + 1;
                 }
                 Some(c) if c.path == path && c.state != ChunkState::Abandoned => break Some(seq),
                 Some(_) => seq += 1,

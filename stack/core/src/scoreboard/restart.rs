@@ -19,11 +19,11 @@ impl Scoreboard {
             ..Scoreboard::new(Tsn(0))
         };
         let old = std::mem::replace(self, empty);
-        let kept = old.kept;
+        let kept = old.runs.kept;
         (old.base..).zip(old.ring).map(move |(seq, outstanding)| {
             let i = kept.partition_point(|run| run.end < seq);
             let kept = kept.get(i).is_some_and(|run| run.start <= seq);
-            (outstanding.chunk, kept || outstanding.abandoned)
+            (outstanding.chunk, kept || outstanding.limits.abandoned)
         })
     }
 
@@ -34,8 +34,8 @@ impl Scoreboard {
         self.base += u64::from(ahead);
         self.highest_acked = self.base - 1;
         self.holes_to = self.base - 1;
-        self.runs.clear();
-        self.edges.clear();
-        self.kept.clear();
+        self.runs.known.clear();
+        self.runs.edges.clear();
+        self.runs.kept.clear();
     }
 }

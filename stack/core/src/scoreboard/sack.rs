@@ -98,15 +98,15 @@ impl AckOutcome {
     fn note(&mut self, seq: u64, chunk: &Outstanding) {
         //= RFC 3758 3.5-3
         // RFC 3758 §3.5 A2: no credit for what was given up, though what it overtook may be lost (F5).
-        if chunk.abandoned {
-            if !chunk.ever_acked {
+        if chunk.limits.abandoned {
+            if !chunk.acks.ever {
                 self.note_highest(seq, chunk);
             }
             return;
         }
         let path = &mut self.paths[usize::from(chunk.path.0)];
         path.unambiguous = path.unambiguous.max(chunk.one_path.then_some(chunk.first_sent));
-        if !chunk.ever_acked {
+        if !chunk.acks.ever {
             // A newly acknowledged chunk is one not previously acknowledged in a SACK chunk.
             path.bytes += chunk.counted();
             path.chunks += 1;
@@ -160,8 +160,8 @@ impl Scoreboard {
         released: impl FnMut(&Outstanding),
     ) -> Result<(), SackFault> {
         let cumulative = self.check_cumulative(cumulative)?;
-        self.new_runs.clear();
-        self.new_runs.extend(self.runs.iter().filter(|r| r.start > cumulative + 1));
+        self.runs.new.clear();
+        self.runs.new.extend(self.runs.known.iter().filter(|r| r.start > cumulative + 1));
         self.add_kept(cumulative);
         self.apply(cumulative, self.all_changed(cumulative), outcome, released);
         Ok(())
@@ -193,7 +193,7 @@ impl Scoreboard {
         }
         self.advance_cumulative(cumulative, outcome, released);
         self.apply_runs(cumulative, changed, outcome);
-        outcome.has_gaps = !self.runs.is_empty();
+        outcome.has_gaps = !self.runs.known.is_empty();
         for i in 0..outcome.paths.len() {
             let highest = outcome.paths[i].highest_newly_acked.unwrap_or(0);
             self.paths[i].highest_acked = self.paths[i].highest_acked.max(highest);
@@ -203,16 +203,16 @@ impl Scoreboard {
                 self.advance_earliest(path, from);
             }
         }
-        self.forget_old_packets();
+        self.packets.forget_old();
     }
 
-    /// Turns blocks into sorted, disjoint, absolute runs in `new_runs`.
+    /// Turns blocks into sorted, disjoint, absolute runs in `new`.
     pub(super) fn load_runs(
         &mut self,
         cumulative: u64,
         blocks: GapAckBlocks<'_>,
     ) -> Result<(), SackFault> {
-        self.new_runs.clear();
+        self.runs.new.clear();
         let next = self.next_seq();
         let mut sorted = true;
         for block in blocks {
@@ -225,19 +225,19 @@ impl Scoreboard {
             if run.end >= next {
                 return Err(SackFault::Unsent);
             }
-            match self.new_runs.last_mut() {
+            match self.runs.new.last_mut() {
                 Some(last) if run.start == last.end + 1 => last.end = run.end,
                 Some(last) => {
                     sorted &= last.end < run.start;
-                    self.new_runs.push(run);
+                    self.runs.new.push(run);
                 }
-                None => self.new_runs.push(run),
+                None => self.runs.new.push(run),
             }
         }
         if !sorted {
             // Blocks in any order, even overlapping, say the same thing.
-            self.new_runs.sort_unstable_by_key(|r| r.start);
-            self.new_runs.dedup_by(|b, a| {
+            self.runs.new.sort_unstable_by_key(|r| r.start);
+            self.runs.new.dedup_by(|b, a| {
                 let joined = b.start <= a.end + 1;
                 if joined {
                     a.end = a.end.max(b.end);
@@ -268,7 +268,7 @@ impl Scoreboard {
             let seq = self.base;
             self.base += 1;
             let (state, size) = (chunk.state, chunk.counted());
-            outcome.passed += usize::from(chunk.abandoned);
+            outcome.passed += usize::from(chunk.limits.abandoned);
             if matches!(state, ChunkState::InFlight | ChunkState::Lost) {
                 outcome.note(seq, &chunk);
                 let facts = &mut self.paths[usize::from(chunk.path.0)];
@@ -286,7 +286,7 @@ impl Scoreboard {
                 ChunkState::GapAcked | ChunkState::Abandoned => {}
             }
             if state != ChunkState::Abandoned {
-                self.change_packet(chunk.packet, |p| {
+                self.packets.change(chunk.packet, |p| {
                     p.open -= 1;
                     match state {
                         ChunkState::InFlight => p.in_flight -= 1,
@@ -303,10 +303,10 @@ impl Scoreboard {
         self.holes_to = self.holes_to.max(cumulative);
     }
 
-    /// Puts `new_runs` in the place of what they replace.
+    /// Puts the `new` runs in the place of what they replace.
     fn apply_runs(&mut self, cumulative: u64, changed: Changed, outcome: &mut AckOutcome) {
-        let mut runs = std::mem::take(&mut self.runs);
-        let mut new = std::mem::take(&mut self.new_runs);
+        let mut runs = std::mem::take(&mut self.runs.known);
+        let mut new = std::mem::take(&mut self.runs.new);
         let replaced = changed.from..changed.until;
         self.hear_in_part(&runs[replaced.clone()], &mut new, cumulative);
         let [old_part, new_part] = differing(&runs[replaced.clone()], &new);
@@ -322,11 +322,11 @@ impl Scoreboard {
         });
         runs.splice(replaced.clone(), new.iter().copied());
         runs.drain(..changed.head);
-        self.edges.splice(replaced, new.iter().map(|run| edges(*run)));
-        self.edges.drain(..changed.head);
+        self.runs.edges.splice(replaced, new.iter().map(|run| edges(*run)));
+        self.runs.edges.drain(..changed.head);
         self.find_new_holes(&runs);
-        self.runs = runs;
-        self.new_runs = new;
+        self.runs.known = runs;
+        self.runs.new = new;
     }
 
     fn gap_ack(&mut self, seq: u64, outcome: &mut AckOutcome) {
@@ -338,9 +338,9 @@ impl Scoreboard {
         }
         outcome.note(seq, chunk);
         outcome.visited += 1;
-        outcome.contradictions += usize::from(std::mem::take(&mut chunk.taken_back));
+        outcome.contradictions += usize::from(std::mem::take(&mut chunk.acks.taken_back));
         chunk.state = ChunkState::GapAcked;
-        chunk.ever_acked = true;
+        chunk.acks.ever = true;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let user_bytes = chunk.chunk.payload.len();
         let facts = &mut self.paths[usize::from(path.0)];
@@ -355,7 +355,7 @@ impl Scoreboard {
         } else {
             self.lost.remove(seq);
         }
-        self.change_packet(packet, |p| {
+        self.packets.change(packet, |p| {
             p.gap_acked += 1;
             if state == ChunkState::InFlight {
                 p.in_flight -= 1;
@@ -365,14 +365,14 @@ impl Scoreboard {
 
     fn renege(&mut self, seq: u64, outcome: &mut AckOutcome) {
         let i = (seq - self.base) as usize;
-        if self.ring[i].abandoned {
+        if self.ring[i].limits.abandoned {
             self.renege_abandoned(seq);
             return;
         }
         let chunk = &mut self.ring[i];
         debug_assert_eq!(chunk.state, ChunkState::GapAcked);
         chunk.state = ChunkState::InFlight;
-        chunk.taken_back = true;
+        chunk.acks.taken_back = true;
         outcome.visited += 1;
         let (path, packet, size) = (chunk.path, chunk.packet, chunk.counted());
         let eligible = !chunk.fast_retransmitted;
@@ -382,7 +382,7 @@ impl Scoreboard {
         facts.flight += size;
         facts.unacked += 1;
         facts.earliest = Some(facts.earliest.map_or(seq, |e| e.min(seq)));
-        self.change_packet(packet, |p| {
+        self.packets.change(packet, |p| {
             p.gap_acked -= 1;
             p.in_flight += 1;
         });

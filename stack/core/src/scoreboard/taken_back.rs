@@ -36,10 +36,10 @@ impl Scoreboard {
         let Some(limit) = limit else { return };
         let below = |run: Range| Some(Range { end: run.end.min(limit), ..run });
         let beyond = |run: &Range| Range { start: run.start.max(limit + 1), ..*run };
-        self.spare.clear();
-        self.spare.extend(new.iter().filter(|r| r.start <= limit).copied().filter_map(below));
-        self.spare.extend(old.iter().filter(|run| run.end > limit).map(beyond));
-        std::mem::swap(new, &mut self.spare);
+        self.runs.spare.clear();
+        self.runs.spare.extend(new.iter().filter(|r| r.start <= limit).copied().filter_map(below));
+        self.runs.spare.extend(old.iter().filter(|run| run.end > limit).map(beyond));
+        std::mem::swap(new, &mut self.runs.spare);
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
                 taken += back;
                 prop_assert!(again <= taken);
                 taken -= again;
-                prop_assert!(board.runs.len() <= 2 * most_blocks + 1, "{} runs", board.runs.len());
+                prop_assert!(board.runs.known.len() <= 2 * most_blocks + 1, "{} runs", board.runs.known.len());
                 // All that is heard is true, and what is not heard stays.
                 if back < 256 {
                     prop_assert_eq!(&now, &said);

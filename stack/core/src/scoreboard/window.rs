@@ -79,20 +79,20 @@ impl Scoreboard {
 
     /// Takes out of the runs just loaded what is not looked at.
     pub(super) fn hide(&mut self, view: &View) {
-        self.spare.clear();
-        let spare = &mut self.spare;
-        difference(&self.new_runs, &view.hidden, |piece| spare.push(piece));
-        std::mem::swap(&mut self.new_runs, &mut self.spare);
+        self.runs.spare.clear();
+        let spare = &mut self.runs.spare;
+        difference(&self.runs.new, &view.hidden, |piece| spare.push(piece));
+        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
     }
 
     /// The same, and puts there instead what was known before.
     pub(super) fn keep_hidden(&mut self, view: &View, cumulative: u64) {
         self.hide(view);
         let mut before = SmallVec::<[Range; 32]>::new();
-        let old = &self.runs[self.runs.partition_point(|run| run.end <= cumulative)..];
+        let old = &self.runs.known[self.runs.known.partition_point(|run| run.end <= cumulative)..];
         difference(old, &view.shown, |piece| before.push(piece));
-        union(&self.new_runs, &before, &mut self.spare);
-        std::mem::swap(&mut self.new_runs, &mut self.spare);
+        union(&self.runs.new, &before, &mut self.runs.spare);
+        std::mem::swap(&mut self.runs.new, &mut self.runs.spare);
     }
 }
 
