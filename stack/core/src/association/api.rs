@@ -136,15 +136,8 @@ impl Association {
             let own = self.paths[path].settings;
             self.configure_path(now, path, own.follow(&self.config, &config));
         }
-        let rto = |path: PathId| now + self.paths[path].rto();
-        let t1 = rto(self.origin.path);
-        let t2 = self.phase.closing().map(|closing| rto(closing.path));
-        if let Some(opening) = self.phase.opening_mut() {
-            opening.t1 = opening.t1.map(|at| at.min(t1));
-        }
-        if let (Some(closing), Some(latest)) = (self.phase.closing_mut(), t2) {
-            closing.t2 = closing.t2.map(|at| at.min(latest));
-        }
+        let asked = self.phase.closing().map_or(self.origin.path, |closing| closing.path);
+        self.phase.repeat_before(now + self.paths[asked].rto());
         self.receiver.reconfigure(now, &config.profile.sack);
         self.sender.configure(&config);
         self.config = config;

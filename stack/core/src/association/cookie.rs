@@ -30,11 +30,11 @@ impl Association {
     pub(super) fn on_cookie_ack(&mut self, now: Time) {
         //= RFC 9260 5.2.5-1
         // §5.2.5: at any state other than COOKIE-ECHOED it SHOULD be discarded.
-        let Phase::CookieEchoed(opening, ..) = &mut self.phase else { return };
-        if let Some(sent) = opening.sent_once.take() {
+        let Phase::CookieEchoed(opening, _) = &self.phase else { return };
+        let Opening { sent_once, to_be_closed, .. } = *opening;
+        if let Some(sent) = sent_once {
             self.sample_setup(now, sent);
         }
-        let to_be_closed = self.is_to_be_closed();
         self.establish(now, to_be_closed);
     }
 
@@ -103,20 +103,19 @@ impl Association {
         source: IpAddr,
         local: IpAddr,
     ) {
-        let in_setup = self.phase.opening().is_some();
+        let opening = self.phase.opening().copied();
         let mut peer = cookie.peer.clone();
         // D: the peer that answered our INIT is the one that sent this.
         if self.identity.peer_tag == peer.tag && !self.is_closed() {
             self.join_addresses(now, &peer.addresses);
             peer.addresses = self.paths.iter().map(|p| p.address.remote()).collect();
         }
-        if in_setup {
+        if let Some(Opening { to_be_closed, .. }) = opening {
             self.outbox.clear();
             self.addresses.sources.learn(local);
             self.take_offer(cookie.offer.as_deref());
             self.adopt_peer(&peer);
             self.lose_all(now);
-            let to_be_closed = self.is_to_be_closed();
             self.establish(now, to_be_closed);
         }
         // B: the peer's tag MUST be updated from the cookie.
@@ -124,7 +123,7 @@ impl Association {
         self.origin.brought = Some(cookie.created);
         if !self.is_closed() {
             let path = self.paths.find(source).unwrap_or_else(|| self.paths.data_path());
-            if !in_setup {
+            if opening.is_none() {
                 // The one before was lost on that way. The peer takes it at any of its addresses, in turn.
                 let other = self.paths.alternate(self.origin.path);
                 self.origin.path = other;

@@ -5,7 +5,6 @@ use bytes::Bytes;
 use tresse_wire::CauseWriter;
 
 use super::Association;
-use super::phase::Echo;
 use crate::event::{CloseReason, Event};
 use crate::memory::Budget;
 use crate::path::Path;
@@ -25,7 +24,7 @@ impl Association {
             + self.receiver.memory()
             + self.outbox.memory()
             + self.journal.memory()
-            + self.phase.echo().map_or(0, Echo::memory)
+            + self.phase.memory()
             + self.reconfiguration.as_ref().map_or(0, |r| r.memory())
             + self.addresses.changes.as_ref().map_or(0, |changes| changes.memory())
             + self.origin.auth.as_ref().map_or(0, |auth| auth.memory())
@@ -83,12 +82,5 @@ impl Association {
             self.abort_with(causes, CloseReason::OutOfMemory);
         }
         self.receiver.forget(&self.config);
-    }
-}
-
-impl Echo {
-    /// Bytes of memory beside its own.
-    pub(super) fn memory(&self) -> usize {
-        self.cookie.len() + self.error.as_ref().map_or(0, Vec::capacity)
     }
 }

@@ -61,6 +61,17 @@ pub(super) enum Step {
     AckSent,
 }
 
+/// A timer that belongs to a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// T1-init or T1-cookie.
+    T1,
+    /// T2-shutdown.
+    T2,
+    /// T5-shutdown-guard.
+    T5,
+}
+
 /// A graceful end.
 #[derive(Debug)]
 pub(crate) struct Closing {
@@ -136,13 +147,79 @@ impl Phase {
         }
     }
 
-    /// From ESTABLISHED, or from an earlier step, to this one.
-    pub(super) fn close(&mut self, step: Step) {
+    /// From ESTABLISHED, or from an earlier step, to this one; `None` if there is nothing to end.
+    pub(super) fn close(&mut self, step: Step) -> Option<&mut Closing> {
         match self {
             Phase::Closing(closing) => closing.step = step,
             Phase::Established => *self = Phase::Closing(Closing::new(step)),
             _ => {}
         }
+        self.closing_mut()
+    }
+
+    /// When the first of its timers expires.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        match self {
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => opening.t1,
+            Phase::Closing(closing) => closing.t2.into_iter().chain(closing.t5).min(),
+            Phase::Established | Phase::Closed => None,
+        }
+    }
+
+    /// A timer that is due, and no longer runs.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Timer> {
+        let due = |timer: &mut Option<Time>| timer.take_if(|at| *at <= now).is_some();
+        match self {
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => {
+                due(&mut opening.t1).then_some(Timer::T1)
+            }
+            // T5 ends the association.
+            Phase::Closing(closing) => (due(&mut closing.t5).then_some(Timer::T5))
+                .or_else(|| due(&mut closing.t2).then_some(Timer::T2)),
+            Phase::Established | Phase::Closed => None,
+        }
+    }
+
+    /// What waits for an answer is sent again at this time: T1 or T2.
+    pub(super) fn repeat_at(&mut self, at: Time) {
+        match self {
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => opening.t1 = Some(at),
+            Phase::Closing(closing) => closing.t2 = Some(at),
+            Phase::Established | Phase::Closed => {}
+        }
+    }
+
+    /// The same, if it would be later.
+    pub(super) fn repeat_before(&mut self, latest: Time) {
+        match self {
+            Phase::CookieWait(opening) | Phase::CookieEchoed(opening, _) => {
+                opening.t1 = opening.t1.map(|at| at.min(latest));
+            }
+            Phase::Closing(closing) => closing.t2 = closing.t2.map(|at| at.min(latest)),
+            Phase::Established | Phase::Closed => {}
+        }
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK leaves on `path`, and again at this time.
+    pub(super) fn send_end(&mut self, path: PathId, again: Time) {
+        if let Phase::Closing(closing) = self {
+            (closing.path, closing.t2) = (path, Some(again));
+        }
+    }
+
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Phase::CookieEchoed(_, echo) => echo.memory(),
+            _ => 0,
+        }
+    }
+}
+
+impl Echo {
+    /// Bytes of memory beside its own.
+    pub(super) fn memory(&self) -> usize {
+        self.cookie.len() + self.error.as_ref().map_or(0, Vec::capacity)
     }
 }
 

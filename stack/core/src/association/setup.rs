@@ -13,7 +13,7 @@ use super::errors::Errors;
 use super::input::Incoming;
 use super::phase::{Echo, Opening};
 use super::reconfiguration::Reconfiguration;
-use super::{Abort, Association, Blueprint, Control, Paths, Phase, State};
+use super::{Abort, Association, Blueprint, Control, Paths, Phase};
 use crate::auth::Offer;
 use crate::event::{CloseReason, Event, LossCause};
 use crate::handshake::{Extensions, PeerInit, PeerParameters, Refusal, read_init};
@@ -123,18 +123,7 @@ impl Association {
         let path = self.origin.path;
         let rto = self.init_rto(path);
         let wait = self.context(now).restart_patience(path, rto);
-        self.set_t1(now + wait);
-    }
-
-    fn set_t1(&mut self, at: Time) {
-        if let Some(opening) = self.phase.opening_mut() {
-            opening.t1 = Some(at);
-        }
-    }
-
-    /// The application has asked for the end of an association that is not yet established.
-    pub(super) fn is_to_be_closed(&self) -> bool {
-        self.phase.opening().is_some_and(|opening| opening.to_be_closed)
+        self.phase.repeat_at(now + wait);
     }
 
     /// The RTO of T1-init and T1-cookie. RFC 6458 §8.1.3: sinit_max_init_timeo is "the largest timeout or
@@ -183,12 +172,12 @@ impl Association {
         // Who asked for a ceiling means this many attempts of that length.
         let ceiling = self.profile().limits.max_init_rto().is_some();
         let path = self.origin.path;
-        let (sender, cx) = self.sending(now);
+        let (sender, mut cx) = self.sending(now);
         if let Some(at) = sender.put_off_control(&cx, path).filter(|_| !ceiling) {
-            self.set_t1(at);
+            self.phase.repeat_at(at);
             return;
         }
-        let counts = self.context(now).is_error() || ceiling;
+        let counts = cx.is_error() || ceiling;
         let Some(opening) = self.phase.opening_mut() else { return };
         opening.attempts += u32::from(counts);
         opening.sent_once = None;
@@ -209,20 +198,18 @@ impl Association {
         // §5.1: retransmissions of INIT and COOKIE ECHO SHOULD use all addresses of the peer.
         self.origin.path = self.paths.alternate(path);
         let path = self.origin.path;
-        if self.state() == State::CookieWait {
-            self.push_control(path, Control::Init);
-        } else {
-            if let Phase::CookieEchoed(_, echo) = &mut self.phase {
-                echo.sent = now;
-            }
+        if let Phase::CookieEchoed(_, echo) = &mut self.phase {
+            echo.sent = now;
             // DATA that was bundled with the lost COOKIE ECHO goes with the next one.
             self.lose_all(now);
             self.echo_unconfirmed(now);
             self.push_control(path, Control::CookieEcho);
+        } else {
+            self.push_control(path, Control::Init);
         }
         let rto = self.init_rto(path);
         let wait = self.context(now).start_patience(path, rto);
-        self.set_t1(now + wait);
+        self.phase.repeat_at(now + wait);
     }
 
     /// INIT ACK (§5.1 C), already checked to carry our tag.
@@ -235,9 +222,7 @@ impl Association {
     ) {
         //= RFC 9260 3.3.3-7 3.3.3-13 3.3.3-16 5.2.3-1
         // §5.2.3: in any state other than COOKIE-WAIT it SHOULD be discarded.
-        if self.state() != State::CookieWait {
-            return;
-        }
+        let Phase::CookieWait(opening) = self.phase else { return };
         let source = incoming.source;
         let mut init = match read_init(fields, parameters, source) {
             Ok(init) => init,
@@ -258,7 +243,7 @@ impl Association {
             self.refuse_init_ack(incoming.path, fields, refusal, "INIT ACK without cookie");
             return;
         };
-        if let Some(sent) = self.phase.opening_mut().and_then(|opening| opening.sent_once.take()) {
+        if let Some(sent) = opening.sent_once {
             self.sample_setup(now, sent);
         }
         //= RFC 9260 3.2.2-2 3.3.11-2
@@ -282,7 +267,6 @@ impl Association {
             }
         }
         //= RFC 9260 3.3.3-19 5.1.4-1 5.1.4-2
-        let Phase::CookieWait(opening) = self.phase else { return };
         let opening = Opening { attempts: 0, sent_once: Some(now), ..opening };
         self.phase = Phase::CookieEchoed(opening, echo);
         self.outbox.clear();

@@ -95,19 +95,16 @@ impl Association {
         self.push_control(path, control);
         let rto = self.paths[path].rto();
         let wait = self.context(now).restart_patience(path, rto);
-        if let Some(closing) = self.phase.closing_mut() {
-            closing.path = path;
-            closing.t2 = Some(now + wait);
-        }
+        self.phase.send_end(path, now + wait);
     }
 
     //= RFC 9260 9.2-2 9.2-4 9.2-5 9.2-14 9.2-15 9.2-16
     /// T2-shutdown expired: SHUTDOWN or SHUTDOWN ACK is sent again.
     pub(super) fn on_t2(&mut self, now: Time) {
         let Some(last) = self.phase.closing().map(|closing| closing.path) else { return };
-        let (sender, cx) = self.sending(now);
+        let (sender, mut cx) = self.sending(now);
         let later = sender.put_off_control(&cx, last);
-        let error = self.context(now).is_error();
+        let error = cx.is_error();
         let limit = self.profile().limits.association_max_retrans;
         let Some(closing) = self.phase.closing_mut() else { return };
         if later.is_some() {
@@ -134,10 +131,7 @@ impl Association {
         self.push_control(path, control);
         let rto = self.paths[path].rto();
         let wait = self.context(now).start_patience(path, rto);
-        if let Some(closing) = self.phase.closing_mut() {
-            closing.path = path;
-            closing.t2 = Some(now + wait);
-        }
+        self.phase.send_end(path, now + wait);
     }
 
     //= RFC 9260 9.2-11 9.2-12
@@ -156,8 +150,7 @@ impl Association {
             State::CookieWait | State::CookieEchoed | State::Closed => {}
             State::Established | State::ShutdownPending | State::ShutdownReceived => {
                 let again = self.state() == State::ShutdownReceived;
-                self.phase.close(Step::Received);
-                let Some(closing) = self.phase.closing_mut() else { return };
+                let Some(closing) = self.phase.close(Step::Received) else { return };
                 (closing.path, closing.source) = (path, source);
                 if !again {
                     closing.t5 = None; // It begins again if the window closes.

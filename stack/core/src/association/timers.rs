@@ -1,20 +1,19 @@
 //! Timers: which are due, and what their expiration means.
 
 use super::Association;
+use super::phase::Timer;
 use crate::path::PathId;
 use crate::time::Time;
 
 impl Association {
     /// The earliest deadline of all timers.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let mut next = self.phase.opening().and_then(|opening| opening.t1);
+        let mut next = self.phase.deadline();
         let mut consider = |t: Option<Time>| {
             if let Some(t) = t {
                 next = Some(next.map_or(t, |n| n.min(t)));
             }
         };
-        consider(self.phase.closing().and_then(|closing| closing.t2));
-        consider(self.phase.closing().and_then(|closing| closing.t5));
         consider(self.sender.probe_deadline());
         consider(self.reconfiguration_deadline());
         consider(self.changes_deadline());
@@ -34,14 +33,11 @@ impl Association {
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         let due = |t: Option<Time>| t.is_some_and(|t| t <= now);
         self.expire_messages(now);
-        if self.phase.opening_mut().is_some_and(|opening| take_due(&mut opening.t1, now)) {
-            self.on_t1(now);
-        }
-        if self.phase.closing_mut().is_some_and(|closing| take_due(&mut closing.t5, now)) {
-            self.on_t5();
-        }
-        if self.phase.closing_mut().is_some_and(|closing| take_due(&mut closing.t2, now)) {
-            self.on_t2(now);
+        match self.phase.take_due(now) {
+            Some(Timer::T1) => self.on_t1(now),
+            Some(Timer::T2) => self.on_t2(now),
+            Some(Timer::T5) => self.on_t5(),
+            None => {}
         }
         if due(self.reconfiguration_deadline()) {
             self.on_reconfiguration_timer(now);
@@ -96,9 +92,4 @@ impl Association {
         let (sender, mut cx) = self.sending(now);
         sender.lose_expired(&mut cx, &expired);
     }
-}
-
-/// Whether a timer is due, which then no longer runs.
-fn take_due(timer: &mut Option<Time>, now: Time) -> bool {
-    timer.take_if(|at| *at <= now).is_some()
 }
