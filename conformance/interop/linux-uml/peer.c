@@ -23,7 +23,7 @@ typedef int peer_socket;
 #define PEER_UDP false
 #define PEER_PORTS "[--port PORT] [--peer-port PORT] [--peer-udp PORT], or: peer agent PORT"
 #define PEER_STACK "the Linux kernel"
-#define PEER_FEATURES "reset, auth, interleaving, asconf"
+#define PEER_FEATURES "reset, auth, interleaving, asconf, ecn"
 
 /* RFC 8260, as the kernel's linux/sctp.h has it. */
 #define PEER_SCHEDULER 123
@@ -37,6 +37,7 @@ typedef int peer_socket;
 #include "../peer.h"
 #undef main
 
+/* ECN is offered unless net.sctp.ecn_enable says otherwise. */
 static void start_stack(void)
 {
 }

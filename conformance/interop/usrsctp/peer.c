@@ -18,7 +18,7 @@ typedef struct socket *peer_socket;
 #define PEER_PORTS "--udp PORT [--port PORT] [--peer-udp PORT] [--peer-port PORT]"
 
 #define PEER_STACK "usrsctp"
-#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf"
+#define PEER_FEATURES "cmt, dac, nr-sack, reset, auth, interleaving, asconf, ecn"
 #define PEER_ASCONF SCTP_ASCONF_SUPPORTED
 /* RFC 8260; usrsctp.h has no name for the first one. */
 #define PEER_INTERLEAVING 0x1206
@@ -79,6 +79,7 @@ static void start_stack(void)
 	/* Keep the one address bound; do not offer those of other interfaces later. */
 	usrsctp_sysctl_set_sctp_auto_asconf(0);
 	usrsctp_sysctl_set_sctp_asconf_enable(with("asconf"));
+	usrsctp_sysctl_set_sctp_ecn_enable(with("ecn"));
 	usrsctp_sysctl_set_sctp_cmt_on_off(with("cmt"));
 	usrsctp_sysctl_set_sctp_cmt_use_dac(with("dac"));
 	usrsctp_sysctl_set_sctp_nrsack_enable(with("nr-sack"));

@@ -13,7 +13,8 @@ use tresse_wire::Chunk;
 use super::ends::{end, on_runtime, suited};
 use super::scene::{Met, Plan, Scene};
 use super::{
-    Role, Subject, added, authenticated, interleaved, moving, partial, resets, zero_checksum,
+    Role, Subject, added, authenticated, interleaved, marked, moving, partial, resets,
+    zero_checksum,
 };
 use tresse_peers::traffic::{
     BRIEF, BULK, LARGE, SMALL, all_of, blocking, interrupt, receive_all, send_all,
@@ -104,6 +105,7 @@ pub(super) fn play(scene: &Scene<'_>) {
         Subject::ZeroChecksumOffered => zero_checksum::offered(scene),
         Subject::Moves => moving::by_tresse(scene),
         Subject::MovesByPeer => moving::by_peer(scene),
+        Subject::Marked => marked::play(scene),
     }
 }
 

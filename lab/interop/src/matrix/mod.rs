@@ -8,6 +8,7 @@ mod authenticated;
 mod cells;
 mod ends;
 mod interleaved;
+mod marked;
 mod moving;
 mod partial;
 mod recorder;
@@ -117,6 +118,8 @@ pub enum Subject {
     Moves,
     /// Those of the peer do.
     MovesByPeer,
+    /// The network marks data, both ways (RFC 3168).
+    Marked,
 }
 
 impl Subject {
@@ -158,6 +161,7 @@ impl Subject {
             Subject::ZeroChecksumOffered => "the same, offered by Tresse alone",
             Subject::Moves => "addresses of Tresse deleted, added, preferred",
             Subject::MovesByPeer => "addresses of the peer deleted, added, preferred",
+            Subject::Marked => "data that the network marks",
         }
     }
 
@@ -178,6 +182,7 @@ impl Subject {
             Subject::Interleaved | Subject::InterleavedByPeer => Some("I-DATA, RFC 8260"),
             Subject::ZeroChecksum | Subject::ZeroChecksumOffered => Some("Zero checksum, RFC 9653"),
             Subject::Moves | Subject::MovesByPeer => Some("ASCONF, RFC 5061"),
+            Subject::Marked => Some("ECN, RFC 4960 Appendix A"),
             _ => None,
         }
     }

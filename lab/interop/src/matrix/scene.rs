@@ -56,6 +56,8 @@ pub(super) struct Plan {
     pub(super) zero_checksum: bool,
     /// Addresses may change.
     pub(super) moving: bool,
+    /// Routers may mark.
+    pub(super) ecn: bool,
     /// Two paths, and timers that notice at once when one fails.
     pub(super) two_paths: bool,
 }
@@ -74,6 +76,7 @@ impl Plan {
             interleaving: false,
             zero_checksum: false,
             moving: false,
+            ecn: false,
             two_paths: false,
         }
     }
@@ -136,7 +139,11 @@ impl<'a> Scene<'a> {
             (Host::Here(lab.program(cell.peer)?), (WEBRTC_PORT, WEBRTC_PORT), udp())
         };
         let two = [Subject::Failover, Subject::Moves, Subject::MovesByPeer];
-        let two_paths = two.contains(&cell.subject) && cell.peer != Stack::Linux;
+        let two_paths = match cell.peer {
+            Stack::Linux => false,
+            Stack::Usrsctp if cell.subject == Subject::Marked => true,
+            _ => two.contains(&cell.subject),
+        };
         Ok(Scene {
             cell,
             full: settings.full,
@@ -202,6 +209,7 @@ impl<'a> Scene<'a> {
             AssociationConfig { profile, outbound_streams, ..AssociationConfig::default() };
         config.extensions.zero_checksum = plan.zero_checksum;
         config.extensions.address_reconfiguration = plan.moving;
+        config.extensions.ecn = plan.ecn;
         if plan.interleaving {
             config.extensions.interleaving = true;
             // All may wait at a time.
