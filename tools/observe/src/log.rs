@@ -164,6 +164,9 @@ fn recovery(association: &str, event: &TraceEvent) {
         TraceEvent::LimitedTransmit { path } => {
             debug!(target: "tresse::recovery", association, path = path.0, "Limited Transmit");
         }
+        TraceEvent::EcnGivenUp { path } => {
+            debug!(target: "tresse::recovery", association, path = path.0, "ECN is given up");
+        }
         TraceEvent::TimerExpired { path, rto } => debug!(
             target: "tresse::recovery",
             association, path = path.0, rto_ms = millis(*rto), "T3-rtx expired"

@@ -236,7 +236,7 @@ async fn qlog_tells_of_addresses_that_come_and_go() {
 }
 
 /// After the first packet with user data it shows another one, with an I-FORWARD-TSN, which nobody sends on a path that loses
-/// nothing.
+/// nothing; and with each RTT, that packets that may be marked vanish.
 struct Forwards {
     qlog: QlogFolder,
     done: bool,
@@ -269,6 +269,9 @@ impl Observer for Forwards {
 
     fn trace(&mut self, association: AssociationId, at: Time, event: &TraceEvent) {
         self.qlog.trace(association, at, event);
+        if let TraceEvent::Rtt { path, .. } = event {
+            self.qlog.trace(association, at, &TraceEvent::EcnGivenUp { path: *path });
+        }
     }
 }
 
@@ -298,6 +301,8 @@ async fn qlog_tells_which_fragment_of_which_message_travels() {
         let chunks = record["data"]["chunks"].as_array().into_iter().flatten();
         seen.extend(chunks.filter(|chunk| chunk["chunk_type"] == "I-DATA").cloned());
     }
+    let given_up = records.iter().find(|record| record["name"] == "sctp:ecn_given_up");
+    assert_eq!(given_up.unwrap()["tuple"], "0");
     let forward = records.iter().map(|record| &record["data"]["chunks"][0]);
     let forward = forward.filter(|chunk| chunk["chunk_type"] == "I-FORWARD-TSN");
     let expected = serde_json::json!({

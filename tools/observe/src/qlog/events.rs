@@ -238,6 +238,7 @@ impl<'a> Record<'a> {
             TraceEvent::LimitedTransmit { path } => {
                 ("sctp:limited_transmit", Some(path), Data::Nothing {})
             }
+            TraceEvent::EcnGivenUp { path } => ("sctp:ecn_given_up", Some(path), Data::Nothing {}),
             TraceEvent::Rtt { path, sample, srtt, rto } => {
                 let (latest_rtt, smoothed_rtt) = (millis(*sample), millis(*srtt));
                 let data = Data::Rtt { latest_rtt, smoothed_rtt, rto: millis(*rto) };

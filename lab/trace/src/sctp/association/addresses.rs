@@ -1,15 +1,25 @@
-//! Addresses that come and go (RFC 5061), in words.
+//! Addresses that come and go (RFC 5061), and marks of congestion (RFC 4960 Appendix A), in words.
 
 use std::borrow::Cow;
 
 use tresse_wire::{Chunk, ChunkType, Parameter, Parameters};
 
-/// The name of a chunk; of ASCONF and its answer also what is asked and refused, by the numbers of the requests.
+/// The name of a chunk; of ASCONF and its answer also what is asked and refused, by the numbers of the requests; of ECNE and
+/// CWR what was marked, and what is said of the window.
 pub(super) fn words(kind: ChunkType, chunk: &Chunk<'_>) -> Cow<'static, str> {
     let name = kind.name().unwrap_or("unknown chunk");
     let list = match chunk {
         Chunk::Asconf(asconf) => listed(&asconf.requests),
         Chunk::AsconfAck(ack) => listed(&ack.responses),
+        Chunk::Ecne(ecne) => {
+            let packets = ecne.packets.map(|packets| format!("{packets} packets"));
+            [format!("from TSN {}", ecne.lowest_tsn.0)].into_iter().chain(packets).collect()
+        }
+        Chunk::Cwr(cwr) => {
+            let flags = [(cwr.any_path, "any path"), (cwr.same_window, "same window")];
+            let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word.to_owned());
+            [format!("from TSN {}", cwr.lowest_tsn.0)].into_iter().chain(flags).collect()
+        }
         _ => return name.into(),
     };
     match (list.is_empty(), kind) {
@@ -49,8 +59,23 @@ fn word(parameter: &Parameter<'_>) -> String {
 mod tests {
     use super::*;
     use tresse_wire::{
-        AddressRequest, Asconf, AsconfAck, AsconfNumber, CauseWriter, ParameterWriter,
+        AddressRequest, Asconf, AsconfAck, AsconfNumber, CauseWriter, Cwr, Ecne, ParameterWriter,
+        Tsn,
     };
+
+    #[test]
+    fn marks_are_told() {
+        let ecne = |packets| Chunk::Ecne(Ecne { lowest_tsn: Tsn(7), packets });
+        let said = |packets| words(ChunkType::ECNE, &ecne(packets)).into_owned();
+        assert_eq!(said(Some(3)), "ECNE (from TSN 7, 3 packets)");
+        assert_eq!(said(None), "ECNE (from TSN 7)");
+        let cwr = |any_path, same_window| {
+            let cwr = Cwr { lowest_tsn: Tsn(7), any_path, same_window };
+            words(ChunkType::CWR, &Chunk::Cwr(cwr)).into_owned()
+        };
+        assert_eq!(cwr(false, false), "CWR (from TSN 7)");
+        assert_eq!(cwr(true, true), "CWR (from TSN 7, any path, same window)");
+    }
 
     #[test]
     fn requests_and_answers_are_told() {
