@@ -176,7 +176,7 @@ fn the_pages_of_a_campaign_are_made_from_results() {
     let all = campaign::all_profiles(&reports, &["tresse/x"]);
     // One value, a bound, and an effect that two runs are too few for; none of ns-2, no aim.
     let counts = "| 1 of 1 (100 %) | 1 of 2 (50 %) | – | – | 0 | 0 | 1 |";
-    assert!(short.contains(&format!("| [test](reproduction/test.md) {counts}")), "{short}");
+    assert!(short.contains(&format!("| [test](#test) {counts}")), "{short}");
     assert!(short.contains(&format!("| each count over all {counts}")), "{short}");
     let papers = campaign::papers(&[stored]);
     let [(name, rows)] = papers.as_slice() else { panic!("{papers:?}") };
@@ -229,10 +229,15 @@ fn a_reason_counts_if_its_experiment_removes_the_difference() {
     let n = outside.comparisons.len();
     let guessed = pages(&outside, &reason);
     assert!(guessed.0.contains(&format!("| 0 | 0 | {n} |")), "{}", guessed.0);
+    assert!(guessed.0.contains("- *Thought, not shown.* Slow hosts.\n"), "{}", guessed.0);
     assert!(guessed.1.contains("| unexplained; thought, not shown: (1) |"), "{}", guessed.1);
     outside.comparisons.iter_mut().for_each(|c| c.claim.tested = Some("test/reason".into()));
     let tested = pages(&outside, &reason);
     assert!(tested.0.contains(&format!("| {n} | 0 | 0 |")), "{}", tested.0);
+    let said = tested.0.split_once("- *Tested by `test/reason`.* Slow hosts.\n").unwrap().1;
+    for c in &outside.comparisons {
+        assert_eq!(said.matches(&format!("{} {} → ", c.claim.what, c.claim.text())).count(), 1);
+    }
     assert!(
         tested.1.contains("| (1) tested by `test/reason` (it has ")
             && tested.1.matches("Slow hosts.").count() == 1
@@ -294,6 +299,11 @@ fn a_scan_rules_out_what_all_of_its_settings_exclude() {
     }
     let scanned = pages(&outside, &reason);
     assert!(scanned.0.contains(&format!("| 0 | {n} | 0 |")), "{}", scanned.0);
+    assert!(
+        scanned.0.contains("- *Not reproducible, `test/reason`.* Slow hosts."),
+        "{}",
+        scanned.0
+    );
     let text = "| (1) not reproducible: each of 6 settings in `test/reason` is excluded (95 %); the nearest, chosen by 3 runs, has -1000000000";
     assert!(scanned.1.contains(text) && scanned.1.contains(" in 3 others |"), "{}", scanned.1);
     // One that is not excluded, but does not hold either: more runs would be needed to tell.

@@ -50,9 +50,10 @@ enum Command {
     /// The exit status is 1 if a number differs by more than 5 % (percentages: 5 points) and by more
     /// than the spread of both.
     Compare(CompareArgs),
-    /// Write docs/reproduction.md, docs/reproduction/ and docs/default-profile.md from the results of a campaign
+    /// Write docs/reproduction.md and docs/default-profile.md from the results of a campaign
     ///
-    /// Every workload with every profile goes to default-profile.md in the folder of the results.
+    /// Every row of every paper goes to reproduction/ in the folder of the results, and every workload with every
+    /// profile to default-profile.md there.
     Report(ReportArgs),
     /// Write a page that plays two senders side by side, packet by packet, with losses and delays that are dragged
     ///
@@ -369,7 +370,7 @@ fn write_report(args: &ReportArgs) -> Result<ExitCode, LabError> {
             .push((folder.join("default-profile.md"), pages::default_profile(&reports, &absent)));
         written.push((args.out.join("default-profile.md"), pages::all_profiles(&reports, &absent)));
         let papers = pages::papers(&reports).into_iter();
-        written.extend(papers.map(|(name, text)| (folder.join(name), text)));
+        written.extend(papers.map(|(name, text)| (args.out.join(name), text)));
     }
     let mut out = String::new();
     for (path, text) in &written {

@@ -3,6 +3,8 @@
 
 mod all_profiles;
 mod default_profile;
+mod deviations;
+mod papers;
 mod reasons;
 mod reproduction;
 mod standing;
@@ -12,10 +14,12 @@ use std::fmt::Write as _;
 
 use super::Report;
 use crate::common::OWN as OURS;
+use crate::comparison::{Comparison, Verdict};
 
 pub use all_profiles::all_profiles;
 pub use default_profile::default_profile;
-pub use reproduction::{papers, reproduction};
+pub use papers::papers;
+pub use reproduction::reproduction;
 
 /// Label of the standard in every experiment.
 const STANDARD: &str = "RFC 9260";
@@ -44,6 +48,11 @@ fn made_by(out: &mut String, reports: &[Report], absent: &[&str]) {
     if !absent.is_empty() {
         let _ = writeln!(out, "Not run for this page: {}.\n", absent.join(", "));
     }
+}
+
+/// Whether a row has to be explained.
+fn is_outside(c: &Comparison) -> bool {
+    c.claim.repeats.is_none() && c.verdict != Verdict::Agrees
 }
 
 /// Text that stands in a cell of a table.

@@ -60,6 +60,11 @@ impl<'a> Evidence<'a> {
         nearest(&rows).filter(|_| none).map(|row| (settings, row))
     }
 
+    /// The experiment that is the evidence of a row, if it was run.
+    pub(super) fn id<'c>(&self, c: &'c Comparison) -> Option<&'c str> {
+        named(c).filter(|id| !self.rows(id, c).is_empty())
+    }
+
     /// What is known of the difference.
     pub(super) fn standing(&self, c: &Comparison) -> Standing {
         match () {
