@@ -2,9 +2,11 @@
 //! many at once.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
 
-use crate::Ecn;
+use crate::{CarrierStats, Ecn};
 
 /// The most bytes that one segmented send may carry: an IPv4 packet's payload less the UDP header.
 const MAX_BATCH_BYTES: usize = 65_535 - 20 - 8;
@@ -104,6 +106,29 @@ impl SendQueue {
         if self.batches.is_empty() {
             self.bytes.clear();
         }
+    }
+
+    /// The system's buffer is full: ready when there is room, as `writable` says. `blocked` says that it has been so
+    /// since the flush began.
+    pub(crate) fn poll_room(
+        &mut self,
+        cx: &mut Context<'_>,
+        blocked: &mut bool,
+        stats: &mut CarrierStats,
+        writable: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<()>>,
+    ) -> Poll<()> {
+        stats.send_blocked += 1;
+        if std::mem::replace(blocked, true) {
+            cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
+            return Poll::Pending;
+        }
+        writable(cx).map(|writable| {
+            // No descriptor is left, or the runtime is going away; packets may be lost at any time.
+            if writable.is_err() {
+                stats.send_failed += self.len() as u64;
+                *self = SendQueue::default();
+            }
+        })
     }
 
     /// Whether so much waits that nothing should be added. The memory is reclaimed when the queue

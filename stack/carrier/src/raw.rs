@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use nix::errno::Errno;
@@ -170,21 +170,8 @@ impl RawCarrier {
             if self.send_front(first.target) {
                 continue;
             }
-            self.stats.send_blocked += 1;
-            if std::mem::replace(&mut blocked, true) {
-                cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
-                return Poll::Pending;
-            }
-            match self.writable.poll(cx, &self.io) {
-                Poll::Ready(Ok(())) => {}
-                // No descriptor is left, or the runtime is going away; packets may be lost at any
-                // time.
-                Poll::Ready(Err(_)) => {
-                    self.stats.send_failed += self.queue.len() as u64;
-                    self.queue = SendQueue::default();
-                }
-                Poll::Pending => return Poll::Pending,
-            }
+            let RawCarrier { io, writable, queue, stats, .. } = self;
+            ready!(queue.poll_room(cx, &mut blocked, stats, |cx| writable.poll(cx, io)));
         }
         Poll::Ready(())
     }

@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
@@ -189,21 +189,8 @@ impl UdpCarrier {
             if self.send_front() {
                 continue;
             }
-            self.stats.send_blocked += 1;
-            if std::mem::replace(&mut blocked, true) {
-                cx.waker().wake_by_ref(); // Others first: ICMP may wait to be read.
-                return Poll::Pending;
-            }
-            match self.writable.poll(cx, &self.io) {
-                Poll::Ready(Ok(())) => {}
-                // No descriptor is left, or the runtime is going away; datagrams may be lost at any
-                // time.
-                Poll::Ready(Err(_)) => {
-                    self.stats.send_failed += self.queue.len() as u64;
-                    self.queue = SendQueue::default();
-                }
-                Poll::Pending => return Poll::Pending,
-            }
+            let UdpCarrier { io, writable, queue, stats, .. } = self;
+            ready!(queue.poll_room(cx, &mut blocked, stats, |cx| writable.poll(cx, io)));
         }
         Poll::Ready(())
     }

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
+use crate::packet::{Packet, Protocol};
+
 /// Control bits.
 pub(super) const SYN: u8 = 0x02;
 pub(super) const PSH: u8 = 0x08;
@@ -34,6 +36,12 @@ pub(super) struct Segment {
 }
 
 impl Segment {
+    /// As it leaves the first address for the second.
+    pub(super) fn packet(&self, (source, destination): (IpAddr, IpAddr)) -> Packet {
+        let payload = self.write(source, destination);
+        Packet { protocol: Protocol::Tcp, ..Packet::sctp(source, destination, payload) }
+    }
+
     /// Its bytes, with a checksum for these addresses.
     pub(super) fn write(&self, source: IpAddr, destination: IpAddr) -> Bytes {
         let options = self.options();

@@ -11,7 +11,7 @@ use super::receiver::Receiver;
 use super::rtt::Rtt;
 use super::segment::{ACK, PORT, SYN, Segment, pattern, unwrap};
 use crate::node::{Node, NodeContext};
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 
 /// Accepts a connection and reads what comes.
 #[derive(Clone, Debug)]
@@ -82,17 +82,7 @@ impl Sink {
     }
 
     fn transmit(&self, cx: &mut NodeContext<'_>, segment: &Segment) {
-        let (source, destination) = self.addresses;
-        let payload = segment.write(source, destination);
-        cx.send(Packet {
-            source,
-            destination,
-            udp: None,
-            protocol: Protocol::Tcp,
-            payload,
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        });
+        cx.send(segment.packet(self.addresses));
     }
 
     fn answer_syn(&mut self, cx: &mut NodeContext<'_>, syn: &Segment) {

@@ -13,7 +13,7 @@ use super::rtt::Rtt;
 use super::segment::{ACK, PORT, PSH, SYN, Segment, pattern, unwrap};
 use super::sender::{Acknowledgement, Outgoing, Sender};
 use crate::node::{Node, NodeContext};
-use crate::packet::{Packet, Protocol};
+use crate::packet::Packet;
 
 /// What wakes the host.
 const TIMER: u64 = 0;
@@ -94,17 +94,7 @@ impl Source {
     }
 
     fn transmit(&self, cx: &mut NodeContext<'_>, segment: &Segment) {
-        let (source, destination) = self.addresses;
-        let payload = segment.write(source, destination);
-        cx.send(Packet {
-            source,
-            destination,
-            udp: None,
-            protocol: Protocol::Tcp,
-            payload,
-            ecn: tresse_core::Ecn::NotEct,
-            fragment: false,
-        });
+        cx.send(segment.packet(self.addresses));
     }
 
     /// A segment without data.
