@@ -32,6 +32,39 @@ fn samples(text: &str) -> BTreeMap<&str, f64> {
         .collect()
 }
 
+/// What a dashboard asks for is there, under that name and with these labels.
+#[tokio::test]
+async fn the_dashboard_of_grafana_asks_for_what_there_is() {
+    let dashboard = include_str!("../grafana/tresse.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let pair = Pair::new(None).await;
+    pair.send(20, 2000).await;
+    let text = prometheus(&pair.server.monitor().metrics(10), None);
+    let samples = samples(&text);
+    let mut asked = 0;
+    let panels = dashboard["panels"].as_array().unwrap().iter();
+    for target in panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten()) {
+        let query = target["expr"].as_str().unwrap();
+        let name = &query[query.find("tresse_").expect(query)..query.find('{').expect(query)];
+        let of = samples.keys().filter(|sample| sample.split('{').next() == Some(name));
+        let of: Vec<&&str> = of.collect();
+        assert!(!of.is_empty() || name.ends_with("_chunks_total"), "{name} is no metric");
+        for label in ["association", "path", "cause", "state"] {
+            let wanted =
+                query.contains(&format!("{label}=")) || query.contains(&format!("({label}"));
+            let has = of.iter().all(|sample| sample.contains(&format!("{label}=\"")));
+            assert!(!wanted || has, "{name} has no label {label}");
+        }
+        asked += 1;
+    }
+    assert!(asked > 20, "{asked}");
+    // Nothing is lost here, so no cause is listed, but the metrics are.
+    for name in ["tresse_totals_lost_chunks", "tresse_totals_retransmitted_chunks"] {
+        assert!(text.contains(&format!("# TYPE {name} counter")), "{text}");
+    }
+    pair.end().await;
+}
+
 #[tokio::test]
 async fn figures_are_those_of_the_association() {
     let pair = Pair::new(None).await;
