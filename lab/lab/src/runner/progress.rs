@@ -51,7 +51,7 @@ impl Progress {
         if mode == ProgressMode::Silent {
             return Progress::Silent;
         }
-        let whole = whole.map(|whole| (whole.clone(), whole.begin(id, stored)));
+        let whole = whole.map(|whole| (whole.clone(), whole.begin(id, total, stored)));
         if total == 0 {
             return Progress::Silent;
         }
@@ -106,7 +106,8 @@ impl Lines {
         let Lines { id, total, done, failed, .. } = self;
         let of_all = self.whole.as_ref().map(|(whole, _)| whole.state());
         let of_all = of_all.map_or(String::new(), |(done, all, left)| {
-            let left = left.map_or(String::new(), |left| format!(", {} left", HumanDuration(left)));
+            let left =
+                left.map_or(String::new(), |left| format!(", about {} left", HumanDuration(left)));
             format!("; of all {done}/{all}{left}")
         });
         eprintln!("{id}: {done}/{total} runs, {failed} failed{of_all}");

@@ -57,7 +57,8 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, LabError> {
         let failed = replay(session, prefix, execution)?;
         return Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
-    let whole = (sessions.len() > 1).then(|| Whole::new(sessions.iter().map(Session::runs).sum()));
+    let whole = (sessions.len() > 1)
+        .then(|| Whole::new(sessions.len(), sessions.iter().map(Session::runs).sum()));
     let execution = Execution { whole, stop: interrupt::stop_when_asked(), ..execution };
     let mut failed = false;
     let mut total = Total::default();
