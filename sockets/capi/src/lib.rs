@@ -12,6 +12,7 @@ mod constants;
 mod engine;
 mod fork;
 mod functions;
+mod places;
 mod sctp;
 mod types;
 

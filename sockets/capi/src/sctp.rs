@@ -11,6 +11,7 @@ use tresse_socket_protocol::abi::{Fields, SCTP, sinfo, sockaddr_len};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
 
 use crate::constants::*;
+use crate::places::place_of_association;
 use crate::types::*;
 
 /// The SCTP socket of a descriptor.
@@ -156,39 +157,7 @@ pub unsafe extern "C" fn tresse_opt_info(
 ) -> c_int {
     let get = || {
         let sock = socket(sd)?;
-        let place = match opt {
-            SCTP_DEFAULT_SEND_PARAM => Some(offset_of!(sctp_sndrcvinfo, sinfo_assoc_id)),
-            SCTP_DEFAULT_SNDINFO => Some(offset_of!(sctp_sndinfo, snd_assoc_id)),
-            SCTP_RTOINFO
-            | SCTP_ASSOCINFO
-            | SCTP_PRIMARY_ADDR
-            | SCTP_PEER_ADDR_PARAMS
-            | SCTP_STATUS
-            | SCTP_GET_PEER_ADDR_INFO
-            | SCTP_DELAYED_SACK
-            | SCTP_CONTEXT
-            | SCTP_MAX_BURST
-            | SCTP_EVENT
-            | SCTP_GET_ASSOC_STATS
-            | SCTP_PR_SUPPORTED
-            | SCTP_DEFAULT_PRINFO
-            | SCTP_PR_ASSOC_STATUS
-            | SCTP_PR_STREAM_STATUS
-            | SCTP_RECONFIG_SUPPORTED
-            | SCTP_INTERLEAVING_SUPPORTED
-            | SCTP_AUTH_SUPPORTED
-            | SCTP_ASCONF_SUPPORTED
-            | SCTP_AUTH_ACTIVE_KEY
-            | SCTP_PEER_AUTH_CHUNKS
-            | SCTP_LOCAL_AUTH_CHUNKS
-            | SCTP_ENABLE_STREAM_RESET
-            | SCTP_REMOTE_UDP_ENCAPS_PORT
-            | SCTP_PLPMTUD_PROBE_INTERVAL
-            | SCTP_PEER_ADDR_THLDS
-            | SCTP_PEER_ADDR_THLDS_V2 => Some(0),
-            _ => None, // They have no association.
-        };
-        if let Some(place) = place {
+        if let Some(place) = place_of_association(opt) {
             client::write_memory(arg.wrapping_byte_add(place), &id.to_ne_bytes())?;
         }
         client::get_option(sd, &sock, (SCTP, opt), (arg, size))

@@ -14,6 +14,7 @@ fn switch(extensions: &mut Extensions, option: i32) -> &mut bool {
         name::INTERLEAVING_SUPPORTED => &mut extensions.interleaving,
         name::AUTH_SUPPORTED => &mut extensions.authentication,
         name::ASCONF_SUPPORTED => &mut extensions.address_reconfiguration,
+        name::ECN_SUPPORTED => &mut extensions.ecn,
         _ => &mut extensions.stream_reconfiguration,
     }
 }

@@ -46,6 +46,7 @@ fn size_to_set(option: i32) -> Option<Size> {
         | name::RECONFIG_SUPPORTED
         | name::AUTH_SUPPORTED
         | name::ASCONF_SUPPORTED
+        | name::ECN_SUPPORTED
         | name::ENABLE_STREAM_RESET
         | name::ADD_STREAMS
         | name::EXPOSE_POTENTIALLY_FAILED
@@ -71,14 +72,6 @@ pub(super) fn check_size(option: i32, len: usize) -> Fallible<()> {
         None => true,
     };
     if fits { Ok(()) } else { Err(errno::EINVAL) }
-}
-
-/// Why an option cannot be set: it is of an extension that is not there, or there is none.
-pub(super) fn cannot_set(option: i32) -> i32 {
-    match option {
-        name::ECN_SUPPORTED => errno::EOPNOTSUPP,
-        _ => errno::ENOPROTOOPT,
-    }
 }
 
 /// Why an option cannot be read.

@@ -11,7 +11,7 @@ use tresse::{
 use super::exposure::Exposure;
 use super::notification::event;
 use super::option_names::name;
-use super::option_sizes::{cannot_set, check_size};
+use super::option_sizes::check_size;
 use super::{Engine, Fallible};
 use tresse_socket_protocol::abi::{Fields, SCTP, canonical, errno, read_packed};
 use tresse_socket_protocol::protocol::{TxHeader, flag};
@@ -175,6 +175,7 @@ impl Engine {
                 | name::RECONFIG_SUPPORTED
                 | name::INTERLEAVING_SUPPORTED
                 | name::ASCONF_SUPPORTED
+                | name::ECN_SUPPORTED
                 | name::AUTH_SUPPORTED => self.set_supported(id, option, value),
                 _ => self.set_sctp(id, option, value),
             },
@@ -285,7 +286,7 @@ impl Engine {
             }
             name::PEER_ADDR_PARAMS => return self.set_path(id, value),
             name::PRIMARY_ADDR => return self.set_primary(id, value),
-            _ => return Err(cannot_set(option)),
+            _ => return Err(errno::ENOPROTOOPT),
         }
         Ok(())
     }

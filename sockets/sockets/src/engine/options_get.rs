@@ -76,6 +76,7 @@ impl Engine {
             | name::RECONFIG_SUPPORTED
             | name::INTERLEAVING_SUPPORTED
             | name::ASCONF_SUPPORTED
+            | name::ECN_SUPPORTED
             | name::AUTH_SUPPORTED => {
                 return self.supported(id, option, given);
             }
@@ -127,10 +128,6 @@ impl Engine {
             name::RECVNXTINFO => s.0 = flag(o.next_info),
             name::REUSE_PORT => s.0 = flag(o.reuse_port),
             name::AUTO_ASCONF => s.0 = flag(o.config.follow_host_addresses),
-            name::ECN_SUPPORTED => {
-                self.check_number(id, number)?;
-                s.u32(number).u32(0);
-            }
             _ => return Err(cannot_get(option)),
         }
         Ok(s.0)
