@@ -27,8 +27,7 @@ fn marks_spare_what_drops_cost() {
         let values = found.map(|row| row["metrics"][name]["value"].as_f64().unwrap());
         values.collect::<Vec<f64>>()
     };
-    let both =
-        |queue: &str, name: &str| ["without ECN", "with ECN"].map(|ecn| metric(queue, ecn, name));
+    let both = |queue: &str, name: &str| ["off", "on"].map(|ecn| metric(queue, ecn, name));
     // What cannot mark is no different.
     for name in ["transfer_ms.p99", "beside_ms.mean", "retransmitted_percent"] {
         let [without, with] = both("drop tail", name);
