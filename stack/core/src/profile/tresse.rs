@@ -67,6 +67,6 @@ fn detect_spurious(profile: &mut Profile) {
     profile.eifel_retransmit_bit.enabled = true;
     profile.dup_tsn.enabled = true;
     profile.f_rto.enabled = true;
-    // With 4 a delay spike of Ladha et al. Fig. 14 (a) on a narrow link passes for a queue, and costs 4 %.
+    // With 4 a delay spike of Ladha et al. Fig. 14 (a) on a narrow link passes for a queue, and costs 3 %.
     profile.spurious_response.standing_queue = 8.0;
 }

@@ -98,7 +98,7 @@ impl Association {
         responses: &Bytes,
     ) -> Option<Bytes> {
         let confirmed =
-            self.paths.find(incoming.source) == Some(path) && { self.paths[path].is_confirmed() };
+            self.paths.find(incoming.source) == Some(path) && self.paths[path].is_confirmed();
         let packet = HEADER + self.paths[path].pmdcs();
         let most = if confirmed { packet } else { packet.min(incoming.bytes.len() + 8) };
         let head = HEADER + self.authentication_len(ChunkType::ASCONF_ACK) + 8;
