@@ -120,6 +120,22 @@ int get_int(int fd, int level, int option)
 	return value;
 }
 
+int set_value(int fd, int option, sctp_assoc_t id, uint32_t value)
+{
+	struct sctp_assoc_value set = { .assoc_id = id, .assoc_value = value };
+	return setsockopt(fd, IPPROTO_SCTP, option, &set, sizeof set);
+}
+
+int get_value(int fd, int option, sctp_assoc_t id)
+{
+	struct sctp_assoc_value value = { .assoc_id = id };
+	socklen_t len = sizeof value;
+	if (getsockopt(fd, IPPROTO_SCTP, option, &value, &len) != 0)
+		return -1;
+	SAME(len, sizeof value);
+	return value.assoc_value;
+}
+
 int subscribe(int fd, int type, bool on)
 {
 	struct sctp_event event = { .se_assoc_id = SCTP_ALL_ASSOC, .se_type = type, .se_on = on };

@@ -14,21 +14,6 @@ struct streams {
 	uint16_t flags, count, list[4];
 };
 
-static int set_value(int fd, int option, sctp_assoc_t id, uint32_t value)
-{
-	struct sctp_assoc_value set = { .assoc_id = id, .assoc_value = value };
-	return setsockopt(fd, IPPROTO_SCTP, option, &set, sizeof set);
-}
-
-static int get_value(int fd, int option, sctp_assoc_t id)
-{
-	struct sctp_assoc_value value = { .assoc_id = id };
-	socklen_t len = sizeof value;
-	if (getsockopt(fd, IPPROTO_SCTP, option, &value, &len) != 0)
-		return -1;
-	return value.assoc_value;
-}
-
 /* The end of a listener and of a client offer the extension. */
 static struct pair with_extension(bool server_allows)
 {

@@ -89,7 +89,7 @@ CASE(support_is_asked_of_one_or_of_those_to_come)
 	FAILS(getsockopt(pair.client, IPPROTO_SCTP, SCTP_PR_SUPPORTED, &value, &len), EINVAL);
 }
 
-static const struct ends_row {
+static const struct either_row {
 	const char *label;
 	bool client, server;
 } either_end[] = {

@@ -122,6 +122,16 @@ static const struct kind_row both_kinds[] __attribute__((unused)) = { { "one", O
 static const struct kind_row all_kinds[] __attribute__((unused)) = { { "one", ONE },
 								     { "many", MANY },
 								     { "peeled", PEELED } };
+/* Which ends offer something. */
+static const struct ends_row {
+	const char *label;
+	bool client, server;
+} all_ends[] __attribute__((unused)) = {
+	{ "neither", false, false },
+	{ "client", true, false },
+	{ "server", false, true },
+	{ "both", true, true },
+};
 struct family_row {
 	const char *label;
 	int family;
@@ -162,6 +172,9 @@ struct sockaddr *server_address(const struct pair *pair, socklen_t *len);
 /* Options by value. */
 int set_int(int fd, int level, int option, int value);
 int get_int(int fd, int level, int option);
+/* Those of an association, in `sctp_assoc_value`; -1 if one cannot be read. */
+int set_value(int fd, int option, sctp_assoc_t id, uint32_t value);
+int get_value(int fd, int option, sctp_assoc_t id);
 int subscribe(int fd, int type, bool on);
 /* Waits up to a second for an event of poll(), and gives all that there are. */
 int wait_for(int fd, int events);
