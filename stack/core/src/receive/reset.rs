@@ -3,6 +3,7 @@
 use tresse_wire::Tsn;
 
 use super::Receiver;
+use super::marks::Marks;
 use crate::ack::received::ReceivedTsns;
 use crate::profile::NrSackMode;
 use crate::streams::chunk::InboundError;
@@ -72,6 +73,8 @@ impl Receiver {
             self.inbound.track_delivered();
         }
         self.timestamps = self.timestamps.continued(next_seq - 1);
+        // Of TSNs from before, the peer would not know where they went, or take them for what it never sent.
+        self.marks = Marks::default();
     }
 
     //= RFC 6525 5.2.7-6
