@@ -33,9 +33,8 @@ impl Association {
         let arrival = incoming.arrival;
         let (sender, mut cx) = self.sending(now);
         let Some((path, cwr)) = sender.on_ecne(&mut cx, ecne, arrival) else { return };
-        self.outbox.drop_cwr(path);
-        if self.push_control(path, Control::Cwr(cwr)) {
-            self.journal.stats.cwrs_sent += 1;
+        if self.outbox.makes_way(path, &cwr) {
+            self.push_control(path, Control::Cwr(cwr));
         }
     }
 

@@ -159,9 +159,16 @@ impl Outbox {
         self.waiting.retain(|(_, control)| !matches!(control, Control::Asconf(_)));
     }
 
-    /// A CWR chunk for `path` that waits is replaced by a later one.
-    pub(super) fn drop_cwr(&mut self, path: PathId) {
-        self.waiting.retain(|(on, control)| *on != path || !matches!(control, Control::Cwr(_)));
+    /// A CWR chunk for `path` that waits is replaced by a later one; `false` if it is the later one itself.
+    pub(super) fn makes_way(&mut self, path: PathId, later: &Cwr) -> bool {
+        let at = self.waiting.iter().position(|(on, control)| {
+            *on == path
+                && matches!(control, Control::Cwr(cwr) if !cwr.lowest_tsn.follows(later.lowest_tsn))
+        });
+        if let Some(at) = at {
+            self.waiting.remove(at);
+        }
+        !self.waiting.iter().any(|(on, control)| *on == path && matches!(control, Control::Cwr(_)))
     }
 
     /// The packet being written is a probe of the path MTU.

@@ -154,7 +154,10 @@ impl Association {
             Control::ShutdownAck(_) => writer.shutdown_ack(),
             Control::ShutdownComplete(_) => writer.shutdown_complete(false),
             Control::ReConfig(parameters, _) => writer.re_config(&parameters),
-            Control::Cwr(cwr) => writer.cwr(cwr),
+            Control::Cwr(cwr) => {
+                self.journal.stats.cwrs_sent += 1;
+                writer.cwr(cwr);
+            }
             Control::Error(causes) => writer.error(&causes),
             Control::Abort(abort) => writer.abort(abort.reflected, &abort.causes),
         }
