@@ -130,17 +130,17 @@ impl Recovery {
         self.spurious.adapted(seq, rtt)
     }
 
-    /// A SACK was applied. Returns which loss was none, and whether a probe turned out to have repaired one.
+    /// A SACK was applied. Returns which loss was none, and the chunk whose loss a probe turned out to have repaired.
     pub(crate) fn judge(
         &mut self,
         facts: &SackFacts<'_>,
         round_trip: Option<RoundTrip>,
         decisions: &mut Decisions,
-    ) -> (Option<Verdict>, bool) {
+    ) -> (Option<Verdict>, Option<u64>) {
         let verdict = self.spurious.on_sack(facts, decisions);
         self.on_sack(facts, decisions);
         let probe = self.probe.as_mut();
-        (verdict, probe.is_some_and(|probe| probe.on_sack(facts, round_trip)))
+        (verdict, probe.and_then(|probe| probe.on_sack(facts, round_trip)))
     }
 
     /// An RTT was measured.

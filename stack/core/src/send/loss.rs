@@ -55,7 +55,8 @@ impl Sender {
         };
         let round_trip = cx.paths[data_path].rtt.round_trip();
         let (verdict, repaired) = self.recovery.judge(&facts, round_trip, decisions);
-        if repaired {
+        let spared = |seq: u64| cx.paths[data_path].window.marks().spares(seq);
+        if repaired.is_some_and(|seq| !spared(seq)) {
             // RFC 8985 §7.4.2: the probe repaired a loss, which was congestion all the same.
             self.cut_window(cx, data_path, WindowCause::Loss);
         }

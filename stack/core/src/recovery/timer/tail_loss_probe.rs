@@ -115,9 +115,13 @@ impl TailLossProbe {
         }
     }
 
-    /// A SACK was applied; returns whether a probe turned out to have repaired a loss.
-    pub(crate) fn on_sack(&mut self, facts: &SackFacts<'_>, round_trip: Option<RoundTrip>) -> bool {
-        let mut repaired = false;
+    /// A SACK was applied; returns the chunk whose loss a probe turned out to have repaired.
+    pub(crate) fn on_sack(
+        &mut self,
+        facts: &SackFacts<'_>,
+        round_trip: Option<RoundTrip>,
+    ) -> Option<u64> {
+        let mut repaired = None;
         let mut answer = Answer::Acknowledged;
         let cumulative = facts.board.cumulative();
         if let Some(Probe { end, repeated }) = self.probe {
@@ -127,7 +131,7 @@ impl TailLossProbe {
                 self.probe = None;
             } else if cumulative > end {
                 self.probe = None;
-                repaired = true;
+                repaired = repeated;
             }
         }
         let all_acked = facts.board.total_flight() == 0;
