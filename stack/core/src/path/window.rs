@@ -233,6 +233,15 @@ impl Window {
         }
     }
 
+    /// The window is no more than this: the lowest ssthresh after a loss may be more than a window that is small.
+    pub(crate) fn lower_to(&mut self, most: usize) {
+        let control = self.control.get_mut();
+        if control.cwnd() > most {
+            let ssthresh = control.ssthresh();
+            control.set_window(most, ssthresh);
+        }
+    }
+
     /// After a cut, beside other paths of which `among` are pressed: the window need not fall below what the path
     /// holds without a queue ([`queue_limit`](crate::path::queue_limit)).
     pub(crate) fn spare(&mut self, among: usize) {

@@ -231,6 +231,7 @@ impl Sender {
         let (now, until) = (cx.now, self.board.next_seq() - 1);
         let marked = cause == WindowCause::Mark;
         let window = &mut cx.paths[path].window;
+        let most = window.cwnd();
         window.on_loss(now);
         if marked {
             window.marks_mut().on_mark(until);
@@ -241,6 +242,9 @@ impl Sender {
             true => control.on_mark(&coupled),
             false => control.on_loss(&coupled),
         });
+        if marked {
+            cx.paths[path].window.lower_to(most);
+        }
         cx.strategy.spare_window(cx.paths, path);
         self.trace_window(cx, path, cause);
     }
